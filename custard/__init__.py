@@ -1,0 +1,1 @@
+"""Custard: from tensor expressions, formats and schedules to programs."""

@@ -1,0 +1,1 @@
+"""The Sparse Abstract Machine: tensors, streams, blocks and graphs."""

@@ -1,0 +1,53 @@
+"""The one exception that a user's mistake raises, and the text that it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UserError(Exception):
+    """A mistake of the user: what is wrong, where, and the nearest thing that works.
+
+    ``what``    one sentence, without a final full stop
+    ``source``  the text in which the mistake stands (an expression, a format, a line of a file)
+    ``span``    ``(start, end)`` offsets in ``source``, marked with carets
+    ``hint``    what to write instead
+
+    Its text is ``what``, then the marked source and the hint, each on lines of their own.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        source: str | None = None,
+        span: tuple[int, int] | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(what)
+        self.what, self.source, self.span, self.hint = what, source, span, hint
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.source is not None and self.span is not None:
+            start, end = self.span
+            lines += ["  " + self.source, "  " + " " * start + "^" * max(1, end - start)]
+        if self.hint is not None:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that ``word`` was most likely meant to be, or None."""
+    words = list(known)
+    folded = {w.casefold(): w for w in reversed(words)}
+    found = get_close_matches(word.casefold(), folded, n=1, cutoff=0.5)
+    return folded[found[0]] if found else None
+
+
+def one_of(word: str, known: Iterable[str]) -> str:
+    """A hint that names the nearest known word, or else all of them."""
+    words = list(known)
+    close = nearest(word, words)
+    return f"did you mean {close}?" if close else "one of " + ", ".join(words)

@@ -1,0 +1,103 @@
+"""SAM graphs: nodes with ports, edges that carry streams, and the tensors that they read and write.
+
+A graph is plain data. What a node's kind means, and which ports it has, is told by the table
+``sam.blocks.KINDS``; what the nodes read from memory is told by the graph's slots.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Parameters = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A tensor in the storage that a graph's nodes want it in.
+
+    ``tensor``     the user's name for it; None for a number of the program
+    ``levels``     one level format code per storage level, as in ``"ds"``
+    ``modes``      for each storage level the tensor's modes that it holds; more than one mode on
+                   a level asks for the diagonal of those modes
+    ``variables``  the index variable that iterates each level
+    ``constant``   the number, where ``tensor`` is None
+    """
+
+    name: str
+    tensor: str | None
+    levels: str = ""
+    modes: tuple[tuple[int, ...], ...] = ()
+    variables: tuple[str, ...] = ()
+    constant: float | int | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """The tensor that a graph makes: the slot that its writers fill, and the format asked for."""
+
+    slot: Slot
+    levels: str
+    mode_order: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Node:
+    """One block: its name (unique), its kind (a key of ``sam.blocks.KINDS``), its parameters."""
+
+    name: str
+    kind: str
+    parameters: Parameters = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class End:
+    """A port of a node."""
+
+    node: str
+    port: str
+
+    def __str__(self) -> str:
+        return f"{self.node}.{self.port}"
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A stream from an output port to an input port. An output may feed several inputs."""
+
+    source: End
+    target: End
+
+    def __str__(self) -> str:
+        return f"{self.source} -> {self.target}"
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A SAM program: nodes in the order in which they were made, edges, slots and a result."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    slots: tuple[Slot, ...] = ()
+    result: Result | None = None
+    title: str = ""
+    # Variables whose extent the graph takes to be at least 1 (an empty mode needs more droppers).
+    nonempty: tuple[str, ...] = ()
+    # Extents that no input fixes.
+    dims: tuple[tuple[str, int], ...] = ()
+
+    def node(self, name: str) -> Node:
+        """The node of that name; raises KeyError."""
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        raise KeyError(name)
+
+    def counts(self) -> dict[str, int]:
+        """How many nodes there are of each primitive of the SAM paper, in Table 1's words."""
+        from sam.blocks import KINDS
+
+        found = Counter(KINDS[node.kind].primitive for node in self.nodes)
+        return {name: n for name, n in sorted(found.items()) if name is not None}

@@ -1,0 +1,1 @@
+"""The simulators of SAM graphs."""
