@@ -1,1 +1,7 @@
 """The Sparse Abstract Machine: tensors, streams, blocks and graphs."""
+
+from sam.errors import UserError
+from sam.graph import Graph
+from sam.tensor import Tensor
+
+__all__ = ["Graph", "Tensor", "UserError"]

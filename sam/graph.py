@@ -99,5 +99,5 @@ class Graph:
         """How many nodes there are of each primitive of the SAM paper, in Table 1's words."""
         from sam.blocks import KINDS
 
-        found = Counter(KINDS[node.kind].primitive for node in self.nodes)
-        return {name: n for name, n in sorted(found.items()) if name is not None}
+        kinds = (KINDS[node.kind].primitive for node in self.nodes)
+        return dict(sorted(Counter(name for name in kinds if name is not None).items()))

@@ -1,1 +1,7 @@
 """The simulators of SAM graphs."""
+
+from sam.errors import UserError
+from sim.simulate import simulate
+from sim.stats import BlockStats, Run, StreamStats
+
+__all__ = ["BlockStats", "Run", "StreamStats", "UserError", "simulate"]

@@ -1,0 +1,147 @@
+"""Compiles an expression, its formats and its schedule into a program that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from custard import cin, notation
+from custard.formats import Format, parse_format, require_supported
+from custard.sam_lowering import lower
+from custard.schedule import loop_order, parse_schedule
+from sam.errors import UserError, one_of
+from sam.graph import Graph
+from sam.tensor import Tensor
+
+TARGETS = ("sam",)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled program.
+
+    ``cin``    its concrete index notation
+    ``notes``  what the compiler decided: loop order, transpositions
+    ``graph``  its SAM graph
+    """
+
+    expression: str
+    formats: Mapping[str, Format]
+    cin: cin.Program
+    dims: Mapping[str, int]
+    notes: tuple[str, ...]
+    graph: Graph
+
+    def run(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        config: Any = None,
+        overrides: Mapping[str, Any] | None = None,
+        engine: str = "auto",
+    ) -> Tensor:
+        """The result for inputs given by name: numpy, scipy.sparse, ``sam.Tensor``, numbers.
+
+        ``config``, ``overrides`` and ``engine`` are those of ``sim.simulate``. Raises UserError.
+        """
+        output = self.simulate(inputs, config, overrides, engine).output
+        assert output is not None
+        return output
+
+    def simulate(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        config: Any = None,
+        overrides: Mapping[str, Any] | None = None,
+        engine: str = "auto",
+        progress: Any = None,
+    ) -> Any:
+        """The ``sim.Run`` for the inputs, compiled again where one of their modes is empty."""
+        from sim.binding import extents, gather
+        from sim.simulate import simulate
+
+        given = gather(self.graph, inputs or {})
+        found = extents(self.graph, given)
+        empty = {variable: 0 for variable in self.graph.nonempty if found[variable] == 0}
+        graph = self.graph
+        if empty:
+            graph = lower(self.cin, self.formats, {**self.dims, **empty}, self.expression).graph
+        return simulate(graph, given, config, overrides, engine, progress)
+
+
+def compile(
+    expression: str,
+    formats: Mapping[str, str | Format] | None = None,
+    schedule: Sequence[str] = (),
+    target: str = "sam",
+    dims: Mapping[str, int] | None = None,
+    strict: bool = False,
+) -> Program:
+    """Compiles a tensor expression, such as ``X(i,j) = B(i,k) * C(k,j)``.
+
+    ``formats``   a format by tensor, as in ``{"B": "ds:0,1", "C": "CSR"}``; all levels compressed
+                  where none is given
+    ``schedule``  scheduling commands, as in ``["reorder(i,k,j)"]``
+    ``dims``      extents by variable that no input fixes
+    ``strict``    refuses where the compiler would have to transpose a tensor
+
+    Raises UserError for a mistake in any of these.
+    """
+    if target not in TARGETS:
+        raise UserError(f"unknown target {target}", hint=one_of(target, TARGETS))
+    assignment = notation.parse(expression)
+    orders = {access.tensor: len(access.indices) for access in notation.accesses(assignment)}
+    resolved = _formats(formats or {}, orders)
+    program = cin.concretize(assignment)
+    extents = _dims(dims or {}, program)
+    commands = parse_schedule([schedule] if isinstance(schedule, str) else schedule)
+    notes = []
+    if commands:
+        loops = tuple(loop_order(program.loops, commands))
+    else:
+        loops = cin.concordant_order(program, _storage_orders(program, resolved))
+        if loops != program.loops:
+            notes.append(f"the loop order is {', '.join(loops)}: the tensors are stored so")
+    program = cin.reordered(program, loops)
+    lowered = lower(program, resolved, extents, expression)
+    if strict and lowered.rearranged:
+        raise UserError(lowered.rearranged[0], hint="drop strict to let the compiler do it")
+    notes += [*lowered.rearranged]
+    return Program(expression, resolved, program, extents, tuple(notes), lowered.graph)
+
+
+def _formats(given: Mapping[str, str | Format], orders: Mapping[str, int]) -> dict[str, Format]:
+    for tensor in given:
+        if tensor not in orders:
+            raise UserError(
+                f"a format is given for {tensor}, which the expression does not use",
+                hint=one_of(tensor, orders),
+            )
+    resolved = {}
+    for tensor, order in orders.items():
+        asked = given.get(tensor, Format("s" * order, tuple(range(order))))
+        found = parse_format(str(asked), order, tensor)
+        require_supported(found, tensor)
+        resolved[tensor] = found
+    return resolved
+
+
+def _dims(given: Mapping[str, int], program: cin.Program) -> dict[str, int]:
+    for variable, extent in given.items():
+        if variable not in program.loops:
+            raise UserError(
+                f"dims gives an extent for {variable}, which the expression does not use",
+                hint=one_of(variable, program.loops),
+            )
+        if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
+            raise UserError(f"dims gives {variable} the extent {extent}, not a count")
+    return dict(given)
+
+
+def _storage_orders(program: cin.Program, formats: Mapping[str, Format]) -> list[tuple[str, ...]]:
+    """The variables of each operand, then of the target, in the order of its levels."""
+    accesses = [node for node in cin.walk(program.value) if isinstance(node, cin.Access)]
+    return [
+        tuple(access.variables[mode] for mode in formats[access.tensor].mode_order)
+        for access in (*accesses, program.target)
+    ]

@@ -1,0 +1,657 @@
+"""Lowers concrete index notation to a SAM graph (SAM paper, Section 5).
+
+For each loop variable, outermost first, the expression tree is descended. An access that has the
+variable scans its next level; a product intersects the operands that have it, a sum unites them;
+what lacks the variable is repeated over the result, and makes the iteration space of a sum full.
+A ``Reduce`` inside a term is a computed stream of its own, that takes part in merges like a
+scanned level. When all variables are done, the tree is computed, the sums are reduced, innermost
+first, and what is left is written.
+
+Every cursor over a part of the expression answers the same questions: ``descend`` (the fiber over
+a variable, or None), ``payloads`` (the streams that must go along with its coordinates),
+``witnesses`` (streams of which one has a token, not ``N``, wherever the part is present) and
+``value`` (its values, once nothing is left to descend).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from custard import cin
+from custard.formats import LEVEL_FORMATS, Format
+from sam.graph import Edge, End, Graph, Node, Result, Slot
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A graph, and the tensors that have to be stored in another order for it."""
+
+    graph: Graph
+    rearranged: tuple[str, ...]
+
+
+def lower(
+    program: cin.Program, formats: Mapping[str, Format], dims: Mapping[str, int], title: str
+) -> Lowered:
+    """The SAM graph of a program.
+
+    ``formats`` has one for each tensor; ``dims`` the extents that are known, of which the graph
+    keeps those that its inputs may not tell, and a 0 of which asks for more droppers.
+    """
+    return _Lowering(program, formats, dims).graph(title)
+
+
+@dataclass
+class _Payload:
+    """A stream that goes along with the coordinates of its cursor, and changes as they merge."""
+
+    stream: End
+    kind: str
+
+
+@dataclass
+class _Fiber:
+    """The coordinates over one variable.
+
+    ``nonempty``  whether each parent that is present has one at least
+    ``full``      whether each parent that is present has all
+    """
+
+    variable: str
+    crd: End
+    nonempty: bool = False
+    full: bool = False
+
+
+class _Graph:
+    """A graph under construction."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+        self.edges: list[Edge] = []
+        self.names: Counter[str] = Counter()
+        self.root = self.add("root", "root")["ref"]
+
+    def add(
+        self, kind: str, name: str, parameters: Mapping[str, Any] | None = None, **inputs: End
+    ) -> _Ports:
+        """Adds a node that reads ``inputs``; gives its output ports by name."""
+        self.names[name] += 1
+        if self.names[name] > 1:
+            name = f"{name}_{self.names[name]}"
+        self.nodes[name] = Node(name, kind, dict(parameters or {}))
+        self.edges += [Edge(source, End(name, f"in_{port}")) for port, source in inputs.items()]
+        return _Ports(name)
+
+    def prune(self) -> None:
+        """Removes the nodes from which no way leads to a writer."""
+        feeders: dict[str, list[str]] = {name: [] for name in self.nodes}
+        for edge in self.edges:
+            feeders[edge.target.node].append(edge.source.node)
+        waiting = [name for name, node in self.nodes.items() if node.kind in _WRITERS]
+        used: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            if name not in used:
+                used.add(name)
+                waiting += feeders[name]
+        self.nodes = {name: node for name, node in self.nodes.items() if name in used}
+        self.edges = [edge for edge in self.edges if edge.target.node in used]
+
+
+_WRITERS = ("level_writer", "value_writer")
+
+
+@dataclass(frozen=True)
+class _Ports:
+    """The output ports of a node, by name."""
+
+    node: str
+
+    def __getitem__(self, port: str) -> End:
+        return End(self.node, port)
+
+
+class _Lowering:
+    """The state of one lowering: the graph, the slots, and what was decided."""
+
+    def __init__(
+        self, program: cin.Program, formats: Mapping[str, Format], dims: Mapping[str, int]
+    ) -> None:
+        self.program, self.formats, self.dims = program, formats, dims
+        self.building = _Graph()
+        self.slots: list[Slot] = []
+        self.rearranged: dict[str, None] = {}
+        self.assumed_nonempty: dict[str, None] = {}
+
+    def graph(self, title: str) -> Lowered:
+        """The whole graph: iteration and computation, then construction of the result."""
+        cursor = self.cursor(self.program.value)
+        target = set(self.program.target.variables)
+        summed: Sequence[str] = ()
+        if isinstance(cursor, _Sum):
+            cursor, summed = cursor.operand, cursor.summed
+        variables = [v for v in self.program.loops if v in target or v in summed]
+        levels, value = self.computed(cursor, variables, summed)
+        result = self.write(levels, value)
+        self.building.prune()
+        graph = Graph(
+            nodes=tuple(self.building.nodes.values()),
+            edges=tuple(self.building.edges),
+            slots=tuple(self.slots),
+            result=result,
+            title=title,
+            nonempty=tuple(self.assumed_nonempty),
+            dims=tuple(self.dims.items()),
+        )
+        return Lowered(graph, tuple(self.rearranged))
+
+    # Iteration
+
+    def cursor(self, node: cin.Expression) -> _Cursor:
+        """A cursor over an expression, at the root of its tensors."""
+        match node:
+            case cin.Access():
+                return _Leaf(self, self.slot(node))
+            case cin.Literal(value):
+                slot = Slot(self._name("number"), None, constant=value)
+                self.slots.append(slot)
+                return _Leaf(self, slot)
+            case cin.Multiply(factors):
+                return _Product(self, [self.cursor(factor) for factor in factors])
+            case cin.Add(terms):
+                return _Union(self, [self.cursor(term) for term in terms])
+            case cin.Negate(operand):
+                return _Negation(self, [self.cursor(operand)])
+            case cin.Divide(numerator, cin.Literal(value)) if value:
+                return _Product(self, [self.cursor(numerator), self.cursor(cin.Literal(1 / value))])
+            case cin.Divide(numerator, denominator):
+                everywhere = _Everywhere(self, cin.free_variables(node))
+                return _Quotient(
+                    self, [self.cursor(numerator), self.cursor(denominator), everywhere]
+                )
+            case cin.Reduce(variables, operand):
+                return _Sum(self, variables, node, self.cursor(operand))
+        raise AssertionError(node)
+
+    def slot(self, access: cin.Access) -> Slot:
+        """The storage that an access wants: its levels in the order of the loops."""
+        stored = self.formats[access.tensor]
+        variables = [v for v in self.program.loops if v in access.variables]
+        modes = tuple(
+            tuple(m for m, v in enumerate(access.variables) if v == variable)
+            for variable in variables
+        )
+        levels = stored.levels
+        if [mode for group in modes for mode in group] != list(stored.mode_order):
+            levels = "".join(code if code in "ds" else "s" for code in levels)
+            self._note_rearrangement(access, modes)
+        if len(levels) > len(modes):
+            levels = _diagonal_levels(levels, modes)
+        for slot in self.slots:
+            if (slot.tensor, slot.modes, slot.levels) == (access.tensor, modes, levels):
+                same = Slot(slot.name, access.tensor, levels, modes, tuple(variables))
+                if same == slot:
+                    return slot
+        slot = Slot(self._name(access.tensor), access.tensor, levels, modes, tuple(variables))
+        self.slots.append(slot)
+        return slot
+
+    def computed(
+        self, cursor: _Cursor, variables: Sequence[str], summed: Iterable[str]
+    ) -> tuple[list[_Fiber], End]:
+        """Descends all the variables, computes, and reduces over the summed ones.
+
+        Gives the fibers over the variables that are left, and the values.
+        """
+        fibers = []
+        for variable in variables:
+            fiber = cursor.descend(variable) or self.everywhere(cursor, variable)
+            cursor.settle(variable, fiber.crd)
+            fibers.append(fiber)
+        return self.reduced(fibers, cursor.value(), set(summed))
+
+    def everywhere(self, cursor: _Cursor, variable: str) -> _Fiber:
+        """The whole dimension of a variable, wherever a cursor that lacks it is present."""
+        fibers = [self.dimension(variable, stream) for stream in cursor.witnesses()]
+        fiber = fibers[0] if len(fibers) == 1 else self.merged("unioner", variable, fibers, [])
+        self.repeat(cursor, fiber)
+        return _Fiber(variable, fiber.crd, self.assume_nonempty(variable), full=True)
+
+    def dimension(self, variable: str, stream: End) -> _Fiber:
+        """A scan of a whole dimension for each token of a stream that is not ``N``."""
+        scanner = self.building.add(
+            "level_scanner", f"scan_{variable}", {"variable": variable}, ref=stream
+        )
+        return _Fiber(variable, scanner["crd"], self.assume_nonempty(variable), full=True)
+
+    def assume_nonempty(self, variable: str) -> bool:
+        """Whether a dimension has coordinates: so unless its extent is known to be 0."""
+        if self.dims.get(variable) == 0:
+            return False
+        self.assumed_nonempty[variable] = None
+        return True
+
+    def merged(
+        self,
+        kind: str,
+        variable: str,
+        fibers: Sequence[_Fiber],
+        payloads: Sequence[Sequence[_Payload]],
+    ) -> _Fiber:
+        """Merges fibers, and moves their payloads on to what comes out."""
+        payloads = [*payloads, *[[]] * (len(fibers) - len(payloads))]
+        inputs = {f"crd{n}": fiber.crd for n, fiber in enumerate(fibers)}
+        names = {
+            f"{payload.kind}{n}_{k}": payload
+            for n, of_operand in enumerate(payloads)
+            for k, payload in enumerate(of_operand)
+        }
+        inputs |= {name: payload.stream for name, payload in names.items()}
+        merger = self.building.add(
+            kind,
+            f"{'intersect' if kind == 'intersecter' else 'unite'}_{variable}",
+            {"payloads": [[payload.kind for payload in of_one] for of_one in payloads]},
+            **inputs,
+        )
+        for name, payload in names.items():
+            payload.stream = merger[name]
+        return _Fiber(variable, merger["crd"])
+
+    def repeat(self, cursor: _Cursor, fiber: _Fiber) -> None:
+        """Repeats what goes along with a cursor over the coordinates of a fiber."""
+        for payload in cursor.payloads():
+            repeater = self.building.add(
+                "repeater",
+                f"repeat_{fiber.variable}",
+                {"stream": payload.kind},
+                crd=fiber.crd,
+                **{payload.kind: payload.stream},
+            )
+            payload.stream = repeater[payload.kind]
+
+    # Computation
+
+    def alu(self, operation: str, *operands: End) -> End:
+        """The values of an operation."""
+        inputs = {f"val{n}": operand for n, operand in enumerate(operands)}
+        return self.building.add("alu", operation, {"operation": operation}, **inputs)["val"]
+
+    def reduced(
+        self, fibers: Sequence[_Fiber], value: End, summed: set[str]
+    ) -> tuple[list[_Fiber], End]:
+        """Sums over the summed variables, innermost first.
+
+        A sum over the innermost variable gives nothing for an empty fiber, so the coordinate
+        that holds the fiber is dropped. One further out keeps the shape of what is around it.
+        """
+        kept: list[_Fiber] = []
+        for n in range(len(fibers) - 1, -1, -1):
+            fiber = fibers[n]
+            if fiber.variable not in summed:
+                kept.insert(0, fiber)
+            elif kept:
+                value = self.reduce_tensor(fiber, kept, value)
+            else:
+                if n > 0 and not fiber.nonempty:
+                    self.drop(fibers[n - 1], [fiber])
+                value = self.building.add(
+                    "reducer",
+                    f"reduce_{fiber.variable}",
+                    {"dimensions": 0, "empty": "drop" if n > 0 else "zero"},
+                    val=value,
+                )["val"]
+        return kept, value
+
+    def reduce_tensor(self, fiber: _Fiber, kept: Sequence[_Fiber], value: End) -> End:
+        """Sums over the variable of a fiber that others lie in."""
+        reducer = self.building.add(
+            "reducer",
+            f"reduce_{fiber.variable}",
+            {"dimensions": len(kept)},
+            val=value,
+            **{f"crd{k}": inner.crd for k, inner in enumerate(kept)},
+        )
+        for k, inner in enumerate(kept):
+            inner.crd = reducer[f"crd{k}"]
+            inner.nonempty = fiber.nonempty and inner.nonempty if k == 0 else True
+            inner.full = False
+        return reducer["val"]
+
+    def drop(self, outer: _Fiber, inner: list[_Fiber], value: End | None = None) -> End | None:
+        """Drops the outer coordinates whose inner fiber is empty."""
+        streams = {"inner_crd": inner[0].crd}
+        if value is not None:
+            streams["inner_val"] = value
+        dropper = self.building.add(
+            "coordinate_dropper",
+            f"drop_{outer.variable}",
+            {"drop": "coordinates", "inner": ["crd", "val"][: len(streams)]},
+            outer=outer.crd,
+            **streams,
+        )
+        outer.crd, outer.nonempty, outer.full = dropper["crd"], False, False
+        inner[0].crd, inner[0].nonempty = dropper["crd_inner"], True
+        return None if value is None else dropper["val_inner"]
+
+    # Construction
+
+    def write(self, levels: list[_Fiber], value: End) -> Result:
+        """Writes the result, its levels in the order of the loops."""
+        access = self.program.target
+        asked = self.formats[access.tensor]
+        modes = tuple((access.variables.index(level.variable),) for level in levels)
+        order = tuple(mode for (mode,) in modes)
+        codes = "".join(code if code in "ds" else "s" for code in asked.levels)
+        if order != asked.mode_order or codes != asked.levels:
+            self.rearranged[
+                f"{access} is written as {codes}:{_listed(order)}, then stored as {asked}"
+            ] = None
+        value = self.without_childless(levels, codes, value)
+        slot = Slot(
+            access.tensor, access.tensor, codes, modes, tuple(level.variable for level in levels)
+        )
+        reference = None
+        for n, (level, code) in enumerate(zip(levels, codes, strict=True)):
+            inputs = {"crd": level.crd}
+            if reference is not None:
+                inputs["ref"] = reference
+            writer = self.building.add(
+                "level_writer",
+                f"write_{access.tensor}_{level.variable}",
+                {
+                    "slot": access.tensor,
+                    "level": n,
+                    "format": code,
+                    "variable": level.variable,
+                    "by_reference": reference is not None,
+                },
+                **inputs,
+            )
+            below = codes[n + 1 : n + 2]
+            reference = writer["ref"] if code == "d" or below == "d" else None
+        inputs = {"val": value}
+        if reference is not None:
+            inputs["ref"] = reference
+        self.building.add(
+            "value_writer",
+            f"write_{access.tensor}_vals",
+            {"slot": access.tensor, "by_reference": reference is not None},
+            **inputs,
+        )
+        return Result(slot, asked.levels, asked.mode_order)
+
+    def without_childless(self, levels: list[_Fiber], codes: str, value: End) -> End:
+        """Drops the coordinates of compressed levels that have nothing below them."""
+        for n in range(len(levels) - 2, -1, -1):
+            outer, inner = levels[n], levels[n + 1]
+            if inner.nonempty or LEVEL_FORMATS[codes[n]].full:
+                continue
+            if n + 2 == len(levels):
+                value = self.drop(outer, [inner], value) or value
+            else:
+                self.drop(outer, [inner])
+        return value
+
+    # Names and notes
+
+    def _name(self, base: str) -> str:
+        taken = {slot.name for slot in self.slots}
+        name, n = base, 1
+        while name in taken:
+            n += 1
+            name = f"{base}_{n}"
+        return name
+
+    def _note_rearrangement(self, access: cin.Access, modes: tuple[tuple[int, ...], ...]) -> None:
+        stored = self.formats[access.tensor]
+        if any(len(group) > 1 for group in modes):
+            note = f"the diagonal of {access} is taken before the run"
+        else:
+            order = _listed(mode for (mode,) in modes)
+            note = f"{access}, stored as {stored}, is transposed to {order} before the run"
+        self.rearranged[note] = None
+
+
+class _Cursor:
+    """A part of the expression, being iterated over. See the top of this file."""
+
+    def __init__(self, lowering: _Lowering, parts: Sequence[_Cursor] = ()) -> None:
+        self.lowering, self.parts = lowering, list(parts)
+
+    def descend(self, variable: str) -> _Fiber | None:
+        raise NotImplementedError
+
+    def payloads(self) -> list[_Payload]:
+        return [payload for part in self.parts for payload in part.payloads()]
+
+    def witnesses(self) -> list[End]:
+        return [stream for part in self.parts for stream in part.witnesses()]
+
+    def settle(self, variable: str, crd: End) -> None:
+        for part in self.parts:
+            part.settle(variable, crd)
+
+    def value(self) -> End:
+        raise NotImplementedError
+
+
+class _Leaf(_Cursor):
+    """An access or a number: a reference into its tensor."""
+
+    def __init__(self, lowering: _Lowering, slot: Slot) -> None:
+        super().__init__(lowering)
+        self.slot, self.level = slot, 0
+        self.payload = _Payload(lowering.building.root, "ref")
+
+    def descend(self, variable: str) -> _Fiber | None:
+        slot, level = self.slot, self.level
+        if variable not in slot.variables[level : level + 1]:
+            return None
+        self.level += 1
+        scanner = self.lowering.building.add(
+            "level_scanner",
+            f"scan_{slot.name}_{variable}",
+            {"slot": slot.name, "level": level},
+            ref=self.payload.stream,
+        )
+        self.payload.stream = scanner["ref"]
+        return _Fiber(
+            variable, scanner["crd"], self.nonempty(level), LEVEL_FORMATS[slot.levels[level]].full
+        )
+
+    def nonempty(self, level: int) -> bool:
+        """Whether no fiber of a level is empty.
+
+        A level that is not full stores a coordinate only with something below it.
+        """
+        code, above = self.slot.levels[level], self.slot.levels[level - 1 : level]
+        if LEVEL_FORMATS[code].full:
+            return self.lowering.assume_nonempty(self.slot.variables[level])
+        return above != "" and not LEVEL_FORMATS[above].full
+
+    def payloads(self) -> list[_Payload]:
+        return [self.payload]
+
+    def witnesses(self) -> list[End]:
+        return [self.payload.stream]
+
+    def value(self) -> End:
+        array = self.lowering.building.add(
+            "array", f"array_{self.slot.name}", {"slot": self.slot.name}, ref=self.payload.stream
+        )
+        return array["val"]
+
+
+class _Everywhere(_Leaf):
+    """No tensor, but all points over some variables."""
+
+    def __init__(self, lowering: _Lowering, variables: Sequence[str]) -> None:
+        super().__init__(lowering, Slot("everywhere", None))
+        self.variables = variables
+
+    def descend(self, variable: str) -> _Fiber | None:
+        if variable not in self.variables:
+            return None
+        fiber = self.lowering.dimension(variable, self.payload.stream)
+        self.payload.stream = End(fiber.crd.node, "ref")
+        return fiber
+
+
+class _Product(_Cursor):
+    """Factors: present where all are."""
+
+    def descend(self, variable: str) -> _Fiber | None:
+        found = [(part, part.descend(variable)) for part in self.parts]
+        having = [(part, fiber) for part, fiber in found if fiber is not None]
+        if not having:
+            return None
+        fibers = [fiber for _, fiber in having]
+        fiber = fibers[0]
+        if len(fibers) > 1:
+            payloads = [part.payloads() for part, _ in having]
+            fiber = self.lowering.merged("intersecter", variable, fibers, payloads)
+            sparse = [fiber for fiber in fibers if not fiber.full]
+            fiber.full = not sparse
+            fiber.nonempty = len(sparse) < 2 and all(fiber.nonempty for fiber in fibers)
+        for part, missing in found:
+            if missing is None:
+                self.lowering.repeat(part, fiber)
+        return fiber
+
+    def witnesses(self) -> list[End]:
+        return min((part.witnesses() for part in self.parts), key=len)
+
+    def value(self) -> End:
+        value = self.parts[0].value()
+        for part in self.parts[1:]:
+            value = self.lowering.alu("multiply", value, part.value())
+        return value
+
+
+class _Union(_Cursor):
+    """Terms: present where one is. Over a variable that one lacks, that one is everywhere."""
+
+    def descend(self, variable: str) -> _Fiber | None:
+        found = [(part, part.descend(variable)) for part in self.parts]
+        having = [(part, fiber) for part, fiber in found if fiber is not None]
+        if not having:
+            return None
+        lacking = [part for part, fiber in found if fiber is None]
+        whole = [
+            self.lowering.dimension(variable, stream)
+            for part in lacking
+            for stream in part.witnesses()
+        ]
+        fibers = [*(fiber for _, fiber in having), *whole]
+        fiber = fibers[0]
+        if len(fibers) > 1:
+            payloads = [part.payloads() for part, _ in having]
+            fiber = self.lowering.merged("unioner", variable, fibers, payloads)
+            fiber.nonempty = all(operand.nonempty for operand in fibers)
+        for part in lacking:
+            self.lowering.repeat(part, fiber)
+        return fiber
+
+    def value(self) -> End:
+        value = self.parts[0].value()
+        for part in self.parts[1:]:
+            negative = isinstance(part, _Negation)
+            operand = part.parts[0] if negative else part
+            value = self.lowering.alu("subtract" if negative else "add", value, operand.value())
+        return value
+
+
+class _Quotient(_Union):
+    """A numerator, a denominator and all points: 0 / 0 and 1 / 0 are values too."""
+
+    def witnesses(self) -> list[End]:
+        return self.parts[2].witnesses()
+
+    def value(self) -> End:
+        return self.lowering.alu("divide", self.parts[0].value(), self.parts[1].value())
+
+
+class _Negation(_Cursor):
+    """A term with its sign changed."""
+
+    def descend(self, variable: str) -> _Fiber | None:
+        return self.parts[0].descend(variable)
+
+    def value(self) -> End:
+        return self.lowering.alu("negate", self.parts[0].value())
+
+
+class _Sum(_Cursor):
+    """A sum of its own inside a term.
+
+    It is computed as soon as its last free variable, or a summed one that lies further out, is
+    reached: up to there its operand is descended together with the other terms.
+    """
+
+    def __init__(
+        self, lowering: _Lowering, summed: Sequence[str], node: cin.Expression, operand: _Cursor
+    ) -> None:
+        super().__init__(lowering, [operand])
+        self.summed, self.operand = summed, operand
+        free = cin.free_variables(node)
+        self.left = [v for v in lowering.program.loops if v in free or v in summed]
+
+    def descend(self, variable: str) -> _Fiber | None:
+        if not self.left:
+            return self.parts[0].descend(variable)
+        free = [v for v in self.left if v not in self.summed]
+        if variable not in free:
+            return None
+        if free == [variable] or self.left[0] != variable:
+            self.compute()
+        else:
+            self.left.remove(variable)
+        return self.parts[0].descend(variable)
+
+    def compute(self) -> None:
+        """Puts the computed stream in the place of the operand."""
+        fibers, value = self.lowering.computed(self.operand, self.left, self.summed)
+        self.left = []
+        self.parts = [_Computed(self.lowering, fibers, value)]
+
+    def value(self) -> End:
+        if self.left:
+            self.compute()
+        return self.parts[0].value()
+
+
+class _Computed(_Cursor):
+    """Coordinates and values that have been computed."""
+
+    def __init__(self, lowering: _Lowering, fibers: Sequence[_Fiber], value: End) -> None:
+        super().__init__(lowering)
+        self.fibers = list(fibers)
+        self.payload = _Payload(value, "val")
+
+    def descend(self, variable: str) -> _Fiber | None:
+        if not self.fibers or self.fibers[0].variable != variable:
+            return None
+        return self.fibers.pop(0)
+
+    def payloads(self) -> list[_Payload]:
+        return [self.payload]
+
+    def witnesses(self) -> list[End]:
+        return [self.payload.stream]
+
+    def value(self) -> End:
+        return self.payload.stream
+
+
+def _diagonal_levels(levels: str, modes: Sequence[Sequence[int]]) -> str:
+    """Level formats for the diagonal of a tensor: full only where all its modes are."""
+    full = all(LEVEL_FORMATS[code].full for code in levels)
+    return ("d" if full else "s") * len(modes)
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ",".join(str(number) for number in numbers)

@@ -1,0 +1,1 @@
+"""The hardware configs that are shipped, one YAML file per machine."""

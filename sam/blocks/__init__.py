@@ -1,0 +1,36 @@
+"""The blocks of SAM: one file per family of primitives, each block described once.
+
+``KINDS`` is the table of all kinds of block, by the name that nodes, configs and drawings use.
+"""
+
+from sam.blocks.base import Block, Kind, Port, StreamError, Surroundings
+from sam.blocks.compute import ALU
+from sam.blocks.drop import COORDINATE_DROPPER
+from sam.blocks.endpoints import ROOT, SINK, SOURCE
+from sam.blocks.memory import ARRAY
+from sam.blocks.merge import INTERSECTER, UNIONER
+from sam.blocks.reduce import REDUCER
+from sam.blocks.repeat import REPEATER
+from sam.blocks.scan import LEVEL_SCANNER
+from sam.blocks.write import LEVEL_WRITER, VALUE_WRITER
+
+__all__ = ["KINDS", "Block", "Kind", "Port", "StreamError", "Surroundings"]
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        ROOT,
+        LEVEL_SCANNER,
+        INTERSECTER,
+        UNIONER,
+        REPEATER,
+        ARRAY,
+        ALU,
+        REDUCER,
+        COORDINATE_DROPPER,
+        LEVEL_WRITER,
+        VALUE_WRITER,
+        SOURCE,
+        SINK,
+    )
+}

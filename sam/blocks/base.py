@@ -1,0 +1,155 @@
+"""What a block is: ports, state, memory and a step.
+
+A *step* is one firing, written once for every engine. It is a plain function ``step(p, s, m)``:
+
+``p``  the ports. ``p.in_crd.peek()`` gives the ``(kind, value)`` of the token at the head of an
+       input, ``p.in_crd.take()`` consumes it, ``p.crd.give(kind, value)`` emits one.
+``s``  the state that lasts from firing to firing.
+``m``  what the block reads and fills: level arrays, values, its constant parameters.
+
+It keeps four rules, which let an engine decide when it happens and how fast:
+
+1. at most one token is taken from each input and given to each output;
+2. every peek comes before the first take, give or change of state. Where an input that a peek
+   asks for is empty, the engine abandons the step there and runs it again later;
+3. nothing but the tokens, the state and the memory decides what happens: never the time;
+4. it returns True in the firing that gives or takes the last ``D``, and None otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from sam.graph import Parameters
+from sam.tensor import Tensor
+from sam.token import DATA, DONE, EMPTY, STOP
+
+Step = Callable[[Any, Any, Any], bool | None]
+
+
+class StreamError(Exception):
+    """Streams that ought to have the same shape do not: a graph that no compiler should make."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of a kind of block.
+
+    ``stream``  "crd", "ref" or "val"; "any" where the block passes on whatever comes
+    ``depth``   the depth of its stream, counted from the shallowest port of the block
+    ``group``   the name of the tuple of ports that steps see it in, if it is one of several
+    ``optional``  whether it may be left unconnected
+    """
+
+    name: str
+    direction: str
+    stream: str
+    depth: int = 0
+    group: str | None = None
+    optional: bool = False
+
+
+def into(name: str, stream: str, depth: int = 0, **more: Any) -> Port:
+    """An input port."""
+    return Port(name, "in", stream, depth, **more)
+
+
+def out(name: str, stream: str, depth: int = 0, **more: Any) -> Port:
+    """An output port; one that nothing reads may always be left unconnected."""
+    return Port(name, "out", stream, depth, optional=True, **more)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a graph's blocks find when they are set up: arranged tensors, extents, capacity."""
+
+    tensors: Mapping[str, Tensor] = field(default_factory=dict)
+    extents: Mapping[str, int] = field(default_factory=dict)
+    capacity: int | None = None
+
+
+def _constants(around: Surroundings) -> Any:
+    return SimpleNamespace()
+
+
+@dataclass(frozen=True)
+class Block:
+    """What a node is under its parameters.
+
+    ``state``   the fields of its state, with the values that they start from
+    ``memory``  makes what it reads and fills from its surroundings
+    """
+
+    ports: tuple[Port, ...]
+    step: Step
+    state: Mapping[str, Any] = field(default_factory=dict)
+    memory: Callable[[Surroundings], Any] = _constants
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of block.
+
+    ``primitive``  its name in Table 1 of the SAM paper; None for what is no primitive there
+    ``block``      what a node of this kind is under given parameters
+    ``source``     whether it stands outside the machine, so that its tokens are there at once
+    """
+
+    name: str
+    primitive: str | None
+    block: Callable[[Parameters], Block]
+    source: bool = False
+
+    def ports(self, parameters: Parameters) -> tuple[Port, ...]:
+        """The ports of a node of this kind."""
+        return self.block(parameters).ports
+
+
+# What ``walk`` found.
+INSIDE, CLOSED, CHILDLESS, FINISHED = 0, 1, 2, 3
+
+# The state that ``walk`` keeps.
+WALK: Mapping[str, Any] = {"open": False, "kind": EMPTY, "value": 0}
+
+
+def walk(outer: Any, inner: Any, s: Any) -> int:
+    """Moves along ``outer`` as the stream ``inner``, one level deeper, goes by.
+
+    Each token of ``outer`` owns one fiber of ``inner``. It is taken when the fiber's first token
+    comes, and kept in ``s.kind`` and ``s.value``. Takes from ``outer`` alone; tells what the head
+    of ``inner`` is:
+
+    INSIDE     a token of the fiber of ``s.value``
+    CLOSED     the stop token that ends a fiber, and with it what ends in ``outer``
+    CHILDLESS  a stop token, while the fiber of ``s.value`` is empty: an ``S0`` is used up by
+               that; any other remains, as the end of what holds the fiber
+    FINISHED   the end of both
+    """
+    kind, value = inner.peek()
+    if kind == DATA or kind == EMPTY:
+        if not s.open:
+            outer_kind, outer_value = outer.peek()
+            outer.take()
+            s.kind = outer_kind
+            s.value = outer_value
+            s.open = True
+        return INSIDE
+    if kind == STOP and s.open and value == 0:
+        s.open = False
+        return CLOSED
+    outer_kind, outer_value = outer.peek()
+    if outer_kind == DATA or outer_kind == EMPTY:
+        if kind == DONE or s.open:
+            raise StreamError("an outer token is left over")
+        outer.take()
+        s.kind = outer_kind
+        s.value = outer_value
+        return CHILDLESS
+    if outer_kind != kind or (kind == STOP and outer_value != value - 1):
+        raise StreamError("the stop tokens of an outer and an inner stream do not match")
+    outer.take()
+    s.open = False
+    return FINISHED if kind == DONE else CLOSED

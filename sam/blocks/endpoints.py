@@ -1,0 +1,63 @@
+"""Where streams begin and end: sources of given tokens, and sinks that keep what comes.
+
+The ``root`` starts every graph, with one reference to the root fiber of each tensor. Sources and
+sinks put a generator and a checker around a block that is tested.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from sam.blocks.base import Block, Kind, Port, into, out
+from sam.graph import Parameters
+from sam.token import DATA, DONE, D, Token, parse_stream
+
+
+def generate(p: Any, s: Any, m: Any) -> bool | None:
+    """Emits the next token."""
+    kind, value = m.tokens[s.next]
+    p.outs[0].give(kind, value)
+    s.next += 1
+    return True if kind == DONE else None
+
+
+def keep(p: Any, s: Any, m: Any) -> bool | None:
+    """Takes a token and keeps it."""
+    kind, value = p.in_stream.peek()
+    p.in_stream.take()
+    m.tokens.append((kind, value))
+    return True if kind == DONE else None
+
+
+def _generator(port: Port, tokens: list[Token]) -> Block:
+    return Block(
+        ports=(port,),
+        step=generate,
+        state={"next": 0},
+        memory=lambda around: SimpleNamespace(tokens=tokens),
+    )
+
+
+def _root(parameters: Parameters) -> Block:
+    return _generator(out("ref", "ref", group="outs"), [(DATA, 0), D])
+
+
+def _source(parameters: Parameters) -> Block:
+    """Emits the stream that ``tokens`` spells, of kind ``stream`` and depth ``depth``."""
+    stream = parameters["stream"]
+    port = out(stream, stream, parameters["depth"], group="outs")
+    return _generator(port, parse_stream(parameters["tokens"]))
+
+
+def _sink(parameters: Parameters) -> Block:
+    return Block(
+        ports=(into("in_stream", "any"),),
+        step=keep,
+        memory=lambda around: SimpleNamespace(tokens=[]),
+    )
+
+
+ROOT = Kind("root", None, _root, source=True)
+SOURCE = Kind("source", None, _source, source=True)
+SINK = Kind("sink", None, _sink)

@@ -1,0 +1,38 @@
+"""Arrays: values by reference (Definition 3.5, load)."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from sam.blocks.base import Block, Kind, into, out
+from sam.graph import Parameters
+from sam.token import DATA, DONE, EMPTY
+
+
+def load(p: Any, s: Any, m: Any) -> bool | None:
+    """Emits the value that the reference points to, and 0 for ``N``."""
+    kind, value = p.in_ref.peek()
+    p.in_ref.take()
+    if kind == DATA:
+        p.val.give(DATA, m.values[value])
+    elif kind == EMPTY:
+        p.val.give(DATA, 0)
+    else:
+        p.val.give(kind, value)
+        if kind == DONE:
+            return True
+    return None
+
+
+def _array(parameters: Parameters) -> Block:
+    return Block(
+        ports=(into("in_ref", "ref"), out("val", "val")),
+        step=load,
+        memory=lambda around: SimpleNamespace(
+            values=around.tensors[parameters["slot"]].values.tolist()
+        ),
+    )
+
+
+ARRAY = Kind("array", "array", _array)

@@ -1,0 +1,228 @@
+"""Reducers over any number of dimensions (Definition 3.7).
+
+Parameter ``dimensions`` is the paper's n: the levels of the result that lie inside the variable
+that is summed over. A reducer of n = 0 holds one number. One of n > 0 holds an n-dimensional
+sub-tensor; it takes all the points in, each with its n coordinates, then emits them in order,
+each once, and only then goes on.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from sam.blocks.base import Block, Kind, into, out
+from sam.errors import UserError
+from sam.graph import Parameters
+from sam.token import DATA, DONE, EMPTY, STOP
+
+
+def reduce_scalar(p: Any, s: Any, m: Any) -> bool | None:
+    """Adds a value, or emits the sum at the end of a fiber.
+
+    An empty fiber gives 0 under ``empty: zero``, and nothing under ``empty: drop``. The end of
+    more than one fiber takes two firings: the sum, then the stop token, lowered by one.
+    """
+    kind, value = p.in_val.peek()
+    if kind == DATA or kind == EMPTY:
+        p.in_val.take()
+        s.sum += value
+        s.filled = True
+    elif kind == STOP:
+        if not s.emitted and (s.filled or m.zero):
+            p.val.give(DATA, s.sum)
+            s.sum = 0
+            s.filled = False
+            s.emitted = value > 0
+            if value == 0:
+                p.in_val.take()
+        else:
+            p.in_val.take()
+            s.emitted = False
+            if value > 0:
+                p.val.give(STOP, value - 1)
+    else:
+        p.in_val.take()
+        p.val.give(DONE, 0)
+        return True
+    return None
+
+
+class Accumulator:
+    """The memory of a reducer: points with n coordinates, each with its sum so far."""
+
+    def __init__(self, dimensions: int, capacity: int | None) -> None:
+        self.dimensions, self.capacity = dimensions, capacity
+        self.sums: dict[tuple[int, ...], Any] = {}
+        self.points: list[tuple[int, ...]] = []
+
+    def add(self, point: tuple[int, ...], value: Any) -> None:
+        """Adds to the sum at ``point``; raises UserError where no room is left for it."""
+        if point in self.sums:
+            self.sums[point] += value
+            return
+        if len(self.sums) == self.capacity:
+            raise UserError(
+                f"a reducer of {self.dimensions} dimension(s) has room for {self.capacity} "
+                "entries, and the sum needs more",
+                hint="raise blocks.capacity, or reorder the loops so that the sum is further in",
+            )
+        self.sums[point] = value
+
+    def seal(self) -> None:
+        """Puts the points in order."""
+        self.points = sorted(self.sums)
+
+    def clear(self) -> None:
+        """Forgets all points."""
+        self.sums.clear()
+        self.points = []
+
+    def shared(self, n: int) -> int:
+        """How many leading coordinates point n has in common with the point before it."""
+        before, here = self.points[n - 1], self.points[n]
+        level = 0
+        while before[level] == here[level]:
+            level += 1
+        return level
+
+
+def reduce_tensor(p: Any, s: Any, m: Any) -> bool | None:
+    """Takes in one point; or, once the sub-tensor is complete, emits one of its points.
+
+    The sub-tensor is complete at a stop token of level n or more. Its n coordinate streams come
+    out with the same nesting as its values; an empty one comes out as an empty fiber.
+    """
+    if s.draining:
+        return _drain(p, s, m)
+    kind, value = p.in_val.peek()
+    for stream in p.in_crds[-1:]:
+        stream.peek()
+    if kind == DATA or kind == EMPTY:
+        _take_point(p, s, m, value)
+    elif kind == STOP:
+        _take_stop(p, s, m, value)
+    else:
+        for stream in p.in_crds:
+            stream.peek()
+        for stream in (*p.in_crds, p.in_val):
+            stream.take()
+        for stream in (*p.crds, p.val):
+            stream.give(DONE, 0)
+        return True
+    return None
+
+
+def _take_point(p: Any, s: Any, m: Any, value: Any) -> None:
+    """Adds a value at the coordinates of the fibers that it lies in."""
+    last = m.dimensions - 1
+    for level in range(last):
+        if not s.open[level]:
+            p.in_crds[level].peek()
+    for level in range(last):
+        if not s.open[level]:
+            s.point[level] = p.in_crds[level].peek()[1]
+            p.in_crds[level].take()
+            s.open[level] = True
+    s.point[last] = p.in_crds[last].peek()[1]
+    p.in_crds[last].take()
+    p.in_val.take()
+    m.memory.add(tuple(s.point), value)
+
+
+def _take_stop(p: Any, s: Any, m: Any, level: int) -> None:
+    """Takes a stop token of the values, and what ends with it in the coordinates.
+
+    A coordinate whose fiber is empty is taken by itself, if more than its fiber ends here.
+    """
+    last = m.dimensions - 1
+    ended = level
+    outermost = last
+    for outer in range(last - 1, -1, -1):
+        if ended < 0:
+            break
+        if ended > 0 or not s.open[outer]:
+            kind, value = p.in_crds[outer].peek()
+            if kind == DATA and ended > 0:
+                p.in_crds[outer].take()
+                return
+            outermost = outer
+        ended -= 1
+    for outer in range(outermost, last):
+        p.in_crds[outer].take()
+    ended = level
+    for outer in range(last - 1, -1, -1):
+        if ended >= 0:
+            s.open[outer] = False
+        ended -= 1
+    p.in_crds[last].take()
+    p.in_val.take()
+    if level > last:
+        m.memory.seal()
+        s.draining = True
+        s.level = level
+        s.next = 0
+        s.ended = False
+
+
+def _drain(p: Any, s: Any, m: Any) -> None:
+    """Emits a point, with the coordinates in which it differs from the last, or a stop token."""
+    n = m.dimensions
+    if s.next == len(m.memory.points):
+        for level in range(n):
+            p.crds[level].give(STOP, s.level - n + level)
+        p.val.give(STOP, s.level - 1)
+        m.memory.clear()
+        s.draining = False
+        return
+    shared = m.memory.shared(s.next) if s.next > 0 else 0
+    if s.next > 0 and shared < n - 1 and not s.ended:
+        for level in range(shared + 1, n):
+            p.crds[level].give(STOP, level - shared - 1)
+        p.val.give(STOP, n - 2 - shared)
+        s.ended = True
+        return
+    point = m.memory.points[s.next]
+    for level in range(shared, n):
+        p.crds[level].give(DATA, point[level])
+    p.val.give(DATA, m.memory.sums[point])
+    s.next += 1
+    s.ended = False
+
+
+def _reducer(parameters: Parameters) -> Block:
+    n = parameters["dimensions"]
+    return _scalar_reducer(parameters["empty"] == "zero") if n == 0 else _tensor_reducer(n)
+
+
+def _scalar_reducer(zero: bool) -> Block:
+    return Block(
+        ports=(into("in_val", "val", 1), out("val", "val")),
+        step=reduce_scalar,
+        state={"sum": 0, "filled": False, "emitted": False},
+        memory=lambda around: SimpleNamespace(zero=zero),
+    )
+
+
+def _tensor_reducer(n: int) -> Block:
+    return Block(
+        ports=(
+            *(into(f"in_crd{k}", "crd", k + 2, group="in_crds") for k in range(n)),
+            into("in_val", "val", n + 1),
+            *(out(f"crd{k}", "crd", k + 1, group="crds") for k in range(n)),
+            out("val", "val", n),
+        ),
+        step=reduce_tensor,
+        state={
+            "open": [False] * (n - 1),
+            "point": [0] * n,
+            "draining": False,
+            "level": 0,
+            "next": 0,
+            "ended": False,
+        },
+        memory=lambda around: SimpleNamespace(dimensions=n, memory=Accumulator(n, around.capacity)),
+    )
+
+
+REDUCER = Kind("reducer", "reducer", _reducer)

@@ -1,0 +1,42 @@
+"""Repeaters (Definition 3.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sam.blocks.base import CHILDLESS, FINISHED, INSIDE, WALK, Block, Kind, into, out, walk
+from sam.graph import Parameters
+from sam.token import DONE, STOP
+
+
+def repeat(p: Any, s: Any, m: Any) -> bool | None:
+    """Emits the reference or value once for each coordinate of its fiber; ``N`` as ``N``."""
+    found = walk(p.payloads[0], p.in_crd, s)
+    kind, value = p.in_crd.peek()
+    if found == INSIDE:
+        p.in_crd.take()
+        p.results[0].give(s.kind, s.value)
+    elif found == FINISHED:
+        p.in_crd.take()
+        p.results[0].give(DONE, 0)
+        return True
+    elif found != CHILDLESS or value == 0:
+        p.in_crd.take()
+        p.results[0].give(STOP, value)
+    return None
+
+
+def _repeater(parameters: Parameters) -> Block:
+    stream = parameters["stream"]
+    return Block(
+        ports=(
+            into("in_crd", "crd", 1),
+            into(f"in_{stream}", stream, group="payloads"),
+            out(stream, stream, 1, group="results"),
+        ),
+        step=repeat,
+        state=WALK,
+    )
+
+
+REPEATER = Kind("repeater", "repeater", _repeater)

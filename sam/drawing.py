@@ -1,0 +1,96 @@
+"""Graphs as pictures: SVG, PNG and PDF, laid out by Graphviz.
+
+A ``dot`` program on the PATH draws; without one, the Graphviz library that the wheel of pygraphviz
+carries does. The font is DejaVu Sans out of matplotlib, so that a machine without fonts draws the
+same picture.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from matplotlib import get_data_path
+
+from sam.dot import STREAM_STYLES, to_dot
+from sam.errors import UserError
+from sam.graph import Graph
+
+FORMATS = (".svg", ".png", ".pdf")
+
+_LEGEND = {"crd": "coordinates", "ref": "references", "val": "values"}
+
+# A process of its own, as dot is one: the library may write to stderr, or not return.
+_LIBRARY = """
+import sys
+from pygraphviz import AGraph
+text = sys.stdin.buffer.read().decode()
+sys.stdout.buffer.write(AGraph(string=text).draw(format=sys.argv[1], prog="dot"))
+"""
+
+
+def draw(graph: Graph, path: str | os.PathLike[str]) -> None:
+    """Draws the graph, with a legend of its arrows, to ``path``: .svg, .png or .pdf by suffix.
+
+    The file appears whole or not at all. Raises UserError for another suffix, for a folder that
+    cannot be written, and where no Graphviz is installed.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in FORMATS:
+        raise UserError(
+            f'cannot draw to "{target}": its suffix tells no format',
+            hint=f"one of {', '.join(FORMATS)}",
+        )
+    picture = _render(_with_legend(to_dot(graph)), suffix.removeprefix("."))
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        unfinished.write_bytes(picture)
+        unfinished.replace(target)
+    except OSError as mistake:
+        unfinished.unlink(missing_ok=True)
+        raise UserError(f'cannot write "{target}": {mistake.strerror}') from None
+
+
+def _with_legend(text: str) -> str:
+    """The DOT text with one sample arrow per kind of stream added."""
+    lines = ["  subgraph cluster_legend {", '    label=""; style=rounded; color=gray;']
+    for stream, name in _LEGEND.items():
+        style = ", ".join(f'{key}="{value}"' for key, value in STREAM_STYLES[stream].items())
+        start, end = f'"legend {stream} start"', f'"legend {stream} end"'
+        lines += [
+            f'    {start} [label="{name}", shape=plaintext, style=solid, height=0.2];',
+            f'    {end} [label="", shape=point, style=invis];',
+            f"    {start} -> {end} [{style}];",
+        ]
+    return text.removesuffix("}\n") + "\n".join([*lines, "  }", "}", ""])
+
+
+def _render(text: str, form: str) -> bytes:
+    program = shutil.which("dot")
+    if program is None and find_spec("pygraphviz") is None:
+        raise UserError("no Graphviz is installed to draw with", hint="pip install pygraphviz")
+    command = [program, f"-T{form}"] if program else [sys.executable, "-c", _LIBRARY, form]
+    with tempfile.TemporaryDirectory() as folder:
+        fonts = Path(folder, "fonts.conf")
+        fonts.write_text(
+            f"<fontconfig><dir>{escape(get_data_path())}/fonts/ttf</dir>"
+            f"<cachedir>{folder}</cachedir></fontconfig>"
+        )
+        done = subprocess.run(
+            command,
+            input=text.encode(),
+            capture_output=True,
+            env={**os.environ, "FONTCONFIG_FILE": str(fonts)},
+            check=False,
+        )
+    if done.returncode != 0 or not done.stdout:
+        message = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+        raise UserError(f"Graphviz cannot draw the graph: {message[-1]}")
+    return done.stdout

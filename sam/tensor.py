@@ -1,0 +1,454 @@
+"""Tensors in any storage: a shape, an order of the modes, one level per mode, and the values."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+
+from sam.errors import UserError, one_of
+from sam.levels import LEVELS, Compressed, Dense, Ints, Level
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tensor:
+    """A tensor of any number of modes, 0 included, whose storage is a tree of levels.
+
+    ``shape``       the extent of each mode
+    ``mode_order``  the mode that each level stores, outermost first
+    ``levels``      the storage of each level
+    ``values``      one per position of the last level; of length 1 for a scalar
+
+    An entry is a position of the last level with its value, zero or not. Where the last level is
+    full (dense), a zero is padding: its entries are the nonzeros. Entries, not padding, are what
+    ``to_coo``, ``to_scipy`` and every conversion to another format carry over.
+
+    The values are of one of the seven types bool, int32, int64, float32, float64, complex64 and
+    complex128; the constructors widen other numbers to the smallest of these that holds them.
+
+    Raises UserError when the parts do not fit together; ``validate`` looks at every coordinate.
+    """
+
+    shape: tuple[int, ...]
+    mode_order: tuple[int, ...]
+    levels: tuple[Level, ...]
+    values: Array
+
+    def __post_init__(self) -> None:
+        _check_mode_order(self.mode_order, len(self.shape))
+        if len(self.levels) != self.ndim:
+            raise UserError(f"{_count(self.ndim, 'mode')} cannot have {len(self.levels)} levels")
+        if self.values.ndim != 1 or len(self.values) != self._positions()[-1]:
+            raise UserError(
+                f"the levels have {self._positions()[-1]} positions, "
+                f"the values have the shape {self.values.shape}"
+            )
+
+    @staticmethod
+    def of(data: Any, levels: str | None = None, mode_order: Sequence[int] | None = None) -> Tensor:
+        """The tensor that ``data`` is: a Tensor, a scipy.sparse matrix or array, a numpy array,
+        nested lists or a number.
+
+        Without ``levels``: those of a Tensor; compressed for scipy.sparse; dense otherwise.
+        Raises UserError for anything else, and for values that are no numbers.
+        """
+        if isinstance(data, Tensor):
+            return data.convert(levels, mode_order)
+        if scipy.sparse.issparse(data):
+            return Tensor.from_scipy(data, levels, mode_order)
+        if not isinstance(data, (list, tuple, int, float, complex)) and not hasattr(
+            data, "__array__"
+        ):
+            raise UserError(
+                f"{type(data).__name__} is not a tensor",
+                hint="a number, nested lists, a numpy array, scipy.sparse or sam.Tensor",
+            )
+        try:
+            array = np.asarray(data)
+        except (ValueError, OverflowError) as error:
+            raise UserError(f"the nested lists are not a tensor: {error}") from error
+        return Tensor.from_numpy(array, levels, mode_order)
+
+    @staticmethod
+    def from_numpy(
+        array: ArrayLike, levels: str | None = None, mode_order: Sequence[int] | None = None
+    ) -> Tensor:
+        """The tensor of a dense array; by default all dense, sharing the array where it can.
+
+        Where some level is not dense, only the nonzeros become entries. Raises UserError.
+        """
+        array = np.asarray(array)
+        codes, order = _format(levels, mode_order, array.ndim, "d")
+        values = _numbers(array)
+        if all(LEVELS[code] is Dense for code in codes):
+            dense = tuple(Dense(array.shape[mode]) for mode in order)
+            return Tensor(array.shape, order, dense, values.transpose(order).reshape(-1))
+        coordinates = np.stack(np.nonzero(values))
+        return _store(coordinates, values[tuple(coordinates)], array.shape, codes, order)
+
+    @staticmethod
+    def from_scipy(
+        matrix: Any, levels: str | None = None, mode_order: Sequence[int] | None = None
+    ) -> Tensor:
+        """The tensor of a scipy.sparse matrix or array of any format and number of modes.
+
+        All compressed by default. Explicit zeros are kept, duplicates are summed. A canonical CSR
+        matrix to ``"ds"``, and a CSC one to ``"ds"`` in the mode order (1, 0), share their arrays
+        (index arrays as int64). Raises UserError.
+        """
+        codes, order = _format(levels, mode_order, len(matrix.shape), "s")
+        if codes == "ds" and matrix.format == _compressed_rows(order):
+            try:
+                matrix.check_format(full_check=True)
+            except ValueError as error:
+                raise UserError(f"the scipy.sparse matrix is not valid: {error}") from error
+            if matrix.has_canonical_format:
+                segments, coordinates = (
+                    a.astype(np.int64, copy=False) for a in (matrix.indptr, matrix.indices)
+                )
+                stored = (Dense(matrix.shape[order[0]]), Compressed(segments, coordinates))
+                return Tensor(matrix.shape, order, stored, _numbers(matrix.data))
+        entries = matrix.tocoo()
+        return Tensor.from_coo(entries.coords, entries.data, matrix.shape, codes, order)
+
+    @staticmethod
+    def from_coo(
+        coordinates: ArrayLike,
+        values: ArrayLike,
+        shape: Sequence[int],
+        levels: str | None = None,
+        mode_order: Sequence[int] | None = None,
+    ) -> Tensor:
+        """The tensor of a list of entries, in any order; by default all compressed.
+
+        ``coordinates`` is (modes, entries), ``values`` (entries,). Entries at the same
+        coordinates are summed; zeros are kept. Raises UserError, which names the first entry
+        outside the shape.
+        """
+        shape = _shape(shape)
+        codes, order = _format(levels, mode_order, len(shape), "s")
+        values = _numbers(np.asarray(values))
+        if values.ndim != 1:
+            raise UserError(f"the values must have one dimension, not the shape {values.shape}")
+        coordinates = _coordinates(coordinates, values, shape)
+        return _store(coordinates, values, shape, codes, order)
+
+    @property
+    def ndim(self) -> int:
+        """The number of modes."""
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values."""
+        return self.values.dtype
+
+    @property
+    def nnz(self) -> int:
+        """How many values are stored, zeros included."""
+        return len(self.values)
+
+    @property
+    def format(self) -> str:
+        """The format in the format language, as in ``"ds:0,1"``; empty for a scalar."""
+        return f"{self._codes}:{','.join(map(str, self.mode_order))}" if self.ndim else ""
+
+    def __repr__(self) -> str:
+        return (
+            f"Tensor(shape={self.shape}, format={self.format!r}, "
+            f"dtype={self.dtype}, nnz={self.nnz})"
+        )
+
+    def to_coo(self) -> tuple[Ints, Array]:
+        """The entries: coordinates (modes, entries) and values (entries,).
+
+        Modes are numbered as in the shape, and the entries are sorted by the first mode, then by
+        the next. The zeros of a full last level are no entries.
+        """
+        coordinates, values = self._entries()
+        return _sorted(coordinates, values)
+
+    def to_numpy(self) -> Array:
+        """The dense array; a view of the values where all levels are dense."""
+        if all(isinstance(level, Dense) for level in self.levels):
+            stored = self.values.reshape([self.shape[mode] for mode in self.mode_order])
+            return stored.transpose(np.argsort(self.mode_order).tolist())
+        coordinates, values = self._entries()
+        array = np.zeros(self.shape, self.dtype)
+        array[tuple(coordinates)] = values
+        return array
+
+    def to_scipy(self, format: str = "csr") -> Any:
+        """The scipy.sparse array: of ``format`` for two modes, a coo_array for other numbers.
+
+        ``"ds:0,1"`` to CSR and ``"ds:1,0"`` to CSC share the values. Raises UserError for a
+        scalar, which scipy.sparse does not have.
+        """
+        if self.ndim == 0:
+            raise UserError("scipy.sparse has no scalars", hint="to_numpy()")
+        if self.ndim == 2 and self._codes == "ds" and format == _compressed_rows(self.mode_order):
+            compressed = self.levels[1]
+            assert isinstance(compressed, Compressed)
+            kind = scipy.sparse.csr_array if format == "csr" else scipy.sparse.csc_array
+            parts = (self.values, compressed.coordinates, compressed.segments)
+            return kind(parts, shape=self.shape)
+        coordinates, values = self.to_coo()
+        entries = scipy.sparse.coo_array((values, tuple(coordinates)), shape=self.shape)
+        if self.ndim != 2:
+            return entries
+        try:
+            return entries.asformat(format)
+        except ValueError as error:
+            raise UserError(
+                f'"{format}" is not a scipy.sparse format', hint=one_of(format, _SCIPY_FORMATS)
+            ) from error
+
+    def convert(self, levels: str | None = None, mode_order: Sequence[int] | None = None) -> Tensor:
+        """The same entries in another format; what is not given stays as it is.
+
+        Raises UserError where the format cannot hold the entries.
+        """
+        codes, order = _format(
+            levels if levels is not None else self._codes,
+            mode_order if mode_order is not None else self.mode_order,
+            self.ndim,
+            "",
+        )
+        if (codes, order) == (self._codes, self.mode_order):
+            return self
+        coordinates, values = self._entries()
+        return _store(coordinates, values, self.shape, codes, order)
+
+    def arrange(self, levels: str, modes: tuple[tuple[int, ...], ...]) -> Tensor:
+        """The storage that a SAM graph asks for (``sam.graph.Slot``): a tensor of its levels.
+
+        Mode k of the result is its level k, and holds this tensor's mode ``modes[k][0]``; where
+        ``modes[k]`` has more modes, only the entries stay whose coordinates in all of them agree
+        (the diagonal). Every coordinate that the result stores has an entry below it, so that no
+        stored fiber below a compressed level is empty. Where nothing changes, arrays are shared.
+
+        Raises UserError where modes of a diagonal differ in extent.
+        """
+        listed = [mode for group in modes for mode in group]
+        _check_mode_order(listed, self.ndim)
+        codes, order = _format(levels, None, len(modes), "s")
+        shape = tuple(self.shape[group[0]] for group in modes)
+        if codes == self._codes and tuple(listed) == self.mode_order and self._is_pruned():
+            return Tensor(shape, order, self.levels, self.values)
+        coordinates, values = self._entries()
+        agree = np.ones(len(values), bool)
+        for first, *others in modes:
+            for other in others:
+                if self.shape[first] != self.shape[other]:
+                    raise UserError(
+                        f"modes {first} and {other} have no diagonal: their extents are "
+                        f"{self.shape[first]} and {self.shape[other]}"
+                    )
+                agree &= coordinates[first] == coordinates[other]
+        kept = coordinates[[group[0] for group in modes]][:, agree]
+        return _store(kept, values[agree], shape, codes, order)
+
+    def validate(self) -> None:
+        """Raises UserError unless every level's arrays fit the shape and each other."""
+        for n, (level, parents) in enumerate(zip(self.levels, self._positions(), strict=False)):
+            try:
+                level.validate(parents, self.shape[self.mode_order[n]])
+            except UserError as error:
+                raise UserError(f"level {n} ({level.name}) is not valid: {error}") from error
+
+    @property
+    def _codes(self) -> str:
+        return "".join(level.code for level in self.levels)
+
+    def _positions(self) -> list[int]:
+        """The number of positions of the root and of each level."""
+        positions = [1]
+        for level in self.levels:
+            positions.append(level.positions(positions[-1]))
+        return positions
+
+    def _entries(self) -> tuple[Ints, Array]:
+        """The entries in storage order, with coordinates (modes, entries)."""
+        full = self.ndim > 0 and self.levels[-1].full
+        positions = np.flatnonzero(self.values) if full else np.arange(len(self.values))
+        values = self.values[positions] if full else self.values
+        coordinates = np.empty((self.ndim, len(values)), np.int64)
+        for level, mode in zip(reversed(self.levels), reversed(self.mode_order), strict=True):
+            positions, coordinates[mode] = level.trace(positions)
+        return coordinates, values
+
+    def _is_pruned(self) -> bool:
+        """Whether every stored coordinate has a position of the last level below it."""
+        counts = self._positions()
+        occupied = np.ones(counts[-1], bool)
+        for n in reversed(range(self.ndim)):
+            if not self.levels[n].full and not occupied.all():
+                return False
+            if all(level.full for level in self.levels[:n]):
+                return True
+            parents, _ = self.levels[n].trace(np.flatnonzero(occupied))
+            occupied = np.zeros(counts[n], bool)
+            occupied[parents] = True
+        return True
+
+
+_SCIPY_FORMATS = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
+
+# The types of values, by the kind of numpy type that widens to them.
+_TYPES = {
+    "b": ("bool",),
+    "i": ("int32", "int64"),
+    "u": ("int32", "int64"),
+    "f": ("float32", "float64"),
+    "c": ("complex64", "complex128"),
+}
+
+# Beyond this many positions numpy may promise memory that the machine does not have.
+_MOST_POSITIONS = 2**32
+
+
+def _store(
+    coordinates: Ints, values: Array, shape: tuple[int, ...], codes: str, order: tuple[int, ...]
+) -> Tensor:
+    """The tensor of entries in any order, whose coordinates are in range."""
+    coordinates, values = _sorted(coordinates[list(order)], values)
+    levels: list[Level] = []
+    positions = 1
+    position_of_entry = np.zeros(len(values), np.int64)
+    try:
+        for n, code in enumerate(codes):
+            size = shape[order[n]]
+            level, position_of_entry = LEVELS[code].build(
+                position_of_entry, coordinates[n], positions, size
+            )
+            positions = level.positions(positions)
+            if positions > _MOST_POSITIONS:
+                raise MemoryError
+            levels.append(level)
+        if not np.array_equal(position_of_entry, np.arange(positions)):
+            stored = np.zeros(positions, values.dtype)
+            stored[position_of_entry] = values
+            values = stored
+    except MemoryError as error:
+        raise UserError(
+            f'a tensor of the shape {shape} is too large for "{codes}"', hint="compressed levels"
+        ) from error
+    except UserError as error:
+        raise UserError(error.what, source=codes, span=(n, n + 1)) from error
+    return Tensor(shape, order, tuple(levels), values)
+
+
+def _sorted(coordinates: Ints, values: Array) -> tuple[Ints, Array]:
+    """The entries sorted by the first row of the coordinates, then the next, equal ones summed."""
+    if _increases(coordinates):
+        return coordinates, values
+    if len(coordinates):
+        by_coordinates = np.lexsort(coordinates[::-1])
+        coordinates, values = coordinates[:, by_coordinates], values[by_coordinates]
+    new = np.ones(len(values), bool)
+    new[1:] = (coordinates[:, 1:] != coordinates[:, :-1]).any(axis=0)
+    if new.all():
+        return coordinates, values
+    starts = np.flatnonzero(new)
+    return coordinates[:, starts], np.add.reduceat(values, starts, dtype=values.dtype)
+
+
+def _increases(coordinates: Ints) -> bool:
+    """Whether each entry's coordinates come after those of the entry before it."""
+    after = np.zeros(max(0, coordinates.shape[1] - 1), bool)
+    for row in coordinates[::-1]:
+        step = np.diff(row)
+        after = (step > 0) | ((step == 0) & after)
+    return bool(after.all())
+
+
+def _format(
+    levels: str | None, mode_order: Sequence[int] | None, ndim: int, default: str
+) -> tuple[str, tuple[int, ...]]:
+    """The level codes and the mode order, checked, with defaults filled in."""
+    codes = default * ndim if levels is None else levels
+    for n, code in enumerate(codes):
+        if code not in LEVELS:
+            raise UserError(
+                f'"{code}" is not a level format',
+                source=codes,
+                span=(n, n + 1),
+                hint="one of " + ", ".join(f"{c} ({LEVELS[c].name})" for c in LEVELS),
+            )
+    if len(codes) != ndim:
+        raise UserError(
+            f'the format "{codes}" has {_count(len(codes), "level")}, '
+            f"the tensor has {_count(ndim, 'mode')}"
+        )
+    if mode_order is None:
+        return codes, tuple(range(ndim))
+    _check_mode_order(mode_order, ndim)
+    return codes, tuple(int(mode) for mode in mode_order)
+
+
+def _check_mode_order(mode_order: Sequence[int], ndim: int) -> None:
+    if sorted(mode_order) != list(range(ndim)):
+        raise UserError(
+            f"{tuple(mode_order)} is not an order of {_count(ndim, 'mode')}",
+            hint="each mode once, counted from 0",
+        )
+
+
+def _shape(shape: Sequence[int]) -> tuple[int, ...]:
+    try:
+        extents = tuple(operator.index(size) for size in shape)
+    except TypeError as error:
+        raise UserError(f"{tuple(shape)} is not a shape: extents are whole numbers") from error
+    if min(extents, default=0) < 0:
+        raise UserError(f"{extents} is not a shape: extents are at least 0")
+    return extents
+
+
+def _coordinates(coordinates: ArrayLike, values: Array, shape: tuple[int, ...]) -> Ints:
+    """The coordinates as an int64 array (modes, entries); raises UserError at the first bad one."""
+    array = np.asarray(coordinates)
+    if array.size == 0 and len(values) * len(shape) == 0:
+        array = np.zeros((len(shape), len(values)), np.int64)
+    if array.shape != (len(shape), len(values)) or array.dtype.kind not in "iu":
+        raise UserError(
+            f"the coordinates must be integers of the shape {(len(shape), len(values))}, "
+            f"not {array.dtype} of the shape {array.shape}"
+        )
+    if not shape:
+        return array
+    outside = (array < 0) | (array >= np.array(shape)[:, np.newaxis])
+    if outside.any():
+        entry = np.flatnonzero(outside.any(axis=0))[0]
+        mode = np.flatnonzero(outside[:, entry])[0]
+        raise UserError(
+            f"entry {entry} at {tuple(array[:, entry].tolist())} is outside the shape {shape}: "
+            f"mode {mode} has the extent {shape[mode]}"
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def _numbers(values: Array) -> Array:
+    """The values in one of the seven types; raises UserError."""
+    if values.dtype.kind not in _TYPES:
+        raise UserError(f"values of the type {values.dtype} are not numbers")
+    if values.dtype == np.uint64 and (values > np.iinfo(np.int64).max).any():
+        raise UserError(f"the value {values.max()} does not fit in 64 bits with a sign")
+    types = _TYPES[values.dtype.kind]
+    wide_enough = (name for name in types if np.can_cast(values.dtype, name))
+    return values.astype(next(wide_enough, types[-1]), copy=False)
+
+
+def _compressed_rows(order: tuple[int, ...]) -> str:
+    """The scipy format whose arrays are those of ``"ds"`` in this mode order."""
+    return "csr" if order == (0, 1) else "csc"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -1,0 +1,117 @@
+"""Checks a graph before anything runs it, and tells what each edge carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+
+from sam.blocks import KINDS, Port
+from sam.errors import UserError, one_of
+from sam.graph import Edge, Graph, Node
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What an edge carries: "crd", "ref" or "val", nested to a depth."""
+
+    kind: str
+    depth: int
+
+
+def validate(graph: Graph) -> Mapping[Edge, Stream]:
+    """The stream on each edge of a sound graph.
+
+    Raises UserError, naming the node or edge, for: a node named twice, an unknown kind, slot or
+    port, an input with no producer or with two, a loop, an input that takes another kind of
+    stream or another depth than it gets.
+    """
+    nodes: dict[str, Node] = {}
+    for node in graph.nodes:
+        if node.name in nodes:
+            raise UserError(f"two nodes of the graph are named {node.name}")
+        if node.kind not in KINDS:
+            raise UserError(
+                f"node {node.name} is of the unknown kind {node.kind}",
+                hint=one_of(node.kind, KINDS),
+            )
+        nodes[node.name] = node
+    ports = {name: _ports(node) for name, node in nodes.items()}
+    _check_slots(graph)
+    _check_ends(graph, ports)
+    return _streams(graph, ports)
+
+
+def _ports(node: Node) -> dict[str, Port]:
+    try:
+        return {port.name: port for port in KINDS[node.kind].ports(node.parameters)}
+    except KeyError as missing:
+        raise UserError(f"node {node.name} lacks the parameter {missing.args[0]}") from None
+
+
+def _check_slots(graph: Graph) -> None:
+    slots = [slot.name for slot in graph.slots]
+    if graph.result is not None:
+        slots.append(graph.result.slot.name)
+    for node in graph.nodes:
+        slot = node.parameters.get("slot")
+        if slot is not None and slot not in slots:
+            raise UserError(
+                f"node {node.name} names the unknown slot {slot}", hint=one_of(slot, slots)
+            )
+
+
+def _check_ends(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> None:
+    fed = set()
+    for edge in graph.edges:
+        for end, direction in ((edge.source, "out"), (edge.target, "in")):
+            if end.node not in ports:
+                raise UserError(
+                    f"edge {edge} names the unknown node {end.node}", hint=one_of(end.node, ports)
+                )
+            names = [port.name for port in ports[end.node].values() if port.direction == direction]
+            if end.port not in names:
+                raise UserError(
+                    f"edge {edge} names an unknown {direction}put port of {end.node}",
+                    hint=one_of(end.port, names),
+                )
+        if edge.target in fed:
+            raise UserError(f"input {edge.target} has two producers")
+        fed.add(edge.target)
+    for node, of_node in ports.items():
+        for port in of_node.values():
+            if port.direction == "in" and not any(
+                end.node == node and end.port == port.name for end in fed
+            ):
+                raise UserError(f"input {node}.{port.name} has no producer")
+
+
+def _streams(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> Mapping[Edge, Stream]:
+    into: dict[str, list[Edge]] = {name: [] for name in ports}
+    out_of: dict[str, list[Edge]] = {name: [] for name in ports}
+    for edge in graph.edges:
+        into[edge.target.node].append(edge)
+        out_of[edge.source.node].append(edge)
+    sorter = TopologicalSorter({name: [e.source.node for e in into[name]] for name in ports})
+    try:
+        order = list(sorter.static_order())
+    except CycleError as loop:
+        raise UserError("the graph has a loop: " + " -> ".join(reversed(loop.args[1]))) from None
+    streams: dict[Edge, Stream] = {}
+    for name in order:
+        base = None
+        for edge in into[name]:
+            port, stream = ports[name][edge.target.port], streams[edge]
+            if port.stream not in ("any", stream.kind):
+                raise UserError(f"edge {edge} carries {stream.kind} into a {port.stream} port")
+            if base is None:
+                base = stream.depth - port.depth
+            if base != stream.depth - port.depth or base < 0:
+                raise UserError(
+                    f"edge {edge} has depth {stream.depth}, "
+                    f"and the other inputs of {name} ask for depth {max(base, 0) + port.depth}"
+                )
+        for edge in out_of[name]:
+            port = ports[name][edge.source.port]
+            streams[edge] = Stream(port.stream, (base or 0) + port.depth)
+    return streams

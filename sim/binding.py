@@ -1,0 +1,147 @@
+"""A graph and its inputs, made ready to run: tensors in their slots, extents, block memories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sam.blocks import Surroundings
+from sam.blocks.write import written
+from sam.errors import UserError, one_of
+from sam.graph import Edge, Graph, Slot
+from sam.tensor import Tensor
+from sam.validate import Stream, validate
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A graph with its inputs: ``tensors`` by slot, ``extents`` by index variable.
+
+    ``streams`` tells what each edge carries.
+    """
+
+    graph: Graph
+    streams: Mapping[Edge, Stream]
+    tensors: Mapping[str, Tensor]
+    extents: Mapping[str, int]
+
+    def surroundings(self, capacity: int | None) -> Surroundings:
+        """What a block finds that has room for ``capacity`` entries of its own."""
+        return Surroundings(self.tensors, self.extents, capacity)
+
+    def output(self, memories: Mapping[str, Any]) -> Tensor | None:
+        """The result in the memories of the writers, in the format that the graph asks for."""
+        result = self.graph.result
+        if result is None:
+            return None
+        writers: dict[int, Any] = {}
+        for node in self.graph.nodes:
+            if node.kind == "level_writer":
+                writers[node.parameters["level"]] = memories[node.name]
+            elif node.kind == "value_writer":
+                writers[len(result.slot.levels)] = memories[node.name]
+        shape = tuple(self.extents[variable] for variable in result.slot.variables)
+        stored = written(
+            result.slot, shape, [writers[n] for n in sorted(writers)], self._value_type()
+        )
+        modes = tuple(modes[0] for modes in result.slot.modes)
+        original = tuple(shape[modes.index(mode)] for mode in range(len(modes)))
+        tensor = Tensor(original, modes, stored.levels, stored.values)
+        return tensor.convert(result.levels, result.mode_order)
+
+    def _value_type(self) -> np.dtype[Any]:
+        """The type of the result by numpy's promotion rules."""
+        read = [
+            slot.constant if slot.tensor is None else self.tensors[slot.name].dtype
+            for slot in self.graph.slots
+        ]
+        found = np.result_type(*read) if read else np.dtype(float)
+        divides = any(node.parameters.get("operation") == "divide" for node in self.graph.nodes)
+        return np.result_type(found, np.float64) if divides and found.kind in "bui" else found
+
+
+def bind(graph: Graph, inputs: Mapping[str, Any]) -> Bound:
+    """Puts the inputs into the graph's slots.
+
+    Raises UserError for an unsound graph, a missing or unknown input, one of the wrong order,
+    extents that disagree, and an extent of 0 that the graph was not compiled for.
+    """
+    streams = validate(graph)
+    given = gather(graph, inputs)
+    found = extents(graph, given)
+    for variable in graph.nonempty:
+        if found[variable] == 0:
+            raise UserError(
+                f"the extent of {variable} is 0, and the graph is compiled for 1 or more",
+                hint=f'compile it with dims={{"{variable}": 0}}',
+            )
+    tensors = {
+        slot.name: Tensor.of(slot.constant)
+        if slot.tensor is None
+        else given[slot.tensor].arrange(slot.levels, slot.modes)
+        for slot in graph.slots
+    }
+    return Bound(graph, streams, tensors, found)
+
+
+def gather(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
+    """The inputs as tensors; raises UserError for one that is missing, unknown or no tensor."""
+    names = dict.fromkeys(slot.tensor for slot in graph.slots if slot.tensor is not None)
+    for name in inputs:
+        if name not in names:
+            raise UserError(
+                f"the program has no input {name}",
+                hint=one_of(name, names) if names else "it has no inputs",
+            )
+    missing = [name for name in names if name not in inputs]
+    if missing:
+        raise UserError(f"no input is given for {', '.join(missing)}")
+    return {name: Tensor.of(value) for name, value in inputs.items()}
+
+
+def extents(graph: Graph, given: Mapping[str, Tensor]) -> dict[str, int]:
+    """The extent of each index variable; raises UserError where two disagree or none is known."""
+    found = dict(graph.dims)
+    origin = dict.fromkeys(found, "dims")
+    for slot in graph.slots:
+        if slot.tensor is None:
+            continue
+        shape = given[slot.tensor].shape
+        order = sum(len(modes) for modes in slot.modes)
+        if len(shape) != order:
+            raise UserError(
+                f"{slot.tensor} has {_modes(order)} in the program, and its input has "
+                f"{_modes(len(shape))}"
+            )
+        for variable, mode in _variable_modes(slot):
+            place = f"mode {mode} of {slot.tensor}"
+            if found.setdefault(variable, shape[mode]) != shape[mode]:
+                raise UserError(
+                    f"the extent of {variable} is {found[variable]} by {origin[variable]} "
+                    f"and {shape[mode]} by {place}"
+                )
+            origin.setdefault(variable, place)
+    for node in graph.nodes:
+        variable = node.parameters.get("variable")
+        if variable is not None and variable not in found:
+            raise UserError(
+                f"no input fixes the extent of {variable}",
+                hint=f'give it in dims, as in dims={{"{variable}": 8}}',
+            )
+    return found
+
+
+def _variable_modes(slot: Slot) -> list[tuple[str, int]]:
+    pairs = [
+        (variable, mode)
+        for variable, modes in zip(slot.variables, slot.modes, strict=True)
+        for mode in modes
+    ]
+    return sorted(pairs, key=lambda pair: pair[1])
+
+
+def _modes(count: int) -> str:
+    return "1 mode" if count == 1 else f"{count} modes"

@@ -1,0 +1,329 @@
+"""Hardware configs: YAML, validated, with the setting that holds for each queue and block.
+
+``load`` reads a config; ``Config.queue`` and ``Config.block`` answer the engines. Three places may
+set a thing: the section itself, its ``kinds``, its ``names``. The most specific place that sets it
+wins, each key on its own. Units stand in the keys.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from sam.errors import UserError, nearest, one_of
+
+
+@dataclass(frozen=True)
+class BlockTiming:
+    """What holds for one block, in cycles; ``capacity`` in entries, None where unbounded."""
+
+    latency: int
+    initiation_interval: int
+    capacity: int | None
+
+
+def _must_be(what: str, holds: Callable[[Any], bool]) -> BeforeValidator:
+    """Refuses a value for which ``holds`` is false, telling ``what`` it must be."""
+
+    def check(value: Any) -> Any:
+        if not holds(value):
+            raise _mistake(f"is {_show(value)}; it must be {what}")
+        return value
+
+    return BeforeValidator(check)
+
+
+def _check_section(value: Any) -> Any:
+    """Refuses what is no mapping from text."""
+    if not isinstance(value, Mapping):
+        raise _mistake(f"is {_show(value)}; it must be a section of keys and values")
+    for key in value:
+        if not isinstance(key, str):
+            raise _mistake(f"has the key {_show(key)}, which is not text: put it in quotes")
+    return value
+
+
+def _check_keys(value: Any, known: Iterable[str]) -> Any:
+    """Refuses what is no mapping from words that are ``known``."""
+    words = list(known)
+    for key in _check_section(value):
+        if key not in words:
+            raise _mistake("unknown key", key=key, hint=one_of(key, words))
+    return value
+
+
+def _mistake(text: str, **context: str) -> PydanticCustomError:
+    return PydanticCustomError("config", "{text}", {"text": text, **context})
+
+
+def _show(value: Any) -> str:
+    return json.dumps(value, default=str, ensure_ascii=False)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_positive(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value) and value > 0
+
+
+def _check_stream_kinds(value: Any) -> Any:
+    return _check_keys(value, ("crd", "ref", "val"))
+
+
+def _check_block_kinds(value: Any) -> Any:
+    from sam.blocks import KINDS
+
+    return _check_keys(value, KINDS)
+
+
+Text = Annotated[str, _must_be("text", lambda value: isinstance(value, str))]
+Count = Annotated[int, _must_be("a whole number of at least 1", _is_count)]
+Limit = Annotated[
+    int | Literal["unbounded"],
+    _must_be(
+        'a whole number of at least 1, or "unbounded"',
+        lambda value: value == "unbounded" or _is_count(value),
+    ),
+]
+Positive = Annotated[float, _must_be("a number greater than 0", _is_positive)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_known_keys(cls, data: Any) -> Any:
+        return _check_keys(data, cls.model_fields)
+
+
+class Clock(_Section):
+    """``clock_ghz``  cycles per nanosecond."""
+
+    clock_ghz: Positive = 1.0
+
+
+class QueueSettings(_Section):
+    """What one kind of stream, or one queue, has otherwise than the section says."""
+
+    depth: Limit | None = None
+    latency_cycles: Count | None = None
+
+
+class Queues(_Section):
+    """The queues between blocks.
+
+    ``depth``           tokens that a queue holds
+    ``latency_cycles``  from the push of a token to the first cycle in which its reader sees it
+    ``kinds``           settings by stream: crd, ref, val
+    ``names``           settings by edge, ``a.x -> b.y``, or by the reader's port, ``b.y``
+    """
+
+    depth: Limit = "unbounded"
+    latency_cycles: Count = 1
+    kinds: Annotated[dict[str, QueueSettings], BeforeValidator(_check_stream_kinds)] = {}
+    names: Annotated[dict[str, QueueSettings], BeforeValidator(_check_section)] = {}
+
+
+class BlockSettings(_Section):
+    """What one kind of block, or one block, has otherwise than the section says."""
+
+    latency_cycles: Count | None = None
+    initiation_interval_cycles: Count | None = None
+    capacity: Limit | None = None
+
+
+class Blocks(_Section):
+    """The blocks.
+
+    ``latency_cycles``              from a firing to the push of what it emits
+    ``initiation_interval_cycles``  from a firing to the next that may follow
+    ``capacity``                    entries of a reducer's memory
+    ``kinds``                       settings by kind of block, a key of ``sam.blocks.KINDS``
+    ``names``                       settings by node of the graph
+    """
+
+    latency_cycles: Count = 1
+    initiation_interval_cycles: Count = 1
+    capacity: Limit = "unbounded"
+    kinds: Annotated[dict[str, BlockSettings], BeforeValidator(_check_block_kinds)] = {}
+    names: Annotated[dict[str, BlockSettings], BeforeValidator(_check_section)] = {}
+
+
+class Config(_Section):
+    """A machine."""
+
+    name: Text = "custom"
+    description: Text = ""
+    clock: Clock = Clock()
+    queues: Queues = Queues()
+    blocks: Blocks = Blocks()
+
+    def queue(self, edge_name: str, target_port: str, stream: str) -> tuple[int | None, int]:
+        """Depth in tokens (None: unbounded) and latency in cycles of the queue on an edge.
+
+        ``edge_name`` is ``str(edge)``, ``target_port`` is ``str(edge.target)``, and ``stream`` is
+        crd, ref or val; an edge's name is more specific than its reader's port.
+        """
+        names = self.queues.names
+        places = [
+            names.get(edge_name),
+            names.get(target_port),
+            self.queues.kinds.get(stream),
+            self.queues,
+        ]
+        return _limit(_first(places, "depth")), _first(places, "latency_cycles")
+
+    def block(self, node_name: str, kind: str) -> BlockTiming:
+        """What holds for the block of that name and kind."""
+        places = [self.blocks.names.get(node_name), self.blocks.kinds.get(kind), self.blocks]
+        return BlockTiming(
+            latency=_first(places, "latency_cycles"),
+            initiation_interval=_first(places, "initiation_interval_cycles"),
+            capacity=_limit(_first(places, "capacity")),
+        )
+
+    def resolved(self) -> dict[str, Any]:
+        """The config with all its defaults as plain JSON data, which ``load`` reads back."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+def _first(places: Iterable[_Section | None], key: str) -> Any:
+    return next(found for place in places if (found := getattr(place, key, None)) is not None)
+
+
+def _limit(value: int | Literal["unbounded"]) -> int | None:
+    return None if value == "unbounded" else value
+
+
+def load(
+    config: str | Path | Mapping[str, Any] | Config | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> Config:
+    """The config meant by a shipped one's name, a path to a YAML file or a dict, overridden.
+
+    None is ``ideal``. A key of ``overrides`` is a dotted path, as in ``queues.depth``; under
+    ``names`` all that stands between ``names.`` and the last dot is the name, dots or not.
+    Raises UserError, naming the file and the key.
+    """
+    if isinstance(config, Config):
+        base = config
+    elif isinstance(config, Mapping):
+        base = _validate(config, "config")
+    else:
+        base = _load_named("ideal" if config is None else config)
+    if not overrides:
+        return base
+    data = base.resolved()
+    for key, value in overrides.items():
+        _set(data, key, value)
+    return _validate(data, "overrides")
+
+
+def shipped() -> dict[str, str]:
+    """The names of the configs in ``hw_configs``, sorted, each with its description."""
+    return {name: _load_named(name).description for name in _shipped_names()}
+
+
+def parse_override(text: str) -> tuple[str, object]:
+    """The key and the value (YAML) of a command line's ``KEY=VALUE``."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise UserError(f'"{text}" sets nothing', hint="KEY=VALUE, as in queues.depth=8")
+    return key.strip(), _parse_yaml(value, f"--set {text}")
+
+
+def _shipped_names() -> list[str]:
+    files = (Path(file.name) for file in resources.files("hw_configs").iterdir())
+    return sorted(file.stem for file in files if file.suffix == ".yaml")
+
+
+def _load_named(config: str | Path) -> Config:
+    path = Path(config)
+    if config in _shipped_names():
+        origin = f"{config}.yaml"
+        text = resources.files("hw_configs").joinpath(origin).read_text(encoding="utf-8")
+    elif isinstance(config, str) and path.name == config and not path.suffix and not path.exists():
+        close = nearest(config, _shipped_names())
+        meant = f"did you mean {close}? " if close else ""
+        raise UserError(
+            f'there is no config "{config}"',
+            hint=f"{meant}shipped are {', '.join(_shipped_names())}; or give a path to a YAML file",
+        )
+    else:
+        origin = str(config)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as mistake:
+            raise UserError(f'cannot read the config "{path}": {mistake.strerror}') from None
+        except UnicodeDecodeError:
+            raise UserError(f'cannot read the config "{path}": it is not UTF-8 text') from None
+    data = _parse_yaml(text, origin)
+    if isinstance(data, dict):
+        data = {"name": path.stem, **data}
+    return _validate(data, origin)
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses what YAML lets pass: a key that stands twice in a mapping."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f'the key "{key.value}" stands twice', problem_mark=key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _parse_yaml(text: str, origin: str) -> Any:
+    try:
+        return yaml.load(text, _Loader)
+    except yaml.MarkedYAMLError as mistake:
+        mark = mistake.problem_mark
+        line = 1 if mark is None else mark.line + 1
+        raise UserError(f"{origin}, line {line}: {mistake.problem}") from None
+    except (yaml.YAMLError, ValueError, TypeError) as mistake:
+        raise UserError(f"{origin}: it is not YAML: {mistake}") from None
+
+
+def _set(data: dict[str, Any], key: str, value: object) -> None:
+    """Puts the value at the key's path into ``data``."""
+    path = key.split(".")
+    if len(path) > 4 and path[1] == "names":
+        path = [*path[:2], ".".join(path[2:-1]), path[-1]]
+    for n, part in enumerate(path[:-1]):
+        data = data.setdefault(part, {})
+        if not isinstance(data, dict):
+            raise UserError(
+                f'overrides: unknown key "{key}"', hint=f"{'.'.join(path[: n + 1])} has no keys"
+            )
+    data[path[-1]] = deepcopy(value)
+
+
+def _validate(data: Any, origin: str) -> Config:
+    try:
+        return Config.model_validate(data)
+    except ValidationError as mistake:
+        first = mistake.errors()[0]
+    context = first["ctx"]
+    path = [str(part) for part in first["loc"]]
+    if "key" in context:
+        key = ".".join([*path, context["key"]])
+        raise UserError(f'{origin}: unknown key "{key}"', hint=context["hint"])
+    raise UserError(f"{origin}: {'.'.join(path) or 'it'} {context['text']}")

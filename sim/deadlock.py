@@ -1,0 +1,56 @@
+"""The report of a deadlock: which blocks wait for each other, and on which queues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sam.errors import UserError
+from sam.graph import Edge
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A block that waits: for room in a full queue that it writes, or for an empty one it reads."""
+
+    edge: Edge
+    full: bool
+
+    @property
+    def waiting(self) -> str:
+        """The block that waits."""
+        return self.edge.source.node if self.full else self.edge.target.node
+
+    @property
+    def awaited(self) -> str:
+        """The block that it waits for."""
+        return self.edge.target.node if self.full else self.edge.source.node
+
+
+def deadlock(waits: Sequence[Wait], held: Mapping[str, int], cycle: int) -> UserError:
+    """The error for a machine in which nothing can move after ``cycle``.
+
+    ``waits`` has one entry for each block that is not done; ``held`` the tokens in each queue.
+    """
+    by_block = {wait.waiting: wait for wait in waits}
+    path = [waits[0]]
+    while path[-1].awaited in by_block and by_block[path[-1].awaited] not in path:
+        path.append(by_block[path[-1].awaited])
+    after = by_block.get(path[-1].awaited)
+    if after is None:
+        last = path[-1]
+        return UserError(
+            f"the simulation stops after cycle {cycle}: {last.waiting} waits for a token on "
+            f"{last.edge}, and {last.awaited} is done"
+        )
+    circle = path[path.index(after) :]
+    lines = [
+        f"  {wait.waiting} waits for {'room' if wait.full else 'a token'} on {wait.edge} "
+        f"({f'full, {held[str(wait.edge)]} tokens' if wait.full else 'empty'})"
+        for wait in circle
+    ]
+    return UserError(
+        f"deadlock after cycle {cycle}: {len(circle)} blocks wait for each other\n"
+        + "\n".join(lines),
+        hint="make the full queues deeper, as in --set queues.depth=64",
+    )

@@ -1,0 +1,287 @@
+"""The reference engine: every block a SimPy process, every edge a queue of finite depth.
+
+A firing happens in the first cycle in which the block's initiation interval is over, every token
+that its step asks for is visible, and every queue that it gives to has room. A token given in
+cycle t is visible in t + latency; room made by a take in cycle t can be used in t + 1. So nothing
+that happens in a cycle is seen in the same cycle, and the order of events within one does not
+matter. (A source is outside the machine: its tokens are visible at once.)
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator
+from types import SimpleNamespace
+from typing import Any
+
+import simpy
+
+from sam.blocks import KINDS
+from sam.graph import Edge, End, Node
+from sim.binding import Bound
+from sim.config import Config
+from sim.deadlock import Wait, deadlock
+from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
+
+Progress = Callable[[int], None]
+"""Called now and then with the cycle that a run has come to."""
+
+_CYCLES_BETWEEN_REPORTS = 4096
+
+
+def run(bound: Bound, config: Config, progress: Progress | None = None) -> Run:
+    """Runs a bound graph to its end; raises UserError where it deadlocks."""
+    machine = _Machine(bound, config)
+    environment = machine.environment
+    report_at = _CYCLES_BETWEEN_REPORTS
+    while environment.peek() != float("inf"):
+        environment.step()
+        if progress is not None and environment.now >= report_at:
+            progress(int(environment.now))
+            report_at = environment.now + _CYCLES_BETWEEN_REPORTS
+    stuck = [process for process in machine.processes if not process.finished]
+    if stuck:
+        held = {str(queue.edge): len(queue.tokens) for queue in machine.queues.values()}
+        raise deadlock([process.wait() for process in stuck], held, machine.last_cycle())
+    return machine.report()
+
+
+class Starved(Exception):
+    """A step asked for a token that is not there."""
+
+    def __init__(self, port: _Input) -> None:
+        self.port = port
+
+
+class _Queue:
+    """A stream from one block to another, with room for ``depth`` tokens."""
+
+    def __init__(
+        self, environment: simpy.Environment, edge: Edge, depth: int | None, latency: int
+    ) -> None:
+        self.environment, self.edge, self.depth, self.latency = environment, edge, depth, latency
+        self.tokens: deque[tuple[Any, Any, int]] = deque()
+        self.peak = 0
+        self.last_taken = -1
+        self.reader: simpy.Event | None = None
+        self.writer: simpy.Event | None = None
+
+    def room(self) -> bool:
+        """Whether a token may be given in this cycle."""
+        if self.depth is None:
+            return True
+        used = len(self.tokens) + (self.last_taken == self.environment.now)
+        return used < self.depth
+
+    def push(self, kind: int, value: Any) -> None:
+        self.tokens.append((kind, value, int(self.environment.now) + self.latency))
+        held = len(self.tokens) + (self.last_taken == self.environment.now)
+        self.peak = max(self.peak, held)
+        if self.reader is not None:
+            self.reader.succeed()
+            self.reader = None
+
+    def pop(self) -> None:
+        self.tokens.popleft()
+        self.last_taken = int(self.environment.now)
+        if self.writer is not None:
+            self.writer.succeed()
+            self.writer = None
+
+    def token_comes(self) -> simpy.Event:
+        """The event of the next token's becoming visible, or of its being given."""
+        if self.tokens:
+            return self.environment.timeout(self.tokens[0][2] - self.environment.now)
+        self.reader = self.environment.event()
+        return self.reader
+
+    def room_comes(self) -> simpy.Event:
+        """The event of room becoming usable, or of its being made."""
+        if self.depth is not None and len(self.tokens) < self.depth:
+            return self.environment.timeout(1)
+        self.writer = self.environment.event()
+        return self.writer
+
+
+class _Input:
+    """An input port, as steps see it."""
+
+    def __init__(self, process: _Process, name: str, queue: _Queue) -> None:
+        self.taken, self.name, self.queue = process.taken, name, queue
+        self.environment, self.tokens = queue.environment, queue.tokens
+
+    def peek(self) -> tuple[int, Any]:
+        if self.tokens:
+            kind, value, visible = self.tokens[0]
+            if visible <= self.environment.now:
+                return kind, value
+        raise Starved(self)
+
+    def take(self) -> None:
+        self.taken.append(self.queue)
+
+
+class _Output:
+    """An output port, as steps see it, with a queue to each of its readers."""
+
+    def __init__(self, process: _Process, name: str, queues: list[_Queue]) -> None:
+        self.given, self.name, self.queues = process.given, name, queues
+        self.counts = [0, 0, 0, 0]
+
+    def give(self, kind: int, value: Any) -> None:
+        self.given.append((self, kind, value))
+
+    def tokens(self) -> dict[str, int]:
+        return dict(zip(TOKEN_KINDS, self.counts, strict=True))
+
+
+class _Process:
+    """A block at work."""
+
+    def __init__(self, environment: simpy.Environment, node: Node, interval: int) -> None:
+        self.environment, self.node, self.interval = environment, node, interval
+        self.taken: list[_Queue] = []
+        self.given: list[tuple[_Output, int, Any]] = []
+        self.outputs: dict[str, _Output] = {}
+        self.waiting_for: _Input | _Queue | None = None
+        self.finished = False
+        self.fired = self.busy = 0
+        self.last_fired = -1
+        self.starved: dict[str, int] = {}
+        self.blocked: dict[str, int] = {}
+
+    def live(self, step: Callable[[], bool | None]) -> Generator[simpy.Event, None, None]:
+        """Fires until the last token is done."""
+        environment = self.environment
+        while not self.finished:
+            waits: dict[str, int] = self.starved
+            port = ""
+            while True:
+                try:
+                    finished = step()
+                    break
+                except Starved as starved:
+                    self.waiting_for = starved.port
+                    waits, port = self.starved, starved.port.name
+                    yield starved.port.queue.token_comes()
+            for output, _, _ in self.given:
+                for queue in output.queues:
+                    while not queue.room():
+                        self.waiting_for = queue
+                        waits, port = self.blocked, output.name
+                        yield queue.room_comes()
+            self.waiting_for = None
+            self._account(int(environment.now), waits, port)
+            for queue in self.taken:
+                queue.pop()
+            for output, kind, value in self.given:
+                output.counts[kind] += 1
+                for queue in output.queues:
+                    queue.push(kind, value)
+            self.taken.clear()
+            self.given.clear()
+            if finished:
+                self.finished = True
+            else:
+                yield environment.timeout(self.interval)
+
+    def _account(self, now: int, waits: dict[str, int], port: str) -> None:
+        idle = now - self.last_fired - 1
+        spacing = min(idle, self.interval - 1) if self.fired else 0
+        self.fired += 1
+        self.busy += 1 + spacing
+        if idle > spacing:
+            waits[port] = waits.get(port, 0) + idle - spacing
+        self.last_fired = now
+
+    def wait(self) -> Wait:
+        """What it waits for, in a machine that has come to a stop."""
+        if isinstance(self.waiting_for, _Input):
+            return Wait(self.waiting_for.queue.edge, full=False)
+        assert self.waiting_for is not None
+        return Wait(self.waiting_for.edge, full=True)
+
+    def statistics(self, cycles: int) -> BlockStats:
+        return BlockStats(
+            kind=self.node.kind,
+            fired=self.fired,
+            busy=self.busy,
+            starved=self.starved,
+            blocked=self.blocked,
+            memory=0,
+            done=cycles - self.last_fired - 1,
+            tokens={name: output.tokens() for name, output in self.outputs.items()},
+        )
+
+
+class _Machine:
+    """All blocks and queues of a run."""
+
+    def __init__(self, bound: Bound, config: Config) -> None:
+        self.bound, self.config = bound, config
+        self.environment = simpy.Environment()
+        self.memories: dict[str, Any] = {}
+        self.nodes = {node.name: node for node in bound.graph.nodes}
+        self.queues = {edge: self._queue(edge) for edge in bound.graph.edges}
+        self.into = {edge.target: queue for edge, queue in self.queues.items()}
+        self.out_of: defaultdict[End, list[_Queue]] = defaultdict(list)
+        for edge, queue in self.queues.items():
+            self.out_of[edge.source].append(queue)
+        self.named = {node.name: self._process(node) for node in bound.graph.nodes}
+        self.processes = list(self.named.values())
+
+    def last_cycle(self) -> int:
+        """The cycle of the last firing of any block."""
+        return max((process.last_fired for process in self.processes), default=-1)
+
+    def _queue(self, edge: Edge) -> _Queue:
+        source = self.nodes[edge.source.node]
+        if KINDS[source.kind].source:
+            return _Queue(self.environment, edge, None, 0)
+        stream = self.bound.streams[edge].kind
+        depth, latency = self.config.queue(str(edge), str(edge.target), stream)
+        pipeline = self.config.block(source.name, source.kind).latency
+        return _Queue(self.environment, edge, depth, latency + pipeline - 1)
+
+    def _process(self, node: Node) -> _Process:
+        timing = self.config.block(node.name, node.kind)
+        block = KINDS[node.kind].block(node.parameters)
+        process = _Process(self.environment, node, timing.initiation_interval)
+        named: dict[str, Any] = {}
+        for port in block.ports:
+            if port.direction == "in":
+                end: Any = _Input(process, port.name, self.into[End(node.name, port.name)])
+            else:
+                queues = self.out_of[End(node.name, port.name)]
+                end = process.outputs[port.name] = _Output(process, port.name, queues)
+            if port.group is None:
+                named[port.name] = end
+            else:
+                named.setdefault(port.group, []).append(end)
+        ports = SimpleNamespace(**named)
+        state = SimpleNamespace(
+            **{k: list(v) if isinstance(v, list) else v for k, v in block.state.items()}
+        )
+        memory = block.memory(self.bound.surroundings(timing.capacity))
+        self.memories[node.name] = memory
+        self.environment.process(process.live(lambda: block.step(ports, state, memory)))
+        return process
+
+    def report(self) -> Run:
+        """The statistics of a finished run."""
+        cycles = 1 + self.last_cycle()
+        graph = self.bound.graph
+        return Run(
+            graph=graph,
+            output=self.bound.output(self.memories),
+            cycles=cycles,
+            blocks={p.node.name: p.statistics(cycles) for p in self.processes},
+            streams={str(edge): self._stream(edge, queue) for edge, queue in self.queues.items()},
+            config=self.config.resolved(),
+            engine="simpy",
+            sinks={n.name: self.memories[n.name].tokens for n in graph.nodes if n.kind == "sink"},
+        )
+
+    def _stream(self, edge: Edge, queue: _Queue) -> StreamStats:
+        process = self.named[edge.source.node]
+        return StreamStats(process.outputs[edge.source.port].tokens(), queue.peak)

@@ -1,0 +1,181 @@
+"""Pictures of Figure 4 of the SAM paper, drawn with and without a dot program."""
+
+import os
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from sam.drawing import draw
+from sam.errors import UserError
+from sam.graph import Edge, End, Graph, Node
+
+NODES = {
+    "root B": ("root", {"slot": "B"}),
+    "root C": ("root", {"slot": "C"}),
+    "scan Bi": ("level_scanner", {"slot": "B", "level": 0, "variable": "i"}),
+    "repeat C": ("repeater", {"slot": "C", "variable": "i"}),
+    "scan Bk": ("level_scanner", {"slot": "B", "level": 1, "variable": "k"}),
+    "scan Ck": ("level_scanner", {"slot": "C", "level": 0, "variable": "k"}),
+    "intersect k": ("intersecter", {"variable": "k", "payloads": [["ref"], ["ref"]]}),
+    "scan Cj": ("level_scanner", {"slot": "C", "level": 1, "variable": "j"}),
+    "repeat B": ("repeater", {"slot": "B", "variable": "j"}),
+    "array B": ("array", {"slot": "B"}),
+    "array C": ("array", {"slot": "C"}),
+    "multiply": ("alu", {"operation": "*"}),
+    "reduce k": ("reducer", {"variable": "k", "dimensions": 1}),
+    "drop i": ("coordinate_dropper", {"variable": "i"}),
+    "write Xi": ("level_writer", {"slot": "X", "level": 0, "variable": "i"}),
+    "write Xj": ("level_writer", {"slot": "X", "level": 1, "variable": "j"}),
+    "write X": ("value_writer", {"slot": "X"}),
+}
+EDGES = """
+    root B.ref -> scan Bi.in_ref            root C.ref -> repeat C.in_ref
+    scan Bi.crd -> repeat C.in_crd          scan Bi.crd -> drop i.in_outer
+    scan Bi.ref -> scan Bk.in_ref           repeat C.ref -> scan Ck.in_ref
+    scan Bk.crd -> intersect k.in_crd0      scan Bk.ref -> intersect k.in_ref0
+    scan Ck.crd -> intersect k.in_crd1      scan Ck.ref -> intersect k.in_ref1
+    intersect k.ref0 -> repeat B.in_ref     intersect k.ref1 -> scan Cj.in_ref
+    scan Cj.crd -> repeat B.in_crd          scan Cj.crd -> reduce k.in_crd0
+    scan Cj.ref -> array C.in_ref           repeat B.ref -> array B.in_ref
+    array B.val -> multiply.in_val0         array C.val -> multiply.in_val1
+    multiply.val -> reduce k.in_val         reduce k.crd0 -> drop i.in_crd
+    drop i.crd -> write Xi.in_crd           drop i.crd_inner -> write Xj.in_crd
+    reduce k.val -> write X.in_val
+"""
+
+
+def _end(text: str) -> End:
+    return End(*text.rsplit(".", 1))
+
+
+FIGURE_4 = Graph(
+    nodes=tuple(Node(name, *rest) for name, rest in NODES.items()),
+    edges=tuple(
+        Edge(*map(_end, edge.split(" -> "))) for edge in re.split(r"\s{2,}", EDGES.strip())
+    ),
+    title="X(i,j) = B(i,k) * C(k,j)",
+)
+
+
+@pytest.fixture(scope="module")
+def svg(tmp_path_factory: pytest.TempPathFactory) -> ElementTree.Element:
+    path = tmp_path_factory.mktemp("svg") / "figure.svg"
+    draw(FIGURE_4, path)
+    return ElementTree.parse(path).getroot()
+
+
+def _classed(svg: ElementTree.Element, name: str) -> list[ElementTree.Element]:
+    return [group for group in svg.iter() if group.get("class") == name]
+
+
+def test_every_block_and_every_stream_is_drawn(svg: ElementTree.Element) -> None:
+    legend_names, legend_arrows = 3, 3
+    assert len(_classed(svg, "node")) == 17 + legend_names
+    assert len(_classed(svg, "edge")) == 23 + legend_arrows
+
+
+def test_labels_tell_kind_tensor_and_variable(svg: ElementTree.Element) -> None:
+    words = ["".join(text.itertext()) for text in svg.iter() if text.tag.endswith("text")]
+    assert {"level scanner", "B i", "C j", "intersecter", "*", "X(i,j) = B(i,k) * C(k,j)"} <= set(
+        words
+    )
+    assert {"coordinates", "references", "values"} <= set(words)
+
+
+def test_references_are_stippled(svg: ElementTree.Element) -> None:
+    references = [edge for edge in FIGURE_4.edges if edge.source.port.startswith("ref")]
+    stippled = [path for path in svg.iter() if path.get("stroke-dasharray")]
+    assert len(references) == 10
+    assert len(stippled) == len(references) + 1  # the legend's
+
+
+def test_png_is_large_enough_to_read(tmp_path: Path) -> None:
+    draw(FIGURE_4, tmp_path / "figure.png")
+    data = (tmp_path / "figure.png").read_bytes()
+    assert data.startswith(b"\x89PNG\r\n")
+    width, height = struct.unpack(">II", data[16:24])
+    assert width > 1200
+    assert height > 300
+
+
+def test_pdf_and_a_suffix_in_capitals(tmp_path: Path) -> None:
+    draw(FIGURE_4, tmp_path / "figure.PDF")
+    assert (tmp_path / "figure.PDF").read_bytes().startswith(b"%PDF")
+    assert os.listdir(tmp_path) == ["figure.PDF"]
+
+
+def test_names_reach_the_picture_as_they_are(tmp_path: Path) -> None:
+    names = ['"; evil [', "\\N\\G", "&lt;é λ", "<b>x</b>"]
+    draw(Graph(tuple(Node(n, "array", {"slot": n}) for n in names), ()), tmp_path / "x.svg")
+    words = {
+        "".join(text.itertext())
+        for text in ElementTree.parse(tmp_path / "x.svg").iter()
+        if text.tag.endswith("text")
+    }
+    assert set(names) <= words
+
+
+def test_nothing_is_printed(tmp_path: Path) -> None:
+    program = (
+        "from sam.drawing import draw; from sam.graph import Graph, Node;"
+        f"draw(Graph((Node('a', 'alu'),), ()), {str(tmp_path / 'a.png')!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def _program(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "dot").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+
+
+def test_a_dot_program_on_the_path_goes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _program(tmp_path, 'echo "called with $1"; cat', monkeypatch)
+    draw(FIGURE_4, tmp_path / "x.svg")
+    assert (tmp_path / "x.svg").read_text().startswith("called with -Tsvg\ndigraph sam {\n")
+
+
+def test_a_failing_dot_program_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _program(tmp_path, 'echo "Error: no plugin" >&2; exit 1', monkeypatch)
+    (tmp_path / "x.svg").write_text("old")
+    with pytest.raises(UserError) as raised:
+        draw(FIGURE_4, tmp_path / "x.svg")
+    assert str(raised.value) == "Graphviz cannot draw the graph: Error: no plugin"
+    assert (tmp_path / "x.svg").read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["dot", "x.svg"]
+
+
+def test_without_any_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sam.drawing.find_spec", lambda name: None)
+    with pytest.raises(UserError) as raised:
+        draw(FIGURE_4, tmp_path / "x.svg")
+    assert str(raised.value) == (
+        "no Graphviz is installed to draw with\nhint: pip install pygraphviz"
+    )
+
+
+@pytest.mark.parametrize("name", ["x.gif", "x"])
+def test_an_unknown_suffix(name: str) -> None:
+    with pytest.raises(UserError) as raised:
+        draw(FIGURE_4, name)
+    assert str(raised.value) == (
+        f'cannot draw to "{name}": its suffix tells no format\nhint: one of .svg, .png, .pdf'
+    )
+
+
+def test_a_missing_folder(tmp_path: Path) -> None:
+    target = tmp_path / "none" / "x.svg"
+    with pytest.raises(UserError) as raised:
+        draw(FIGURE_4, target)
+    assert str(raised.value) == f'cannot write "{target}": No such file or directory'

@@ -1,0 +1,425 @@
+"""Files: texts written by hand, round trips, and the collections in ../shared."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from sam.errors import UserError
+from sam.io import read, write
+from sam.tensor import Tensor
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+FIGURE = np.array([[0, 1, 0, 0], [2, 0, 3, 0], [0, 0, 0, 0], [0, 4, 0, 5]], float)
+GENERAL = "%%MatrixMarket matrix coordinate real general\n"
+
+
+@pytest.fixture
+def save(tmp_path):
+    """Saves a text under a name, and gives the path."""
+
+    def save(name, text):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return save
+
+
+def refused(path, **options):
+    """The error that reading raises, with the file's bare name in it."""
+    with pytest.raises(UserError) as error:
+        read(path, **options)
+    return str(error.value).replace(str(path), path.name)
+
+
+class TestMatrixMarket:
+    @pytest.mark.parametrize(
+        ("banner", "body", "array"),
+        [
+            ("matrix coordinate real general", "2 3 2\n1 3 -1.5\n2 1 4", [[0, 0, -1.5], [4, 0, 0]]),
+            ("matrix coordinate real general", "2 2 0", [[0, 0], [0, 0]]),
+            ("matrix coordinate real general", "1 1 2\n1 1 3\n1 1 4", [[7]]),
+            ("matrix coordinate real general", "1 2 2\n1 1 inf\n1 2 -INF", [[np.inf, -np.inf]]),
+            ("matrix coordinate integer symmetric", "2 2 2\n1 1 5\n2 1 6", [[5, 6], [6, 0]]),
+            ("matrix coordinate real skew-symmetric", "2 2 1\n2 1 6", [[0, -6], [6, 0]]),
+            ("matrix coordinate complex hermitian", "2 2 1\n2 1 6 1", [[0, 6 - 1j], [6 + 1j, 0]]),
+            ("matrix coordinate pattern general", "2 2 1\n2 1", [[0, 0], [1, 0]]),
+            ("MATRIX Array Integer general", "2 3\n1\n2\n3\n4\n5\n6", [[1, 3, 5], [2, 4, 6]]),
+            ("matrix array real symmetric", "2 2\n1\n2\n3", [[1, 2], [2, 3]]),
+            ("matrix array real skew-symmetric", "2 2\n2", [[0, -2], [2, 0]]),
+            ("vector coordinate real general", "3 1\n2 5", [0, 5, 0]),
+            ("tensor coordinate real general", "1 2 2 1\n1 2 1 5", [[[0, 0], [5, 0]]]),
+            # The first mode is the fastest, as in TACO.
+            ("tensor array real general", "2 1 2\n1\n2\n3\n4", [[[1, 3]], [[2, 4]]]),
+        ],
+    )
+    def test_reads(self, save, banner, body, array):
+        for name in ("a.mtx", "a.ttx"):
+            path = save(name, f"%%MatrixMarket {banner}\n% a comment\n\n{body}\n")
+            tensor = read(path)
+            tensor.validate()
+            assert tensor.to_numpy().tolist() == array
+            assert {level.code for level in tensor.levels} == set("d" if "rray" in banner else "s")
+
+    def test_keeps_explicit_zeros_and_large_integers(self, save):
+        head = "%%MatrixMarket matrix coordinate integer general\n"
+        tensor = read(save("a.mtx", head + "1 2 2\n1 1 0\n1 2 9007199254740993\n"))
+        assert tensor.values.tolist() == [0, 9007199254740993]
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            (
+                "3 3\n1 1 1\n",
+                "a.mtx does not begin with %%MatrixMarket\n"
+                "hint: %%MatrixMarket matrix coordinate real general",
+            ),
+            (
+                "%%MatrixMarket matrix coordinate reel general\n",
+                'a.mtx, line 1: "reel" is not known here\n'
+                "  %%MatrixMarket matrix coordinate reel general\n"
+                "                                   ^^^^\n"
+                "hint: did you mean real?",
+            ),
+            (GENERAL, "a.mtx ends before its line of sizes"),
+            (GENERAL + "2 2\n", "a.mtx, line 2: expected 3 sizes, not 2\n  2 2\n  ^^^"),
+            (GENERAL + "2 -2 1\n", 'a.mtx, line 2: "-2" is not a size\n  2 -2 1\n    ^^'),
+            (GENERAL + "2 2 2\n1 1 1\n", "a.mtx has 1 entry, its sizes say 2"),
+            (GENERAL + "2 2 1\n1 1 1\n2 2 2\n", "a.mtx has 2 entries, its sizes say 1"),
+            (
+                GENERAL + "2 2 1\n%\n1 1\n",
+                "a.mtx, line 4: expected 3 numbers, not 2\n  1 1\n  ^^^",
+            ),
+            (
+                GENERAL + "2 2 1\n1 1 1 1\n",
+                "a.mtx, line 3: expected 3 numbers, not 4\n  1 1 1 1\n  ^^^^^^^",
+            ),
+            (
+                GENERAL + "2 2 1\n1 x 1\n",
+                'a.mtx, line 3: "x" is not a coordinate\n  1 x 1\n    ^',
+            ),
+            (
+                GENERAL + "2 2 1\n1.5 1 1\n",
+                'a.mtx, line 3: "1.5" is not a coordinate\n  1.5 1 1\n  ^^^',
+            ),
+            (
+                GENERAL + "2 2 2\n1 1 1\n\n2 2 nan\n",
+                "a.mtx, line 5: the value is NaN\n  2 2 nan\n      ^^^",
+            ),
+            (
+                GENERAL + "2 2 1\n0 1 1\n",
+                "a.mtx, line 3: the coordinate 0 is outside: coordinates count from 1\n"
+                "  0 1 1\n  ^",
+            ),
+            (
+                GENERAL + "2 2 1\n1 3 1\n",
+                "a.mtx, line 3: the coordinate 3 is outside: mode 1 has the extent 2\n"
+                "  1 3 1\n    ^",
+            ),
+            (
+                "%%MatrixMarket matrix coordinate real symmetric\n2 3 0\n",
+                "a.mtx, line 2: a symmetric matrix is square\n  2 3 0\n  ^^^^^",
+            ),
+            (
+                "%%MatrixMarket matrix array real general\n2 2\n1\n",
+                "a.mtx has 1 entry, its sizes say 4",
+            ),
+        ],
+    )
+    def test_refuses(self, save, text, message):
+        assert refused(save("a.mtx", text)) == message
+
+    def test_scipy_reads_what_it_writes(self, tmp_path):
+        path = tmp_path / "a.mtx"
+        for levels in ("ss", "dd"):
+            write(path, Tensor.from_numpy(FIGURE, levels))
+            matrix = scipy.io.mmread(path)
+            assert scipy.sparse.issparse(matrix) == (levels == "ss")
+            assert np.array_equal(Tensor.of(matrix).to_numpy(), FIGURE)
+
+    def test_writes(self, tmp_path):
+        path = tmp_path / "a.ttx"
+        write(path, Tensor.from_coo([[1], [0], [2]], [0.5 - 1j], (2, 1, 3)))
+        assert path.read_text() == (
+            "%%MatrixMarket tensor coordinate complex general\n2 1 3 1\n2 1 3 0.5 -1.0\n"
+        )
+
+    def test_mtx_holds_matrices_only(self, tmp_path):
+        with pytest.raises(UserError) as error:
+            write(tmp_path / "a.mtx", Tensor.of([1, 2]))
+        assert str(error.value) == (
+            f"{tmp_path}/a.mtx: a .mtx file holds a matrix, not 1 mode\n"
+            "hint: write a .ttx, .tns or .npz file"
+        )
+
+
+class TestFrostt:
+    @pytest.mark.parametrize(
+        ("text", "shape", "entries"),
+        [
+            ("# a comment\n2 1 3 1.5\n1 1 1 2\n", (2, 1, 3), [[0, 0, 0, 2.0], [1, 0, 2, 1.5]]),
+            ("3 7\n1 2\n", (3,), [[0, 2.0], [2, 7.0]]),
+            ("2.5\n", (), [[2.5]]),
+            # ParTI: the number of modes, the shape.
+            ("2\n4 5\n1 2 9\n", (4, 5), [[0, 1, 9.0]]),
+            ("2\n4 5\n", (4, 5), []),
+            # Extended FROSTT, as in MLIR: the number of modes and of entries, the shape.
+            ("2 1\n4 4\n1 2 9\n", (4, 4), [[0, 1, 9.0]]),
+            ("1 2\n4\n1 2\n2 3\n", (4,), [[0, 2.0], [1, 3.0]]),
+            ("3 0\n4 4 4\n", (4, 4, 4), []),
+        ],
+    )
+    def test_reads(self, save, text, shape, entries):
+        tensor = read(save("a.tns", text))
+        tensor.validate()
+        assert tensor.shape == shape
+        coordinates, values = tensor.to_coo()
+        assert [[*c, v] for c, v in zip(coordinates.T.tolist(), values, strict=True)] == entries
+
+    def test_shape(self, save):
+        path = save("a.tns", "2 1 5\n")
+        assert read(path).shape == (2, 1)
+        assert read(path, shape=[4, 3]).shape == (4, 3)
+        assert read(save("b.tns", "# nothing\n"), shape=(3, 2)).nnz == 0
+
+    @pytest.mark.parametrize(
+        ("text", "shape", "message"),
+        [
+            ("", None, "a.tns has no entries, so its shape is not known\nhint: give shape"),
+            ("1 1 5\n1 5\n", None, "a.tns, line 2: expected 3 numbers, not 2\n  1 5\n  ^^^"),
+            (
+                "1 1 5\n0 1 5\n",
+                None,
+                "a.tns, line 2: the coordinate 0 is outside: coordinates count from 1\n"
+                "  0 1 5\n  ^",
+            ),
+            (
+                "1 4 5\n",
+                (2, 3),
+                "a.tns, line 1: the coordinate 4 is outside: mode 1 has the extent 3\n"
+                "  1 4 5\n    ^",
+            ),
+            ("2 2\n4 4\n1 2 9\n", None, "a.tns has 1 entry, its sizes say 2"),
+            ("2\n4 5\n1 2 9\n", (4, 4), "a.tns has the shape (4, 5), not (4, 4)"),
+            ("1 nan\n", None, "a.tns, line 1: the value is NaN\n  1 nan\n    ^^^"),
+        ],
+    )
+    def test_refuses(self, save, text, shape, message):
+        assert refused(save("a.tns", text), shape=shape) == message
+
+
+class TestSmtx:
+    def test_reads(self, save):
+        path = save("a.smtx", "4, 4, 5\n0 1 3 3 5 \n1 0 2 3 1 \n")
+        assert np.array_equal(read(path).to_numpy(), FIGURE != 0)
+        assert read(path).dtype == np.float64
+        assert read(save("b.smtx", "2, 3, 0\n0 0 0\n\n")).to_numpy().tolist() == [[0] * 3] * 2
+
+    def test_writes(self, tmp_path):
+        path = tmp_path / "a.smtx"
+        write(path, Tensor.from_numpy(FIGURE != 0, "ss"))
+        assert path.read_text() == "4, 4, 5\n0 1 3 3 5\n1 0 2 1 3\n"
+        with pytest.raises(UserError, match=r"holds the pattern of a matrix, every value 1"):
+            write(path, Tensor.from_numpy(FIGURE))
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("4, 4, 5\n", "a.smtx ends before its row offsets"),
+            ("1, 1\n0\n", "a.smtx, line 1: expected rows, columns and entries, not 2 numbers"),
+            ("2, 2, 1\n0 1\n0\n", "a.smtx has 2 row offsets for 2 rows"),
+            ("2, 2, 1\n0 2 1\n0\n", "a.smtx: its row offsets do not rise from 0 to 1"),
+            ("2, 2, 2\n0 1 2\n0\n", "a.smtx has 1 entry, its sizes say 2"),
+            ("2, 2, 1\n0 1 1\n2\n", "a.smtx: column 2 is outside the extent 2"),
+            ("2, 2, 2\n0 2 2\n1 1\n", "a.smtx: a row lists a column twice"),
+            ("2, 2, 1\n0 1 1\nx\n", 'a.smtx, line 3: "x" is not a column'),
+        ],
+    )
+    def test_refuses(self, save, text, message):
+        assert refused(save("a.smtx", text)).split("\n")[0] == message
+
+
+class TestNumpyFiles:
+    def test_scipy_files(self, tmp_path):
+        path = tmp_path / "a.npz"
+        for format in ("csr", "csc", "coo", "bsr", "dia"):
+            scipy.sparse.save_npz(path, scipy.sparse.csr_array(FIGURE).asformat(format))
+            tensor = read(path)
+            assert tensor.format == "ss:0,1"
+            assert np.array_equal(tensor.to_numpy(), FIGURE)
+
+    def test_dense_files(self, tmp_path):
+        np.savez(tmp_path / "a.npz", anything=FIGURE)
+        np.save(tmp_path / "a.npy", FIGURE)
+        for name in ("a.npz", "a.npy"):
+            assert read(tmp_path / name).format == "dd:0,1"
+            assert np.array_equal(read(tmp_path / name).to_numpy(), FIGURE)
+
+    def test_refuses(self, tmp_path):
+        path = tmp_path / "a.npz"
+        np.savez(path, b=FIGURE, a=FIGURE)
+        assert refused(path) == "a.npz has 2 arrays, not 1: a, b"
+        np.savez(path, a=np.array([1, np.nan]))
+        assert refused(path) == "a.npz: value 1 is NaN"
+        np.savez(path, a=np.array([{}], object))
+        assert refused(path).startswith("a.npz is not a numpy file: ")
+        path.write_bytes(b"PK\3\4 and no more")
+        assert refused(path).startswith("a.npz is not a numpy file: ")
+
+    def test_checks_a_tensor_in_full(self, tmp_path):
+        path = tmp_path / "a.npz"
+        write(path, Tensor.from_numpy(FIGURE, "ss"))
+        stored = dict(np.load(path))
+        np.savez(path, **{**stored, "level1_coordinates": np.array([1, 0, 2, 1, 9])})
+        assert refused(path) == (
+            "a.npz is not valid: level 1 (compressed) is not valid: "
+            "coordinate 9 at position 4 is outside the extent 4"
+        )
+        del stored["level1_segments"]
+        np.savez(path, **stored)
+        assert refused(path) == "a.npz has no array 'level1_segments'"
+
+
+class TestRoundTrips:
+    @settings(deadline=None, max_examples=60)
+    @given(
+        st.sampled_from(
+            ["bool", "int32", "int64", "float32", "float64", "complex64", "complex128"]
+        ),
+        st.data(),
+    )
+    def test_npz_keeps_everything(self, tmp_path_factory, dtype, data):
+        shape = data.draw(st.one_of(st.just(()), array_shapes(max_dims=4, min_side=0, max_side=4)))
+        array = data.draw(arrays(dtype, shape))
+        levels = data.draw(st.text("ds", min_size=array.ndim, max_size=array.ndim))
+        order = data.draw(st.permutations(range(array.ndim)))
+        tensor = Tensor.from_numpy(array, levels, order)
+        path = tmp_path_factory.getbasetemp() / "a.npz"
+        write(path, tensor)
+        back = read(path)
+        assert (back.shape, back.format, back.dtype) == (tensor.shape, tensor.format, tensor.dtype)
+        assert back.values.tobytes() == tensor.values.tobytes()
+        for level, other in zip(back.levels, tensor.levels, strict=True):
+            assert vars(level.as_lists()) == vars(other.as_lists())
+
+    @settings(deadline=None, max_examples=60)
+    @given(st.sampled_from(["a.ttx", "a.ttx.gz", "a.mtx", "a.mtx.gz", "a.tns", "a.npy"]), st.data())
+    def test_other_files_keep_the_values(self, tmp_path_factory, name, data):
+        shapes = array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
+        if ".mtx" in name:
+            shapes = array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=4)
+        values = st.floats(allow_nan=False) | st.just(0.0)
+        array = data.draw(arrays(float, shapes, elements=values))
+        levels = data.draw(st.text("ds", min_size=array.ndim, max_size=array.ndim))
+        path = tmp_path_factory.getbasetemp() / name
+        write(path, Tensor.from_numpy(array, levels))
+        back = read(path, shape=array.shape)
+        assert np.array_equal(back.to_numpy(), array)
+
+
+class TestFiles:
+    def test_gzip(self, tmp_path):
+        path = tmp_path / "a.tns.gz"
+        write(path, Tensor.from_numpy(FIGURE, "ss"))
+        assert gzip.decompress(path.read_bytes()).startswith(b"1 2 1.0\n2 1 2.0\n")
+        path.write_bytes(path.read_bytes()[:-9])
+        assert refused(path).startswith("cannot read a.tns.gz: ")
+
+    def test_unknown_suffixes(self, tmp_path):
+        assert refused(tmp_path / "a.mxt") == (
+            'cannot tell the format of a.mxt: ".mxt" is not a known suffix\n'
+            "hint: did you mean .mtx?"
+        )
+        assert refused(tmp_path / "a.npz.gz") == (
+            'cannot tell the format of a.npz.gz: ".npz.gz" is not a known suffix\n'
+            "hint: did you mean .npz?"
+        )
+
+    def test_missing_files(self, tmp_path):
+        assert refused(tmp_path / "a.mtx") == "cannot read a.mtx: No such file or directory"
+        with pytest.raises(UserError, match=r"cannot write .*: No such file or directory"):
+            write(tmp_path / "no" / "a.mtx", Tensor.from_numpy(FIGURE))
+
+    def test_a_failed_write_leaves_the_old_file(self, tmp_path):
+        path = tmp_path / "a.tns"
+        write(path, Tensor.of([1.0]))
+        with pytest.raises(UserError, match=r"a \.tns file has no complex values"):
+            write(path, Tensor.of([1j]))
+        assert path.read_text() == "1 1.0\n"
+        assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the shared data are not here")
+class TestShared:
+    def test_parser_cases(self):
+        wrong = []
+        cases = [case for case in listed() if "expect" in case]
+        for case in cases:
+            try:
+                tensor = read(SHARED / case["file"])
+            except UserError:
+                found = "reject"
+            else:
+                tensor.validate()
+                found = "accept"
+            if case["expect"] not in (found, "either"):
+                wrong.append((case["file"], found))
+        assert len(cases) > 80
+        assert wrong == []
+
+    def test_matrices_are_what_scipy_reads(self):
+        matrices = [
+            case["file"]
+            for case in listed()
+            if case["file"].endswith((".mtx", ".mtx.gz"))
+            and case.get("parse", "").startswith("ok (scipy.io.mmread)")
+            and case["bytes"] < 100_000
+            and case.get("expect") in (None, "accept")
+        ]
+        assert len(matrices) > 100
+        for name in matrices:
+            expected = Tensor.of(scipy.io.mmread(SHARED / name), "ss")
+            tensor = read(SHARED / name)
+            assert tensor.shape == expected.shape, name
+            for found, due in zip(tensor.to_coo(), expected.to_coo(), strict=True):
+                assert np.array_equal(found, due), name
+
+    @pytest.mark.parametrize(
+        ("name", "shape", "nnz"),
+        [
+            ("taco/3tensor.tns", (1073, 1, 7), 3),
+            ("parti/3d_8.tns", (4, 4, 3), 8),
+            ("parti/3d_dense.tns", (4, 4, 3), 48),
+            ("kg/nations.tns", (14, 55, 14), 1992),
+            ("splatt/med4.tns.gz", (60114, 83826, 23034, 1132), 100000),
+            ("taco/theta.ttx", (25, 25), 625),
+            ("taco/z.ttx", (25,), 25),
+        ],
+    )
+    def test_tensors(self, name, shape, nnz):
+        tensor = read(SHARED / "tensors" / name)
+        assert (tensor.shape, tensor.nnz) == (shape, nnz)
+
+    @pytest.mark.parametrize("name", ["pyttb/matrix.tns", "sttid/Rnd1.tns", "taco/d432.ttx"])
+    def test_refuses_what_is_not_the_format(self, name):
+        with pytest.raises(UserError):
+            read(SHARED / "tensors" / name)
+
+    def test_pruned_networks(self):
+        patterns = [case for case in listed() if case["file"].startswith("dlmc/rn50")]
+        assert len(patterns) > 20
+        for case in patterns:
+            tensor = read(SHARED / case["file"])
+            assert (tensor.shape, tensor.nnz) == (tuple(case["dims"]), case["nnz"])
+
+
+def listed():
+    return json.loads((SHARED / "MANIFEST.json").read_text())["files"]

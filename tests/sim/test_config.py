@@ -1,0 +1,303 @@
+"""Configs: what is shipped, which setting wins, overrides, and every mistake's whole text."""
+
+import json
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sam.errors import UserError
+from sim.config import BlockTiming, Config, load, parse_override, shipped
+
+
+def _error(*arguments: object) -> str:
+    with pytest.raises(UserError) as raised:
+        load(*arguments)  # type: ignore[arg-type]
+    return str(raised.value)
+
+
+def test_shipped() -> None:
+    assert shipped() == {
+        "finite": "queues of four tokens, every block one cycle",
+        "ideal": "unbounded queues, every block one cycle",
+    }
+
+
+def test_ideal_is_the_default_and_everything_takes_a_cycle() -> None:
+    config = load()
+    assert config.name == "ideal"
+    assert config.clock.clock_ghz == 1.0
+    assert config.queue("a.crd -> b.in_crd", "b.in_crd", "crd") == (None, 1)
+    assert config.block("a", "alu") == BlockTiming(1, 1, None)
+
+
+def test_finite_differs_from_ideal_in_its_depth_alone() -> None:
+    finite, ideal = load("finite").resolved(), load("ideal").resolved()
+    assert finite["queues"].pop("depth") == 4
+    assert ideal["queues"].pop("depth") == "unbounded"
+    assert finite.pop("name") != ideal.pop("name")
+    assert finite.pop("description") != ideal.pop("description")
+    assert finite == ideal
+
+
+def test_a_shipped_file_spells_out_every_key() -> None:
+    for name in shipped():
+        text = resources.files("hw_configs").joinpath(f"{name}.yaml").read_text()
+        for section in load(name).resolved().values():
+            for key in section if isinstance(section, dict) else ():
+                assert f"\n  {key}: " in text
+
+
+def test_the_most_specific_queue_setting_wins_key_by_key() -> None:
+    config = load(
+        {
+            "queues": {
+                "depth": 2,
+                "kinds": {"val": {"depth": 3, "latency_cycles": 5}},
+                "names": {
+                    "b.in_val": {"depth": 7},
+                    "a.val -> b.in_val": {"depth": "unbounded"},
+                },
+            }
+        }
+    )
+    assert config.queue("a.crd -> b.in_crd", "b.in_crd", "crd") == (2, 1)
+    assert config.queue("a.val -> c.in_val", "c.in_val", "val") == (3, 5)
+    assert config.queue("d.val -> b.in_val", "b.in_val", "val") == (7, 5)
+    assert config.queue("a.val -> b.in_val", "b.in_val", "val") == (None, 5)
+    assert config.queue("a.bv -> b.in_bv", "b.in_bv", "bv") == (2, 1)
+
+
+def test_the_most_specific_block_setting_wins_key_by_key() -> None:
+    config = load(
+        {
+            "blocks": {
+                "initiation_interval_cycles": 2,
+                "kinds": {"reducer": {"latency_cycles": 4, "capacity": 64}},
+                "names": {"reduce k": {"capacity": "unbounded", "initiation_interval_cycles": 1}},
+            }
+        }
+    )
+    assert config.block("alu", "alu") == BlockTiming(1, 2, None)
+    assert config.block("reduce j", "reducer") == BlockTiming(4, 2, 64)
+    assert config.block("reduce k", "reducer") == BlockTiming(4, 1, None)
+
+
+def test_a_file_is_named_after_its_stem_unless_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("queues: {depth: 3}\n")
+    assert load(path) == load(str(path))
+    assert load(path).name == "mine"
+    assert load(path).queues.depth == 3
+
+
+def test_overrides() -> None:
+    config = load(
+        "finite",
+        {
+            "queues.depth": 8,
+            "queues.names.scan B.i.crd -> b.in_crd.depth": 2,
+            "queues.kinds.ref": {"latency_cycles": 3},
+            "queues.kinds.ref.depth": "unbounded",
+            "blocks.kinds.reducer.latency_cycles": 4,
+            "blocks.names.scan B.i.initiation_interval_cycles": 6,
+            "clock.clock_ghz": 2,
+        },
+    )
+    assert config.queue("x.crd -> y.in_crd", "y.in_crd", "crd") == (8, 1)
+    assert config.queue("scan B.i.crd -> b.in_crd", "b.in_crd", "crd") == (2, 1)
+    assert config.queue("x.ref -> y.in_ref", "y.in_ref", "ref") == (None, 3)
+    assert config.block("r", "reducer").latency == 4
+    assert config.block("scan B.i", "level_scanner").initiation_interval == 6
+    assert config.clock.clock_ghz == 2
+
+
+def test_overrides_leave_what_they_came_from_alone() -> None:
+    base, overrides = (
+        load("finite"),
+        {"queues.kinds.crd": {"depth": 1}, "queues.kinds.crd.depth": 2},
+    )
+    assert load(base, overrides).queues.kinds["crd"].depth == 2
+    assert base == load("finite")
+    assert overrides["queues.kinds.crd"] == {"depth": 1}
+
+
+limits = st.just("unbounded") | st.integers(1, 2**40)
+
+
+@given(
+    limits,
+    st.dictionaries(st.text(), st.fixed_dictionaries({}, optional={"depth": limits})),
+    st.dictionaries(st.text(), st.fixed_dictionaries({}, optional={"capacity": limits})),
+)
+def test_a_resolved_config_is_json_and_loads_as_the_same(
+    depth: object, queue_names: dict[str, object], block_names: dict[str, object]
+) -> None:
+    config = load(
+        {"queues": {"depth": depth, "names": queue_names}, "blocks": {"names": block_names}}
+    )
+    assert load(json.loads(json.dumps(config.resolved()))) == config
+
+
+def test_a_config_does_not_change() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        load().name = "other"  # type: ignore[misc]
+    assert isinstance(load(), Config)
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("queues.depth=8", ("queues.depth", 8)),
+        ("queues.depth = unbounded", ("queues.depth", "unbounded")),
+        ("clock.clock_ghz=1.5", ("clock.clock_ghz", 1.5)),
+        ("description=a=b", ("description", "a=b")),
+    ],
+)
+def test_parse_override(text: str, parsed: tuple[str, object]) -> None:
+    assert parse_override(text) == parsed
+
+
+@pytest.mark.parametrize("text", ["queues.depth", "=8", ""])
+def test_an_override_that_sets_nothing(text: str) -> None:
+    with pytest.raises(UserError) as raised:
+        parse_override(text)
+    assert str(raised.value) == f'"{text}" sets nothing\nhint: KEY=VALUE, as in queues.depth=8'
+
+
+def test_an_override_with_a_broken_value() -> None:
+    with pytest.raises(UserError) as raised:
+        parse_override("name=[1")
+    assert str(raised.value) == (
+        "--set name=[1, line 1: expected ',' or ']', but got '<stream end>'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "error"),
+    [
+        (
+            {"queue": {"depth": 1}},
+            'config: unknown key "queue"\nhint: did you mean queues?',
+        ),
+        (
+            {"queues": {"dept": 1}},
+            'config: unknown key "queues.dept"\nhint: did you mean depth?',
+        ),
+        (
+            {"clock": {"x": 1}},
+            'config: unknown key "clock.x"\nhint: one of clock_ghz',
+        ),
+        (
+            {"queues": {"kinds": {"cdr": {}}}},
+            'config: unknown key "queues.kinds.cdr"\nhint: did you mean crd?',
+        ),
+        (
+            {"blocks": {"kinds": {"redcer": {}}}},
+            'config: unknown key "blocks.kinds.redcer"\nhint: did you mean reducer?',
+        ),
+        (
+            {"blocks": {"names": {"a.b": {"latency": 1}}}},
+            'config: unknown key "blocks.names.a.b.latency"\nhint: did you mean latency_cycles?',
+        ),
+        (
+            {"queues": {"depth": 0}},
+            'config: queues.depth is 0; it must be a whole number of at least 1, or "unbounded"',
+        ),
+        (
+            {"queues": {"depth": "8"}},
+            'config: queues.depth is "8"; it must be a whole number of at least 1, or "unbounded"',
+        ),
+        (
+            {"queues": {"kinds": {"crd": {"latency_cycles": True}}}},
+            "config: queues.kinds.crd.latency_cycles is true; "
+            "it must be a whole number of at least 1",
+        ),
+        (
+            {"blocks": {"initiation_interval_cycles": 1.5}},
+            "config: blocks.initiation_interval_cycles is 1.5; "
+            "it must be a whole number of at least 1",
+        ),
+        (
+            {"clock": {"clock_ghz": 0}},
+            "config: clock.clock_ghz is 0; it must be a number greater than 0",
+        ),
+        ({"name": 3}, "config: name is 3; it must be text"),
+        ({"queues": None}, "config: queues is null; it must be a section of keys and values"),
+        (
+            {"queues": {"names": {"b.y": 3}}},
+            "config: queues.names.b.y is 3; it must be a section of keys and values",
+        ),
+        (
+            {"blocks": {"names": {True: {}}}},
+            "config: blocks.names has the key true, which is not text: put it in quotes",
+        ),
+        (
+            "finit",
+            'there is no config "finit"\n'
+            "hint: did you mean finite? shipped are finite, ideal; or give a path to a YAML file",
+        ),
+        (
+            "zzz",
+            'there is no config "zzz"\n'
+            "hint: shipped are finite, ideal; or give a path to a YAML file",
+        ),
+        ("none.yaml", 'cannot read the config "none.yaml": No such file or directory'),
+    ],
+)
+def test_mistakes(config: object, error: str) -> None:
+    assert _error(config) == error
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (
+            b"queues:\n  depth: 0\n",
+            ': queues.depth is 0; it must be a whole number of at least 1, or "unbounded"',
+        ),
+        (b"queues:\n  depth: [1\n", ", line 3: expected ',' or ']', but got '<stream end>'"),
+        (b"queues:\n\tdepth: 1\n", ", line 2: found character '\\t' that cannot start any token"),
+        (b"name: a\nname: b\n", ', line 2: the key "name" stands twice'),
+        (b"", ": it is null; it must be a section of keys and values"),
+        (b"- 1\n", ": it is [1]; it must be a section of keys and values"),
+    ],
+)
+def test_mistakes_in_a_file(tmp_path: Path, text: bytes, error: str) -> None:
+    path = tmp_path / "m.yaml"
+    path.write_bytes(text)
+    assert _error(path) == f"{path}{error}"
+
+
+def test_a_file_that_is_no_text_and_a_folder(tmp_path: Path) -> None:
+    path = tmp_path / "m.yaml"
+    path.write_bytes(b"\xff\xfe\x00")
+    assert _error(path) == f'cannot read the config "{path}": it is not UTF-8 text'
+    assert _error(tmp_path) == f'cannot read the config "{tmp_path}": Is a directory'
+
+
+@pytest.mark.parametrize(
+    ("overrides", "error"),
+    [
+        (
+            {"queues.dept": 8},
+            'overrides: unknown key "queues.dept"\nhint: did you mean depth?',
+        ),
+        (
+            {"queues.depth.x": 8},
+            'overrides: unknown key "queues.depth.x"\nhint: queues.depth has no keys',
+        ),
+        (
+            {"queues.depth": 0},
+            'overrides: queues.depth is 0; it must be a whole number of at least 1, or "unbounded"',
+        ),
+        (
+            {"queues.names.b.y": 3},
+            'overrides: unknown key "queues.names.b.y"\nhint: one of depth, latency_cycles',
+        ),
+    ],
+)
+def test_mistakes_in_overrides(overrides: dict[str, object], error: str) -> None:
+    assert _error("ideal", overrides) == error
