@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 
 from custard import notation
 from sam.errors import UserError
@@ -147,6 +148,14 @@ def free_variables(node: Expression) -> tuple[str, ...]:
     return tuple(variable for variable in found if variable not in bound)
 
 
+def base(variable: str) -> str:
+    """The user's name for a variable: that of a second sum over ``k`` is ``k'`` here.
+
+    Variables with one base have one extent.
+    """
+    return variable.rstrip("'")
+
+
 def concretize(assignment: notation.Assignment) -> Program:
     """The program of an assignment, its loops in the order in which the variables appear.
 
@@ -181,7 +190,7 @@ def concordant_order(program: Program, orders: Sequence[Sequence[str]]) -> tuple
     after: dict[str, set[str]] = {variable: set() for variable in program.loops}
     for order in orders:
         trial = {variable: set(before) for variable, before in after.items()}
-        for before, variable in zip(order, order[1:], strict=False):
+        for before, variable in pairwise(order):
             if before != variable:
                 trial[variable].add(before)
         try:
@@ -197,8 +206,9 @@ def concordant_order(program: Program, orders: Sequence[Sequence[str]]) -> tuple
 
 
 def reordered(program: Program, loops: Iterable[str]) -> Program:
-    """The program with its loops in another order."""
-    return replace(program, loops=tuple(loops))
+    """The program with its loops in another order, given by their bases."""
+    order = tuple(v for name in loops for v in program.loops if base(v) == name)
+    return replace(program, loops=order)
 
 
 class _Scope:
@@ -245,14 +255,12 @@ class _Scope:
                     value = Divide(value, right)
         return value
 
-    def _fresh(self, name: str) -> str:
-        """The variable's name, or one like it where it is taken."""
-        fresh, n = name, 1
-        while fresh in self.taken:
-            n += 1
-            fresh = f"{name}_{n}"
-        self.taken.add(fresh)
-        return fresh
+    def _fresh(self, variable: str) -> str:
+        """The variable, or one like it where it is taken."""
+        while variable in self.taken:
+            variable += "'"
+        self.taken.add(variable)
+        return variable
 
 
 def _free(node: notation.Node) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from custard import cin, notation
@@ -97,12 +97,13 @@ def compile(
     commands = parse_schedule([schedule] if isinstance(schedule, str) else schedule)
     notes = []
     if commands:
-        loops = tuple(loop_order(program.loops, commands))
+        variables = dict.fromkeys(cin.base(variable) for variable in program.loops)
+        program = cin.reordered(program, loop_order(variables, commands))
     else:
         loops = cin.concordant_order(program, _storage_orders(program, resolved))
         if loops != program.loops:
             notes.append(f"the loop order is {', '.join(loops)}: the tensors are stored so")
-    program = cin.reordered(program, loops)
+        program = replace(program, loops=loops)
     lowered = lower(program, resolved, extents, expression)
     if strict and lowered.rearranged:
         raise UserError(lowered.rearranged[0], hint="drop strict to let the compiler do it")

@@ -15,9 +15,8 @@ a variable, or None), ``payloads`` (the streams that must go along with its coor
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from custard import cin
@@ -50,6 +49,7 @@ class _Payload:
 
     stream: End
     kind: str
+    label: str = "computed"
 
 
 @dataclass
@@ -61,7 +61,7 @@ class _Fiber:
     """
 
     variable: str
-    crd: End
+    stream: End
     nonempty: bool = False
     full: bool = False
 
@@ -72,16 +72,13 @@ class _Graph:
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
         self.edges: list[Edge] = []
-        self.names: Counter[str] = Counter()
         self.root = self.add("root", "root")["ref"]
 
     def add(
         self, kind: str, name: str, parameters: Mapping[str, Any] | None = None, **inputs: End
     ) -> _Ports:
         """Adds a node that reads ``inputs``; gives its output ports by name."""
-        self.names[name] += 1
-        if self.names[name] > 1:
-            name = f"{name}_{self.names[name]}"
+        name = _unused(name, self.nodes)
         self.nodes[name] = Node(name, kind, dict(parameters or {}))
         self.edges += [Edge(source, End(name, f"in_{port}")) for port, source in inputs.items()]
         return _Ports(name)
@@ -129,14 +126,13 @@ class _Lowering:
 
     def graph(self, title: str) -> Lowered:
         """The whole graph: iteration and computation, then construction of the result."""
-        cursor = self.cursor(self.program.value)
-        target = set(self.program.target.variables)
-        summed: Sequence[str] = ()
-        if isinstance(cursor, _Sum):
-            cursor, summed = cursor.operand, cursor.summed
-        variables = [v for v in self.program.loops if v in target or v in summed]
-        levels, value = self.computed(cursor, variables, summed)
-        result = self.write(levels, value)
+        value, summed = self.program.value, ()
+        if isinstance(value, cin.Reduce):
+            value, summed = value.operand, value.variables
+        around = {*self.program.target.variables, *summed}
+        variables = [v for v in self.program.loops if v in around]
+        levels, values = self.computed(self.cursor(value), variables, summed)
+        result = self.write(levels, values)
         self.building.prune()
         graph = Graph(
             nodes=tuple(self.building.nodes.values()),
@@ -155,9 +151,10 @@ class _Lowering:
         """A cursor over an expression, at the root of its tensors."""
         match node:
             case cin.Access():
-                return _Leaf(self, self.slot(node))
+                variables = [v for v in self.program.loops if v in node.variables]
+                return _Leaf(self, self.slot(node, variables), variables)
             case cin.Literal(value):
-                slot = Slot(self._name("number"), None, constant=value)
+                slot = Slot(self.slot_name("number"), None, constant=value)
                 self.slots.append(slot)
                 return _Leaf(self, slot)
             case cin.Multiply(factors):
@@ -177,10 +174,9 @@ class _Lowering:
                 return _Sum(self, variables, node, self.cursor(operand))
         raise AssertionError(node)
 
-    def slot(self, access: cin.Access) -> Slot:
-        """The storage that an access wants: its levels in the order of the loops."""
+    def slot(self, access: cin.Access, variables: Sequence[str]) -> Slot:
+        """The storage that an access wants: its levels in the order of ``variables``."""
         stored = self.formats[access.tensor]
-        variables = [v for v in self.program.loops if v in access.variables]
         modes = tuple(
             tuple(m for m, v in enumerate(access.variables) if v == variable)
             for variable in variables
@@ -191,14 +187,13 @@ class _Lowering:
             self._note_rearrangement(access, modes)
         if len(levels) > len(modes):
             levels = _diagonal_levels(levels, modes)
-        for slot in self.slots:
-            if (slot.tensor, slot.modes, slot.levels) == (access.tensor, modes, levels):
-                same = Slot(slot.name, access.tensor, levels, modes, tuple(variables))
-                if same == slot:
-                    return slot
-        slot = Slot(self._name(access.tensor), access.tensor, levels, modes, tuple(variables))
-        self.slots.append(slot)
-        return slot
+        names = tuple(cin.base(variable) for variable in variables)
+        slot = Slot(access.tensor, access.tensor, levels, modes, names)
+        for known in self.slots:
+            if replace(known, name=slot.name) == slot:
+                return known
+        self.slots.append(replace(slot, name=self.slot_name(access.tensor)))
+        return self.slots[-1]
 
     def computed(
         self, cursor: _Cursor, variables: Sequence[str], summed: Iterable[str]
@@ -210,7 +205,7 @@ class _Lowering:
         fibers = []
         for variable in variables:
             fiber = cursor.descend(variable) or self.everywhere(cursor, variable)
-            cursor.settle(variable, fiber.crd)
+            cursor.settle(fiber)
             fibers.append(fiber)
         return self.reduced(fibers, cursor.value(), set(summed))
 
@@ -218,18 +213,19 @@ class _Lowering:
         """The whole dimension of a variable, wherever a cursor that lacks it is present."""
         fibers = [self.dimension(variable, stream) for stream in cursor.witnesses()]
         fiber = fibers[0] if len(fibers) == 1 else self.merged("unioner", variable, fibers, [])
-        self.repeat(cursor, fiber)
-        return _Fiber(variable, fiber.crd, self.assume_nonempty(variable), full=True)
+        cursor.repeat(fiber)
+        return _Fiber(variable, fiber.stream, self.assume_nonempty(variable), full=True)
 
     def dimension(self, variable: str, stream: End) -> _Fiber:
         """A scan of a whole dimension for each token of a stream that is not ``N``."""
         scanner = self.building.add(
-            "level_scanner", f"scan_{variable}", {"variable": variable}, ref=stream
+            "level_scanner", f"scan_{variable}", {"variable": cin.base(variable)}, ref=stream
         )
         return _Fiber(variable, scanner["crd"], self.assume_nonempty(variable), full=True)
 
     def assume_nonempty(self, variable: str) -> bool:
         """Whether a dimension has coordinates: so unless its extent is known to be 0."""
+        variable = cin.base(variable)
         if self.dims.get(variable) == 0:
             return False
         self.assumed_nonempty[variable] = None
@@ -244,7 +240,7 @@ class _Lowering:
     ) -> _Fiber:
         """Merges fibers, and moves their payloads on to what comes out."""
         payloads = [*payloads, *[[]] * (len(fibers) - len(payloads))]
-        inputs = {f"crd{n}": fiber.crd for n, fiber in enumerate(fibers)}
+        inputs = {f"crd{n}": fiber.stream for n, fiber in enumerate(fibers)}
         names = {
             f"{payload.kind}{n}_{k}": payload
             for n, of_operand in enumerate(payloads)
@@ -261,17 +257,45 @@ class _Lowering:
             payload.stream = merger[name]
         return _Fiber(variable, merger["crd"])
 
-    def repeat(self, cursor: _Cursor, fiber: _Fiber) -> None:
-        """Repeats what goes along with a cursor over the coordinates of a fiber."""
-        for payload in cursor.payloads():
+    def repeat(self, payload: _Payload, fiber: _Fiber) -> None:
+        """Repeats a stream over the coordinates of a fiber."""
+        repeater = self.building.add(
+            "repeater",
+            f"repeat_{payload.label}_{fiber.variable}",
+            {"stream": payload.kind},
+            coordinates=fiber.stream,
+            **{payload.kind: payload.stream},
+        )
+        payload.stream = repeater[payload.kind]
+
+    def repeat_fibers(self, fiber: _Fiber, fibers: Sequence[_Fiber], value: _Payload) -> None:
+        """Repeats computed fibers over the coordinates of a fiber that lies around them."""
+        for depth, moved in _layers(fibers, value, 1):
             repeater = self.building.add(
-                "repeater",
+                "fiber_repeater",
                 f"repeat_{fiber.variable}",
-                {"stream": payload.kind},
-                crd=fiber.crd,
-                **{payload.kind: payload.stream},
+                {"streams": list(moved), "depth": depth},
+                coordinates=fiber.stream,
+                **{kind: layer.stream for kind, layer in moved.items()},
             )
-            payload.stream = repeater[payload.kind]
+            for kind, layer in moved.items():
+                layer.stream = repeater[kind]
+
+    def align(
+        self, old: End, new: _Fiber, fibers: Sequence[_Fiber], value: _Payload, depth: int
+    ) -> None:
+        """Moves computed fibers, ``depth`` levels below, from old coordinates to new ones."""
+        for depth_of_layer, moved in _layers(fibers, value, depth):
+            aligner = self.building.add(
+                "fiber_aligner",
+                f"align_{new.variable}",
+                {"streams": list(moved), "depth": depth_of_layer},
+                old=old,
+                new=new.stream,
+                **{kind: layer.stream for kind, layer in moved.items()},
+            )
+            for kind, layer in moved.items():
+                layer.stream = aligner[kind]
 
     # Computation
 
@@ -313,29 +337,27 @@ class _Lowering:
             f"reduce_{fiber.variable}",
             {"dimensions": len(kept)},
             val=value,
-            **{f"crd{k}": inner.crd for k, inner in enumerate(kept)},
+            **{f"crd{k}": inner.stream for k, inner in enumerate(kept)},
         )
         for k, inner in enumerate(kept):
-            inner.crd = reducer[f"crd{k}"]
+            inner.stream = reducer[f"crd{k}"]
             inner.nonempty = fiber.nonempty and inner.nonempty if k == 0 else True
             inner.full = False
         return reducer["val"]
 
-    def drop(self, outer: _Fiber, inner: list[_Fiber], value: End | None = None) -> End | None:
-        """Drops the outer coordinates whose inner fiber is empty."""
-        streams = {"inner_crd": inner[0].crd}
-        if value is not None:
-            streams["inner_val"] = value
+    def drop(self, outer: _Fiber, inner: Sequence[_Fiber | _Payload]) -> None:
+        """Drops the outer coordinates whose inner fiber is empty; values may lie in it too."""
+        kinds = ["crd", "val"][: len(inner)]
         dropper = self.building.add(
             "coordinate_dropper",
             f"drop_{outer.variable}",
-            {"drop": "coordinates", "inner": ["crd", "val"][: len(streams)]},
-            outer=outer.crd,
-            **streams,
+            {"drop": "coordinates", "inner": kinds},
+            outer=outer.stream,
+            **{f"inner_{kind}": part.stream for kind, part in zip(kinds, inner, strict=True)},
         )
-        outer.crd, outer.nonempty, outer.full = dropper["crd"], False, False
-        inner[0].crd, inner[0].nonempty = dropper["crd_inner"], True
-        return None if value is None else dropper["val_inner"]
+        outer.stream, outer.nonempty, outer.full = dropper["crd"], False, False
+        for kind, part in zip(kinds, inner, strict=True):
+            part.stream = dropper[f"{kind}_inner"]
 
     # Construction
 
@@ -356,7 +378,7 @@ class _Lowering:
         )
         reference = None
         for n, (level, code) in enumerate(zip(levels, codes, strict=True)):
-            inputs = {"crd": level.crd}
+            inputs = {"crd": level.stream}
             if reference is not None:
                 inputs["ref"] = reference
             writer = self.building.add(
@@ -385,26 +407,29 @@ class _Lowering:
         return Result(slot, asked.levels, asked.mode_order)
 
     def without_childless(self, levels: list[_Fiber], codes: str, value: End) -> End:
-        """Drops the coordinates of compressed levels that have nothing below them."""
+        """Drops the coordinates of compressed levels that have nothing below them.
+
+        Streams further in must follow where their writers go by references.
+        """
+        values = _Payload(value, "val")
         for n in range(len(levels) - 2, -1, -1):
             outer, inner = levels[n], levels[n + 1]
             if inner.nonempty or LEVEL_FORMATS[codes[n]].full:
                 continue
             if n + 2 == len(levels):
-                value = self.drop(outer, [inner], value) or value
+                self.drop(outer, [inner, values])
             else:
+                old = outer.stream
                 self.drop(outer, [inner])
-        return value
+                if any(LEVEL_FORMATS[code].full for code in codes[n + 1 :]):
+                    self.align(old, outer, levels[n + 2 :], values, 2)
+        return values.stream
 
     # Names and notes
 
-    def _name(self, base: str) -> str:
-        taken = {slot.name for slot in self.slots}
-        name, n = base, 1
-        while name in taken:
-            n += 1
-            name = f"{base}_{n}"
-        return name
+    def slot_name(self, base: str) -> str:
+        """A name for a new slot."""
+        return _unused(base, [slot.name for slot in self.slots])
 
     def _note_rearrangement(self, access: cin.Access, modes: tuple[tuple[int, ...], ...]) -> None:
         stored = self.formats[access.tensor]
@@ -431,9 +456,13 @@ class _Cursor:
     def witnesses(self) -> list[End]:
         return [stream for part in self.parts for stream in part.witnesses()]
 
-    def settle(self, variable: str, crd: End) -> None:
+    def repeat(self, fiber: _Fiber) -> None:
         for part in self.parts:
-            part.settle(variable, crd)
+            part.repeat(fiber)
+
+    def settle(self, fiber: _Fiber) -> None:
+        for part in self.parts:
+            part.settle(fiber)
 
     def value(self) -> End:
         raise NotImplementedError
@@ -442,14 +471,14 @@ class _Cursor:
 class _Leaf(_Cursor):
     """An access or a number: a reference into its tensor."""
 
-    def __init__(self, lowering: _Lowering, slot: Slot) -> None:
+    def __init__(self, lowering: _Lowering, slot: Slot, variables: Sequence[str] = ()) -> None:
         super().__init__(lowering)
-        self.slot, self.level = slot, 0
-        self.payload = _Payload(lowering.building.root, "ref")
+        self.slot, self.variables, self.level = slot, variables, 0
+        self.payload = _Payload(lowering.building.root, "ref", slot.name)
 
     def descend(self, variable: str) -> _Fiber | None:
         slot, level = self.slot, self.level
-        if variable not in slot.variables[level : level + 1]:
+        if variable not in self.variables[level : level + 1]:
             return None
         self.level += 1
         scanner = self.lowering.building.add(
@@ -479,6 +508,9 @@ class _Leaf(_Cursor):
     def witnesses(self) -> list[End]:
         return [self.payload.stream]
 
+    def repeat(self, fiber: _Fiber) -> None:
+        self.lowering.repeat(self.payload, fiber)
+
     def value(self) -> End:
         array = self.lowering.building.add(
             "array", f"array_{self.slot.name}", {"slot": self.slot.name}, ref=self.payload.stream
@@ -490,14 +522,13 @@ class _Everywhere(_Leaf):
     """No tensor, but all points over some variables."""
 
     def __init__(self, lowering: _Lowering, variables: Sequence[str]) -> None:
-        super().__init__(lowering, Slot("everywhere", None))
-        self.variables = variables
+        super().__init__(lowering, Slot("everywhere", None), variables)
 
     def descend(self, variable: str) -> _Fiber | None:
         if variable not in self.variables:
             return None
         fiber = self.lowering.dimension(variable, self.payload.stream)
-        self.payload.stream = End(fiber.crd.node, "ref")
+        self.payload.stream = End(fiber.stream.node, "ref")
         return fiber
 
 
@@ -519,7 +550,7 @@ class _Product(_Cursor):
             fiber.nonempty = len(sparse) < 2 and all(fiber.nonempty for fiber in fibers)
         for part, missing in found:
             if missing is None:
-                self.lowering.repeat(part, fiber)
+                part.repeat(fiber)
         return fiber
 
     def witnesses(self) -> list[End]:
@@ -553,7 +584,7 @@ class _Union(_Cursor):
             fiber = self.lowering.merged("unioner", variable, fibers, payloads)
             fiber.nonempty = all(operand.nonempty for operand in fibers)
         for part in lacking:
-            self.lowering.repeat(part, fiber)
+            part.repeat(fiber)
         return fiber
 
     def value(self) -> End:
@@ -589,7 +620,8 @@ class _Sum(_Cursor):
     """A sum of its own inside a term.
 
     It is computed as soon as its last free variable, or a summed one that lies further out, is
-    reached: up to there its operand is descended together with the other terms.
+    reached: up to there its operand is descended together with the other terms. One without free
+    variables is computed at once.
     """
 
     def __init__(
@@ -599,6 +631,8 @@ class _Sum(_Cursor):
         self.summed, self.operand = summed, operand
         free = cin.free_variables(node)
         self.left = [v for v in lowering.program.loops if v in free or v in summed]
+        if not free:
+            self.compute()
 
     def descend(self, variable: str) -> _Fiber | None:
         if not self.left:
@@ -619,23 +653,30 @@ class _Sum(_Cursor):
         self.parts = [_Computed(self.lowering, fibers, value)]
 
     def value(self) -> End:
-        if self.left:
-            self.compute()
         return self.parts[0].value()
 
 
 class _Computed(_Cursor):
-    """Coordinates and values that have been computed."""
+    """Coordinates and values that have been computed.
+
+    While levels are left below, what goes along with a merge is the coordinates themselves; the
+    streams of those levels follow when all merges over the variable are done.
+    """
 
     def __init__(self, lowering: _Lowering, fibers: Sequence[_Fiber], value: End) -> None:
         super().__init__(lowering)
-        self.fibers = list(fibers)
-        self.payload = _Payload(value, "val")
+        self.left = list(fibers)
+        self.values = _Payload(value, "val")
+        self.payload = self.values
+        self.unsettled: End | None = None
 
     def descend(self, variable: str) -> _Fiber | None:
-        if not self.fibers or self.fibers[0].variable != variable:
+        if not self.left or self.left[0].variable != variable:
             return None
-        return self.fibers.pop(0)
+        fiber = self.left.pop(0)
+        self.payload = _Payload(fiber.stream, "crd") if self.left else self.values
+        self.unsettled = fiber.stream
+        return fiber
 
     def payloads(self) -> list[_Payload]:
         return [self.payload]
@@ -643,8 +684,37 @@ class _Computed(_Cursor):
     def witnesses(self) -> list[End]:
         return [self.payload.stream]
 
+    def repeat(self, fiber: _Fiber) -> None:
+        self.lowering.repeat(self.payload, fiber)
+        if self.left:
+            self.lowering.repeat_fibers(fiber, self.left, self.values)
+            self.unsettled = fiber.stream
+
+    def settle(self, fiber: _Fiber) -> None:
+        if self.left and self.unsettled not in (None, fiber.stream):
+            self.lowering.align(self.unsettled, fiber, self.left, self.values, 1)
+        self.unsettled = None
+
     def value(self) -> End:
-        return self.payload.stream
+        return self.values.stream
+
+
+def _layers(
+    fibers: Sequence[_Fiber], value: _Payload, depth: int
+) -> Iterator[tuple[int, dict[str, _Fiber | _Payload]]]:
+    """The streams of computed fibers by depth: the values go with the innermost coordinates."""
+    for n, fiber in enumerate(fibers):
+        last = n + 1 == len(fibers)
+        yield depth + n, {"crd": fiber, "val": value} if last else {"crd": fiber}
+
+
+def _unused(base: str, taken: Container[str]) -> str:
+    """A name that is not taken: the base, with a number behind it if need be."""
+    name, n = base, 1
+    while name in taken:
+        n += 1
+        name = f"{base}_{n}"
+    return name
 
 
 def _diagonal_levels(levels: str, modes: Sequence[Sequence[int]]) -> str:

@@ -30,7 +30,8 @@ class Bound:
 
     def surroundings(self, capacity: int | None) -> Surroundings:
         """What a block finds that has room for ``capacity`` entries of its own."""
-        return Surroundings(self.tensors, self.extents, capacity)
+        zero = self.value_type().type(0).item()
+        return Surroundings(self.tensors, self.extents, zero, capacity)
 
     def output(self, memories: Mapping[str, Any]) -> Tensor | None:
         """The result in the memories of the writers, in the format that the graph asks for."""
@@ -45,14 +46,14 @@ class Bound:
                 writers[len(result.slot.levels)] = memories[node.name]
         shape = tuple(self.extents[variable] for variable in result.slot.variables)
         stored = written(
-            result.slot, shape, [writers[n] for n in sorted(writers)], self._value_type()
+            result.slot, shape, [writers[n] for n in sorted(writers)], self.value_type()
         )
         modes = tuple(modes[0] for modes in result.slot.modes)
         original = tuple(shape[modes.index(mode)] for mode in range(len(modes)))
         tensor = Tensor(original, modes, stored.levels, stored.values)
         return tensor.convert(result.levels, result.mode_order)
 
-    def _value_type(self) -> np.dtype[Any]:
+    def value_type(self) -> np.dtype[Any]:
         """The type of the result by numpy's promotion rules."""
         read = [
             slot.constant if slot.tensor is None else self.tensors[slot.name].dtype

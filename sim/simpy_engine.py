@@ -247,7 +247,8 @@ class _Machine:
         timing = self.config.block(node.name, node.kind)
         block = KINDS[node.kind].block(node.parameters)
         process = _Process(self.environment, node, timing.initiation_interval)
-        named: dict[str, Any] = {}
+        grouped = [port.group for port in block.ports if port.group is not None]
+        named: dict[str, Any] = {group: [] for group in (*block.groups, *grouped)}
         for port in block.ports:
             if port.direction == "in":
                 end: Any = _Input(process, port.name, self.into[End(node.name, port.name)])
@@ -257,7 +258,7 @@ class _Machine:
             if port.group is None:
                 named[port.name] = end
             else:
-                named.setdefault(port.group, []).append(end)
+                named[port.group].append(end)
         ports = SimpleNamespace(**named)
         state = SimpleNamespace(
             **{k: list(v) if isinstance(v, list) else v for k, v in block.state.items()}

@@ -7,6 +7,7 @@ from sam.blocks.base import Block, Kind, Port, StreamError, Surroundings
 from sam.blocks.compute import ALU
 from sam.blocks.drop import COORDINATE_DROPPER
 from sam.blocks.endpoints import ROOT, SINK, SOURCE
+from sam.blocks.fiber import FIBER_ALIGNER, FIBER_REPEATER
 from sam.blocks.memory import ARRAY
 from sam.blocks.merge import INTERSECTER, UNIONER
 from sam.blocks.reduce import REDUCER
@@ -28,6 +29,8 @@ KINDS: dict[str, Kind] = {
         ALU,
         REDUCER,
         COORDINATE_DROPPER,
+        FIBER_ALIGNER,
+        FIBER_REPEATER,
         LEVEL_WRITER,
         VALUE_WRITER,
         SOURCE,

@@ -64,10 +64,17 @@ def out(name: str, stream: str, depth: int = 0, **more: Any) -> Port:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a graph's blocks find when they are set up: arranged tensors, extents, capacity."""
+    """What a block finds when it is set up.
+
+    ``tensors``   by slot, in the storage that the slot asks for
+    ``extents``   by index variable
+    ``zero``      what ``N`` counts as, in the type of the values
+    ``capacity``  the entries that its own memory holds; None where unbounded
+    """
 
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
     extents: Mapping[str, int] = field(default_factory=dict)
+    zero: Any = 0
     capacity: int | None = None
 
 
@@ -81,12 +88,14 @@ class Block:
 
     ``state``   the fields of its state, with the values that they start from
     ``memory``  makes what it reads and fills from its surroundings
+    ``groups``  the groups of ports that steps ask for although they may have no ports
     """
 
     ports: tuple[Port, ...]
     step: Step
     state: Mapping[str, Any] = field(default_factory=dict)
     memory: Callable[[Surroundings], Any] = _constants
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from sam.blocks.base import Block, Kind, StreamError, into, out
 from sam.graph import Parameters
-from sam.token import DATA, DONE, EMPTY, STOP
+from sam.token import DATA, DONE, EMPTY, STOP, Token
 
 
 def _divide(a: Any, b: Any) -> Any:
@@ -39,12 +39,17 @@ def calculate(p: Any, s: Any, m: Any) -> bool | None:
         if other != kind and (kind > EMPTY or other > EMPTY) or (kind == STOP and level != value):
             raise StreamError("the operands of an ALU have different shapes")
     if kind == DATA or kind == EMPTY:
-        p.val.give(DATA, m.apply(*(stream.peek()[1] for stream in p.in_vals)))
+        p.val.give(DATA, m.apply(*(_operand(stream.peek(), m.zero) for stream in p.in_vals)))
     else:
         p.val.give(kind, value)
     for stream in p.in_vals:
         stream.take()
     return True if kind == DONE else None
+
+
+def _operand(token: Token, zero: Any) -> Any:
+    kind, value = token
+    return value if kind == DATA else zero
 
 
 def _alu(parameters: Parameters) -> Block:
@@ -55,7 +60,7 @@ def _alu(parameters: Parameters) -> Block:
             out("val", "val"),
         ),
         step=calculate,
-        memory=lambda around: SimpleNamespace(apply=OPERATIONS[operation]),
+        memory=lambda around: SimpleNamespace(apply=OPERATIONS[operation], zero=around.zero),
     )
 
 

@@ -17,7 +17,7 @@ def load(p: Any, s: Any, m: Any) -> bool | None:
     if kind == DATA:
         p.val.give(DATA, m.values[value])
     elif kind == EMPTY:
-        p.val.give(DATA, 0)
+        p.val.give(DATA, m.zero)
     else:
         p.val.give(kind, value)
         if kind == DONE:
@@ -30,7 +30,7 @@ def _array(parameters: Parameters) -> Block:
         ports=(into("in_ref", "ref"), out("val", "val")),
         step=load,
         memory=lambda around: SimpleNamespace(
-            values=around.tensors[parameters["slot"]].values.tolist()
+            values=around.tensors[parameters["slot"]].values.tolist(), zero=around.zero
         ),
     )
 

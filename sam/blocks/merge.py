@@ -122,6 +122,7 @@ def _merger(step: Step, parameters: Parameters) -> Block:
         ),
         step=step,
         memory=lambda around: SimpleNamespace(arity=len(operands), owners=owners),
+        groups=("payloads", "results"),
     )
 
 

@@ -11,17 +11,17 @@ from sam.token import DONE, STOP
 
 def repeat(p: Any, s: Any, m: Any) -> bool | None:
     """Emits the reference or value once for each coordinate of its fiber; ``N`` as ``N``."""
-    found = walk(p.payloads[0], p.in_crd, s)
-    kind, value = p.in_crd.peek()
+    found = walk(p.payloads[0], p.in_coordinates, s)
+    kind, value = p.in_coordinates.peek()
     if found == INSIDE:
-        p.in_crd.take()
+        p.in_coordinates.take()
         p.results[0].give(s.kind, s.value)
     elif found == FINISHED:
-        p.in_crd.take()
+        p.in_coordinates.take()
         p.results[0].give(DONE, 0)
         return True
     elif found != CHILDLESS or value == 0:
-        p.in_crd.take()
+        p.in_coordinates.take()
         p.results[0].give(STOP, value)
     return None
 
@@ -30,7 +30,7 @@ def _repeater(parameters: Parameters) -> Block:
     stream = parameters["stream"]
     return Block(
         ports=(
-            into("in_crd", "crd", 1),
+            into("in_coordinates", "crd", 1),
             into(f"in_{stream}", stream, group="payloads"),
             out(stream, stream, 1, group="results"),
         ),
