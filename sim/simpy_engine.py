@@ -10,13 +10,14 @@ matter. (A source is outside the machine: its tokens are visible at once.)
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import simpy
 
 from sam.blocks import KINDS
+from sam.blocks.base import Step
 from sam.graph import Edge, End, Node
 from sim.binding import Bound
 from sim.config import Config
@@ -39,7 +40,7 @@ def run(bound: Bound, config: Config, progress: Progress | None = None) -> Run:
         if progress is not None and environment.now >= report_at:
             progress(int(environment.now))
             report_at = environment.now + _CYCLES_BETWEEN_REPORTS
-    stuck = [process for process in machine.processes if not process.finished]
+    stuck = [process for process in machine.processes.values() if not process.finished]
     if stuck:
         held = {str(queue.edge): len(queue.tokens) for queue in machine.queues.values()}
         raise deadlock([process.wait() for process in stuck], held, machine.last_cycle())
@@ -136,10 +137,10 @@ class _Output:
 
 
 class _Process:
-    """A block at work."""
+    """A block at work, or one half of it."""
 
-    def __init__(self, environment: simpy.Environment, node: Node, interval: int) -> None:
-        self.environment, self.node, self.interval = environment, node, interval
+    def __init__(self, environment: simpy.Environment, kind: str, interval: int) -> None:
+        self.environment, self.kind, self.interval = environment, kind, interval
         self.taken: list[_Queue] = []
         self.given: list[tuple[_Output, int, Any]] = []
         self.outputs: dict[str, _Output] = {}
@@ -203,7 +204,7 @@ class _Process:
 
     def statistics(self, cycles: int) -> BlockStats:
         return BlockStats(
-            kind=self.node.kind,
+            kind=self.kind,
             fired=self.fired,
             busy=self.busy,
             starved=self.starved,
@@ -221,18 +222,20 @@ class _Machine:
         self.bound, self.config = bound, config
         self.environment = simpy.Environment()
         self.memories: dict[str, Any] = {}
+        self.outputs: dict[End, _Output] = {}
         self.nodes = {node.name: node for node in bound.graph.nodes}
         self.queues = {edge: self._queue(edge) for edge in bound.graph.edges}
         self.into = {edge.target: queue for edge, queue in self.queues.items()}
         self.out_of: defaultdict[End, list[_Queue]] = defaultdict(list)
         for edge, queue in self.queues.items():
             self.out_of[edge.source].append(queue)
-        self.named = {node.name: self._process(node) for node in bound.graph.nodes}
-        self.processes = list(self.named.values())
+        self.processes: dict[str, _Process] = {}
+        for node in bound.graph.nodes:
+            self._start(node)
 
     def last_cycle(self) -> int:
         """The cycle of the last firing of any block."""
-        return max((process.last_fired for process in self.processes), default=-1)
+        return max((process.last_fired for process in self.processes.values()), default=-1)
 
     def _queue(self, edge: Edge) -> _Queue:
         source = self.nodes[edge.source.node]
@@ -243,30 +246,53 @@ class _Machine:
         pipeline = self.config.block(source.name, source.kind).latency
         return _Queue(self.environment, edge, depth, latency + pipeline - 1)
 
-    def _process(self, node: Node) -> _Process:
+    def _start(self, node: Node) -> None:
+        """Starts the process of a node; or two of them, where its output side has its own."""
         timing = self.config.block(node.name, node.kind)
         block = KINDS[node.kind].block(node.parameters)
-        process = _Process(self.environment, node, timing.initiation_interval)
+        memory = self.memories[node.name] = block.memory(self.bound.surroundings(timing.capacity))
+        process = _Process(self.environment, node.kind, timing.initiation_interval)
+        giver = process
         grouped = [port.group for port in block.ports if port.group is not None]
-        named: dict[str, Any] = {group: [] for group in (*block.groups, *grouped)}
+        ports: dict[str, Any] = {group: [] for group in (*block.groups, *grouped)}
+        if block.emitter is not None:
+            giver = _Process(self.environment, node.kind, timing.initiation_interval)
+            emitter = f"{node.name}.emitter"
+            handover = Edge(End(node.name, "handover"), End(emitter, "handed"))
+            queue = _Queue(self.environment, handover, 1, 1)
+            ports["handover"] = _Output(process, "handover", [queue])
+            ports["handed"] = _Input(giver, "handed", queue)
         for port in block.ports:
+            end = End(node.name, port.name)
+            here: _Input | _Output
             if port.direction == "in":
-                end: Any = _Input(process, port.name, self.into[End(node.name, port.name)])
+                here = _Input(process, port.name, self.into[end])
             else:
-                queues = self.out_of[End(node.name, port.name)]
-                end = process.outputs[port.name] = _Output(process, port.name, queues)
+                here = _Output(giver, port.name, self.out_of[end])
+                giver.outputs[port.name] = self.outputs[end] = here
             if port.group is None:
-                named[port.name] = end
+                ports[port.name] = here
             else:
-                named[port.group].append(end)
-        ports = SimpleNamespace(**named)
-        state = SimpleNamespace(
-            **{k: list(v) if isinstance(v, list) else v for k, v in block.state.items()}
+                ports[port.group].append(here)
+        self._run(node.name, process, block.step, ports, block.state, memory)
+        if block.emitter is not None:
+            self._run(emitter, giver, block.emitter.step, ports, block.emitter.state, memory)
+
+    def _run(
+        self,
+        name: str,
+        process: _Process,
+        step: Step,
+        ports: Mapping[str, Any],
+        state: Mapping[str, Any],
+        memory: Any,
+    ) -> None:
+        p = SimpleNamespace(**ports)
+        s = SimpleNamespace(
+            **{key: list(v) if isinstance(v, list) else v for key, v in state.items()}
         )
-        memory = block.memory(self.bound.surroundings(timing.capacity))
-        self.memories[node.name] = memory
-        self.environment.process(process.live(lambda: block.step(ports, state, memory)))
-        return process
+        self.processes[name] = process
+        self.environment.process(process.live(lambda: step(p, s, memory)))
 
     def report(self) -> Run:
         """The statistics of a finished run."""
@@ -276,13 +302,12 @@ class _Machine:
             graph=graph,
             output=self.bound.output(self.memories),
             cycles=cycles,
-            blocks={p.node.name: p.statistics(cycles) for p in self.processes},
-            streams={str(edge): self._stream(edge, queue) for edge, queue in self.queues.items()},
+            blocks={name: p.statistics(cycles) for name, p in self.processes.items()},
+            streams={
+                str(edge): StreamStats(self.outputs[edge.source].tokens(), queue.peak)
+                for edge, queue in self.queues.items()
+            },
             config=self.config.resolved(),
             engine="simpy",
             sinks={n.name: self.memories[n.name].tokens for n in graph.nodes if n.kind == "sink"},
         )
-
-    def _stream(self, edge: Edge, queue: _Queue) -> StreamStats:
-        process = self.named[edge.source.node]
-        return StreamStats(process.outputs[edge.source.port].tokens(), queue.peak)

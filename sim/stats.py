@@ -51,7 +51,7 @@ class Run:
 
     ``output``   the result, in the format that the program asks for; None for a graph without one
     ``cycles``   the cycle of the last firing of any block, plus one
-    ``blocks``   by node name
+    ``blocks``   by node name; a reducer that emits on its own has a second entry, ``.emitter``
     ``streams``  by edge, as in ``scan_B_i.crd -> repeat_C_i.in_crd``
     ``config``   the hardware config, fully resolved
     ``sinks``    by node name, the tokens that came to each sink

@@ -89,6 +89,7 @@ class Block:
     ``state``   the fields of its state, with the values that they start from
     ``memory``  makes what it reads and fills from its surroundings
     ``groups``  the groups of ports that steps ask for although they may have no ports
+    ``emitter``  the second half of a block whose output side works beside its input side
     """
 
     ports: tuple[Port, ...]
@@ -96,6 +97,19 @@ class Block:
     state: Mapping[str, Any] = field(default_factory=dict)
     memory: Callable[[Surroundings], Any] = _constants
     groups: tuple[str, ...] = ()
+    emitter: Emitter | None = None
+
+
+@dataclass(frozen=True)
+class Emitter:
+    """The output side of a block in two halves, with a state of its own.
+
+    The first half gives what it has finished to ``p.handover``, and the second finds it at
+    ``p.handed``, a queue of one place: so one is being made while the one before is given out.
+    """
+
+    step: Step
+    state: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

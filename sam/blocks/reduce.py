@@ -2,16 +2,17 @@
 
 Parameter ``dimensions`` is the paper's n: the levels of the result that lie inside the variable
 that is summed over. A reducer of n = 0 holds one number. One of n > 0 holds an n-dimensional
-sub-tensor; it takes all the points in, each with its n coordinates, then emits them in order,
-each once, and only then goes on.
+sub-tensor: it takes all the points in, each with its n coordinates, then emits them in order,
+each once, while it takes in the next sub-tensor.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.base import Block, Kind, into, out
+from sam.blocks.base import Block, Emitter, Kind, into, out
 from sam.errors import UserError
 from sam.graph import Parameters
 from sam.token import DATA, DONE, EMPTY, STOP
@@ -54,7 +55,6 @@ class Accumulator:
     def __init__(self, dimensions: int, capacity: int | None) -> None:
         self.dimensions, self.capacity = dimensions, capacity
         self.sums: dict[tuple[int, ...], Any] = {}
-        self.points: list[tuple[int, ...]] = []
 
     def add(self, point: tuple[int, ...], value: Any) -> None:
         """Adds to the sum at ``point``; raises UserError where no room is left for it."""
@@ -69,18 +69,22 @@ class Accumulator:
             )
         self.sums[point] = value
 
-    def seal(self) -> None:
-        """Puts the points in order."""
-        self.points = sorted(self.sums)
+    def complete(self, level: int) -> Reduced:
+        """The sub-tensor that a stop token of ``level`` ends; the memory is empty after it."""
+        sums, self.sums = self.sums, {}
+        return Reduced(sorted(sums.items()), level)
 
-    def clear(self) -> None:
-        """Forgets all points."""
-        self.sums.clear()
-        self.points = []
+
+@dataclass(frozen=True)
+class Reduced:
+    """The points of a sub-tensor in order, with their sums, and the stop level that ended it."""
+
+    points: list[tuple[tuple[int, ...], Any]]
+    level: int
 
     def shared(self, n: int) -> int:
         """How many leading coordinates point n has in common with the point before it."""
-        before, here = self.points[n - 1], self.points[n]
+        before, here = self.points[n - 1][0], self.points[n][0]
         level = 0
         while before[level] == here[level]:
             level += 1
@@ -88,16 +92,9 @@ class Accumulator:
 
 
 def reduce_tensor(p: Any, s: Any, m: Any) -> bool | None:
-    """Takes in one point; or, once the sub-tensor is complete, emits one of its points.
-
-    The sub-tensor is complete at a stop token of level n or more. Its n coordinate streams come
-    out with the same nesting as its values; an empty one comes out as an empty fiber.
-    """
-    if s.draining:
-        return _drain(p, s, m)
+    """Takes in one point; a stop token of level n or more completes the sub-tensor."""
     kind, value = p.in_val.peek()
-    for stream in p.in_crds[-1:]:
-        stream.peek()
+    p.in_crds[-1].peek()
     if kind == DATA or kind == EMPTY:
         _take_point(p, s, m, value)
     elif kind == STOP:
@@ -107,8 +104,7 @@ def reduce_tensor(p: Any, s: Any, m: Any) -> bool | None:
             stream.peek()
         for stream in (*p.in_crds, p.in_val):
             stream.take()
-        for stream in (*p.crds, p.val):
-            stream.give(DONE, 0)
+        p.handover.give(DONE, 0)
         return True
     return None
 
@@ -158,36 +154,42 @@ def _take_stop(p: Any, s: Any, m: Any, level: int) -> None:
     p.in_crds[last].take()
     p.in_val.take()
     if level > last:
-        m.memory.seal()
-        s.draining = True
-        s.level = level
-        s.next = 0
-        s.ended = False
+        p.handover.give(DATA, m.memory.complete(level))
 
 
-def _drain(p: Any, s: Any, m: Any) -> None:
-    """Emits a point, with the coordinates in which it differs from the last, or a stop token."""
+def emit_tensor(p: Any, s: Any, m: Any) -> bool | None:
+    """Emits a point, with the coordinates in which it differs from the last, or a stop token.
+
+    The n coordinate streams have the nesting of the values; an empty sub-tensor is an empty fiber.
+    """
     n = m.dimensions
-    if s.next == len(m.memory.points):
+    kind, reduced = p.handed.peek()
+    if kind == DONE:
+        p.handed.take()
+        for stream in (*p.crds, p.val):
+            stream.give(DONE, 0)
+        return True
+    if s.next == len(reduced.points):
+        p.handed.take()
         for level in range(n):
-            p.crds[level].give(STOP, s.level - n + level)
-        p.val.give(STOP, s.level - 1)
-        m.memory.clear()
-        s.draining = False
-        return
-    shared = m.memory.shared(s.next) if s.next > 0 else 0
+            p.crds[level].give(STOP, reduced.level - n + level)
+        p.val.give(STOP, reduced.level - 1)
+        s.next = 0
+        return None
+    shared = reduced.shared(s.next) if s.next > 0 else 0
     if s.next > 0 and shared < n - 1 and not s.ended:
         for level in range(shared + 1, n):
             p.crds[level].give(STOP, level - shared - 1)
         p.val.give(STOP, n - 2 - shared)
         s.ended = True
-        return
-    point = m.memory.points[s.next]
+        return None
+    point, value = reduced.points[s.next]
     for level in range(shared, n):
         p.crds[level].give(DATA, point[level])
-    p.val.give(DATA, m.memory.sums[point])
+    p.val.give(DATA, value)
     s.next += 1
     s.ended = False
+    return None
 
 
 def _reducer(parameters: Parameters) -> Block:
@@ -213,15 +215,9 @@ def _tensor_reducer(n: int) -> Block:
             out("val", "val", n),
         ),
         step=reduce_tensor,
-        state={
-            "open": [False] * (n - 1),
-            "point": [0] * n,
-            "draining": False,
-            "level": 0,
-            "next": 0,
-            "ended": False,
-        },
+        state={"open": [False] * (n - 1), "point": [0] * n},
         memory=lambda around: SimpleNamespace(dimensions=n, memory=Accumulator(n, around.capacity)),
+        emitter=Emitter(emit_tensor, {"next": 0, "ended": False}),
     )
 
 

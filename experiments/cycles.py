@@ -1,0 +1,214 @@
+"""Our cycles beside the published simulator's, for every recorded graph that we can build.
+
+    python experiments/cycles.py [--only TEXT] [--reference CYCLES.json]
+
+The records are those of ``shared/reference/cycles.json``: ideal machine, unbounded queues. Ours
+agree where they differ by at most 1 % plus 10 cycles; fewer cycles have their reason beside them.
+Writes ``out/cycles.csv`` and exits with 1 where a count differs without one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+import custard
+from sam.tensor import Tensor
+
+REFERENCE = Path(__file__).parents[2] / "shared/reference/cycles.json"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What the records whose name starts with ``prefix`` compute.
+
+    ``order``   the loops; tensors without a format are all compressed in the order of their modes
+    ``check``   the same with numpy, on the operands in the order in which they appear
+    ``fewer``   why our count may be below the published one
+    """
+
+    prefix: str
+    expression: str
+    order: str
+    formats: Mapping[str, str]
+    check: Callable[..., Any]
+    constants: Mapping[str, float] = field(default_factory=dict)
+    fewer: str = ""
+
+
+def _matmul(order: str, prefix: str = "matmul_") -> Kernel:
+    def stored(modes: str) -> str:
+        return "ss:0,1" if order.index(modes[0]) < order.index(modes[1]) else "ss:1,0"
+
+    formats = {"X": stored("ij"), "B": stored("ik"), "C": stored("kj")}
+    expression = "X(i,j)=B(i,k)*C(k,j)"
+    return Kernel(f"{prefix}{order}", expression, ",".join(order), formats, np.matmul)
+
+
+_ORDERS = ("ijk", "ikj", "jik", "jki", "kij", "kji")
+_TERM = "the sum is reduced as a term of its own, not for rows that the other term alone has"
+_MISSING = "a fiber that one operand lacks is empty here; there it is scanned as one zero"
+_SDDMM = {"C": "dd:0,1", "D": "dd:1,0"}
+
+KERNELS = (
+    Kernel("mat_identity", "X(i,j)=B(i,j)", "i,j", {}, lambda B: B),
+    Kernel("mat_elemadd3", "X(i,j)=B(i,j)+C(i,j)+D(i,j)", "i,j", {}, lambda B, C, D: B + C + D),
+    Kernel("mat_elemadd", "X(i,j)=B(i,j)+C(i,j)", "i,j", {}, np.add),
+    Kernel("mat_elemmul", "X(i,j)=B(i,j)*C(i,j)", "i,j", {}, np.multiply),
+    Kernel("mat_vecmul_ij", "x(i)=B(i,j)*c(j)", "i,j", {}, np.matmul),
+    Kernel("mat_vecmul_ji", "x(i)=B(i,j)*c(j)", "j,i", {"B": "ss:1,0"}, np.matmul),
+    Kernel(
+        "mat_residual", "x(i)=b(i)-C(i,j)*d(j)", "i,j", {}, lambda b, C, d: b - C @ d, fewer=_TERM
+    ),
+    Kernel(
+        "mat_mattransmul",
+        "x(i)=b*C(j,i)*d(j)+e*f(i)",
+        "i,j",
+        {"C": "ss:1,0"},
+        lambda b, C, d, e, f: b * (C.T @ d) + e * f,
+        constants={"b": 2, "e": 2},
+        fewer=_TERM,
+    ),
+    Kernel("tensor3_ttv", "X(i,j)=B(i,j,k)*c(k)", "i,j,k", {}, np.matmul),
+    Kernel(
+        "tensor3_mttkrp",
+        "X(i,j)=B(i,k,l)*C(j,k)*D(j,l)",
+        "i,j,k,l",
+        {},
+        partial(np.einsum, "ikl,jk,jl->ij"),
+    ),
+    Kernel("tensor3_elemadd", "X(i,j,k)=B(i,j,k)+C(i,j,k)", "i,j,k", {}, np.add, fewer=_MISSING),
+    Kernel("tensor3_innerprod", "x=B(i,j,k)*C(i,j,k)", "i,j,k", {}, np.vdot),
+    Kernel("vec_elemmul", "x(i)=b(i)*c(i)", "i", {}, np.multiply),
+    Kernel("vec_elemadd", "x(i)=b(i)+c(i)", "i", {}, np.add),
+    Kernel("fig13_", "x(i)=b(i)*c(i)", "i", {}, np.multiply),
+    *(_matmul(order) for order in _ORDERS),
+    *(_matmul(order, "paper_spmspm_") for order in _ORDERS),
+    Kernel(
+        "paper_sddmm_coiter",
+        "X(i,j)=B(i,j)*C(i,k)*D(k,j)",
+        "i,j,k",
+        _SDDMM,
+        lambda B, C, D: B * (C @ D),
+    ),
+)
+
+# Endings of names of records that need what comes with other issues.
+_LATER = ("_skip", "_split_sf64", "_bv_w64", "_bittree_sf64", "_dense")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The cycles of one record, published and ours."""
+
+    name: str
+    kernel: Kernel
+    published: int
+    ours: int
+    right: bool
+
+    @property
+    def verdict(self) -> str:
+        """ "agrees" up to 1 % plus 10 cycles; else "fewer" or "differs"."""
+        if abs(self.ours - self.published) <= 0.01 * self.published + 10:
+            return "agrees"
+        return "fewer" if self.ours < self.published else "differs"
+
+
+def kernel_of(name: str) -> Kernel | None:
+    """The kernel of a record, or None where it needs what is not built yet."""
+    if name.endswith(_LATER):
+        return None
+    return next((kernel for kernel in KERNELS if name.startswith(kernel.prefix)), None)
+
+
+def compare(record: Mapping[str, Any], inputs: Mapping[str, Any], kernel: Kernel) -> Comparison:
+    """Runs the kernel on the record's inputs, and checks its values with numpy."""
+    program = custard.compile(kernel.expression, kernel.formats, [f"reorder({kernel.order})"])
+    tensors = {name: _tensor(data) for name, data in inputs.items()}
+    tensors |= {name: Tensor.of(value) for name, value in kernel.constants.items()}
+    if "sddmm" in record["name"]:
+        tensors |= _ones(tensors["B"], int(record["name"].rpartition("K")[2]))
+    run = program.simulate(tensors, config="ideal")
+    names = dict.fromkeys(slot.tensor for slot in program.graph.slots)
+    due = kernel.check(*(tensors[name].to_numpy() for name in names))
+    right = bool(np.allclose(run.output.to_numpy(), due))
+    return Comparison(record["name"], kernel, record["cycles"], run.cycles, right)
+
+
+def _tensor(data: Mapping[str, Any]) -> Tensor:
+    coordinates = np.array(data["coords"], int).reshape(-1, len(data["shape"])).T
+    return Tensor.from_coo(coordinates, np.array(data["values"]), tuple(data["shape"]))
+
+
+def _ones(sampled: Tensor, extent: int) -> dict[str, Tensor]:
+    rows, columns = sampled.shape
+    return {"C": Tensor.of(np.ones((rows, extent))), "D": Tensor.of(np.ones((extent, columns)))}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the comparison; the exit status tells whether every count agrees."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", default="", help="records whose name contains this")
+    parser.add_argument("--reference", type=Path, default=REFERENCE)
+    parser.add_argument("--output", type=Path, default=Path("out/cycles.csv"))
+    options = parser.parse_args(arguments)
+    reference = json.loads(options.reference.read_text())
+    work = [
+        (record, kernel)
+        for record in reference["records"]
+        if options.only in record["name"] and (kernel := kernel_of(record["name"]))
+    ]
+    found = [
+        compare(record, reference["inputs"][record["inputs"]], kernel)
+        for record, kernel in track(
+            work, "Simulating", console=Console(stderr=True), transient=True
+        )
+    ]
+    Console().print(_table(found))
+    _write(options.output, found)
+    return 0 if all(one.verdict.startswith(("agrees", "fewer")) for one in found) else 1
+
+
+def _table(found: Sequence[Comparison]) -> Table:
+    table = Table(title="Cycles: the published simulator's and ours")
+    for name in ("record", "expression"):
+        table.add_column(name)
+    for name in ("published", "ours", "ratio"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for one in found:
+        table.add_row(
+            one.name,
+            one.kernel.expression,
+            f"{one.published:,}",
+            f"{one.ours:,}",
+            f"{one.ours / one.published:.3f}",
+            one.verdict,
+        )
+    return table
+
+
+def _write(path: Path, found: Sequence[Comparison]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(("record", "expression", "published", "ours", "verdict"))
+        for one in found:
+            rows.writerow((one.name, one.kernel.expression, one.published, one.ours, one.verdict))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
