@@ -7,9 +7,8 @@ is an array with a variable for each of its axes; products are ``numpy.einsum``.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -33,9 +32,7 @@ class Expected:
     largest: float
 
 
-def evaluate(
-    text: str, inputs: Mapping[str, Tensor], extents: Mapping[str, int]
-) -> Expected:
+def evaluate(text: str, inputs: Mapping[str, Tensor], extents: Mapping[str, int]) -> Expected:
     """The value that a program must have, by DESIGN.md, section 3.
 
     ``inputs`` by tensor; ``extents`` by index variable. Raises UserError where an array would have
@@ -109,15 +106,18 @@ class _Evaluator:
                 own = {variable.name for variable in variables}
                 return self._sum(self.value(operand, summed - own), own)
             case notation.Binary("*"):
-                return self._multiply(_factors(node), summed)
+                return self._multiply([factor for _, factor in _chain(node, "*")], summed)
             case notation.Binary("/"):
                 operands = [node.left, node.right]
                 values = [self.value(n, _alone(n, operands, summed)) for n in operands]
                 shared = _free(node.left) & _free(node.right) & summed
                 return self._sum(self.combined(np.true_divide, *values), shared)
-            case notation.Binary(operator):
-                values = [self.value(n, summed & _free(n)) for n in (node.left, node.right)]
-                return self.combined(np.add if operator == "+" else np.subtract, *values)
+            case notation.Binary():
+                total = _Value(np.asarray(0))
+                for operator, term in _chain(node, "+-"):
+                    function = np.add if operator == "+" else np.subtract
+                    total = self.combined(function, total, self.value(term, summed & _free(term)))
+                return total
         raise AssertionError(node)
 
     def _access(self, node: notation.Access) -> _Value:
@@ -139,9 +139,7 @@ class _Evaluator:
         operands: list[Any] = []
         for value in values:
             operands += [value.array, [axes[variable] for variable in value.variables]]
-        array = np.einsum(
-            *operands, [axes[v] for v in kept], optimize=("greedy", MOST_PLACES)
-        )
+        array = np.einsum(*operands, [axes[v] for v in kept], optimize=("greedy", MOST_PLACES))
         return _Value(array, kept)
 
     def combined(self, function: Any, left: _Value, right: _Value) -> _Value:
@@ -186,17 +184,22 @@ def _too_large(what: str, most: int) -> UserError:
     )
 
 
-def _factors(node: notation.Node) -> list[notation.Node]:
-    """The factors of a product, left to right; a quotient among them is one factor."""
-    if isinstance(node, notation.Binary) and node.operator == "*":
-        return [*_factors(node.left), *_factors(node.right)]
-    return [node]
+def _chain(node: notation.Node, operators: str) -> list[tuple[str, notation.Node]]:
+    """The operands that a chain of these operators joins, each with the operator before it."""
+    links: list[tuple[str, notation.Node]] = []
+    while isinstance(node, notation.Binary) and node.operator in operators:
+        if operators == "*":
+            links = [*_chain(node.right, operators), *links]
+        else:
+            links.insert(0, (node.operator, node.right))
+        node = node.left
+    return [(operators[0], node), *links]
 
 
-def _alone(node: notation.Node, operands: list[notation.Node], summed: set[str]) -> set[str]:
+def _alone(node: notation.Node, operands: Sequence[notation.Node], summed: set[str]) -> set[str]:
     """The variables to sum that this operand uses and none of the others does."""
-    others = (_free(operand) for operand in operands if operand is not node)
-    return (summed & _free(node)) - reduce(set.union, others, set())
+    others = {v for operand in operands if operand is not node for v in _free(operand)}
+    return (summed & _free(node)) - others
 
 
 def _free(node: notation.Node) -> set[str]:
@@ -208,8 +211,12 @@ def _free(node: notation.Node) -> set[str]:
             return _free(operand) - {variable.name for variable in variables}
         case notation.Negate(operand):
             return _free(operand)
-        case notation.Binary(_, left, right):
-            return _free(left) | _free(right)
+        case notation.Binary():
+            found: set[str] = set()
+            while isinstance(node, notation.Binary):
+                found |= _free(node.right)
+                node = node.left
+            return found | _free(node)
     return set()
 
 

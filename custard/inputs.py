@@ -56,7 +56,7 @@ def read_inputs(texts: Sequence[str], program: Program, seed: int = 0) -> dict[s
                 for variable, extent in zip(access.variables, tensors[name].shape, strict=True):
                     extents.setdefault(cin.base(variable), extent)
             _spread(extents, uses)
-    for variable in map(cin.base, program.loops):
+    for variable in map(cin.base, program.cin.loops):
         if variable not in extents:
             raise UserError(f"no input fixes the extent of {variable}", hint=f"--dims {variable}=8")
     for name in uses:
@@ -147,9 +147,7 @@ def _spread(extents: dict[str, int], uses: Mapping[str, Sequence[cin.Access]]) -
                     extents.setdefault(variable, found[0])
 
 
-def _generate(
-    name: str, value: str, shape: tuple[int, ...], program: Program, seed: int
-) -> Tensor:
+def _generate(name: str, value: str, shape: tuple[int, ...], program: Program, seed: int) -> Tensor:
     density = _density(value, dense=set(program.formats[name].levels) <= {"d"})
     places = math.prod(shape)
     count = min(places, math.ceil(density * places))

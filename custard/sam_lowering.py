@@ -163,8 +163,8 @@ class _Lowering:
                 return _Union(self, [self.cursor(term) for term in terms])
             case cin.Negate(operand):
                 return _Negation(self, [self.cursor(operand)])
-            case cin.Divide(numerator, cin.Literal(value)) if value:
-                return _Product(self, [self.cursor(numerator), self.cursor(cin.Literal(1 / value))])
+            case cin.Divide(numerator, cin.Literal(value) as denominator) if value:
+                return _Fraction(self, [self.cursor(numerator), self.cursor(denominator)])
             case cin.Divide(numerator, denominator):
                 everywhere = _Everywhere(self, cin.free_variables(node))
                 return _Quotient(
@@ -594,6 +594,13 @@ class _Union(_Cursor):
             operand = part.parts[0] if negative else part
             value = self.lowering.alu("subtract" if negative else "add", value, operand.value())
         return value
+
+
+class _Fraction(_Product):
+    """A numerator over a number that is not zero: present where the numerator is."""
+
+    def value(self) -> End:
+        return self.lowering.alu("divide", self.parts[0].value(), self.parts[1].value())
 
 
 class _Quotient(_Union):

@@ -30,8 +30,3 @@ def vectors(test: str) -> list[dict[str, Any]]:
 def stream(tokens: Sequence[Any]) -> str:
     """The text of a stream of theirs; their "" is a cycle without a token."""
     return ", ".join(str(token) for token in tokens if token != "")
-
-
-def same_without(removed: Sequence[str], tokens: Sequence[Any]) -> str:
-    """The text of a stream without the words that are ``removed``."""
-    return stream([token for token in tokens if token not in removed])

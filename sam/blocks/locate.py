@@ -1,0 +1,66 @@
+"""Locators (Definition 4.1): references by coordinate, instead of scanning and intersecting."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from sam.blocks.base import CHILDLESS, FINISHED, INSIDE, WALK, Block, Kind, into, out, walk
+from sam.graph import Parameters
+from sam.token import DATA
+
+
+def locate(p: Any, s: Any, m: Any) -> bool | None:
+    """Finds each coordinate in the fiber of the located operand.
+
+    Emits the coordinate, its payloads and the reference found; nothing where the fiber, or the
+    operand (``N``), has no such coordinate.
+    """
+    for payload in p.payloads:
+        payload.peek()
+    found = walk(p.in_located, p.in_crd, s)
+    kind, value = p.in_crd.peek()
+    if found == CHILDLESS and value > 0:
+        return None
+    position = -1
+    if found == INSIDE and s.kind == DATA:
+        position = m.level.locate(s.value, value)
+    if found != INSIDE:
+        p.crd.give(kind, value)
+        p.ref.give(kind, value)
+        for result in p.results:
+            result.give(kind, value)
+    elif position >= 0:
+        p.crd.give(kind, value)
+        p.ref.give(kind, position)
+        for payload, result in zip(p.payloads, p.results, strict=True):
+            payload_kind, payload_value = payload.peek()
+            result.give(payload_kind, payload_value)
+    p.in_crd.take()
+    for payload in p.payloads:
+        payload.take()
+    return True if found == FINISHED else None
+
+
+def _locator(parameters: Parameters) -> Block:
+    """Looks up a level of a slot; ``payloads`` lists the streams that go along, ``["ref"]``."""
+    streams = [(f"{stream}{n}", stream) for n, stream in enumerate(parameters["payloads"])]
+    return Block(
+        ports=(
+            into("in_crd", "crd", 1),
+            into("in_located", "ref"),
+            *(into(f"in_{name}", stream, 1, group="payloads") for name, stream in streams),
+            out("crd", "crd", 1),
+            out("ref", "ref", 1),
+            *(out(name, stream, 1, group="results") for name, stream in streams),
+        ),
+        step=locate,
+        state=WALK,
+        memory=lambda around: SimpleNamespace(
+            level=around.tensors[parameters["slot"]].levels[parameters["level"]].as_lists()
+        ),
+        groups=("payloads", "results"),
+    )
+
+
+LOCATOR = Kind("locator", "locator", _locator)

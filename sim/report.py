@@ -1,0 +1,174 @@
+"""What a run tells, for a person (tables of rich) and for a program (``as_json``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from sam.tensor import Tensor
+from sim.stats import TOKEN_KINDS, BlockStats, Run
+
+_BAR_WIDTH = 20
+_SHOWN_ENTRIES = 5
+# Where a block's cycles go: the bar's character, which tells without colour, and its colour.
+_SHARES = {
+    "busy": ("█", "green"),
+    "starved": ("░", "yellow"),
+    "blocked": ("▒", "red"),
+    "memory": ("▚", "magenta"),
+    "done": ("·", "bright_black"),
+}
+
+
+def summary(run: Run, seconds: float) -> RenderableType:
+    """The blocks, the totals and the beginning of the result; ``seconds`` is the time it took."""
+    return Group(Padding(blocks_table(run), (1, 0)), _totals(run, seconds), *_result_lines(run))
+
+
+def bottleneck(run: Run) -> str | None:
+    """The block with the most busy cycles, the first of them; None where no block was busy."""
+    blocks = _machine_blocks(run)
+    busiest = max(blocks, key=lambda name: blocks[name].busy, default=None)
+    return None if busiest is None or blocks[busiest].busy == 0 else busiest
+
+
+def blocks_table(run: Run) -> Table:
+    """Where the cycles of each block went, in per cent of the run's."""
+    blocks = _machine_blocks(run)
+    waits_for_memory = any(block.memory for block in blocks.values())
+    table = Table(box=None, header_style="bold", pad_edge=False, caption=_legend(waits_for_memory))
+    table.caption_justify = "left"
+    table.add_column("block", no_wrap=True)
+    table.add_column("fired", justify="right")
+    table.add_column("busy", justify="right")
+    table.add_column("of all cycles", no_wrap=True)
+    table.add_column("starved by")
+    table.add_column("blocked by")
+    if waits_for_memory:
+        table.add_column("memory", justify="right")
+    table.add_column("done", justify="right")
+    marked = bottleneck(run)
+    for name, block in blocks.items():
+        cells: list[RenderableType] = [
+            Text(f"{name} ◀" if name == marked else name, "bold" if name == marked else ""),
+            str(block.fired),
+            _percent(block.busy, run.cycles),
+            _bar(block, run.cycles),
+            _by_port(block.starved, run.cycles),
+            _by_port(block.blocked, run.cycles),
+            _percent(block.done, run.cycles),
+        ]
+        if waits_for_memory:
+            cells.insert(-1, _percent(block.memory, run.cycles))
+        table.add_row(*cells)
+    return table
+
+
+def as_json(run: Run) -> dict[str, Any]:
+    """The run as plain JSON data, the values of its result left out.
+
+    ``blocks`` by node: the fields of ``BlockStats``; ``streams`` by edge: those of
+    ``StreamStats``; ``result``: shape, format, type of the values, and how many are stored.
+    """
+    return {
+        "engine": run.engine,
+        "config": dict(run.config),
+        "cycles": run.cycles,
+        "tokens": _tokens(run),
+        "bottleneck": bottleneck(run),
+        "blocks": {name: asdict(block) for name, block in run.blocks.items()},
+        "streams": {name: asdict(stream) for name, stream in run.streams.items()},
+        "result": None if run.output is None else _described(run.output),
+    }
+
+
+def _machine_blocks(run: Run) -> dict[str, BlockStats]:
+    """The blocks without the root, which stands outside the machine."""
+    return {name: block for name, block in run.blocks.items() if block.kind != "root"}
+
+
+def _tokens(run: Run) -> dict[str, int]:
+    """The tokens that went through all streams, by kind."""
+    total: Counter[str] = Counter(dict.fromkeys(TOKEN_KINDS, 0))
+    for stream in run.streams.values():
+        total.update(stream.tokens)
+    return dict(total)
+
+
+def _described(tensor: Tensor) -> dict[str, Any]:
+    return {
+        "shape": list(tensor.shape),
+        "format": tensor.format,
+        "dtype": str(tensor.dtype),
+        "nnz": tensor.nnz,
+    }
+
+
+def _percent(part: int, whole: int) -> str:
+    if part == 0:
+        return "-"
+    return "<1%" if 200 * part < whole else f"{100 * part / whole:.0f}%"
+
+
+def _by_port(waits: Mapping[str, int], cycles: int) -> str:
+    """The ports that were waited for, the longest waits first."""
+    longest_first = sorted(waits.items(), key=lambda wait: -wait[1])
+    return ", ".join(f"{port} {_percent(n, cycles)}" for port, n in longest_first if n) or "-"
+
+
+def _bar(block: BlockStats, cycles: int) -> Text:
+    """All cycles as one bar. What is left of a character goes to the share that it cuts."""
+    spent = {
+        "busy": block.busy,
+        "starved": sum(block.starved.values()),
+        "blocked": sum(block.blocked.values()),
+        "memory": block.memory,
+        "done": block.done,
+    }
+    bar, upto = Text(), 0
+    for share, (character, colour) in _SHARES.items():
+        upto += spent[share]
+        bar.append(character * (round(_BAR_WIDTH * upto / cycles) - len(bar)), colour)
+    return bar
+
+
+def _legend(waits_for_memory: bool) -> Text:
+    legend = Text()
+    for share, (character, colour) in _SHARES.items():
+        if share != "memory" or waits_for_memory:
+            legend.append(character, colour).append(f" {share}  ")
+    return legend.append("◀ the bottleneck: the most busy cycles")
+
+
+def _totals(run: Run, seconds: float) -> Text:
+    tokens = _tokens(run)
+    kinds = ", ".join(f"{tokens[kind]:,} {kind}" for kind in TOKEN_KINDS)
+    text = Text.assemble((f"{run.cycles:,} cycles", "bold"))
+    return text.append(f"\n{sum(tokens.values()):,} tokens: {kinds}\n{seconds:.2f} s to simulate")
+
+
+def _result_lines(run: Run) -> Iterator[Text]:
+    if run.output is None or run.graph.result is None:
+        return
+    tensor, name = run.output, run.graph.result.slot.tensor
+    coordinates, values = tensor.to_coo()
+    if tensor.ndim == 0:
+        yield Text(f"\n{name} = {values[0]}")
+        return
+    nonzeros = np.count_nonzero(values)
+    yield Text(
+        f"\n{name} has the shape {tensor.shape}, stored as {tensor.format}: {nonzeros} nonzeros"
+    )
+    for entry in range(min(_SHOWN_ENTRIES, len(values))):
+        at = ",".join(str(mode[entry]) for mode in coordinates)
+        yield Text(f"  {name}({at}) = {values[entry]}")
+    if len(values) > _SHOWN_ENTRIES:
+        yield Text("  ...")
