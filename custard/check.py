@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -96,9 +97,9 @@ class _Evaluator:
     def _value(self, node: notation.Node, summed: set[str]) -> _Value:
         match node:
             case notation.Number(number):
-                return _Value(np.asarray(number))
+                return _Value(np.asarray(number if number < 2**63 else float(number)))
             case notation.Access():
-                return self._product([self._access(node)], summed)
+                return self._sum(self._access(node), summed)
             case notation.Negate(operand):
                 inner = self.value(operand, summed)
                 return _Value(-inner.array, inner.variables)
@@ -113,8 +114,9 @@ class _Evaluator:
                 shared = _free(node.left) & _free(node.right) & summed
                 return self._sum(self.combined(np.true_divide, *values), shared)
             case notation.Binary():
-                total = _Value(np.asarray(0))
-                for operator, term in _chain(node, "+-"):
+                (_, first), *rest = _chain(node, "+-")
+                total = self.value(first, summed & _free(first))
+                for operator, term in rest:
                     function = np.add if operator == "+" else np.subtract
                     total = self.combined(function, total, self.value(term, summed & _free(term)))
                 return total
@@ -124,7 +126,13 @@ class _Evaluator:
         tensor = self.inputs[node.tensor]
         _require_places(math.prod(tensor.shape))
         array = tensor.to_numpy()
-        return _Value(array * 1 if array.dtype == bool else array, _variables(node))
+        if array.dtype == bool:
+            array = array.astype(int)
+        variables = tuple(dict.fromkeys(_variables(node)))
+        if len(variables) < array.ndim:  # a diagonal
+            axes = {variable: n for n, variable in enumerate(variables)}
+            array = np.einsum(array, [axes[v] for v in _variables(node)], [*axes.values()])
+        return _Value(array, variables)
 
     def _multiply(self, factors: list[notation.Node], summed: set[str]) -> _Value:
         values = [self.value(factor, _alone(factor, factors, summed)) for factor in factors]
@@ -132,6 +140,8 @@ class _Evaluator:
         return self._product(values, shared)
 
     def _product(self, values: list[_Value], summed: set[str]) -> _Value:
+        if not summed:  # einsum adds to 0, which loses the sign of -0.0
+            return reduce(partial(self.combined, np.multiply), values)
         axes = {v: n for n, v in enumerate({v: 0 for value in values for v in value.variables})}
         self._require_points(axes)
         kept = tuple(variable for variable in axes if variable not in summed)
@@ -158,6 +168,8 @@ class _Evaluator:
 
     def _sum(self, value: _Value, summed: set[str]) -> _Value:
         """The sum over variables, of which the value may lack some."""
+        if not summed:
+            return value
         repeats = self._size(tuple(summed - set(value.variables)))
         axes = tuple(n for n, v in enumerate(value.variables) if v in summed)
         array = value.array.sum(axis=axes, dtype=value.array.dtype) * repeats

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
 from importlib.metadata import version
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -72,7 +73,8 @@ _OPTIONS: Mapping[str, _Options] = {
         "-i": _many(
             "inputs",
             "NAME=VALUE",
-            "a file (B=b.mtx), a number (a=2.5), @random, @random(SHARE) or @dense",
+            "a file (B=b.mtx), a number (a=2.5), @random, @random(SHARE) or @dense; "
+            "without inputs the program is only compiled",
         ),
         "--seed": {
             "type": _whole_number,
@@ -110,6 +112,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 for success, 1 for a result that ``--check`` finds wrong or a reader that has gone, 2 for a
     mistake of the user, 130 after Ctrl-C.
     """
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # the bars are not in every encoding
     try:
         status = _run(_parse(argv))
         sys.stdout.flush()
@@ -175,24 +179,11 @@ def _run(arguments: argparse.Namespace) -> int:
         draw(program.graph, arguments.draw)
     document = _about(program, arguments)
     console = _console(quiet=arguments.json == "-")
-    status = 0
+    run, status = None, 0
     if arguments.inputs or arguments.check or outputs or _needs_no_input(program):
-        inputs = read_inputs(arguments.inputs, program, arguments.seed)
-        expected = _expected(program, inputs) if arguments.check else None
-        started = time.perf_counter()
-        with _Progress() as progress:
-            run = program.simulate(inputs, machine, engine=arguments.engine, progress=progress)
-        seconds = time.perf_counter() - started
-        _print_program(console, program, f"config {machine.name}, engine {run.engine}")
-        console.print(report.summary(run, seconds))
-        document |= {"seed": arguments.seed, **report.as_json(run), "seconds": seconds}
-        if expected is not None:
-            difference = check.first_difference(run.output, expected)
-            document["matches_numpy"] = difference is None
-            status = _print_check(console, difference)
-        for path in outputs:
-            io.write(path, run.output)
-            console.print(Text(f"{program.cin.target.tensor} is in {path}"), soft_wrap=True)
+        run, told = _simulate(program, machine, arguments, console)
+        document |= told
+        status = 1 if told.get("matches_numpy") is False else 0
     else:
         _print_program(console, program, "compiled, not run: no inputs are given")
         console.print(_primitives(program))
@@ -200,7 +191,33 @@ def _run(arguments: argparse.Namespace) -> int:
         print(json.dumps(document, indent=2))
     elif arguments.json:
         _write_text(arguments.json, json.dumps(document, indent=2) + "\n")
+    for path in outputs if run else ():
+        io.write(path, run.output)
+        console.print(Text(f"{program.cin.target.tensor} is in {path}"), soft_wrap=True)
     return status
+
+
+def _simulate(
+    program: Program, machine: config.Config, arguments: argparse.Namespace, console: Console
+) -> tuple[Run, dict[str, Any]]:
+    """The run, reported on the console, and what the JSON object tells of it."""
+    inputs = read_inputs(arguments.inputs, program, arguments.seed)
+    expected = _expected(program, inputs) if arguments.check else None
+    started = time.perf_counter()
+    with _Progress() as progress:
+        run = program.simulate(inputs, machine, engine=arguments.engine, progress=progress)
+    seconds = time.perf_counter() - started
+    _print_program(console, program, f"config {machine.name}, engine {run.engine}")
+    console.print(report.summary(run, seconds))
+    told = {"seed": arguments.seed, **report.as_json(run), "seconds": seconds}
+    if expected is not None:
+        difference = check.first_difference(run.output, expected)
+        told["matches_numpy"] = difference is None
+        if difference is None:
+            console.print(Text("matches numpy", "green"))
+        else:
+            _complain(difference)
+    return run, told
 
 
 def _compiled(arguments: argparse.Namespace) -> Program:
@@ -300,14 +317,6 @@ def _print_program(console: Console, program: Program, how: str) -> None:
     console.print(Text(program.expression, "bold"), soft_wrap=True)
     for line in (*lines, *(f"note: {note}" for note in program.notes)):
         console.print(Text(f"  {line}"), soft_wrap=True)
-
-
-def _print_check(console: Console, difference: str | None) -> int:
-    if difference is None:
-        console.print(Text("matches numpy", "green"))
-        return 0
-    _complain(difference)
-    return 1
 
 
 def _primitives(program: Program) -> Table:

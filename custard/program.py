@@ -9,7 +9,7 @@ from typing import Any
 from custard import cin, notation
 from custard.formats import Format, parse_format, require_supported
 from custard.sam_lowering import lower
-from custard.schedule import loop_order, parse_schedule
+from custard.schedule import Choice, choices, loop_order, parse_schedule
 from sam.errors import UserError, one_of
 from sam.graph import Graph
 from sam.tensor import Tensor
@@ -28,6 +28,7 @@ class Program:
 
     expression: str
     formats: Mapping[str, Format]
+    choices: Mapping[tuple[str, str], Choice]
     cin: cin.Program
     dims: Mapping[str, int]
     notes: tuple[str, ...]
@@ -65,7 +66,9 @@ class Program:
         empty = {variable: 0 for variable in self.graph.nonempty if found[variable] == 0}
         graph = self.graph
         if empty:
-            graph = lower(self.cin, self.formats, {**self.dims, **empty}, self.expression).graph
+            graph = lower(
+                self.cin, self.formats, self.choices, {**self.dims, **empty}, self.expression
+            ).graph
         return simulate(graph, given, config, overrides, engine, progress)
 
 
@@ -104,11 +107,12 @@ def compile(
         if loops != program.loops:
             notes.append(f"the loop order is {', '.join(loops)}: the tensors are stored so")
         program = replace(program, loops=loops)
-    lowered = lower(program, resolved, extents, expression)
+    forced = choices(commands, _variables(program))
+    lowered = lower(program, resolved, forced, extents, expression)
     if strict and lowered.rearranged:
         raise UserError(lowered.rearranged[0], hint="drop strict to let the compiler do it")
-    notes += [*lowered.rearranged]
-    return Program(expression, resolved, program, extents, tuple(notes), lowered.graph)
+    notes += [*lowered.rearranged, *lowered.decisions]
+    return Program(expression, resolved, forced, program, extents, tuple(notes), lowered.graph)
 
 
 def _formats(given: Mapping[str, str | Format], orders: Mapping[str, int]) -> dict[str, Format]:
@@ -137,6 +141,15 @@ def _dims(given: Mapping[str, int], program: cin.Program) -> dict[str, int]:
         if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
             raise UserError(f"dims gives {variable} the extent {extent}, not a count")
     return dict(given)
+
+
+def _variables(program: cin.Program) -> dict[str, set[str]]:
+    """The variables of each tensor."""
+    found: dict[str, set[str]] = {}
+    for node in (program.target, *cin.walk(program.value)):
+        if isinstance(node, cin.Access):
+            found.setdefault(node.tensor, set()).update(cin.base(v) for v in node.variables)
+    return found
 
 
 def _storage_orders(program: cin.Program, formats: Mapping[str, Format]) -> list[tuple[str, ...]]:

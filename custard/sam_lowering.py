@@ -8,39 +8,47 @@ scanned level. When all variables are done, the tree is computed, the sums are r
 first, and what is left is written.
 
 Every cursor over a part of the expression answers the same questions: ``descend`` (the fiber over
-a variable, or None), ``payloads`` (the streams that must go along with its coordinates),
+a variable, or None), ``variables_left`` (those that it may still have one for), ``payloads`` (the streams that must go along with its coordinates),
 ``witnesses`` (streams of which one has a token, not ``N``, wherever the part is present) and
 ``value`` (its values, once nothing is left to descend).
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from custard import cin
 from custard.formats import LEVEL_FORMATS, Format
+from custard.schedule import Choice
+from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """A graph, and the tensors that have to be stored in another order for it."""
+    """A graph, the tensors that have to be rearranged for it, and what else was decided."""
 
     graph: Graph
     rearranged: tuple[str, ...]
+    decisions: tuple[str, ...]
 
 
 def lower(
-    program: cin.Program, formats: Mapping[str, Format], dims: Mapping[str, int], title: str
+    program: cin.Program,
+    formats: Mapping[str, Format],
+    choices: Mapping[tuple[str, str], Choice],
+    dims: Mapping[str, int],
+    title: str,
 ) -> Lowered:
     """The SAM graph of a program.
 
-    ``formats`` has one for each tensor; ``dims`` the extents that are known, of which the graph
-    keeps those that its inputs may not tell, and a 0 of which asks for more droppers.
+    ``formats`` has one for each tensor; ``choices`` what the schedule forces by tensor and loop;
+    ``dims`` the extents that are known, of which the graph keeps those that its inputs may not
+    tell, and a 0 of which asks for more droppers. Raises UserError for a choice that cannot be.
     """
-    return _Lowering(program, formats, dims).graph(title)
+    return _Lowering(program, formats, choices, dims).graph(title)
 
 
 @dataclass
@@ -58,12 +66,14 @@ class _Fiber:
 
     ``nonempty``  whether each parent that is present has one at least
     ``full``      whether each parent that is present has all
+    ``scattered``  whether its variable is summed over where the result is stored
     """
 
     variable: str
     stream: End
     nonempty: bool = False
     full: bool = False
+    scattered: bool = False
 
 
 class _Graph:
@@ -116,12 +126,17 @@ class _Lowering:
     """The state of one lowering: the graph, the slots, and what was decided."""
 
     def __init__(
-        self, program: cin.Program, formats: Mapping[str, Format], dims: Mapping[str, int]
+        self,
+        program: cin.Program,
+        formats: Mapping[str, Format],
+        choices: Mapping[tuple[str, str], Choice],
+        dims: Mapping[str, int],
     ) -> None:
-        self.program, self.formats, self.dims = program, formats, dims
+        self.program, self.formats, self.choices, self.dims = program, formats, choices, dims
         self.building = _Graph()
         self.slots: list[Slot] = []
         self.rearranged: dict[str, None] = {}
+        self.decisions: dict[str, None] = {}
         self.assumed_nonempty: dict[str, None] = {}
 
     def graph(self, title: str) -> Lowered:
@@ -131,7 +146,9 @@ class _Lowering:
             value, summed = value.operand, value.variables
         around = {*self.program.target.variables, *summed}
         variables = [v for v in self.program.loops if v in around]
-        levels, values = self.computed(self.cursor(value), variables, summed)
+        levels, values = self.computed(
+            self.cursor(value), variables, summed, scatter=self.scatters()
+        )
         result = self.write(levels, values)
         self.building.prune()
         graph = Graph(
@@ -143,7 +160,7 @@ class _Lowering:
             nonempty=tuple(self.assumed_nonempty),
             dims=tuple(self.dims.items()),
         )
-        return Lowered(graph, tuple(self.rearranged))
+        return Lowered(graph, tuple(self.rearranged), tuple(self.decisions))
 
     # Iteration
 
@@ -196,18 +213,23 @@ class _Lowering:
         return self.slots[-1]
 
     def computed(
-        self, cursor: _Cursor, variables: Sequence[str], summed: Iterable[str]
+        self,
+        cursor: _Cursor,
+        variables: Sequence[str],
+        summed: Iterable[str],
+        scatter: bool = False,
     ) -> tuple[list[_Fiber], End]:
         """Descends all the variables, computes, and reduces over the summed ones.
 
-        Gives the fibers over the variables that are left, and the values.
+        Gives the fibers over the variables that are left, and the values. Under ``scatter``, a
+        variable that others lie in is left to the writers.
         """
         fibers = []
         for variable in variables:
             fiber = cursor.descend(variable) or self.everywhere(cursor, variable)
             cursor.settle(fiber)
             fibers.append(fiber)
-        return self.reduced(fibers, cursor.value(), set(summed))
+        return self.reduced(fibers, cursor.value(), set(summed), scatter)
 
     def everywhere(self, cursor: _Cursor, variable: str) -> _Fiber:
         """The whole dimension of a variable, wherever a cursor that lacks it is present."""
@@ -230,6 +252,21 @@ class _Lowering:
             return False
         self.assumed_nonempty[variable] = None
         return True
+
+    def located(self, leaf: _Leaf, fiber: _Fiber) -> _Fiber:
+        """The coordinates of a fiber that a leaf has, found by location."""
+        slot, level = leaf.slot, leaf.level
+        locator = self.building.add(
+            "locator",
+            f"locate_{slot.name}_{fiber.variable}",
+            {"slot": slot.name, "level": level, "payloads": []},
+            crd=fiber.stream,
+            located=leaf.payload.stream,
+        )
+        self.decisions[f"{slot.tensor} is located at {fiber.variable}"] = None
+        leaf.payload.stream = locator["ref"]
+        leaf.level += 1
+        return fiber
 
     def merged(
         self,
@@ -305,7 +342,7 @@ class _Lowering:
         return self.building.add("alu", operation, {"operation": operation}, **inputs)["val"]
 
     def reduced(
-        self, fibers: Sequence[_Fiber], value: End, summed: set[str]
+        self, fibers: Sequence[_Fiber], value: End, summed: set[str], scatter: bool
     ) -> tuple[list[_Fiber], End]:
         """Sums over the summed variables, innermost first.
 
@@ -316,6 +353,9 @@ class _Lowering:
         for n in range(len(fibers) - 1, -1, -1):
             fiber = fibers[n]
             if fiber.variable not in summed:
+                kept.insert(0, fiber)
+            elif kept and scatter:
+                fiber.scattered = True
                 kept.insert(0, fiber)
             elif kept:
                 value = self.reduce_tensor(fiber, kept, value)
@@ -365,46 +405,78 @@ class _Lowering:
         """Writes the result, its levels in the order of the loops."""
         access = self.program.target
         asked = self.formats[access.tensor]
-        modes = tuple((access.variables.index(level.variable),) for level in levels)
+        modes = tuple(
+            (access.variables.index(level.variable),) for level in levels if not level.scattered
+        )
         order = tuple(mode for (mode,) in modes)
         codes = "".join(code if code in "ds" else "s" for code in asked.levels)
         if order != asked.mode_order or codes != asked.levels:
             self.rearranged[
                 f"{access} is written as {codes}:{_listed(order)}, then stored as {asked}"
             ] = None
-        value = self.without_childless(levels, codes, value)
-        slot = Slot(
-            access.tensor, access.tensor, codes, modes, tuple(level.variable for level in levels)
+        stored = [level for level in levels if not level.scattered]
+        scatters = len(stored) < len(levels)
+        if not scatters:
+            value = self.without_childless(levels, codes, value)
+        reference = self.write_levels(levels, codes)
+        inputs = {"val": value}
+        if reference is not None:
+            inputs["ref"] = reference.stream
+        self.building.add(
+            "value_writer",
+            f"write_{access.tensor}_vals",
+            {
+                "slot": access.tensor,
+                "by_reference": reference is not None,
+                "accumulate": scatters,
+            },
+            **inputs,
         )
-        reference = None
-        for n, (level, code) in enumerate(zip(levels, codes, strict=True)):
+        variables = tuple(level.variable for level in stored)
+        slot = Slot(access.tensor, access.tensor, codes, modes, variables)
+        return Result(slot, asked.levels, asked.mode_order)
+
+    def write_levels(self, levels: Sequence[_Fiber], codes: str) -> _Payload | None:
+        """Writes the levels; gives the positions of the last one, if the values need them."""
+        tensor = self.program.target.tensor
+        reference: _Payload | None = None
+        n = 0
+        for level in levels:
+            if level.scattered:
+                if reference is not None:
+                    self.repeat(reference, level)
+                continue
             inputs = {"crd": level.stream}
             if reference is not None:
-                inputs["ref"] = reference
+                inputs["ref"] = reference.stream
             writer = self.building.add(
                 "level_writer",
-                f"write_{access.tensor}_{level.variable}",
+                f"write_{tensor}_{level.variable}",
                 {
-                    "slot": access.tensor,
+                    "slot": tensor,
                     "level": n,
-                    "format": code,
+                    "format": codes[n],
                     "variable": level.variable,
                     "by_reference": reference is not None,
                 },
                 **inputs,
             )
-            below = codes[n + 1 : n + 2]
-            reference = writer["ref"] if code == "d" or below == "d" else None
-        inputs = {"val": value}
-        if reference is not None:
-            inputs["ref"] = reference
-        self.building.add(
-            "value_writer",
-            f"write_{access.tensor}_vals",
-            {"slot": access.tensor, "by_reference": reference is not None},
-            **inputs,
-        )
-        return Result(slot, asked.levels, asked.mode_order)
+            told = any(LEVEL_FORMATS[code].full for code in codes[n : n + 2])
+            reference = _Payload(writer["ref"], "ref", tensor) if told else None
+            n += 1
+        return reference
+
+    def scatters(self) -> bool:
+        """Whether values may be added to the result in any order: where all its levels are full."""
+        target = self.program.target
+        full = all(LEVEL_FORMATS[code].full for code in self.formats[target.tensor].levels)
+        forced = {choice for (name, _), choice in self.choices.items() if name == target.tensor}
+        if "locate" in forced and not full:
+            raise UserError(
+                f"{target.tensor} cannot be located into: it is stored as "
+                f"{self.formats[target.tensor]}, and only dense levels can be"
+            )
+        return full and "coiterate" not in forced
 
     def without_childless(self, levels: list[_Fiber], codes: str, value: End) -> End:
         """Drops the coordinates of compressed levels that have nothing below them.
@@ -450,6 +522,9 @@ class _Cursor:
     def descend(self, variable: str) -> _Fiber | None:
         raise NotImplementedError
 
+    def variables_left(self) -> Collection[str]:
+        return [variable for part in self.parts for variable in part.variables_left()]
+
     def payloads(self) -> list[_Payload]:
         return [payload for part in self.parts for payload in part.payloads()]
 
@@ -491,6 +566,28 @@ class _Leaf(_Cursor):
         return _Fiber(
             variable, scanner["crd"], self.nonempty(level), LEVEL_FORMATS[slot.levels[level]].full
         )
+
+    def variables_left(self) -> Collection[str]:
+        return self.variables[self.level :]
+
+    def locates(self, variable: str) -> bool:
+        """Whether the coordinates of the variable are to be found by location.
+
+        That is so where the level is full, as every coordinate is found then; the schedule may
+        ask for the other way.
+        """
+        if variable not in self.variables[self.level : self.level + 1] or not self.slot.tensor:
+            return False
+        code = self.slot.levels[self.level]
+        choice = self.lowering.choices.get((self.slot.tensor, cin.base(variable)))
+        if choice == "locate" and not LEVEL_FORMATS[code].locates:
+            raise UserError(
+                f"{self.slot.tensor} cannot be located at {variable}: its level there is "
+                f"{LEVEL_FORMATS[code].name}",
+                hint="a level that can locate is "
+                + " or ".join(form.name for form in LEVEL_FORMATS.values() if form.locates),
+            )
+        return choice == "locate" or (choice is None and LEVEL_FORMATS[code].full)
 
     def nonempty(self, level: int) -> bool:
         """Whether no fiber of a level is empty.
@@ -536,7 +633,8 @@ class _Product(_Cursor):
     """Factors: present where all are."""
 
     def descend(self, variable: str) -> _Fiber | None:
-        found = [(part, part.descend(variable)) for part in self.parts]
+        located = self.locatable(variable)
+        found = [(part, None if part in located else part.descend(variable)) for part in self.parts]
         having = [(part, fiber) for part, fiber in found if fiber is not None]
         if not having:
             return None
@@ -548,10 +646,21 @@ class _Product(_Cursor):
             sparse = [fiber for fiber in fibers if not fiber.full]
             fiber.full = not sparse
             fiber.nonempty = len(sparse) < 2 and all(fiber.nonempty for fiber in fibers)
+        for part in located:
+            fiber = self.lowering.located(part, fiber)
         for part, missing in found:
-            if missing is None:
+            if missing is None and part not in located:
                 part.repeat(fiber)
         return fiber
+
+    def locatable(self, variable: str) -> list[_Leaf]:
+        """The factors to locate at a variable, while one factor at least is iterated over."""
+        leaves = [part for part in self.parts if isinstance(part, _Leaf)]
+        able = [leaf for leaf in leaves if leaf.locates(variable)]
+        others = [
+            part for part in self.parts if part not in able and variable in part.variables_left()
+        ]
+        return able if others else able[1:]
 
     def witnesses(self) -> list[End]:
         return min((part.witnesses() for part in self.parts), key=len)
@@ -684,6 +793,9 @@ class _Computed(_Cursor):
         self.payload = _Payload(fiber.stream, "crd") if self.left else self.values
         self.unsettled = fiber.stream
         return fiber
+
+    def variables_left(self) -> Collection[str]:
+        return [fiber.variable for fiber in self.left]
 
     def payloads(self) -> list[_Payload]:
         return [self.payload]

@@ -6,7 +6,7 @@ The commands are those of the TACO tool (scheduling paper, section 4), written a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -60,6 +60,9 @@ _UNITS = (
 )
 _RACES = "NoRaces IgnoreRaces Atomics Temporary ParallelReduction"
 _MOST = 2**31 - 1
+
+Choice: TypeAlias = Literal["locate", "coiterate"]
+_CHOICES: dict[str, Choice] = {"locate": "locate", "coiterate": "coiterate"}
 _BOUNDS = "MinExact MinConstraint MaxExact MaxConstraint"
 
 
@@ -89,8 +92,8 @@ COMMANDS: Mapping[str, Signature] = {
     "unroll": Signature((_LOOP, _FACTOR)),
     "parallelize": Signature((_LOOP, _choice("unit", _UNITS), _choice("race strategy", _RACES))),
     "assemble": Signature((_TENSOR, _choice("strategy", "Append Insert"))),
-    "locate": Signature((_LOOP, _TENSOR)),
-    "coiterate": Signature((_LOOP, _TENSOR)),
+    "locate": Signature((_TENSOR, _LOOP)),
+    "coiterate": Signature((_TENSOR, _LOOP)),
 }
 
 
@@ -113,13 +116,16 @@ def loop_order(variables: Iterable[str], commands: Iterable[Command]) -> list[st
 
     ``reorder`` puts the loops that it lists, in its order, into the places that they hold now;
     a loop that it does not list keeps its place. Raises UserError for a loop that is unknown or
-    listed twice, and for any command other than ``reorder``.
+    listed twice, and for a command that does not work yet.
     """
     loops = list(variables)
     for command in commands:
+        if command.name in _CHOICES:
+            continue
         if command.name != "reorder":
             raise UserError(
-                f"{command.name} does not work yet: this version runs reorder only",
+                f"{command.name} does not work yet: this version runs reorder, locate and "
+                "coiterate",
                 source=command.text,
                 span=command.span,
             )
@@ -128,6 +134,34 @@ def loop_order(variables: Iterable[str], commands: Iterable[Command]) -> list[st
         for place, loop in zip(places, command.arguments, strict=True):
             loops[place] = loop
     return loops
+
+
+def choices(
+    commands: Iterable[Command], variables: Mapping[str, Collection[str]]
+) -> dict[tuple[str, str], Choice]:
+    """What ``locate`` and ``coiterate`` ask for, by tensor and loop; the last one holds.
+
+    ``variables`` has those of each tensor. Raises UserError for a tensor or a loop of it that is
+    unknown.
+    """
+    found: dict[tuple[str, str], Choice] = {}
+    for command in commands:
+        if command.name in _CHOICES:
+            tensor, loop = command.arguments
+            for word, known, place in (
+                (tensor, variables, 0),
+                (loop, variables.get(tensor, ()), 1),
+            ):
+                if word not in known:
+                    what = "a tensor" if place == 0 else f"a loop of {tensor}"
+                    raise UserError(
+                        f"{command.name} names {word}, which is not {what}",
+                        source=command.text,
+                        span=command.spans[place],
+                        hint=one_of(word, known),
+                    )
+            found[tensor, loop] = _CHOICES[command.name]
+    return found
 
 
 def _check_loops(command: Command, loops: list[str]) -> None:

@@ -45,6 +45,7 @@ class Kernel:
     formats: Mapping[str, str]
     check: Callable[..., Any]
     constants: Mapping[str, float] = field(default_factory=dict)
+    schedule: tuple[str, ...] = ()
     fewer: str = ""
 
 
@@ -57,10 +58,20 @@ def _matmul(order: str, prefix: str = "matmul_") -> Kernel:
     return Kernel(f"{prefix}{order}", expression, ",".join(order), formats, np.matmul)
 
 
+def _sddmm(prefix: str, *schedule: str) -> Kernel:
+    return Kernel(
+        prefix,
+        "X(i,j)=B(i,j)*C(i,k)*D(k,j)",
+        "i,j,k",
+        {"C": "dd:0,1", "D": "dd:1,0"},
+        lambda B, C, D: B * (C @ D),
+        schedule=schedule,
+    )
+
+
 _ORDERS = ("ijk", "ikj", "jik", "jki", "kij", "kji")
 _TERM = "the sum is reduced as a term of its own, not for rows that the other term alone has"
 _MISSING = "a fiber that one operand lacks is empty here; there it is scanned as one zero"
-_SDDMM = {"C": "dd:0,1", "D": "dd:1,0"}
 
 KERNELS = (
     Kernel("mat_identity", "X(i,j)=B(i,j)", "i,j", {}, lambda B: B),
@@ -96,13 +107,9 @@ KERNELS = (
     Kernel("fig13_", "x(i)=b(i)*c(i)", "i", {}, np.multiply),
     *(_matmul(order) for order in _ORDERS),
     *(_matmul(order, "paper_spmspm_") for order in _ORDERS),
-    Kernel(
-        "paper_sddmm_coiter",
-        "X(i,j)=B(i,j)*C(i,k)*D(k,j)",
-        "i,j,k",
-        _SDDMM,
-        lambda B, C, D: B * (C @ D),
-    ),
+    _sddmm("mat_sddmm_locate"),
+    _sddmm("paper_sddmm_locate"),
+    _sddmm("paper_sddmm_coiter", "coiterate(C,i)", "coiterate(D,j)"),
 )
 
 # Endings of names of records that need what comes with other issues.
@@ -136,10 +143,12 @@ def kernel_of(name: str) -> Kernel | None:
 
 def compare(record: Mapping[str, Any], inputs: Mapping[str, Any], kernel: Kernel) -> Comparison:
     """Runs the kernel on the record's inputs, and checks its values with numpy."""
-    program = custard.compile(kernel.expression, kernel.formats, [f"reorder({kernel.order})"])
+    program = custard.compile(
+        kernel.expression, kernel.formats, [f"reorder({kernel.order})", *kernel.schedule]
+    )
     tensors = {name: _tensor(data) for name, data in inputs.items()}
     tensors |= {name: Tensor.of(value) for name, value in kernel.constants.items()}
-    if "sddmm" in record["name"]:
+    if "C" not in tensors and "sddmm" in record["name"]:
         tensors |= _ones(tensors["B"], int(record["name"].rpartition("K")[2]))
     run = program.simulate(tensors, config="ideal")
     names = dict.fromkeys(slot.tensor for slot in program.graph.slots)

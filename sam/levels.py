@@ -54,6 +54,10 @@ class Level:
         """The coordinate at a position of the parent's fiber."""
         raise NotImplementedError
 
+    def locate(self, parent: int, coordinate: int) -> int:
+        """The position of a coordinate in the parent's fiber, or -1; for formats that locate."""
+        raise NotImplementedError
+
     def positions(self, parents: int) -> int:
         """How many positions the level has for that many parents."""
         raise NotImplementedError
@@ -96,6 +100,9 @@ class Dense(Level):
 
     def coordinate(self, parent: int, position: int) -> int:
         return position - parent * self.size
+
+    def locate(self, parent: int, coordinate: int) -> int:
+        return parent * self.size + coordinate
 
     def positions(self, parents: int) -> int:
         return parents * self.size

@@ -11,20 +11,28 @@ from sam.graph import Edge
 
 @dataclass(frozen=True)
 class Wait:
-    """A block that waits: for room in a full queue that it writes, or for an empty one it reads."""
+    """A block that waits: for room in a full queue that it writes, or for an empty one it reads.
+
+    ``giver`` is what gives to the edge, where it is one half of the edge's source.
+    """
 
     edge: Edge
     full: bool
+    giver: str | None = None
 
     @property
     def waiting(self) -> str:
         """The block that waits."""
-        return self.edge.source.node if self.full else self.edge.target.node
+        return self._source if self.full else self.edge.target.node
 
     @property
     def awaited(self) -> str:
         """The block that it waits for."""
-        return self.edge.target.node if self.full else self.edge.source.node
+        return self.edge.target.node if self.full else self._source
+
+    @property
+    def _source(self) -> str:
+        return self.giver or self.edge.source.node
 
 
 def deadlock(waits: Sequence[Wait], held: Mapping[str, int], cycle: int) -> UserError:

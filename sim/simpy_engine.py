@@ -18,6 +18,7 @@ import simpy
 
 from sam.blocks import KINDS
 from sam.blocks.base import Step
+from sam.errors import UserError
 from sam.graph import Edge, End, Node
 from sim.binding import Bound
 from sim.config import Config
@@ -36,13 +37,18 @@ def run(bound: Bound, config: Config, progress: Progress | None = None) -> Run:
     environment = machine.environment
     report_at = _CYCLES_BETWEEN_REPORTS
     while environment.peek() != float("inf"):
-        environment.step()
+        try:
+            environment.step()
+        except UserError as copy:
+            # SimPy raises a copy of what a process raised, and a copy lacks the hint.
+            raise copy.__cause__ or copy from None
         if progress is not None and environment.now >= report_at:
             progress(int(environment.now))
             report_at = environment.now + _CYCLES_BETWEEN_REPORTS
     stuck = [process for process in machine.processes.values() if not process.finished]
     if stuck:
-        held = {str(queue.edge): len(queue.tokens) for queue in machine.queues.values()}
+        queues = [*machine.queues.values(), *machine.handovers]
+        held = {str(queue.edge): len(queue.tokens) for queue in queues}
         raise deadlock([process.wait() for process in stuck], held, machine.last_cycle())
     return machine.report()
 
@@ -64,6 +70,7 @@ class _Queue:
         self.tokens: deque[tuple[Any, Any, int]] = deque()
         self.peak = 0
         self.last_taken = -1
+        self.giver = edge.source.node
         self.reader: simpy.Event | None = None
         self.writer: simpy.Event | None = None
 
@@ -198,9 +205,10 @@ class _Process:
     def wait(self) -> Wait:
         """What it waits for, in a machine that has come to a stop."""
         if isinstance(self.waiting_for, _Input):
-            return Wait(self.waiting_for.queue.edge, full=False)
+            queue = self.waiting_for.queue
+            return Wait(queue.edge, full=False, giver=queue.giver)
         assert self.waiting_for is not None
-        return Wait(self.waiting_for.edge, full=True)
+        return Wait(self.waiting_for.edge, full=True, giver=self.waiting_for.giver)
 
     def statistics(self, cycles: int) -> BlockStats:
         return BlockStats(
@@ -229,6 +237,7 @@ class _Machine:
         self.out_of: defaultdict[End, list[_Queue]] = defaultdict(list)
         for edge, queue in self.queues.items():
             self.out_of[edge.source].append(queue)
+        self.handovers: list[_Queue] = []
         self.processes: dict[str, _Process] = {}
         for node in bound.graph.nodes:
             self._start(node)
@@ -260,6 +269,7 @@ class _Machine:
             emitter = f"{node.name}.emitter"
             handover = Edge(End(node.name, "handover"), End(emitter, "handed"))
             queue = _Queue(self.environment, handover, 1, 1)
+            self.handovers.append(queue)
             ports["handover"] = _Output(process, "handover", [queue])
             ports["handed"] = _Input(giver, "handed", queue)
         for port in block.ports:
@@ -270,6 +280,9 @@ class _Machine:
             else:
                 here = _Output(giver, port.name, self.out_of[end])
                 giver.outputs[port.name] = self.outputs[end] = here
+                if block.emitter is not None:
+                    for queue in here.queues:
+                        queue.giver = emitter
             if port.group is None:
                 ports[port.name] = here
             else:

@@ -8,6 +8,7 @@ from sam.blocks.compute import ALU
 from sam.blocks.drop import COORDINATE_DROPPER
 from sam.blocks.endpoints import ROOT, SINK, SOURCE
 from sam.blocks.fiber import FIBER_ALIGNER, FIBER_REPEATER
+from sam.blocks.locate import LOCATOR
 from sam.blocks.memory import ARRAY
 from sam.blocks.merge import INTERSECTER, UNIONER
 from sam.blocks.reduce import REDUCER
@@ -31,6 +32,7 @@ KINDS: dict[str, Kind] = {
         COORDINATE_DROPPER,
         FIBER_ALIGNER,
         FIBER_REPEATER,
+        LOCATOR,
         LEVEL_WRITER,
         VALUE_WRITER,
         SOURCE,

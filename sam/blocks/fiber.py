@@ -95,6 +95,8 @@ def repeat_fibers(p: Any, s: Any, m: Any) -> bool | None:
         s.keep = True
         s.position = 0
     elif kind == STOP and not s.recorded:
+        for stream in p.inners:
+            stream.peek()
         s.moving, s.keep = True, False
         _record(p, s, m)
     elif kind == STOP:

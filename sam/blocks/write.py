@@ -112,7 +112,7 @@ def append_values(p: Any, s: Any, m: Any) -> bool | None:
 def store_values(p: Any, s: Any, m: Any) -> bool | None:
     """Stores a value where its reference points to."""
     kind, value = p.in_val.peek()
-    ref_kind, position = p.in_ref.peek()
+    position = p.in_ref.peek()[1]
     p.in_val.take()
     p.in_ref.take()
     if kind == DATA or kind == EMPTY:
@@ -127,6 +127,17 @@ _STEPS: dict[tuple[str, bool], Step] = {
     (Dense.code, False): place,
     (Dense.code, True): place_by_reference,
 }
+
+
+def add_values(p: Any, s: Any, m: Any) -> bool | None:
+    """Adds a value to what is stored where its reference points to."""
+    kind, value = p.in_val.peek()
+    position = p.in_ref.peek()[1]
+    p.in_val.take()
+    p.in_ref.take()
+    if kind == DATA or kind == EMPTY:
+        m.stored[position] = m.stored.get(position, m.zero) + value
+    return True if kind == DONE else None
 
 
 def _level_writer(parameters: Parameters) -> Block:
@@ -152,10 +163,13 @@ def _level_writer(parameters: Parameters) -> Block:
 def _value_writer(parameters: Parameters) -> Block:
     by_reference = parameters["by_reference"]
     references = (into("in_ref", "ref"),) if by_reference else ()
+    step = append_values
+    if by_reference:
+        step = add_values if parameters["accumulate"] else store_values
     return Block(
         ports=(into("in_val", "val"), *references),
-        step=store_values if by_reference else append_values,
-        memory=lambda around: SimpleNamespace(values=[], stored={}),
+        step=step,
+        memory=lambda around: SimpleNamespace(values=[], stored={}, zero=around.zero),
     )
 
 

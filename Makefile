@@ -1,0 +1,37 @@
+# Needs Python 3.10 or later and make. Everything else goes into .venv, which the first target makes.
+
+PYTHON ?= python3
+VENV := .venv
+INSTALLED := $(VENV)/installed
+BIN := $(VENV)/bin
+
+.PHONY: help demo test test-full check experiments clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+demo: $(INSTALLED) ## multiply a real matrix by itself in six loop orders; into out/demo
+	$(BIN)/python experiments/demo.py
+
+test: $(INSTALLED) ## the tests, with a fifth of the examples of each property
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n 2
+
+test-full: $(INSTALLED) ## the tests, with all examples
+	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n 2
+
+check: $(INSTALLED) ## lint, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+experiments: $(INSTALLED) ## the tables and figures; into out
+	$(BIN)/python experiments/table1.py
+	$(BIN)/python experiments/cycles.py
+
+clean: ## remove the virtual environment and all that was made
+	rm -rf $(VENV) out build *.egg-info .hypothesis .pytest_cache .mypy_cache .ruff_cache
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
+	@touch $@

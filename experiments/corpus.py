@@ -1,0 +1,590 @@
+"""Runs the programs of real users on a target, each against dense numpy.
+
+    python experiments/corpus.py [FILE ...] [--target sam] [--only plain] [--limit N] [--jobs N]
+                                 [--again] [--output FOLDER]
+
+A file holds command lines of TACO, as ``shared/corpus/accepted.txt`` and ``refused.txt`` do, or is
+``taco_tests.json``; all three by default. A program runs on two random inputs (extents 1 to 6), on
+all-empty and on all-full ones, or on the inputs that the file records. It comes out
+
+    right    every result is numpy's, or the recorded one
+    wrong    some result is not
+    refused  a UserError of the compiler, the meaning of whose first line ranks it
+    crashed  any other exception, any error of a run, or no result in time
+
+and ``out/corpus-FILE-TARGET.jsonl`` gets a line with that. A program that has one is not run again,
+so a run that was stopped goes on where it was; ``--again`` runs those that were not right, and
+without the file all are run. Exits with 1 where something is wrong or crashed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+import signal
+import sys
+import time
+import traceback
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from math import prod
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import custard
+from custard import UserError, notation
+from custard.formats import parse_declaration
+from custard.program import TARGETS
+from tests.dense import evaluate
+
+CORPUS = Path(__file__).parents[2] / "shared/corpus"
+FILES = ("accepted.txt", "refused.txt", "taco_tests.json")
+
+OUTCOMES = ("right", "wrong", "refused", "crashed")
+SECONDS = 60
+MOST_POINTS = 500
+LARGEST_EXTENT = 6
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs of a program; ``due`` is the result if a file records it, and numpy tells it if not.
+
+    ``extents``  of every variable that the program uses
+    """
+
+    name: str
+    extents: Mapping[str, int]
+    inputs: Mapping[str, np.ndarray]
+    due: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Inputs and result as a file records them: lists of (coordinates, value), and shapes."""
+
+    inputs: Mapping[str, Sequence[Any]]
+    result: Sequence[Any]
+    shapes: Mapping[str, Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A program of a corpus. ``text`` identifies it; ``types`` are numpy's, by tensor."""
+
+    text: str
+    expression: str
+    formats: tuple[str, ...] = ()
+    schedule: tuple[str, ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+    recorded: tuple[Recorded, ...] = ()
+
+    @property
+    def commands(self) -> str:
+        """Which scheduling commands it has: "none", "reorder" only, or "other" ones."""
+        if not self.schedule:
+            return "none"
+        other = any(not text.strip().startswith("reorder") for text in self.schedule)
+        return "other" if other else "reorder"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of an entry.
+
+    ``reason``     one line, empty where all is right; ``detail`` is the whole message
+    ``evaluable``  whether the dense evaluator can compute the program
+    """
+
+    text: str
+    outcome: str
+    reason: str = ""
+    detail: str = ""
+    evaluable: bool = True
+    seconds: float = 0.0
+
+
+def attempt(entry: Entry, target: str = "sam") -> Result:
+    """Compiles and runs an entry on all its inputs, in ``SECONDS`` at most."""
+    started = time.perf_counter()
+
+    def result(outcome: str, reason: str = "", detail: str = "", evaluable: bool = True) -> Result:
+        seconds = round(time.perf_counter() - started, 3)
+        return Result(entry.text, outcome, reason, detail, evaluable, seconds)
+
+    try:
+        with _time_limit():
+            wrong = _first_wrong(entry, target)
+        return result("wrong", wrong, wrong) if wrong else result("right")
+    except _Refused as refusal:
+        text = str(refusal.error)
+        return result("refused", text.split("\n")[0], text, _evaluable(entry))
+    except _TooLong:
+        return result("crashed", f"no result in {SECONDS} seconds", traceback.format_exc())
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(frame.filename).stem}.{frame.name}"
+        first = str(error).split("\n")[0]
+        reason = f"{type(error).__name__} in {place}: {first}"
+        return result("crashed", reason, traceback.format_exc())
+
+
+class _Refused(Exception):
+    def __init__(self, error: UserError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class _TooLong(BaseException):
+    """Not an Exception, so that nothing on the way swallows it."""
+
+
+@contextmanager
+def _time_limit() -> Iterator[None]:
+    def stop(*_: object) -> None:
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _first_wrong(entry: Entry, target: str) -> str:
+    """How the first wrong result differs, or "". Raises _Refused for errors of the compiler."""
+    try:
+        assignment = notation.parse(entry.expression)
+        formats = _formats(entry, assignment)
+        program = custard.compile(entry.expression, formats, entry.schedule, target)
+    except UserError as error:
+        raise _Refused(error) from None
+    free = _unfixed(assignment)
+    for case in cases(entry, assignment):
+        dims = {variable: case.extents[variable] for variable in free}
+        if dims:
+            program = custard.compile(entry.expression, formats, entry.schedule, target, dims)
+        found = program.run(case.inputs).to_numpy()
+        due = case.due
+        if due is None:
+            due = evaluate(entry.expression, case.inputs, dims)
+        wrong = difference(found, due)
+        if wrong:
+            extents = ", ".join(f"{name}={extent}" for name, extent in case.extents.items())
+            return f"{wrong}, on {case.name} inputs with {extents}"
+    return ""
+
+
+def _formats(entry: Entry, assignment: notation.Assignment) -> dict[str, Any]:
+    orders = {access.tensor: len(access.indices) for access in notation.accesses(assignment)}
+    return dict(parse_declaration(text, orders) for text in entry.formats)
+
+
+def _evaluable(entry: Entry) -> bool:
+    try:
+        assignment = notation.parse(entry.expression)
+        case = next(cases(entry, assignment))
+        free = _unfixed(assignment)
+        evaluate(entry.expression, case.inputs, {v: case.extents[v] for v in free})
+    except (UserError, ValueError):
+        return False
+    return True
+
+
+def difference(found: np.ndarray, due: np.ndarray) -> str:
+    """The first place where two arrays differ by more than rounding, in words; "" for none."""
+    if found.shape != due.shape:
+        return f"the result has the shape {found.shape}, and numpy's has {due.shape}"
+    finite = np.abs(due[np.isfinite(due)])
+    equal = np.isclose(found, due, 1e-9, 1e-9 * max(1, finite.max(initial=0)), equal_nan=True)
+    if equal.all():
+        return ""
+    at = tuple(int(axis[0]) for axis in np.nonzero(~np.atleast_1d(equal)))[: found.ndim]
+    place = f" at ({','.join(map(str, at))})" if at else ""
+    return f"the result{place} is {found[at].item()}, and numpy's is {due[at].item()}"
+
+
+def cases(entry: Entry, assignment: notation.Assignment) -> Iterator[Case]:
+    """The inputs for an entry: those that it records, or else four that its text determines."""
+    if entry.recorded:
+        yield from (_recorded(record, assignment) for record in entry.recorded)
+        return
+    seed = zlib.crc32(entry.text.encode())
+    for n, (name, density) in enumerate(
+        (("random", 0.6), ("random", 0.3), ("empty", 0.0), ("full", 1.0))
+    ):
+        random = np.random.default_rng([seed, n])
+        extents = _extents(assignment, random)
+        inputs = {
+            tensor: _array(
+                random,
+                [extents[variable] for variable in variables],
+                density,
+                entry.types.get(tensor, "float64"),
+            )
+            for tensor, variables in _inputs(assignment)
+        }
+        yield Case(name, extents, inputs)
+
+
+def _array(
+    random: np.random.Generator, shape: Sequence[int], density: float, dtype: str
+) -> np.ndarray:
+    """Small whole numbers, so that sums are exact in any order and any type."""
+    values = random.integers(1, 5, shape)
+    if np.dtype(dtype).kind in "ifc":
+        values = values * random.choice((-1, 1), shape)
+    return np.where(random.random(shape) < density, values, 0).astype(dtype)
+
+
+def _inputs(assignment: notation.Assignment) -> list[tuple[str, list[str]]]:
+    """Each tensor that is read with the variables of one of its accesses, and of all of them."""
+    target, *read = notation.accesses(assignment)
+    if assignment.operator == "+=":
+        read.append(target)
+    return [(access.tensor, [index.name for index in access.indices]) for access in read]
+
+
+def _unfixed(assignment: notation.Assignment) -> list[str]:
+    """The variables whose extent no input fixes."""
+    fixed = {variable for _, variables in _inputs(assignment) for variable in variables}
+    return [variable for variable in _variables(assignment) if variable not in fixed]
+
+
+def _variables(assignment: notation.Assignment) -> list[str]:
+    found = (n.name for n in notation.walk(assignment) if isinstance(n, notation.Variable))
+    return list(dict.fromkeys(found))
+
+
+def _extents(assignment: notation.Assignment, random: np.random.Generator) -> dict[str, int]:
+    """Random extents, one for all variables that share a mode, of ``MOST_POINTS`` points."""
+    leader = {variable: variable for variable in _variables(assignment)}
+    first: dict[str, list[str]] = {}
+    read = _inputs(assignment)
+    target = assignment.target
+    if target.tensor in dict(read):
+        read.append((target.tensor, [index.name for index in target.indices]))
+    for tensor, variables in read:
+        for one, other in zip(first.setdefault(tensor, variables), variables, strict=True):
+            one, other = leader[one], leader[other]
+            leader = {v: one if found == other else found for v, found in leader.items()}
+    drawn = {v: int(random.integers(1, LARGEST_EXTENT + 1)) for v in dict.fromkeys(leader.values())}
+    while prod(drawn[found] for found in leader.values()) > MOST_POINTS:
+        drawn[max(drawn, key=lambda v: (drawn[v], random.random()))] -= 1
+    return {variable: drawn[found] for variable, found in leader.items()}
+
+
+def _recorded(record: Recorded, assignment: notation.Assignment) -> Case:
+    """A recorded case; where no shapes are recorded, the coordinates tell the extents."""
+    target = assignment.target
+    lists = {tensor: record.inputs[tensor] for tensor, _ in _inputs(assignment)}
+    extents: dict[str, int] = {}
+    accesses = [*_inputs(assignment), (target.tensor, [index.name for index in target.indices])]
+    for n, (tensor, variables) in enumerate(accesses):
+        entries = record.result if n == len(accesses) - 1 else lists[tensor]
+        least = [1 + max((point[mode] for point, _ in entries), default=0)
+                 for mode in range(len(variables))]  # fmt: skip
+        for variable, extent in zip(variables, record.shapes.get(tensor, least), strict=True):
+            extents[variable] = max(extent, extents.get(variable, 1))
+    arrays = {
+        tensor: _scattered(lists[tensor], [extents[v] for v in variables])
+        for tensor, variables in _inputs(assignment)
+    }
+    due = _scattered(record.result, [extents[index.name] for index in target.indices])
+    return Case("the recorded", extents, arrays, due)
+
+
+def _scattered(entries: Sequence[Any], shape: Sequence[int]) -> np.ndarray:
+    """The dense array of a list of entries, whose complex numbers look like "(10,0)"."""
+    points = [(tuple(point), _number(value)) for point, value in entries]
+    array = np.zeros(shape, np.result_type(float, *(value for _, value in points)))
+    for point, value in points:
+        array[point] = value
+    return array
+
+
+def _number(value: Any) -> complex | float:
+    if isinstance(value, str):
+        real, imaginary = value.strip("()").split(",")
+        return complex(float(real), float(imaginary))
+    return float(value)
+
+
+# Reading a corpus
+
+
+def read(path: Path) -> tuple[list[Entry], dict[str, list[str]]]:
+    """The distinct entries of a file, and the programs beyond the grammar, by kind."""
+    if path.suffix == ".json":
+        return read_tests(path)
+    lines = path.read_text().splitlines()
+    entries = (read_line(line) for line in lines if line.strip())
+    distinct = {(e.expression, e.formats, e.schedule): e for e in entries}
+    return list(distinct.values()), {}
+
+
+def read_line(line: str) -> Entry:
+    """The entry of a command line of TACO: ``taco "EXPRESSION" -f=FORMAT ... -s=COMMAND ...``."""
+    command, expression, *options = shlex.split(line)
+    if command != "taco" or any(not option.startswith(("-f=", "-s=")) for option in options):
+        raise ValueError(f"not a line of the corpus: {line}")
+    return Entry(
+        line,
+        expression,
+        tuple(option[3:] for option in options if option.startswith("-f=")),
+        tuple(option[3:] for option in options if option.startswith("-s=")),
+    )
+
+
+_TYPES = {
+    "float": "float32", "double": "float64",
+    "float complex": "complex64", "complexfloat": "complex64",
+    "double complex": "complex128", "complexdouble": "complex128",
+    "char": "int8", "short": "int16", "int": "int32", "long": "int64", "longlong": "int64",
+    "uchar": "uint8", "ushort": "uint16", "uint": "uint32", "ulong": "uint64",
+    "ulonglong": "uint64",
+}  # fmt: skip
+
+
+def read_tests(path: Path) -> tuple[list[Entry], dict[str, list[str]]]:
+    """The entries of ``taco_tests.json``, and those beyond the grammar of DESIGN.md, section 3."""
+    entries: dict[str, Entry] = {}
+    beyond: dict[str, list[str]] = {}
+    for test in json.loads(path.read_text()):
+        expression = test["expr"]
+        formats = [text for text in test["formats"].split() if not text.endswith(":?")]
+        kind = beyond_grammar(expression, {text.split(":")[0] for text in formats})
+        if kind:
+            beyond.setdefault(kind, []).append(expression)
+            continue
+        used = set(re.findall(r"\w+", expression))
+        declared = [text.replace(":scalar", ":") for text in formats if text.split(":")[0] in used]
+        options = " ".join(f"-f={text}" for text in declared)
+        about = " ".join(filter(None, (test["source_test"].split(";")[0], test["notes"])))
+        text = f'taco "{expression}" {options} # {about}'
+        recorded = tuple(_record(case, expression) for case in test.get("cases", ()))
+        entries[text] = Entry(
+            text, expression, tuple(declared), (), _types(test["notes"]), recorded
+        )
+    return list(entries.values()), beyond
+
+
+def beyond_grammar(expression: str, tensors: set[str]) -> str:
+    """What an expression of TACO's tests has that index notation lacks, or ""."""
+    _, _, right = expression.partition("=")
+    called = {name for name in re.findall(r"(\w+)\(", right) if name not in tensors}
+    subscripts = set(re.findall(r"\w+", " ".join(re.findall(r"\(([\w, ]*)\)", expression))))
+    bare = set(re.findall(r"\b[A-Za-z]\w*\b(?!\()", re.sub(r"\w+\([\w, ]*\)", "", right)))
+    kinds = {
+        "several statements": re.match(r"(where|forall|sequence|multi)\(", expression),
+        "index sets": "[{" in expression,
+        "windows": "[" in expression,
+        "other assignments": re.search(r"\w+=", expression),
+        "casts": "cast<" in expression,
+        "functions and custom operators": tensors and called,
+        "index variables as values": tensors and bare & subscripts - tensors,
+    }
+    return next((kind for kind, found in kinds.items() if found), "")
+
+
+def _types(notes: str) -> dict[str, str]:
+    """numpy's types in notes such as ``b dtype int32_t; c dtype float`` and ``-t a:double``."""
+    found = re.findall(r"(\w+) dtype ([\w ]+)", notes)
+    found += re.findall(r"(\w+):(\w+)", notes) if "-t " in notes else []
+    return {tensor: _TYPES.get(name, name.removesuffix("_t")) for tensor, name in found}
+
+
+def _record(case: Mapping[str, Any], expression: str) -> Recorded:
+    target = re.split(r"[ (]", expression)[0]
+    result = case.get("result") or case.get("expected")
+    shapes = {
+        tensor: json.loads(shape or "[]") for tensor, shape in case.get("shapes", {}).items()
+    }
+    return Recorded(case["inputs"], result[target], shapes)
+
+
+# Running a corpus
+
+
+def run(
+    entries: Sequence[Entry], target: str, path: Path, jobs: int = 1, again: bool = False
+) -> dict[str, Result]:
+    """The results of entries by text: those that ``path`` has, and new ones, which it gets.
+
+    ``again`` runs those anew that were not right.
+    """
+    known = read_results(path)
+    done = {
+        entry.text: known[entry.text]
+        for entry in entries
+        if entry.text in known and not (again and known[entry.text].outcome != "right")
+    }
+    waiting = [entry for entry in entries if entry.text not in done]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with path.open("a") as file, bar:
+        task = bar.add_task("", total=len(entries), completed=len(done))
+        for result in _results(waiting, target, jobs):
+            done[result.text] = result
+            _append(file, result)
+            counts = Counter(one.outcome for one in done.values())
+            shown = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES)
+            bar.update(task, advance=1, description=f"{path.stem}: {shown}")
+    return done
+
+
+def read_results(path: Path) -> dict[str, Result]:
+    """The results in a file by text; of two the later counts, and a line cut off does not."""
+    found: dict[str, Result] = {}
+    if path.is_file():
+        for line in path.read_text().splitlines():
+            try:
+                result = Result(**json.loads(line))
+            except (json.JSONDecodeError, TypeError):
+                continue
+            found[result.text] = result
+    return found
+
+
+def _append(file: TextIO, result: Result) -> None:
+    file.write(json.dumps(asdict(result)) + "\n")
+    file.flush()
+
+
+def _results(entries: Sequence[Entry], target: str, jobs: int) -> Iterator[Result]:
+    """The results as they come, on that many processes."""
+    if jobs == 1:
+        yield from (attempt(entry, target) for entry in entries)
+        return
+    with ProcessPoolExecutor(jobs, initializer=_ignore_interrupts) as pool:
+        try:
+            futures = [pool.submit(attempt, entry, target) for entry in entries]
+            for future in as_completed(futures):
+                yield future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+# Telling what came out
+
+_COMMANDS = {"none": "none", "reorder": "reorder only", "other": "others"}
+
+
+def counts(pairs: Sequence[tuple[Entry, Result]], title: str) -> Table:
+    """How many programs came out how, by the scheduling commands that they have."""
+    table = Table(title=title)
+    table.add_column("scheduling commands")
+    for name in ("programs", *OUTCOMES, "right"):
+        table.add_column(name, justify="right")
+    rows = {shown: [r for e, r in pairs if e.commands == name] for name, shown in _COMMANDS.items()}
+    evaluable = [r for e, r in pairs if e.commands == "none" and r.evaluable]
+    rows["none, where numpy can evaluate the program"] = evaluable
+    for name, results in rows.items():
+        if results:
+            found = Counter(result.outcome for result in results)
+            share = f"{100 * found['right'] / len(results):.1f} %"
+            numbers = (str(found[outcome]) for outcome in OUTCOMES)
+            table.add_row(name, str(len(results)), *numbers, share)
+    return table
+
+
+def ranked(pairs: Iterable[tuple[Entry, Result]]) -> list[tuple[int, str, str, str]]:
+    """The number of programs for each outcome and reason, most first, and an example."""
+    examples: dict[tuple[str, str], list[str]] = {}
+    for entry, result in pairs:
+        if result.outcome != "right":
+            reason = pattern(result.reason, entry)
+            examples.setdefault((result.outcome, reason), []).append(entry.text)
+    found = (
+        (len(texts), outcome, reason, min(texts, key=len))
+        for (outcome, reason), texts in examples.items()
+    )
+    return sorted(found, key=lambda row: -row[0])
+
+
+def pattern(reason: str, entry: Entry) -> str:
+    """A reason with its numbers as N and the names of the entry as _, each list as one of them."""
+    arguments = (re.search(r"\(.*\)", text) for text in entry.schedule)
+    said = [entry.expression, *(found[0] for found in arguments if found)]
+    names = set(re.findall(r"[A-Za-z_]\w*", " ".join(said)))
+    text = re.sub(
+        r"[A-Za-z_]\w*", lambda m: "_" if m[0] in names or len(m[0]) == 1 else m[0], reason
+    )
+    text = re.sub(r"-?\b\d+(\.\d+)?(e[+-]?\d+)?", "N", text)
+    return re.sub(r"([^\s,]+)(,\s*\1)+", r"\1", text)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the files; the exit status tells whether nothing is wrong or crashed."""
+    options = _parse(arguments)
+    console = Console()
+    status = 0
+    for path in options.files:
+        entries, beyond = read(path)
+        if options.only == "plain":
+            entries = [entry for entry in entries if entry.commands != "other"]
+        entries = entries[: options.limit]
+        output = options.output / f"corpus-{path.stem}-{options.target}.jsonl"
+        try:
+            run(entries, options.target, output, options.jobs, options.again)
+        except KeyboardInterrupt:
+            Console(stderr=True).print(f"interrupted; {output} has what was run")
+            return 130
+        results = read_results(output)
+        pairs = [(entry, results[entry.text]) for entry in entries]
+        console.print(counts(pairs, f"{path.name} on target {options.target}"))
+        for number, outcome, reason, example in ranked(pairs):
+            console.print(f"{number:5}  [bold]{outcome}[/]  {escape(reason)}", soft_wrap=True)
+            console.print(f"       [dim]{escape(example)}[/]", soft_wrap=True)
+        for kind, expressions in sorted(beyond.items(), key=lambda item: -len(item[1])):
+            console.print(f"{len(expressions):5}  [bold]beyond the grammar[/]  {kind}")
+            console.print(f"       [dim]{escape(min(expressions, key=len))}[/]", soft_wrap=True)
+        if any(result.outcome in ("wrong", "crashed") for _, result in pairs):
+            status = 1
+    return status
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    option = parser.add_argument
+    option("files", nargs="*", type=Path, default=[CORPUS / name for name in FILES])
+    option("--target", default="sam", choices=TARGETS)
+    option("--only", choices=("plain",), help="programs without a schedule or with reorder only")
+    option("--limit", type=int, metavar="N", help="the first N programs of each file")
+    option("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes")
+    option("--again", action="store_true", help="run those again that were not right")
+    option("--output", type=Path, default=Path("out"), help="the folder of the results")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
