@@ -19,7 +19,6 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from custard import notation
-from sam.errors import UserError
 
 
 class Expression:

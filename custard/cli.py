@@ -177,39 +177,40 @@ def _run(arguments: argparse.Namespace) -> int:
         _write_text(arguments.dot, to_dot(program.graph))
     if arguments.draw:
         draw(program.graph, arguments.draw)
-    document = _about(program, arguments)
     console = _console(quiet=arguments.json == "-")
-    run, status = None, 0
-    if arguments.inputs or arguments.check or outputs or _needs_no_input(program):
-        run, told = _simulate(program, machine, arguments, console)
-        document |= told
-        status = 1 if told.get("matches_numpy") is False else 0
-    else:
+    about = _about(program, arguments)
+    if not (arguments.inputs or arguments.check or outputs or _needs_no_input(program)):
         _print_program(console, program, "compiled, not run: no inputs are given")
         console.print(_primitives(program))
-    if arguments.json == "-":
-        print(json.dumps(document, indent=2))
-    elif arguments.json:
-        _write_text(arguments.json, json.dumps(document, indent=2) + "\n")
-    for path in outputs if run else ():
-        io.write(path, run.output)
+        _put_json(arguments.json, about)
+        return 0
+    result, told = _simulate(program, machine, arguments, console)
+    _put_json(arguments.json, {**about, **told})
+    for path in outputs:
+        io.write(path, result)
         console.print(Text(f"{program.cin.target.tensor} is in {path}"), soft_wrap=True)
-    return status
+    return 1 if told.get("matches_numpy") is False else 0
 
 
 def _simulate(
     program: Program, machine: config.Config, arguments: argparse.Namespace, console: Console
-) -> tuple[Run, dict[str, Any]]:
-    """The run, reported on the console, and what the JSON object tells of it."""
+) -> tuple[Tensor, dict[str, Any]]:
+    """The result of a run, which is reported on the console, and what the JSON tells of it."""
     inputs = read_inputs(arguments.inputs, program, arguments.seed)
     expected = _expected(program, inputs) if arguments.check else None
     started = time.perf_counter()
     with _Progress() as progress:
         run = program.simulate(inputs, machine, engine=arguments.engine, progress=progress)
     seconds = time.perf_counter() - started
+    assert run.output is not None
     _print_program(console, program, f"config {machine.name}, engine {run.engine}")
     console.print(report.summary(run, seconds))
-    told = {"seed": arguments.seed, **report.as_json(run), "seconds": seconds}
+    told = {
+        "inputs": arguments.inputs,
+        "seed": arguments.seed,
+        **report.as_json(run),
+        "seconds": seconds,
+    }
     if expected is not None:
         difference = check.first_difference(run.output, expected)
         told["matches_numpy"] = difference is None
@@ -217,7 +218,7 @@ def _simulate(
             console.print(Text("matches numpy", "green"))
         else:
             _complain(difference)
-    return run, told
+    return run.output, told
 
 
 def _compiled(arguments: argparse.Namespace) -> Program:
@@ -354,6 +355,15 @@ _CAPABILITIES: Collection[str] = (
     "appends",
 )
 _LISTS: Mapping[str, Callable[[], Table]] = {"configs": _configs, "formats": _formats}
+
+
+def _put_json(place: str | None, document: Mapping[str, Any]) -> None:
+    """Writes the object to stdout ("-") or a file, if either is asked for."""
+    text = json.dumps(document, indent=2) + "\n"
+    if place == "-":
+        sys.stdout.write(text)
+    elif place is not None:
+        _write_text(place, text)
 
 
 def _console(quiet: bool = False) -> Console:

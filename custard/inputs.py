@@ -46,16 +46,7 @@ def read_inputs(texts: Sequence[str], program: Program, seed: int = 0) -> dict[s
             f"no input is given for {', '.join(missing)}",
             hint=f"{' '.join(f'-i {name}=@random' for name in missing)}, or name a file",
         )
-    tensors: dict[str, Tensor] = {}
-    extents = dict(program.dims)
-    # A .tns file may leave its shape open, so the others come first.
-    for name in sorted(uses, key=lambda name: _is_tns(given[name])):
-        if not _is_generated(given[name]):
-            tensors[name] = _read(name, given[name], uses[name], extents)
-            for access in uses[name]:
-                for variable, extent in zip(access.variables, tensors[name].shape, strict=True):
-                    extents.setdefault(cin.base(variable), extent)
-            _spread(extents, uses)
+    tensors, extents = _read_files(given, uses, program.dims)
     for variable in map(cin.base, program.cin.loops):
         if variable not in extents:
             raise UserError(f"no input fixes the extent of {variable}", hint=f"--dims {variable}=8")
@@ -95,6 +86,26 @@ def _parse(texts: Sequence[str], known: Collection[str]) -> dict[str, str]:
     return given
 
 
+def _read_files(
+    given: Mapping[str, str], uses: Mapping[str, Sequence[cin.Access]], dims: Mapping[str, int]
+) -> tuple[dict[str, Tensor], dict[str, int]]:
+    """The tensors that are not made up, and the extents that they and ``dims`` fix."""
+    tensors: dict[str, Tensor] = {}
+    extents = dict(dims)
+    # A .tns file may leave its shape open, to be fixed by the others and by dims.
+    for are_tns in (False, True):
+        known = dict(extents)
+        for name, accesses in uses.items():
+            if _is_generated(given[name]) or _is_tns(given[name]) != are_tns:
+                continue
+            tensors[name] = _read(name, given[name], accesses, known if are_tns else {})
+            for access in accesses:
+                for variable, extent in zip(access.variables, tensors[name].shape, strict=True):
+                    extents.setdefault(cin.base(variable), extent)
+        _spread(extents, uses)
+    return tensors, extents
+
+
 def _is_generated(value: str) -> bool:
     """Whether the value is made up; a word after @ that has no suffix can be no file."""
     return value.startswith("@") and Path(value.partition("(")[0]).suffix == ""
@@ -105,16 +116,16 @@ def _is_tns(value: str) -> bool:
 
 
 def _read(
-    name: str, value: str, accesses: Sequence[cin.Access], extents: Mapping[str, int]
+    name: str, value: str, accesses: Sequence[cin.Access], known: Mapping[str, int]
 ) -> Tensor:
-    """The tensor in a file, or a number."""
+    """The tensor in a file, of the shape that the known extents fix, or a number."""
     number = _number(value)
     variables = [cin.base(variable) for variable in accesses[0].variables]
     if number is not None:
         tensor = Tensor.of(number)
     else:
-        known = _is_tns(value) and all(variable in extents for variable in variables)
-        shape = [extents[variable] for variable in variables] if known else None
+        fixed = all(variable in known for variable in variables)
+        shape = [known[variable] for variable in variables] if fixed else None
         tensor = io.read(value.removeprefix("@"), shape)
     if tensor.ndim != len(variables):
         raise UserError(

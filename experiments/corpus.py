@@ -9,12 +9,13 @@ all-empty and on all-full ones, or on the inputs that the file records. It comes
 
     right    every result is numpy's, or the recorded one
     wrong    some result is not
-    refused  a UserError of the compiler, the meaning of whose first line ranks it
-    crashed  any other exception, any error of a run, or no result in time
+    refused  a UserError
+    crashed  any other exception, a deadlock, or no result in time
 
 and ``out/corpus-FILE-TARGET.jsonl`` gets a line with that. A program that has one is not run again,
-so a run that was stopped goes on where it was; ``--again`` runs those that were not right, and
-without the file all are run. Exits with 1 where something is wrong or crashed.
+so a run that was stopped goes on where it was; ``--again`` runs those that were not right; without
+that file, all are run. Prints the counts, and the reasons of all that is not right, most frequent
+first. Exits with 1 where something is wrong or crashed.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import custard
 from custard import UserError, notation
-from custard.formats import parse_declaration
+from custard.formats import LEVEL_FORMATS, Format, parse_declaration
 from custard.program import TARGETS
 from tests.dense import evaluate
 
@@ -57,7 +58,7 @@ FILES = ("accepted.txt", "refused.txt", "taco_tests.json")
 
 OUTCOMES = ("right", "wrong", "refused", "crashed")
 SECONDS = 60
-MOST_POINTS = 500
+MOST_POINTS = 1500
 LARGEST_EXTENT = 6
 
 
@@ -131,9 +132,10 @@ def attempt(entry: Entry, target: str = "sam") -> Result:
         with _time_limit():
             wrong = _first_wrong(entry, target)
         return result("wrong", wrong, wrong) if wrong else result("right")
-    except _Refused as refusal:
-        text = str(refusal.error)
-        return result("refused", text.split("\n")[0], text, _evaluable(entry))
+    except UserError as error:
+        if error.what.startswith(_DEADLOCK):
+            return result("crashed", error.what.split("\n")[0], str(error))
+        return result("refused", error.what.split("\n")[0], str(error), _evaluable(entry))
     except _TooLong:
         return result("crashed", f"no result in {SECONDS} seconds", traceback.format_exc())
     except Exception as error:
@@ -144,10 +146,7 @@ def attempt(entry: Entry, target: str = "sam") -> Result:
         return result("crashed", reason, traceback.format_exc())
 
 
-class _Refused(Exception):
-    def __init__(self, error: UserError) -> None:
-        super().__init__(error)
-        self.error = error
+_DEADLOCK = ("deadlock", "the simulation stops")
 
 
 class _TooLong(BaseException):
@@ -169,13 +168,10 @@ def _time_limit() -> Iterator[None]:
 
 
 def _first_wrong(entry: Entry, target: str) -> str:
-    """How the first wrong result differs, or "". Raises _Refused for errors of the compiler."""
-    try:
-        assignment = notation.parse(entry.expression)
-        formats = _formats(entry, assignment)
-        program = custard.compile(entry.expression, formats, entry.schedule, target)
-    except UserError as error:
-        raise _Refused(error) from None
+    """How the first wrong result differs, or ""."""
+    assignment = notation.parse(entry.expression)
+    formats = _formats(entry, assignment)
+    program = custard.compile(entry.expression, formats, entry.schedule, target)
     free = _unfixed(assignment)
     for case in cases(entry, assignment):
         dims = {variable: case.extents[variable] for variable in free}
@@ -192,7 +188,7 @@ def _first_wrong(entry: Entry, target: str) -> str:
     return ""
 
 
-def _formats(entry: Entry, assignment: notation.Assignment) -> dict[str, Any]:
+def _formats(entry: Entry, assignment: notation.Assignment) -> dict[str, Format]:
     orders = {access.tensor: len(access.indices) for access in notation.accesses(assignment)}
     return dict(parse_declaration(text, orders) for text in entry.formats)
 
@@ -227,20 +223,17 @@ def cases(entry: Entry, assignment: notation.Assignment) -> Iterator[Case]:
         yield from (_recorded(record, assignment) for record in entry.recorded)
         return
     seed = zlib.crc32(entry.text.encode())
+    formats = _formats(entry, assignment)
     for n, (name, density) in enumerate(
         (("random", 0.6), ("random", 0.3), ("empty", 0.0), ("full", 1.0))
     ):
         random = np.random.default_rng([seed, n])
         extents = _extents(assignment, random)
-        inputs = {
-            tensor: _array(
-                random,
-                [extents[variable] for variable in variables],
-                density,
-                entry.types.get(tensor, "float64"),
-            )
-            for tensor, variables in _inputs(assignment)
-        }
+        inputs = {}
+        for tensor, variables in _inputs(assignment):
+            shape = [extents[variable] for variable in variables]
+            array = _array(random, shape, density, entry.types.get(tensor, "float64"))
+            inputs[tensor] = _fitted(array, formats[tensor]) if tensor in formats else array
         yield Case(name, extents, inputs)
 
 
@@ -252,6 +245,25 @@ def _array(
     if np.dtype(dtype).kind in "ifc":
         values = values * random.choice((-1, 1), shape)
     return np.where(random.random(shape) < density, values, 0).astype(dtype)
+
+
+def _fitted(array: np.ndarray, format: Format) -> np.ndarray:
+    """The array with one child for each parent where a level of the format cannot have others.
+
+    That is a branchless level, unless a level that is not unique gives a parent to each entry.
+    """
+    array = array.transpose(format.mode_order)
+    parents, parent_of_each = np.ones((), bool), False
+    for n, code in enumerate(format.levels):
+        level, below = LEVEL_FORMATS[code], tuple(range(n + 1, array.ndim))
+        parent_of_each = parent_of_each if level.branchless else not level.unique
+        if level.branchless and not parent_of_each:
+            present = array.any(axis=below)
+            chosen = np.arange(array.shape[n]) == np.expand_dims(present.argmax(axis=n), n)
+            array = np.where(np.expand_dims(chosen, below), array, 0)
+            array.reshape(*parents.shape, -1)[parents & ~present.any(axis=n), 0] = 1
+        parents = np.expand_dims(parents, n) & (array.any(axis=below) | level.full)
+    return array.transpose(np.argsort(format.mode_order))
 
 
 def _inputs(assignment: notation.Assignment) -> list[tuple[str, list[str]]]:
@@ -414,9 +426,7 @@ def _types(notes: str) -> dict[str, str]:
 def _record(case: Mapping[str, Any], expression: str) -> Recorded:
     target = re.split(r"[ (]", expression)[0]
     result = case.get("result") or case.get("expected")
-    shapes = {
-        tensor: json.loads(shape or "[]") for tensor, shape in case.get("shapes", {}).items()
-    }
+    shapes = {tensor: json.loads(shape or "[]") for tensor, shape in case.get("shapes", {}).items()}
     return Recorded(case["inputs"], result[target], shapes)
 
 
@@ -546,7 +556,7 @@ def pattern(reason: str, entry: Entry) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the files; the exit status tells whether nothing is wrong or crashed."""
     options = _parse(arguments)
-    console = Console()
+    console = Console(emoji=False, highlight=False)
     status = 0
     for path in options.files:
         entries, beyond = read(path)

@@ -12,7 +12,18 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from sam.errors import UserError, one_of
-from sam.levels import LEVELS, Compressed, Dense, Ints, Level
+from sam.levels import (
+    LEVELS,
+    MOST_POSITIONS,
+    Compressed,
+    Context,
+    Dense,
+    Fibers,
+    Ints,
+    Level,
+    Range,
+    held,
+)
 
 Array = NDArray[Any]
 
@@ -26,9 +37,10 @@ class Tensor:
     ``levels``      the storage of each level
     ``values``      one per position of the last level; of length 1 for a scalar
 
-    An entry is a position of the last level with its value, zero or not. Where the last level is
-    full (dense), a zero is padding: its entries are the nonzeros. Entries, not padding, are what
-    ``to_coo``, ``to_scipy`` and every conversion to another format carry over.
+    An entry is a coordinate of the last level with its value, zero or not. Where the last level
+    is padded (dense, range, offset), a zero is padding: its entries are the nonzeros. Entries, not
+    padding, are what ``to_coo``, ``to_scipy`` and every conversion to another format carry over.
+    No two entries have the same coordinates.
 
     The values are of one of the seven types bool, int32, int64, float32, float64, complex64 and
     complex128; the constructors widen other numbers to the smallest of these that holds them.
@@ -170,7 +182,7 @@ class Tensor:
         """The entries: coordinates (modes, entries) and values (entries,).
 
         Modes are numbered as in the shape, and the entries are sorted by the first mode, then by
-        the next. The zeros of a full last level are no entries.
+        the next. The zeros of a padded last level are no entries.
         """
         coordinates, values = self._entries()
         return _sorted(coordinates, values)
@@ -232,9 +244,11 @@ class Tensor:
         Mode k of the result is its level k, and holds this tensor's mode ``modes[k][0]``; where
         ``modes[k]`` has more modes, only the entries stay whose coordinates in all of them agree
         (the diagonal). Every coordinate that the result stores has an entry below it, so that no
-        stored fiber below a compressed level is empty. Where nothing changes, arrays are shared.
+        stored fiber below a compressed level is empty; only a padded level stores others. Where
+        nothing changes, arrays are shared.
 
-        Raises UserError where modes of a diagonal differ in extent.
+        Raises UserError where modes of a diagonal differ in extent, and where the levels cannot
+        hold the entries.
         """
         listed = [mode for group in modes for mode in group]
         _check_mode_order(listed, self.ndim)
@@ -255,13 +269,122 @@ class Tensor:
         kept = coordinates[[group[0] for group in modes]][:, agree]
         return _store(kept, values[agree], shape, codes, order)
 
+    def scanned_levels(self) -> tuple[Fibers, ...]:
+        """The fibers of each level as a scanner of its goes through them.
+
+        Each coordinate comes once and in order. The position that it comes with is one that the
+        level below understands: where coordinates repeat (COO), the first position of those that
+        agree stands for all of them. Raises UserError where the level below duplicates cannot
+        chain the fibers of several positions.
+        """
+        scanned: list[Fibers] = []
+        group_ends = None
+        for level in self.levels:
+            fibers, group_ends = level.scanned(group_ends)
+            scanned.append(fibers)
+        return tuple(scanned)
+
+    def blocked(self, sizes: Sequence[int], levels: str | None = None) -> Tensor:
+        """The tensor in blocks of the given extents, as one of twice as many modes.
+
+        First come the modes of the blocks, then those within a block: of a matrix in blocks of
+        2 x 3, entry (i, j) is at (i // 2, j // 3, i % 2, j % 3). Levels as in ``from_coo``; blocked
+        storage is BCSR (``"dsdd"``), CSB (``"dduq"``), mode-generic (``"uqdd"``), and of a vector
+        a bit-tree (``"bb"``). Raises UserError.
+        """
+        if len(sizes) != self.ndim or min(sizes, default=1) < 1:
+            raise UserError(
+                f"{tuple(sizes)} is no block of {_count(self.ndim, 'mode')}",
+                hint="an extent of at least 1 for each mode",
+            )
+        coordinates, values = self._entries()
+        block = np.array(sizes, np.int64).reshape(-1, 1)
+        blocks = tuple(-(-n // size) for n, size in zip(self.shape, sizes, strict=True))
+        split = np.concatenate((coordinates // block, coordinates % block))
+        return Tensor.from_coo(split, values, (*blocks, *sizes), levels)
+
+    def unblocked(self, shape: Sequence[int] | None = None, levels: str | None = None) -> Tensor:
+        """The tensor whose ``blocked`` this is, cut to ``shape`` if its blocks go beyond.
+
+        Raises UserError for an odd number of modes, and for an entry outside the shape.
+        """
+        outer, odd = divmod(self.ndim, 2)
+        if odd:
+            raise UserError(f"{_count(self.ndim, 'mode')} are no blocks: they come in pairs")
+        coordinates, values = self._entries()
+        sizes = self.shape[outer:]
+        whole = tuple(n * size for n, size in zip(self.shape, sizes, strict=False))
+        block = np.array(sizes, np.int64).reshape(-1, 1)
+        joined = coordinates[:outer] * block + coordinates[outer:]
+        return Tensor.from_coo(joined, values, whole if shape is None else shape, levels)
+
+    def diagonals(self, levels: str = "dro") -> Tensor:
+        """A matrix as its diagonals (k, i, j), DIA: those with an entry, from the lowest to the top.
+
+        Diagonal k holds the entries with one difference j - i. In the format ``"dro"`` it is
+        stored whole, whatever its entries are (formats paper, Figure 3c). Raises UserError unless
+        there are two modes.
+        """
+        coordinates, values = self._matrix_entries()
+        rows, columns = self.shape
+        offsets, diagonal = np.unique(coordinates[1] - coordinates[0], return_inverse=True)
+        view = np.concatenate((diagonal.reshape(1, -1), coordinates))
+        tensor = Tensor.from_coo(view, values, (len(offsets), rows, columns), levels)
+        stored = tuple(
+            Range(rows, np.maximum(0, -offsets), np.minimum(rows, columns - offsets))
+            if isinstance(level, Range)
+            else level
+            for level in tensor.levels
+        )
+        return Tensor(tensor.shape, tensor.mode_order, stored, tensor.values)
+
+    def ell(self, levels: str = "ddq") -> Tensor:
+        """A matrix as its slots (s, i, j), ELL: slot s has entry number s of each row i.
+
+        There are as many slots as the longest row has entries. A shorter row is filled up with
+        zeros at the column of its last entry, or at column 0 (formats paper, Figure 2i). Raises
+        UserError unless there are two modes.
+        """
+        coordinates, values = _sorted(*self._matrix_entries())
+        rows, columns = self.shape
+        lengths = np.bincount(coordinates[0], minlength=rows)
+        begins = np.cumsum(lengths) - lengths
+        slots = int(lengths.max(initial=0))
+        slot, row = np.indices((slots, rows)).reshape(2, -1)
+        filled = slot < lengths[row]
+        entry = begins[row] + np.minimum(slot, lengths[row] - 1)
+        column = np.where(lengths[row] > 0, coordinates[1].take(entry, mode="clip"), 0)
+        value = np.where(filled, values.take(entry, mode="clip"), values.dtype.type(0))
+        return Tensor.from_coo(np.stack((slot, row, column)), value, (slots, rows, columns), levels)
+
+    def summed(self, mode: int, levels: str | None = None) -> Tensor:
+        """The sum over a mode, without zeros: over mode 0, the matrix of ``diagonals`` or ``ell``.
+
+        Levels as in ``from_coo``. Raises UserError.
+        """
+        if not 0 <= mode < self.ndim:
+            raise UserError(f"{mode} is no mode of {_count(self.ndim, 'mode')}")
+        coordinates, values = self._entries()
+        others = [other for other in range(self.ndim) if other != mode]
+        coordinates, values = _sorted(coordinates[others], values)
+        nonzero = np.flatnonzero(values)
+        shape = [self.shape[other] for other in others]
+        return Tensor.from_coo(coordinates[:, nonzero], values[nonzero], shape, levels)
+
     def validate(self) -> None:
         """Raises UserError unless every level's arrays fit the shape and each other."""
         for n, (level, parents) in enumerate(zip(self.levels, self._positions(), strict=False)):
             try:
-                level.validate(parents, self.shape[self.mode_order[n]])
+                level.validate(parents, self.shape[self.mode_order[n]], self.levels[:n])
             except UserError as error:
                 raise UserError(f"level {n} ({level.name}) is not valid: {error}") from error
+        self.scanned_levels()
+        coordinates, _ = self._entries()
+        stored = coordinates[list(self.mode_order)]
+        if not all(level.ordered for level in self.levels) and self.ndim:
+            stored = stored[:, np.lexsort(stored[::-1])]
+        if not _increases(stored):
+            raise UserError("its entries are not in order, or two have the same coordinates")
 
     @property
     def _codes(self) -> str:
@@ -276,24 +399,32 @@ class Tensor:
 
     def _entries(self) -> tuple[Ints, Array]:
         """The entries in storage order, with coordinates (modes, entries)."""
-        full = self.ndim > 0 and self.levels[-1].full
-        positions = np.flatnonzero(self.values) if full else np.arange(len(self.values))
-        values = self.values[positions] if full else self.values
+        padded = self.ndim > 0 and self.levels[-1].padded
+        positions = np.flatnonzero(self.values) if padded else np.arange(len(self.values))
+        if not all(level.compact for level in self.levels):
+            positions = positions[held(self.levels, positions)]
+        values = self.values if len(positions) == len(self.values) else self.values[positions]
         coordinates = np.empty((self.ndim, len(values)), np.int64)
         for level, mode in zip(reversed(self.levels), reversed(self.mode_order), strict=True):
             positions, coordinates[mode] = level.trace(positions)
         return coordinates, values
 
+    def _matrix_entries(self) -> tuple[Ints, Array]:
+        if self.ndim != 2:
+            raise UserError(f"a tensor of {_count(self.ndim, 'mode')} is no matrix")
+        return self._entries()
+
     def _is_pruned(self) -> bool:
-        """Whether every stored coordinate has a position of the last level below it."""
+        """Whether every coordinate has one of the last level below it, padded levels aside."""
         counts = self._positions()
-        occupied = np.ones(counts[-1], bool)
+        occupied = held(self.levels, np.arange(counts[-1]))
         for n in reversed(range(self.ndim)):
-            if not self.levels[n].full and not occupied.all():
+            level = self.levels[n]
+            if not level.padded and not (occupied | ~level.holds(np.arange(counts[n + 1]))).all():
                 return False
-            if all(level.full for level in self.levels[:n]):
+            if all(above.padded for above in self.levels[:n]):
                 return True
-            parents, _ = self.levels[n].trace(np.flatnonzero(occupied))
+            parents, _ = level.trace(np.flatnonzero(occupied))
             occupied = np.zeros(counts[n], bool)
             occupied[parents] = True
         return True
@@ -310,9 +441,6 @@ _TYPES = {
     "c": ("complex64", "complex128"),
 }
 
-# Beyond this many positions numpy may promise memory that the machine does not have.
-_MOST_POSITIONS = 2**32
-
 
 def _store(
     coordinates: Ints, values: Array, shape: tuple[int, ...], codes: str, order: tuple[int, ...]
@@ -325,11 +453,12 @@ def _store(
     try:
         for n, code in enumerate(codes):
             size = shape[order[n]]
+            context = Context(tuple(levels), _chains(coordinates, codes, n))
             level, position_of_entry = LEVELS[code].build(
-                position_of_entry, coordinates[n], positions, size
+                position_of_entry, coordinates[n], positions, size, context
             )
             positions = level.positions(positions)
-            if positions > _MOST_POSITIONS:
+            if positions > MOST_POSITIONS:
                 raise MemoryError
             levels.append(level)
         if not np.array_equal(position_of_entry, np.arange(positions)):
@@ -343,6 +472,19 @@ def _store(
     except UserError as error:
         raise UserError(error.what, source=codes, span=(n, n + 1)) from error
     return Tensor(shape, order, tuple(levels), values)
+
+
+def _chains(coordinates: Ints, codes: str, n: int) -> Ints | None:
+    """The chain that each sorted entry is in, for level n (``Context.chain_of_entry``)."""
+    if LEVELS[codes[n]].unique:
+        return None
+    end = n + 1
+    while end < len(codes) and LEVELS[codes[end]].branchless:
+        end += 1
+        if LEVELS[codes[end - 1]].unique:
+            break
+    starts = (np.diff(coordinates[:end]) != 0).any(axis=0)
+    return np.concatenate(([0], np.cumsum(starts)))[: coordinates.shape[1]]
 
 
 def _sorted(coordinates: Ints, values: Array) -> tuple[Ints, Array]:

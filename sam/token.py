@@ -66,9 +66,7 @@ def _parse_token(word: str, text: str, span: tuple[int, int]) -> Token:
             return DATA, number(word)
         except ValueError:
             continue
-    raise UserError(
-        f'"{word}" is not a token', source=text, span=span, hint="a number, Sn, N or D"
-    )
+    raise UserError(f'"{word}" is not a token', source=text, span=span, hint="a number, Sn, N or D")
 
 
 def to_tokens(nested: Any, depth: int) -> list[Token]:

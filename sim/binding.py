@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from sam.blocks import Surroundings
+from sam.blocks.arithmetic import ValueType, result_type
 from sam.blocks.write import written
 from sam.errors import UserError, one_of
 from sam.graph import Edge, Graph, Slot
 from sam.tensor import Tensor
+from sam.token import parse_stream
 from sam.validate import Stream, validate
 
 
@@ -20,18 +22,18 @@ from sam.validate import Stream, validate
 class Bound:
     """A graph with its inputs: ``tensors`` by slot, ``extents`` by index variable.
 
-    ``streams`` tells what each edge carries.
+    ``streams`` tells what each edge carries, ``types`` the type of the values on each output.
     """
 
     graph: Graph
     streams: Mapping[Edge, Stream]
     tensors: Mapping[str, Tensor]
     extents: Mapping[str, int]
+    types: Mapping[str, np.dtype[Any]]
 
-    def surroundings(self, capacity: int | None) -> Surroundings:
+    def surroundings(self, node: str, capacity: int | None) -> Surroundings:
         """What a block finds that has room for ``capacity`` entries of its own."""
-        zero = self.value_type().type(0).item()
-        return Surroundings(self.tensors, self.extents, zero, capacity)
+        return Surroundings(self.tensors, self.extents, self.types[node], capacity)
 
     def output(self, memories: Mapping[str, Any]) -> Tensor | None:
         """The result in the memories of the writers, in the format that the graph asks for."""
@@ -45,23 +47,12 @@ class Bound:
             elif node.kind == "value_writer":
                 writers[len(result.slot.levels)] = memories[node.name]
         shape = tuple(self.extents[variable] for variable in result.slot.variables)
-        stored = written(
-            result.slot, shape, [writers[n] for n in sorted(writers)], self.value_type()
-        )
+        dtype = next(self.types[n.name] for n in self.graph.nodes if n.kind == "value_writer")
+        stored = written(result.slot, shape, [writers[n] for n in sorted(writers)], dtype)
         modes = tuple(modes[0] for modes in result.slot.modes)
         original = tuple(shape[modes.index(mode)] for mode in range(len(modes)))
         tensor = Tensor(original, modes, stored.levels, stored.values)
         return tensor.convert(result.levels, result.mode_order)
-
-    def value_type(self) -> np.dtype[Any]:
-        """The type of the result by numpy's promotion rules."""
-        read = [
-            slot.constant if slot.tensor is None else self.tensors[slot.name].dtype
-            for slot in self.graph.slots
-        ]
-        found = np.result_type(*read) if read else np.dtype(float)
-        divides = any(node.parameters.get("operation") == "divide" for node in self.graph.nodes)
-        return np.result_type(found, np.float64) if divides and found.kind in "bui" else found
 
 
 def bind(graph: Graph, inputs: Mapping[str, Any]) -> Bound:
@@ -85,7 +76,37 @@ def bind(graph: Graph, inputs: Mapping[str, Any]) -> Bound:
         else given[slot.tensor].arrange(slot.levels, slot.modes)
         for slot in graph.slots
     }
-    return Bound(graph, streams, tensors, found)
+    return Bound(graph, streams, tensors, found, value_types(graph, streams, tensors))
+
+
+def value_types(
+    graph: Graph, streams: Mapping[Edge, Stream], tensors: Mapping[str, Tensor]
+) -> dict[str, np.dtype[Any]]:
+    """The type of the values that each node gives or stores, by numpy's promotion rules.
+
+    ``streams`` must have the edges into a node before those out of it.
+    """
+    slots = {slot.name: slot for slot in graph.slots}
+    nodes = {node.name: node for node in graph.nodes}
+    arriving: dict[str, dict[str, ValueType]] = {name: {} for name in nodes}
+
+    def given(name: str, port: str) -> ValueType:
+        node = nodes[name]
+        if node.kind == "array":
+            slot = slots[node.parameters["slot"]]
+            return tensors[slot.name].dtype if slot.tensor is not None else slot.constant
+        if node.kind == "source":
+            numbers = [value for kind, value in parse_stream(node.parameters["tokens"])]
+            return next((value for value in numbers if not isinstance(value, int)), 0)
+        types = arriving[name]
+        if node.kind == "alu":
+            return result_type(node.parameters["operation"], *types.values())
+        return types.get(f"in_{port}", next(iter(types.values()), 0.0))
+
+    for edge, stream in streams.items():
+        if stream.kind == "val":
+            arriving[edge.target.node][edge.target.port] = given(edge.source.node, edge.source.port)
+    return {name: np.result_type(given(name, "val")) for name in nodes}
 
 
 def gather(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Tensor]:

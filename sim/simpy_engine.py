@@ -259,7 +259,9 @@ class _Machine:
         """Starts the process of a node; or two of them, where its output side has its own."""
         timing = self.config.block(node.name, node.kind)
         block = KINDS[node.kind].block(node.parameters)
-        memory = self.memories[node.name] = block.memory(self.bound.surroundings(timing.capacity))
+        memory = self.memories[node.name] = block.memory(
+            self.bound.surroundings(node.name, timing.capacity)
+        )
         process = _Process(self.environment, node.kind, timing.initiation_interval)
         giver = process
         grouped = [port.group for port in block.ports if port.group is not None]

@@ -23,6 +23,8 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from sam.graph import Parameters
 from sam.tensor import Tensor
 from sam.token import DATA, DONE, EMPTY, STOP
@@ -68,14 +70,19 @@ class Surroundings:
 
     ``tensors``   by slot, in the storage that the slot asks for
     ``extents``   by index variable
-    ``zero``      what ``N`` counts as, in the type of the values
+    ``dtype``     the type of the values that it gives or stores
     ``capacity``  the entries that its own memory holds; None where unbounded
     """
 
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
     extents: Mapping[str, int] = field(default_factory=dict)
-    zero: Any = 0
+    dtype: np.dtype[Any] = np.dtype(float)
     capacity: int | None = None
+
+    @property
+    def zero(self) -> Any:
+        """What ``N`` counts as."""
+        return self.dtype.type(0).item()
 
 
 def _constants(around: Surroundings) -> Any:

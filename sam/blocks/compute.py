@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
+from sam.blocks.arithmetic import OPERANDS, operation
 from sam.blocks.base import Block, Kind, StreamError, into, out
 from sam.graph import Parameters
 from sam.token import DATA, DONE, EMPTY, STOP, Token
-
-
-def _divide(a: Any, b: Any) -> Any:
-    if b != 0:
-        return a / b
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.true_divide(a, b).item()
-
-
-OPERATIONS: Mapping[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": _divide,
-    "negate": operator.neg,
-}
-OPERANDS = {operation: 1 if operation == "negate" else 2 for operation in OPERATIONS}
 
 
 def calculate(p: Any, s: Any, m: Any) -> bool | None:
@@ -53,14 +33,16 @@ def _operand(token: Token, zero: Any) -> Any:
 
 
 def _alu(parameters: Parameters) -> Block:
-    operation = parameters["operation"]
+    name = parameters["operation"]
     return Block(
         ports=(
-            *(into(f"in_val{n}", "val", group="in_vals") for n in range(OPERANDS[operation])),
+            *(into(f"in_val{n}", "val", group="in_vals") for n in range(OPERANDS[name])),
             out("val", "val"),
         ),
         step=calculate,
-        memory=lambda around: SimpleNamespace(apply=OPERATIONS[operation], zero=around.zero),
+        memory=lambda around: SimpleNamespace(
+            apply=operation(name, around.dtype), zero=around.zero
+        ),
     )
 
 

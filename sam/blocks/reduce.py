@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from sam.blocks.arithmetic import Operation, operation
 from sam.blocks.base import Block, Emitter, Kind, into, out
 from sam.errors import UserError
 from sam.graph import Parameters
@@ -27,12 +28,14 @@ def reduce_scalar(p: Any, s: Any, m: Any) -> bool | None:
     kind, value = p.in_val.peek()
     if kind == DATA or kind == EMPTY:
         p.in_val.take()
-        s.sum += value
-        s.filled = True
+        if not s.filled:
+            s.sum = m.zero
+            s.filled = True
+        if kind == DATA:
+            s.sum = m.add(s.sum, value)
     elif kind == STOP:
-        if not s.emitted and (s.filled or m.zero):
-            p.val.give(DATA, s.sum)
-            s.sum = 0
+        if not s.emitted and (s.filled or m.explicit):
+            p.val.give(DATA, s.sum if s.filled else m.zero)
             s.filled = False
             s.emitted = value > 0
             if value == 0:
@@ -52,14 +55,14 @@ def reduce_scalar(p: Any, s: Any, m: Any) -> bool | None:
 class Accumulator:
     """The memory of a reducer: points with n coordinates, each with its sum so far."""
 
-    def __init__(self, dimensions: int, capacity: int | None) -> None:
-        self.dimensions, self.capacity = dimensions, capacity
+    def __init__(self, dimensions: int, capacity: int | None, plus: Operation) -> None:
+        self.dimensions, self.capacity, self.plus = dimensions, capacity, plus
         self.sums: dict[tuple[int, ...], Any] = {}
 
     def add(self, point: tuple[int, ...], value: Any) -> None:
         """Adds to the sum at ``point``; raises UserError where no room is left for it."""
         if point in self.sums:
-            self.sums[point] += value
+            self.sums[point] = self.plus(self.sums[point], value)
             return
         if len(self.sums) == self.capacity:
             raise UserError(
@@ -96,7 +99,7 @@ def reduce_tensor(p: Any, s: Any, m: Any) -> bool | None:
     kind, value = p.in_val.peek()
     p.in_crds[-1].peek()
     if kind == DATA or kind == EMPTY:
-        _take_point(p, s, m, value)
+        _take_point(p, s, m, value if kind == DATA else m.zero)
     elif kind == STOP:
         _take_stop(p, s, m, value)
     else:
@@ -202,7 +205,9 @@ def _scalar_reducer(zero: bool) -> Block:
         ports=(into("in_val", "val", 1), out("val", "val")),
         step=reduce_scalar,
         state={"sum": 0, "filled": False, "emitted": False},
-        memory=lambda around: SimpleNamespace(zero=zero),
+        memory=lambda around: SimpleNamespace(
+            explicit=zero, zero=around.zero, add=operation("add", around.dtype)
+        ),
     )
 
 
@@ -216,7 +221,11 @@ def _tensor_reducer(n: int) -> Block:
         ),
         step=reduce_tensor,
         state={"open": [False] * (n - 1), "point": [0] * n},
-        memory=lambda around: SimpleNamespace(dimensions=n, memory=Accumulator(n, around.capacity)),
+        memory=lambda around: SimpleNamespace(
+            dimensions=n,
+            zero=around.zero,
+            memory=Accumulator(n, around.capacity, operation("add", around.dtype)),
+        ),
         emitter=Emitter(emit_tensor, {"next": 0, "ended": False}),
     )
 

@@ -1,4 +1,9 @@
-"""Level scanners: from references to fibers, to coordinates and references (Definition 3.1)."""
+"""Level scanners: from references to fibers, to coordinates and references (Definition 3.1).
+
+A level of any format is scanned with each coordinate once and in order, as the tensor's
+``scanned_levels`` gives it: duplicates are joined and hash tables sorted on the fly. A step that
+has no coordinate (a duplicate, an empty bucket, a zero bit) takes a firing that emits nothing.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +17,14 @@ from sam.token import DATA, DONE, STOP
 
 
 def scan(p: Any, s: Any, m: Any) -> bool | None:
-    """Emits one coordinate and its reference, or the stop token that ends a fiber.
+    """Goes one step along a fiber, or emits the stop token that ends it.
 
-    A fiber ends in ``S0``, or in the stop token of its input raised by one, so what follows the
-    fiber's reference must be there first; a reference that follows is taken in the same firing.
-    ``N`` is an empty fiber.
+    A step emits its coordinate and reference, if it has one. A fiber ends in ``S0``, or in the
+    stop token of its input raised by one, so what follows the fiber's reference must be there
+    first; a reference that follows is taken in the same firing. ``N`` is an empty fiber.
     """
-    if s.position < s.end:
-        p.crd.give(DATA, m.level.coordinate(s.parent, s.position))
-        p.ref.give(DATA, s.position)
-        s.position += 1
+    if s.step < s.end:
+        _advance(p, s, m)
         return None
     kind, value = p.in_ref.peek()
     if kind == STOP:
@@ -43,16 +46,23 @@ def scan(p: Any, s: Any, m: Any) -> bool | None:
         p.in_ref.take()
         if kind == DATA:
             s.parent = value
-            s.position, s.end = m.level.fiber(value)
+            s.step, s.end = m.level.fiber(value)
         if s.open:
             p.crd.give(STOP, 0)
             p.ref.give(STOP, 0)
-        elif s.position < s.end:
-            p.crd.give(DATA, m.level.coordinate(s.parent, s.position))
-            p.ref.give(DATA, s.position)
-            s.position += 1
+        elif s.step < s.end:
+            _advance(p, s, m)
         s.open = True
     return None
+
+
+def _advance(p: Any, s: Any, m: Any) -> None:
+    """Goes one step, and emits what it has."""
+    coordinate = m.level.coordinate(s.parent, s.step)
+    if coordinate >= 0:
+        p.crd.give(DATA, coordinate)
+        p.ref.give(DATA, m.level.position(s.parent, s.step))
+    s.step += 1
 
 
 class _Dimension(Dense):
@@ -61,8 +71,8 @@ class _Dimension(Dense):
     def fiber(self, parent: int) -> tuple[int, int]:
         return 0, self.size
 
-    def coordinate(self, parent: int, position: int) -> int:
-        return position
+    def coordinate(self, parent: int, step: int) -> int:
+        return step
 
 
 def _scanner(parameters: Parameters) -> Block:
@@ -72,12 +82,12 @@ def _scanner(parameters: Parameters) -> Block:
         if "variable" in parameters:
             return SimpleNamespace(level=_Dimension(around.extents[parameters["variable"]]))
         tensor = around.tensors[parameters["slot"]]
-        return SimpleNamespace(level=tensor.levels[parameters["level"]].as_lists())
+        return SimpleNamespace(level=tensor.scanned_levels()[parameters["level"]].as_lists())
 
     return Block(
         ports=(into("in_ref", "any"), out("crd", "crd", 1), out("ref", "ref", 1)),
         step=scan,
-        state={"parent": 0, "position": 0, "end": 0, "open": False},
+        state={"parent": 0, "step": 0, "end": 0, "open": False},
         memory=memory,
     )
 

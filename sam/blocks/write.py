@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sam.blocks.arithmetic import operation
 from sam.blocks.base import (
     CHILDLESS,
     FINISHED,
@@ -105,7 +106,7 @@ def append_values(p: Any, s: Any, m: Any) -> bool | None:
     kind, value = p.in_val.peek()
     p.in_val.take()
     if kind == DATA or kind == EMPTY:
-        m.values.append(value)
+        m.values.append(value if kind == DATA else m.zero)
     return True if kind == DONE else None
 
 
@@ -116,7 +117,7 @@ def store_values(p: Any, s: Any, m: Any) -> bool | None:
     p.in_val.take()
     p.in_ref.take()
     if kind == DATA or kind == EMPTY:
-        m.stored[position] = value
+        m.stored[position] = value if kind == DATA else m.zero
     return True if kind == DONE else None
 
 
@@ -135,8 +136,8 @@ def add_values(p: Any, s: Any, m: Any) -> bool | None:
     position = p.in_ref.peek()[1]
     p.in_val.take()
     p.in_ref.take()
-    if kind == DATA or kind == EMPTY:
-        m.stored[position] = m.stored.get(position, m.zero) + value
+    if kind == DATA:
+        m.stored[position] = m.add(m.stored.get(position, m.zero), value)
     return True if kind == DONE else None
 
 
@@ -165,11 +166,13 @@ def _value_writer(parameters: Parameters) -> Block:
     references = (into("in_ref", "ref"),) if by_reference else ()
     step = append_values
     if by_reference:
-        step = add_values if parameters["accumulate"] else store_values
+        step = add_values if parameters.get("accumulate") else store_values
     return Block(
         ports=(into("in_val", "val"), *references),
         step=step,
-        memory=lambda around: SimpleNamespace(values=[], stored={}, zero=around.zero),
+        memory=lambda around: SimpleNamespace(
+            values=[], stored={}, zero=around.zero, add=operation("add", around.dtype)
+        ),
     )
 
 

@@ -18,7 +18,7 @@ ROWS = Tensor(
     (Dense(4), Compressed(np.array([0, 0, 3, 3, 5]), np.array([1, 4, 7, 0, 2]))),
     np.arange(5.0),
 )
-AROUND = Surroundings({"B": ROWS}, {"j": 9}, 0.0)
+AROUND = Surroundings({"B": ROWS}, {"j": 9})
 
 
 class Missing(Exception):
@@ -77,9 +77,9 @@ def _plain(thing):
         return thing.tolist()
     if isinstance(thing, list | tuple):
         return [_plain(item) for item in thing]
-    return _plain(vars(thing)) if hasattr(thing, "__dict__") and not callable(thing) else (
-        {k: _plain(v) for k, v in thing.items()} if isinstance(thing, dict) else thing
-    )
+    if isinstance(thing, dict):
+        return {key: _plain(value) for key, value in thing.items()}
+    return _plain(vars(thing)) if hasattr(thing, "__dict__") and not callable(thing) else thing
 
 
 class Machine:
@@ -195,7 +195,11 @@ CASES = [
     ("alu", {"operation": "negate"}, {"in_val0": VALUES}),
     ("reducer", {"dimensions": 0, "empty": "zero"}, {"in_val": VALUES}),
     ("reducer", {"dimensions": 0, "empty": "drop"}, {"in_val": VALUES}),
-    ("reducer", {"dimensions": 1}, {"in_crd0": "1, S0, 1, 2, S1, S2, D", "in_val": "1, S0, 1, 2, S1, S2, D"}),
+    (
+        "reducer",
+        {"dimensions": 1},
+        {"in_crd0": "1, S0, 1, 2, S1, S2, D", "in_val": "1, S0, 1, 2, S1, S2, D"},
+    ),
     (
         "reducer",
         {"dimensions": 2},
@@ -224,7 +228,11 @@ CASES = [
             "in_inner_val": "1, S0, S0, 2, S1, S2, D",
         },
     ),
-    ("coordinate_dropper", {"drop": "zeros"}, {"in_crd": "1, S0, 3, 4, S0, S1, 5, S0, S2, D", "in_val": VALUES}),
+    (
+        "coordinate_dropper",
+        {"drop": "zeros"},
+        {"in_crd": "1, S0, 3, 4, S0, S1, 5, S0, S2, D", "in_val": VALUES},
+    ),
     (
         "fiber_aligner",
         MOVED,
@@ -254,8 +262,25 @@ CASES = [
         )
         for code in "sd"
     ),
+    (
+        "locator",
+        {"slot": "B", "level": 0, "payloads": ["ref", "val"]},
+        {
+            "in_crd": "1, 2, S0, S0, 9, S1, 3, S0, S1, S2, D",
+            "in_located": "0, 0, N, S0, 0, 0, S0, S1, D",
+            "in_ref0": "1, N, S0, S0, 9, S1, 3, S0, S1, S2, D",
+            "in_val1": "1, 2, S0, S0, 9, S1, 3, S0, S1, S2, D",
+        },
+    ),
     ("value_writer", {"by_reference": False}, {"in_val": "1, N, S0, 2, S1, D"}),
-    ("value_writer", {"by_reference": True}, {"in_val": "1, N, S0, 2, S1, D", "in_ref": "0, 1, S0, 2, S1, D"}),
+    *(
+        (
+            "value_writer",
+            {"by_reference": True, "accumulate": accumulate},
+            {"in_val": "1, N, S0, 2, S1, D", "in_ref": "0, 1, S0, 0, S1, D"},
+        )
+        for accumulate in (False, True)
+    ),
     ("root", {}, {}),
     ("source", {"stream": "crd", "depth": 1, "tokens": "1, S0, D"}, {}),
     ("sink", {}, {"in_stream": "1, S0, D"}),

@@ -83,7 +83,9 @@ def test_high_stop_levels():
 def test_zeros_go_with_their_coordinates():
     check_zeros("0, 1, 2, 3, S0, D", "0, 5, 0.0, 7, S0, D", "1, 3, S0, D", "5, 7, S0, D")
     check_zeros("0, 1, S0, D", "N, -0.0, S0, D", "S0, D", "S0, D")
-    check_zeros("0, S0, 1, S0, S1, D", "0, S0, 2, S0, S1, D", "S0, 1, S0, S1, D", "S0, 2, S0, S1, D")
+    check_zeros(
+        "0, S0, 1, S0, S1, D", "0, S0, 2, S0, S1, D", "S0, 1, S0, S1, D", "S0, 2, S0, S1, D"
+    )
     check_zeros("0, S12, 1, S13, D", "0, S12, 2, S13, D", "S12, 1, S13, D", "S12, 2, S13, D")
     check_zeros("S0, D", "S0, D", "S0, D", "S0, D")
     check_zeros("D", "D", "D", "D")
@@ -93,7 +95,9 @@ def test_what_is_no_number_is_no_zero():
     check_zeros("0, 1, S0, D", "nan, inf, S0, D", "0, 1, S0, D", "nan, inf, S0, D")
 
 
-@given(st.lists(st.lists(st.lists(st.integers(1, 9), max_size=2), max_size=4), min_size=1, max_size=4))
+@given(
+    st.lists(st.lists(st.lists(st.integers(1, 9), max_size=2), max_size=4), min_size=1, max_size=4)
+)
 def test_any_two_levels(nested):
     """Each coordinate counts up, so the coordinates that stay tell which ones went."""
     outer = [list(range(len(rows))) for rows in nested]

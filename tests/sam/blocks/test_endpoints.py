@@ -38,9 +38,7 @@ def test_a_source_gives_the_tokens_of_its_text(stream):
         "one": text,
         "other": text,
     }
-    assert run.blocks["source"].tokens == {
-        stream: {"data": 2, "empty": 1, "stop": 3, "done": 1}
-    }
+    assert run.blocks["source"].tokens == {stream: {"data": 2, "empty": 1, "stop": 3, "done": 1}}
 
 
 def test_a_failure_names_the_port_the_token_and_both_streams():

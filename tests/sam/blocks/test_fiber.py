@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from sam.blocks import StreamError
 from sam.token import format_stream, to_tokens
+from tests.profiles import examples
 from tests.streams import check_block, run_block
 
 
@@ -112,9 +113,7 @@ def test_an_empty_fiber_is_repeated_as_such():
 
 
 def test_each_fiber_has_coordinates_of_its_own():
-    check_repeated(
-        "3, 4, S0, 7, S1, D", "5, S0, 6, 8, S1, D", "5, S0, 5, S1, 6, 8, S2, D"
-    )
+    check_repeated("3, 4, S0, 7, S1, D", "5, S0, 6, 8, S1, D", "5, S0, 5, S1, 6, 8, S2, D")
 
 
 def test_a_repeated_fiber_of_two_levels():
@@ -123,9 +122,7 @@ def test_a_repeated_fiber_of_two_levels():
 
 
 def test_high_stop_levels_of_repeated_fibers():
-    check_repeated(
-        "0, 1, S11, 2, S12, D", "5, S11, 6, S12, D", "5, S0, 5, S12, 6, S13, D"
-    )
+    check_repeated("0, 1, S11, 2, S12, D", "5, S11, 6, S12, D", "5, S0, 5, S12, 6, S13, D")
 
 
 def test_no_fibers_to_repeat():
@@ -148,7 +145,7 @@ fibers = {
 }
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(250))
 @given(st.sampled_from([1, 2]), st.data())
 def test_any_alignment(depth, data):
     """Each list of old coordinates with a fiber for each, and new coordinates."""
@@ -171,7 +168,7 @@ def test_any_alignment(depth, data):
     ).check({"crd": format_stream(to_tokens(due, depth + 2))})
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(250))
 @given(st.sampled_from([1, 2]), st.data())
 def test_any_repetition(depth, data):
     pairs = data.draw(st.lists(st.tuples(coordinates, fibers[depth]), min_size=1, max_size=3))

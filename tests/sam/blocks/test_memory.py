@@ -5,7 +5,7 @@ import pytest
 
 from sam.tensor import Tensor
 from tests.published import needs_published, stream, vectors
-from tests.streams import check_block
+from tests.streams import check_block, run_block
 
 
 def check(values, ref, due):
@@ -27,8 +27,14 @@ def test_an_unknown_reference_loads_zero():
 
 
 def test_zero_has_the_type_of_the_values():
-    check(np.array([True]), "0, N, S0, D", "True, False, S0, D")
-    check(np.array([1 + 2j]), "0, N, S0, D", "(1+2j), 0j, S0, D")
+    for values, due in (
+        (np.array([7]), "7, 0, D"),
+        (np.array([0.5]), "0.5, 0.0, D"),
+        (np.array([True]), "True, False, D"),
+        (np.array([1 + 2j]), "(1+2j), 0j, D"),
+    ):
+        result = run_block("array", {"slot": "b"}, {"in_ref": "0, N, D"}, tensors={"b": values})
+        assert result.streams["val"] == due
 
 
 def test_explicit_zeros_are_values():

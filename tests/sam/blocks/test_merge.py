@@ -102,7 +102,13 @@ def test_high_stop_levels():
 
 @pytest.mark.parametrize("kind", ["intersecter", "unioner"])
 def test_one_operand_passes_through(kind):
-    check(kind, [["ref"]], crds=["0, 3, S0, D"], ref0_0=("N, 5, S0, D", "N, 5, S0, D"), due="0, 3, S0, D")
+    check(
+        kind,
+        [["ref"]],
+        crds=["0, 3, S0, D"],
+        ref0_0=("N, 5, S0, D", "N, 5, S0, D"),
+        due="0, 3, S0, D",
+    )
     check(kind, [[]], crds=["0, 3, S0, S1, D"], due="0, 3, S0, S1, D")
 
 

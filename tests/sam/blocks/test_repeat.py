@@ -63,9 +63,13 @@ def test_high_stop_levels():
 
 def test_streams_of_other_shapes_are_refused():
     with pytest.raises(StreamError, match="the stop tokens of an outer and an inner stream do not"):
-        run_block("repeater", {"stream": "ref"}, {"in_coordinates": "1, S1, D", "in_ref": "5, S1, D"})
+        run_block(
+            "repeater", {"stream": "ref"}, {"in_coordinates": "1, S1, D", "in_ref": "5, S1, D"}
+        )
     with pytest.raises(StreamError, match="an outer token is left over"):
-        run_block("repeater", {"stream": "ref"}, {"in_coordinates": "1, S0, D", "in_ref": "5, 6, D"})
+        run_block(
+            "repeater", {"stream": "ref"}, {"in_coordinates": "1, S0, D", "in_ref": "5, 6, D"}
+        )
 
 
 # The published vectors. Theirs repeats by signals R and S; ours takes the coordinates themselves,

@@ -78,11 +78,15 @@ def test_empty_fibers_at_the_start_in_the_middle_and_at_the_end():
 def test_an_unknown_reference_is_an_empty_fiber():
     check_rows("N, D", "S0, D", "S0, D")
     check_rows("N, 3, N, S0, D", "S0, 0, 2, S0, S1, D", "S0, 3, 4, S0, S1, D")
-    check_rows("3, N, N, 3, S0, D", "0, 2, S0, S0, S0, 0, 2, S1, D", "3, 4, S0, S0, S0, 3, 4, S1, D")
+    check_rows(
+        "3, N, N, 3, S0, D", "0, 2, S0, S0, S0, 0, 2, S1, D", "3, 4, S0, S0, S0, 3, 4, S1, D"
+    )
 
 
 def test_a_fiber_may_come_again_and_in_any_order():
-    check_rows("3, 1, 3, S0, D", "0, 2, S0, 1, 4, 7, S0, 0, 2, S1, D", "3, 4, S0, 0, 1, 2, S0, 3, 4, S1, D")
+    check_rows(
+        "3, 1, 3, S0, D", "0, 2, S0, 1, 4, 7, S0, 0, 2, S1, D", "3, 4, S0, 0, 1, 2, S0, 3, 4, S1, D"
+    )
 
 
 def test_stop_tokens_rise_by_one_whatever_their_level():

@@ -1,0 +1,370 @@
+"""The command line: what it prints and writes, every mistake's whole text, and the exit status."""
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+
+from custard import cli
+from custard.cli import main
+from custard.program import Program
+from sam.io import read
+
+WEST = Path(__file__).parents[2] / "experiments" / "data" / "west0067.mtx"
+MATMUL = "X(i,j) = B(i,k) * C(k,j)"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An own folder, with west0067.mtx and two vectors in it."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(WEST, tmp_path)
+    Path("x.tns").write_text("1 1\n2 2\n4 5\n")
+    Path("z.tns").write_text("1 3\n2 4\n")
+    return tmp_path
+
+
+def test_a_run_tells_program_machine_blocks_cycles_and_result(folder, capsys):
+    arguments = ["y(i) = x(i) * z(i)", "-i", "x=x.tns", "-i", "z=z.tns", "--dims", "i=4"]
+    assert main([*arguments, "--config", "finite", "--set", "queues.depth=2"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    lines = [line.rstrip() for line in out.splitlines()]
+    assert lines[:4] == [
+        "y(i) = x(i) * z(i)",
+        "  forall(i) y(i) = x(i) * z(i)",
+        "  formats y s:0, x s:0, z s:0",
+        "  config finite, engine simpy",
+    ]
+    assert [line.split()[0] for line in lines[6:11]] == [
+        "scan_x_i",
+        "scan_z_i",
+        "intersect_i",
+        "array_x",
+        "array_z",
+    ]
+    assert lines[-3:] == [
+        "y has the shape (4,), stored as s:0: 2 nonzeros",
+        "  y(0) = 3.0",
+        "  y(1) = 8.0",
+    ]
+
+
+def test_without_inputs_the_program_is_only_compiled(capsys):
+    assert main([MATMUL, "-s=reorder(j,i,k)", "-f=X:CSR"]) == 0
+    out, _ = capsys.readouterr()
+    lines = [line.rstrip() for line in out.splitlines()]
+    assert lines[:6] == [
+        MATMUL,
+        "  forall(j) forall(i) forall(k) X(i,j) = sum(k, B(i,k) * C(k,j))",
+        "  formats X ds:0,1, B ss:0,1, C ss:0,1",
+        "  compiled, not run: no inputs are given",
+        "  note: C(k,j), stored as ss:0,1, is transposed to 1,0 before the run",
+        "  note: X(i,j) is written as ds:1,0, then stored as ds:0,1",
+    ]
+    assert "level scanner       4" in lines
+
+
+def test_a_program_without_inputs_runs(capsys):
+    assert main(["y(i) = 3", "--dims", "i=2", "--check"]) == 0
+    assert "y(1) = 3" in capsys.readouterr().out
+
+
+def test_the_examples_of_the_help_work(folder, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["--help"])
+    assert stopped.value.code == 0
+    text = capsys.readouterr().out.replace("\\\n", " ")
+    examples = [line.strip() for line in text.splitlines() if line.startswith("    custard ")]
+    assert len(examples) == 3
+    for example in examples:
+        extra = ["--dims", "j=20"] if "X=" in example or "C=@random" in example else []
+        assert main([*shlex.split(example)[1:], *extra]) == 0, example
+    assert Path("sddmm.svg").read_text().startswith("<?xml")
+
+
+def test_version_configs_and_formats(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out == "custard 0.1.0\n"
+    assert main(["configs"]) == 0
+    assert "finite  queues of four tokens, every block one cycle" in capsys.readouterr().out
+    assert main(["formats"]) == 0
+    rows = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "d dense full ordered unique compact iterates_values locates inserts yes" in rows
+    assert "o offset ordered unique branchless iterates_positions not yet" in rows
+
+
+def test_the_result_of_a_file_comes_back_from_a_file(folder, capsys):
+    given = [MATMUL, "-f=B:CSR", "-i", "B=west0067.mtx", "-i", "C=@west0067.mtx"]
+    assert main([*given, "-o", "X=x.mtx", "-o", "X=x.npz", "--check"]) == 0
+    assert capsys.readouterr().out.splitlines()[-3:] == [
+        "matches numpy",
+        "X is in x.mtx",
+        "X is in x.npz",
+    ]
+    west = scipy.sparse.csr_array(scipy.io.mmread(WEST))
+    found = scipy.io.mmread("x.mtx")
+    np.testing.assert_allclose(found.toarray(), (west @ west).toarray(), rtol=1e-12, atol=1e-12)
+    assert not list(folder.glob(".*"))
+
+
+def test_the_graph_is_written_and_drawn(folder):
+    assert main([MATMUL, "--dot", "g.gv", "--draw", "g.svg"]) == 0
+    assert Path("g.gv").read_text().startswith("digraph sam {")
+    assert "intersecter" in Path("g.svg").read_text()
+
+
+def test_json_on_stdout_is_all_that_is_there(folder, capsys):
+    given = ["y(i) = x(i) * z(i)", "-i", "x=x.tns", "-i", "z=z.tns", "-i=s=2", "--dims=i=4"]
+    given[0] = "y(i) = s * x(i) * z(i)"
+    assert main([*given, "-s=reorder(i)", "--set", "queues.depth=3", "--check", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    told = json.loads(out)
+    assert told["expression"] == "y(i) = s * x(i) * z(i)"
+    assert told["formats"] == {"y": "s:0", "s": ":", "x": "s:0", "z": "s:0"}
+    assert (told["schedule"], told["loops"], told["notes"]) == (["reorder(i)"], ["i"], [])
+    assert (told["dims"], told["seed"], told["engine"]) == ({"i": 4}, 0, "simpy")
+    assert told["inputs"] == ["x=x.tns", "z=z.tns", "s=2"]
+    assert told["config"]["queues"]["depth"] == 3
+    assert sorted(told["versions"]) == ["numpy", "python", "sparse-abstract-machine"]
+    assert told["versions"]["numpy"] == np.__version__
+    assert told["matches_numpy"] is True
+    assert told["seconds"] > 0
+    assert told["result"] == {"shape": [4], "format": "s:0", "dtype": "float64", "nnz": 2}
+    for block in told["blocks"].values():
+        spent = block["busy"] + block["memory"] + block["done"]
+        spent += sum(block["starved"].values()) + sum(block["blocked"].values())
+        assert block["kind"] == "root" or spent == told["cycles"]
+    assert told["streams"]["scan_x_i.crd -> intersect_i.in_crd0"]["tokens"]["data"] == 3
+
+
+def test_json_in_a_file_leaves_the_report(folder, capsys):
+    assert main([MATMUL, "-i=B=west0067.mtx", "-i=C=west0067.mtx", "--json", "r.json"]) == 0
+    assert "X has the shape (67, 67)" in capsys.readouterr().out
+    assert json.loads(Path("r.json").read_text())["result"]["shape"] == [67, 67]
+
+
+def test_json_of_what_is_only_compiled(capsys):
+    assert main(["a = B(i)", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["primitives"] == {"array": 1, "level_scanner": 1, "level_writer": 1, "reducer": 1}
+    assert "cycles" not in told
+
+
+def test_a_wrong_result_fails_the_check(folder, capsys, monkeypatch):
+    simulate = Program.simulate
+
+    def wrong(*arguments, **options):
+        run = simulate(*arguments, **options)
+        output = replace(run.output, values=run.output.values + np.array([0, 0.5]))
+        return replace(run, output=output)
+
+    monkeypatch.setattr(Program, "simulate", wrong)
+    given = ["y(i) = x(i) * z(i)", "-i", "x=x.tns", "-i", "z=z.tns", "--dims", "i=4", "--check"]
+    assert main(given) == 1
+    out, err = capsys.readouterr()
+    assert "matches numpy" not in out
+    assert err == "custard: the result at (1) is 8.5, and numpy's is 8.0\n"
+    assert main([*given, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["matches_numpy"] is False
+
+
+def test_random_tensors_depend_on_the_seed_alone(folder):
+    given = [
+        "y(i) = A(i,j) * x(j)",
+        "-i",
+        "x=@random(0.5)",
+        "-i",
+        "A=west0067.mtx",
+        "-o",
+        "y=y.tns",
+    ]
+
+    def result(*more: str) -> list[float]:
+        assert main([*given, *more]) == 0
+        return read("y.tns", (67,)).to_numpy().tolist()
+
+    first = result()
+    assert result() == first
+    assert result("--seed", "0", "-f=x:d", "--config", "finite") == first
+    assert result("--seed", "1") != first
+
+
+def test_ctrl_c_leaves_no_traceback(folder, capsys, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Program, "simulate", interrupted)
+    assert main(["a = x(i)", "-i", "x=x.tns"]) == 130
+    assert capsys.readouterr() == ("", "custard: interrupted\n")
+
+
+def test_a_reader_that_goes_away_is_no_mistake():
+    command = f"from custard.cli import main; import sys; sys.exit(main([{MATMUL!r}, '--json']))"
+    run = subprocess.Popen(
+        [sys.executable, "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    run.stdout.close()
+    assert run.stderr.read() == b""
+    assert run.wait() == 1
+
+
+def test_progress_is_for_terminals_and_long_runs(monkeypatch):
+    progress = cli._Progress()
+    monkeypatch.setattr(cli.time, "perf_counter", lambda: progress.started + 2)
+    progress(8192)
+    assert progress.status is None
+    progress.console = cli.Console(stderr=True, force_terminal=True)
+    with progress:
+        progress(8192)
+        assert progress.status.status == "8,192 cycles, 4,096 cycles/s"
+
+
+X, Z = ["-i", "x=x.tns"], ["-i", "z=z.tns"]
+BIG = "1000000000"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            [],
+            "the following arguments are required: EXPRESSION\n"
+            "hint: custard --help lists the options",
+        ),
+        (["configz"], "there is no command configz\nhint: did you mean configs?"),
+        (["y = x(i)", "--chek"], "there is no option --chek\nhint: did you mean --check?"),
+        (
+            ["y", "=", "x(i)"],
+            "= is one argument too many\nhint: put the expression in quotes",
+        ),
+        (
+            ["y = x(i)", "-i"],
+            "argument -i: expected one argument\nhint: custard --help lists the options",
+        ),
+        (
+            ["y = x(i)", "--seed", "-1"],
+            'argument --seed: "-1" is no whole number of at least 0\n'
+            "hint: custard --help lists the options",
+        ),
+        (["y = x(i"], "this ( is never closed\n  y = x(i\n       ^"),
+        (["y = x(i)", "-f=x:s", "-f=x:d"], "two formats are given for x"),
+        (
+            ["y = x(i)", "-s=redorder(i)"],
+            "there is no scheduling command redorder\n  redorder(i)\n  ^^^^^^^^\n"
+            "hint: did you mean reorder?",
+        ),
+        (["y = x(i)", "--target", "c"], "unknown target c\nhint: one of sam"),
+        (["y = x(i)", "--dims", "i"], '"i" is no extent\nhint: --dims i=5, or --dims i=5,j=6'),
+        (
+            ["y = x(i)", "--dims", "i=5,j=-1"],
+            '"j=-1" is no extent\nhint: --dims i=5, or --dims i=5,j=6',
+        ),
+        (
+            ["y = x(i)", "--dims", "k=1"],
+            "dims gives an extent for k, which the expression does not use\nhint: one of i",
+        ),
+        (
+            ["y = x(i)", "--config", "finit"],
+            'there is no config "finit"\nhint: did you mean finite? shipped are finite, ideal; '
+            "or give a path to a YAML file",
+        ),
+        (
+            ["y = x(i)", "--set", "queues.dept=8"],
+            'overrides: unknown key "queues.dept"\nhint: did you mean depth?',
+        ),
+        (
+            ["y = x(i)", "-i", "x=x.tns", "--engine", "simp"],
+            "unknown engine simp\nhint: did you mean simpy?",
+        ),
+        (
+            ["y(i) = x(i) * z(i)", "-i", "x=x.tns"],
+            "no input is given for z\nhint: -i z=@random, or name a file",
+        ),
+        (
+            ["y(i) = x(i) * z(i)", "--check"],
+            "no input is given for x, z\nhint: -i x=@random -i z=@random, or name a file",
+        ),
+        (
+            ["y(i) = x(i)", "-i", "x.tns"],
+            '"x.tns" gives no input\nhint: NAME=VALUE, as in B=west0067.mtx or x=@random',
+        ),
+        (["y(i) = x(i)", "-i", "q=x.tns"], "the program has no input q\nhint: one of x"),
+        (["y(i) = x(i)", "-i", "x=x.tns", "-i", "x=1"], "two inputs are given for x"),
+        (
+            ["y(i) = x(i)", "-i", "x=no.mtx"],
+            "cannot read no.mtx: No such file or directory",
+        ),
+        (
+            ["y(i) = x(i)", "-i", "x=west0067.mtx"],
+            "x has 1 mode in the program, and west0067.mtx has 2 modes",
+        ),
+        (["y(i) = x(i)", "-i", "x=3"], "x has 1 mode in the program, and 3 has 0 modes"),
+        (
+            ["y(i) = x(i)", "-i", "x=@random"],
+            "no input fixes the extent of i\nhint: --dims i=8",
+        ),
+        (
+            ["y(i,j) = x(i)", "-i", "x=x.tns"],
+            "no input fixes the extent of j\nhint: --dims j=8",
+        ),
+        (
+            ["y(i) = x(i)", "-i", "x=@randon", "--dims", "i=8"],
+            "nothing is called @randon\n"
+            "hint: did you mean @random?; a file needs a suffix, as in west0067.mtx",
+        ),
+        (
+            ["y(i) = x(i)", "-i", "x=@random(2)", "--dims", "i=8"],
+            "@random(2) is not a share of all places\n"
+            "hint: @random(SHARE), with a number from 0 to 1, as in @random(0.02)",
+        ),
+        (
+            ["y = A(i,j)", "-i", "A=@random", "--dims", f"i={BIG},j={BIG}"],
+            "A=@random would have 1e+17 entries, more than 1e+08\n"
+            "hint: give fewer, as in A=@random(1e-12)",
+        ),
+        (
+            ["y(i) = x(i)", *X, "-o", "x=y.tns"],
+            "x is not the result\nhint: write -o y=y.tns",
+        ),
+        (
+            ["y(i) = x(i)", *X, "-o", "y"],
+            '"y" names no file\nhint: NAME=FILE, as in y=result.mtx',
+        ),
+        (
+            ["y(i) = x(i)", *X, "-o", "y=no/y.tns"],
+            "cannot write no/y.tns: No such file or directory",
+        ),
+        (
+            ["y(i) = x(i)", "--dot", "no/g.gv"],
+            "cannot write no/g.gv: No such file or directory",
+        ),
+        (
+            ["y(i) = x(i)", "--draw", "g.jpg"],
+            'cannot draw to "g.jpg": its suffix tells no format\nhint: one of .svg, .png, .pdf',
+        ),
+        (
+            ["y(i,j) = x(i)", *X, "--dims", f"j={BIG}", "--check"],
+            "the check would need an array of 4.0e+09 places in dense numpy, more than 1e+08\n"
+            "hint: leave out --check, or check on smaller inputs",
+        ),
+        (
+            ["y(i) = x(i) + z(i)", *X, *Z, "--check"],
+            "the extent of i is 4 by mode 0 of x and 2 by mode 0 of z",
+        ),
+    ],
+)
+def test_mistakes(folder, capsys, arguments, message):
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == f"custard: {message}\n"

@@ -1,0 +1,161 @@
+"""What a graph is refused for, and what its edges are found to carry."""
+
+from dataclasses import replace
+
+import pytest
+
+from sam.errors import UserError
+from sam.graph import Edge, End, Graph, Node, Result, Slot
+from sam.validate import Stream, validate
+
+
+def wire(source, target):
+    return Edge(End(*source.split(".")), End(*target.split(".")))
+
+
+# x = sum of b(i,j): two scanners, the values, a vector reducer and its writers.
+SUM = Graph(
+    nodes=(
+        Node("root", "root"),
+        Node("scan_i", "level_scanner", {"slot": "b", "level": 0}),
+        Node("scan_j", "level_scanner", {"slot": "b", "level": 1}),
+        Node("values", "array", {"slot": "b"}),
+        Node("reduce", "reducer", {"dimensions": 1}),
+        Node(
+            "write_j",
+            "level_writer",
+            {"slot": "x", "level": 0, "format": "s", "variable": "j", "by_reference": False},
+        ),
+        Node("write", "value_writer", {"slot": "x", "by_reference": False}),
+    ),
+    edges=(
+        wire("root.ref", "scan_i.in_ref"),
+        wire("scan_i.ref", "scan_j.in_ref"),
+        wire("scan_j.ref", "values.in_ref"),
+        wire("scan_j.crd", "reduce.in_crd0"),
+        wire("values.val", "reduce.in_val"),
+        wire("reduce.crd0", "write_j.in_crd"),
+        wire("reduce.val", "write.in_val"),
+    ),
+    slots=(Slot("b", "b", "ss", ((0,), (1,)), ("i", "j")),),
+    result=Result(Slot("x", "x", "s", ((0,),), ("j",)), "s", (0,)),
+)
+
+
+def with_edges(*edges, without=()):
+    kept = [edge for edge in SUM.edges if str(edge) not in without]
+    return replace(SUM, edges=(*kept, *(wire(*edge) for edge in edges)))
+
+
+def with_nodes(*nodes):
+    return replace(SUM, nodes=(*SUM.nodes, *nodes))
+
+
+def refused(graph):
+    with pytest.raises(UserError) as error:
+        validate(graph)
+    return str(error.value)
+
+
+def test_what_the_edges_carry():
+    assert {str(edge): stream for edge, stream in validate(SUM).items()} == {
+        "root.ref -> scan_i.in_ref": Stream("ref", 0),
+        "scan_i.ref -> scan_j.in_ref": Stream("ref", 1),
+        "scan_j.ref -> values.in_ref": Stream("ref", 2),
+        "scan_j.crd -> reduce.in_crd0": Stream("crd", 2),
+        "values.val -> reduce.in_val": Stream("val", 2),
+        "reduce.crd0 -> write_j.in_crd": Stream("crd", 1),
+        "reduce.val -> write.in_val": Stream("val", 1),
+    }
+
+
+def test_an_empty_graph_is_sound():
+    assert validate(Graph((), ())) == {}
+
+
+def test_an_output_may_have_several_readers_or_none():
+    graph = replace(
+        with_nodes(Node("more", "sink")),
+        edges=(*SUM.edges, wire("scan_j.crd", "more.in_stream")),
+    )
+    assert validate(graph)[wire("scan_j.crd", "more.in_stream")] == Stream("crd", 2)
+
+
+@pytest.mark.parametrize(
+    ("graph", "text"),
+    [
+        (with_nodes(Node("scan_i", "sink")), "two nodes of the graph are named scan_i"),
+        (
+            with_nodes(Node("more", "unionr")),
+            "node more is of the unknown kind unionr\nhint: did you mean unioner?",
+        ),
+        (with_nodes(Node("more", "reducer")), "node more lacks the parameter dimensions"),
+        (
+            with_nodes(Node("more", "array", {"slot": "bb"})),
+            "node more names the unknown slot bb\nhint: did you mean b?",
+        ),
+        (
+            with_edges(("scan_jj.ref", "values.in_ref")),
+            "edge scan_jj.ref -> values.in_ref names the unknown node scan_jj\n"
+            "hint: did you mean scan_j?",
+        ),
+        (
+            with_edges(("scan_i.val", "values.in_ref")),
+            "edge scan_i.val -> values.in_ref names an unknown output port of scan_i\n"
+            "hint: one of crd, ref",
+        ),
+        (
+            with_edges(("scan_i.in_ref", "values.in_ref")),
+            "edge scan_i.in_ref -> values.in_ref names an unknown output port of scan_i\n"
+            "hint: did you mean ref?",
+        ),
+        (
+            with_edges(("scan_i.ref", "values.in_ref0")),
+            "edge scan_i.ref -> values.in_ref0 names an unknown input port of values\n"
+            "hint: did you mean in_ref?",
+        ),
+        (with_edges(("scan_i.ref", "values.in_ref")), "input values.in_ref has two producers"),
+        (
+            with_edges(without=["scan_j.ref -> values.in_ref"]),
+            "input values.in_ref has no producer",
+        ),
+        (
+            with_edges(("scan_j.crd", "values.in_ref"), without=["scan_j.ref -> values.in_ref"]),
+            "edge scan_j.crd -> values.in_ref carries crd into a ref port",
+        ),
+        (
+            with_edges(("scan_i.crd", "reduce.in_crd0"), without=["scan_j.crd -> reduce.in_crd0"]),
+            "edge scan_i.crd -> reduce.in_crd0 has depth 1, "
+            "and the other inputs of reduce ask for depth 2",
+        ),
+    ],
+)
+def test_unsound_graphs(graph, text):
+    assert refused(graph) == text
+
+
+def test_a_stream_that_is_not_deep_enough():
+    graph = Graph(
+        nodes=(
+            Node("a", "source", {"stream": "val", "depth": 0, "tokens": "1, D"}),
+            Node("sum", "reducer", {"dimensions": 0, "empty": "zero"}),
+        ),
+        edges=(wire("a.val", "sum.in_val"),),
+    )
+    assert refused(graph) == (
+        "edge a.val -> sum.in_val has depth 0, and the other inputs of sum ask for depth 1"
+    )
+
+
+def test_a_loop():
+    graph = Graph(
+        nodes=(
+            Node("a", "alu", {"operation": "negate"}),
+            Node("b", "alu", {"operation": "negate"}),
+        ),
+        edges=(wire("a.val", "b.in_val0"), wire("b.val", "a.in_val0")),
+    )
+    assert refused(graph) in (
+        "the graph has a loop: a -> b -> a",
+        "the graph has a loop: b -> a -> b",
+    )

@@ -1,0 +1,54 @@
+"""Random programs on target sam give what the dense evaluator gives.
+
+The evaluator shares no code with the compiler, and reads the text of the expression itself.
+"""
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+
+import custard
+from tests.dense import evaluate
+from tests.profiles import examples
+from tests.programs import Program, programs
+
+relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+def check(program: Program) -> None:
+    schedule = [f"reorder({','.join(program.order)})"] if program.order else []
+    compiled = custard.compile(program.expression, program.formats, schedule, dims=program.dims)
+    found = compiled.run(program.tensors)
+    due = evaluate(program.expression, program.tensors, program.dims)
+    np.testing.assert_array_equal(found.to_numpy(), due)
+    found.validate()
+    assert found.format == str(program.formats.get("X", found.format))
+
+
+@settings(relaxed, max_examples=examples(300))
+@given(programs())
+def test_up_to_three_operands_and_dimensions(program):
+    check(program)
+
+
+@settings(relaxed, max_examples=examples(300))
+@given(programs(max_operands=4, max_order=4, explicit_sums=True))
+def test_up_to_four_operands_and_dimensions_with_explicit_sums(program):
+    check(program)
+
+
+@settings(relaxed, max_examples=examples(200))
+@given(programs(result_levels="d", levels="d", max_order=3))
+def test_dense_programs_locate_and_scatter(program):
+    check(program)
+
+
+@settings(relaxed, max_examples=examples(200))
+@given(programs(operators="+-*/", max_order=3))
+def test_quotients_are_numpys_up_to_the_sign_of_zero(program):
+    """A zero that is not stored has no sign, so an infinity behind a division by it has none."""
+    compiled = custard.compile(program.expression, program.formats, dims=program.dims)
+    found = compiled.run(program.tensors).to_numpy()
+    due = evaluate(program.expression, program.tensors, program.dims)
+    finite = np.isfinite(found) & np.isfinite(due)
+    np.testing.assert_allclose(found[finite], due[finite])
+    assert np.array_equal(np.isfinite(found), np.isfinite(due))
