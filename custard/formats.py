@@ -3,57 +3,59 @@
 A declaration is ``tensor:levels:mode order``, as in ``B:ds:1,0``, or ``tensor:NAME``, as in
 ``B:CSC``. The mode order may be left out, and a scalar has no levels: ``alpha:`` or ``alpha::``.
 What a level format can do is data, the table ``LEVEL_FORMATS``: lowering asks it for capabilities
-and properties (formats paper, Table 1), never for a format by name.
+and properties (formats paper, Table 1), never for a format by name. The classes of ``sam.levels``
+declare them.
+
+A named format is a list of level formats. Some store a matrix as a tensor of more modes, of which
+the expression then has a variable each: ``NAMED_FORMATS`` tells how to write that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from sam.errors import UserError, nearest, one_of
+from sam.levels import LEVELS
 
 
 @dataclass(frozen=True)
 class LevelFormat:
-    """One level format: its properties (formats paper, 3.3) and capabilities (3.2 and 3.4)."""
+    """One level format: its properties (formats paper, 3.3) and capabilities (3.2 and 3.4).
+
+    ``padded`` is a property of ours: a coordinate may be stored with no entry below it.
+    """
 
     code: str
     name: str
-    full: bool = False
-    ordered: bool = False
-    unique: bool = False
-    branchless: bool = False
-    compact: bool = False
-    iterates_values: bool = False
-    iterates_positions: bool = False
-    locates: bool = False
-    inserts: bool = False
-    appends: bool = False
+    full: bool
+    ordered: bool
+    unique: bool
+    branchless: bool
+    compact: bool
+    padded: bool
+    iterates_values: bool
+    iterates_positions: bool
+    locates: bool
+    inserts: bool
+    appends: bool
 
-
-def _level(code: str, name: str, has: str) -> LevelFormat:
-    return LevelFormat(code, name, **dict.fromkeys(has.split(), True))
+    @property
+    def writable(self) -> bool:
+        """Whether a result may be stored so."""
+        return self.inserts or self.appends
 
 
 LEVEL_FORMATS: Mapping[str, LevelFormat] = {
-    level.code: level
-    for level in (
-        _level("d", "dense", "full ordered unique compact iterates_values locates inserts"),
-        _level("s", "compressed", "ordered unique compact iterates_positions appends"),
-        _level("u", "compressed non-unique", "ordered compact iterates_positions appends"),
-        _level("q", "singleton", "ordered unique branchless compact iterates_positions appends"),
-        _level(
-            "c", "singleton non-unique", "ordered branchless compact iterates_positions appends"
-        ),
-        _level("h", "hashed", "unique iterates_positions locates inserts"),
-        _level("r", "range", "ordered unique iterates_values"),
-        _level("o", "offset", "ordered unique branchless iterates_positions"),
-        _level("b", "bitvector", "ordered unique compact iterates_positions appends"),
-    )
+    code: LevelFormat(**{field.name: getattr(level, field.name) for field in fields(LevelFormat)})
+    for code, level in LEVELS.items()
 }
-SUPPORTED = ("d", "s", "q")
+
+# The level formats that target sam scans, and those that its writers fill while a program runs.
+# A result in any other is written with a compressed level in its place, and converted.
+SUPPORTED = tuple(LEVEL_FORMATS)
+WRITTEN = ("d", "s")
 
 
 @dataclass(frozen=True)
@@ -101,36 +103,121 @@ def parse_format(text: str, order: int | None = None, tensor: str = "the tensor"
     return _format(_Piece(text, 0, len(text)), order, tensor)
 
 
-def require_supported(format: Format, tensor: str = "the tensor") -> None:
-    """Raises UserError where a level of the format is one that no target can compile yet."""
+def require_supported(
+    format: Format, tensor: str = "the tensor", supported: Iterable[str] = SUPPORTED
+) -> None:
+    """Raises UserError where a level of the format is one that the target cannot compile yet."""
     for place, code in enumerate(format.levels):
-        if code not in SUPPORTED:
+        if code not in supported:
             raise UserError(
                 f"level {place} of {tensor} is {LEVEL_FORMATS[code].name} ({code}), which this "
                 "version cannot compile yet",
                 source=str(format),
                 span=(place, place + 1),
-                hint=f"the levels that work are {_described(SUPPORTED)}",
+                hint=f"the levels that work are {_described(supported)}",
             )
 
 
+def require_writable(format: Format, tensor: str = "the tensor") -> None:
+    """Raises UserError where a level cannot be built by a program: no append, no insert."""
+    for place, code in enumerate(format.levels):
+        if not LEVEL_FORMATS[code].writable:
+            writable = [code for code, level in LEVEL_FORMATS.items() if level.writable]
+            raise UserError(
+                f"level {place} of the result {tensor} is {LEVEL_FORMATS[code].name} ({code}), "
+                "which supports neither append nor insert",
+                source=str(format),
+                span=(place, place + 1),
+                hint=f"the levels of a result are {_described(writable)}",
+            )
+
+
+def written_levels(levels: str) -> str:
+    """The levels in which target sam writes a result that is stored in these in the end."""
+    return "".join(code if code in WRITTEN else "s" for code in levels)
+
+
+def unconditional_levels(levels: str) -> str:
+    """The levels with a compressed one in the place of each that only some tensors fit.
+
+    Any tensor fits a writable level that is not branchless; one that is branchless fits if the
+    level that it hangs on may repeat coordinates.
+    """
+    kept = ""
+    for code in levels:
+        level = LEVEL_FORMATS[code]
+        repeats = kept != "" and not LEVEL_FORMATS[kept[-1]].unique
+        kept += code if level.writable and (repeats or not level.branchless) else "s"
+    return kept
+
+
 @dataclass(frozen=True)
-class _Named:
-    """A named format: its levels for n modes; its one ``order`` and ``mode_order`` if fixed."""
+class NamedFormat:
+    """A named format.
+
+    ``levels``      its levels for n modes
+    ``stores``      what it is for
+    ``order``       the one number of modes that it stores, if there is one
+    ``mode_order``  the one order of modes that it stands for, if there is one
+    ``access``      where it stores a tensor as one of more modes, what to write behind its name
+    ``view``        and the method of ``sam.Tensor`` that makes one of the other
+    """
 
     levels: Callable[[int], str]
+    stores: str
     order: int | None = None
     mode_order: tuple[int, ...] | None = None
+    access: str | None = None
+    view: str | None = None
 
 
-_NAMED = {
-    "CSR": _Named(lambda n: "ds", 2, (0, 1)),
-    "CSC": _Named(lambda n: "ds", 2, (1, 0)),
-    "DCSR": _Named(lambda n: "ss", 2, (0, 1)),
-    "DCSC": _Named(lambda n: "ss", 2, (1, 0)),
-    "COO": _Named(lambda n: "s" if n == 1 else "u" + "c" * (n - 2) + "q"),
-    "CSF": _Named(lambda n: "s" * n),
-    "DENSE": _Named(lambda n: "d" * n),
+def _coordinate_list(n: int) -> str:
+    return "s" if n == 1 else "u" + "c" * (n - 2) + "q"
+
+
+def _mode_generic(n: int) -> str:
+    """A list of the coordinates of dense blocks: those of the blocks in the first half."""
+    within = n // 2
+    return _coordinate_list(n - within) + "d" * within
+
+
+# Figure 4 of the formats paper; BITVECTOR and BITTREE are the SAM paper's, Section 4.3 and 6.5.
+NAMED_FORMATS: Mapping[str, NamedFormat] = {
+    "CSR": NamedFormat(lambda n: "ds", "compressed rows", 2, (0, 1)),
+    "CSC": NamedFormat(lambda n: "ds", "compressed columns", 2, (1, 0)),
+    "DCSR": NamedFormat(lambda n: "ss", "compressed rows, the empty ones left out", 2, (0, 1)),
+    "DCSC": NamedFormat(lambda n: "ss", "compressed columns, the empty ones left out", 2, (1, 0)),
+    "COO": NamedFormat(_coordinate_list, "a list of coordinates"),
+    "CSF": NamedFormat(lambda n: "s" * n, "a tree of compressed fibers"),
+    "DENSE": NamedFormat(lambda n: "d" * n, "every coordinate"),
+    "HASH": NamedFormat(lambda n: "h" * n, "hash tables"),
+    "BITVECTOR": NamedFormat(lambda n: "b" * n, "a bit for every coordinate"),
+    "DIA": NamedFormat(
+        lambda n: "dro", "the diagonals of a matrix", 3, None, "(k,i,j)", "diagonals()"
+    ),
+    "ELL": NamedFormat(
+        lambda n: "ddq", "rows of a matrix, all of one length", 3, None, "(k,i,j)", "ell()"
+    ),
+    "BCSR": NamedFormat(
+        lambda n: "dsdd",
+        "compressed rows of dense blocks",
+        4,
+        None,
+        "(i1,j1,i2,j2)",
+        "blocked((m, n))",
+    ),
+    "CSB": NamedFormat(
+        lambda n: "dduq",
+        "every block of a matrix, each a list of coordinates",
+        4,
+        None,
+        "(i1,j1,i2,j2)",
+        "blocked((m, n))",
+    ),
+    "MODE-GENERIC": NamedFormat(_mode_generic, "a list of coordinates of dense blocks"),
+    "BITTREE": NamedFormat(
+        lambda n: "bb", "bits for the parts of a vector", 2, None, "(i1,i2)", "blocked((n,))"
+    ),
 }
 
 
@@ -166,7 +253,7 @@ def _format(whole: _Piece, order: int | None, tensor: str) -> Format:
         )
     modes = rest[0] if rest and rest[0].text else None
     word = levels.text
-    if "(" in word or word != word.lower() or (word.upper() in _NAMED and modes is None):
+    if "(" in word or word != word.lower() or (word.upper() in NAMED_FORMATS and modes is None):
         return _named_format(levels, modes, order, tensor)
     _check_codes(levels)
     if order is not None and len(word) != order:
@@ -184,7 +271,7 @@ def _format(whole: _Piece, order: int | None, tensor: str) -> Format:
 def _check_codes(levels: _Piece) -> None:
     for place, code in enumerate(levels.text, levels.start):
         if code not in LEVEL_FORMATS:
-            name = nearest(levels.text, _NAMED) if len(levels.text) > 2 else None
+            name = nearest(levels.text, NAMED_FORMATS) if len(levels.text) > 2 else None
             raise _Piece(levels.source, place, place + 1).error(
                 f"{code!r} is not a level format",
                 f"did you mean {name}?"
@@ -195,13 +282,13 @@ def _check_codes(levels: _Piece) -> None:
 
 def _named_format(word: _Piece, modes: _Piece | None, order: int | None, tensor: str) -> Format:
     name = word.split("(")[0]
-    found = _NAMED.get(name.text.upper())
+    found = NAMED_FORMATS.get(name.text.upper())
     if found is None:
         codes = name.text.lower()
         meant = codes if codes and set(codes) <= LEVEL_FORMATS.keys() else None
         raise name.error(
             f"there is no format {name.text or word.text}",
-            f"did you mean {meant}?" if meant else one_of(name.text, _NAMED),
+            f"did you mean {meant}?" if meant else one_of(name.text, NAMED_FORMATS),
         )
     stored = _named_order(word, found) or order
     if stored is None:
@@ -209,7 +296,12 @@ def _named_format(word: _Piece, modes: _Piece | None, order: int | None, tensor:
             f"{word.text} needs the number of modes", f"write, for example, {word.text}(2)"
         )
     if order not in (None, stored):
-        raise word.error(f"{tensor} has {order} modes, but {word.text} stores {stored}")
+        raise word.error(
+            f"{tensor} has {_count(order, 'mode')}, but {word.text} stores {stored}",
+            f"write {tensor}{found.access}, and give it as sam.Tensor.of({tensor}).{found.view}"
+            if found.access
+            else None,
+        )
     levels = found.levels(stored)
     mode_order = found.mode_order or tuple(range(stored))
     if modes is None:
@@ -223,7 +315,7 @@ def _named_format(word: _Piece, modes: _Piece | None, order: int | None, tensor:
     return Format(levels, asked)
 
 
-def _named_order(word: _Piece, found: _Named) -> int | None:
+def _named_order(word: _Piece, found: NamedFormat) -> int | None:
     """The n of ``COO(n)``, or the one that the name stands for."""
     name, bracket, rest = word.text.partition("(")
     if not bracket:

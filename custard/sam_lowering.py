@@ -20,7 +20,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from custard import cin
-from custard.formats import LEVEL_FORMATS, Format
+from custard.formats import (
+    LEVEL_FORMATS,
+    Format,
+    require_writable,
+    unconditional_levels,
+    written_levels,
+)
 from custard.schedule import Choice
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
@@ -200,7 +206,7 @@ class _Lowering:
         )
         levels = stored.levels
         if [mode for group in modes for mode in group] != list(stored.mode_order):
-            levels = "".join(code if code in "ds" else "s" for code in levels)
+            levels = unconditional_levels(levels)
             self._note_rearrangement(access, modes)
         if len(levels) > len(modes):
             levels = _diagonal_levels(levels, modes)
@@ -253,20 +259,28 @@ class _Lowering:
         self.assumed_nonempty[variable] = None
         return True
 
-    def located(self, leaf: _Leaf, fiber: _Fiber) -> _Fiber:
-        """The coordinates of a fiber that a leaf has, found by location."""
+    def located(self, leaf: _Leaf, fiber: _Fiber, payloads: Sequence[_Payload]) -> _Fiber:
+        """The coordinates of a fiber that a leaf has, found by location.
+
+        Where it may lack some, the payloads of the fiber go along.
+        """
         slot, level = leaf.slot, leaf.level
+        full = LEVEL_FORMATS[slot.levels[level]].full
+        names = {} if full else {f"{p.kind}{n}": p for n, p in enumerate(payloads)}
         locator = self.building.add(
             "locator",
             f"locate_{slot.name}_{fiber.variable}",
-            {"slot": slot.name, "level": level, "payloads": []},
+            {"slot": slot.name, "level": level, "payloads": [p.kind for p in names.values()]},
             crd=fiber.stream,
             located=leaf.payload.stream,
+            **{name: payload.stream for name, payload in names.items()},
         )
         self.decisions[f"{slot.tensor} is located at {fiber.variable}"] = None
         leaf.payload.stream = locator["ref"]
         leaf.level += 1
-        return fiber
+        for name, payload in names.items():
+            payload.stream = locator[name]
+        return fiber if full else _Fiber(fiber.variable, locator["crd"])
 
     def merged(
         self,
@@ -409,7 +423,8 @@ class _Lowering:
             (access.variables.index(level.variable),) for level in levels if not level.scattered
         )
         order = tuple(mode for (mode,) in modes)
-        codes = "".join(code if code in "ds" else "s" for code in asked.levels)
+        require_writable(asked, access.tensor)
+        codes = written_levels(asked.levels)
         if order != asked.mode_order or codes != asked.levels:
             self.rearranged[
                 f"{access} is written as {codes}:{_listed(order)}, then stored as {asked}"
@@ -563,9 +578,20 @@ class _Leaf(_Cursor):
             ref=self.payload.stream,
         )
         self.payload.stream = scanner["ref"]
+        self.note_conversion(variable, level)
         return _Fiber(
             variable, scanner["crd"], self.nonempty(level), LEVEL_FORMATS[slot.levels[level]].full
         )
+
+    def note_conversion(self, variable: str, level: int) -> None:
+        """Notes what the scanner of a level does beyond scanning (formats paper, Section 4.3)."""
+        tensor, form = self.slot.tensor, LEVEL_FORMATS[self.slot.levels[level]]
+        if not form.ordered:
+            note = f"{tensor} is sorted on the fly at {variable}: its level there is {form.name}"
+            self.lowering.decisions[note] = None
+        if not form.unique:
+            note = f"duplicates of {tensor} are joined on the fly at {variable}: "
+            self.lowering.decisions[f"{note}its level there is {form.name}"] = None
 
     def variables_left(self) -> Collection[str]:
         return self.variables[self.level :]
@@ -592,12 +618,14 @@ class _Leaf(_Cursor):
     def nonempty(self, level: int) -> bool:
         """Whether no fiber of a level is empty.
 
-        A level that is not full stores a coordinate only with something below it.
+        A level that is not padded stores a coordinate only with something below it.
         """
-        code, above = self.slot.levels[level], self.slot.levels[level - 1 : level]
-        if LEVEL_FORMATS[code].full:
+        form, above = LEVEL_FORMATS[self.slot.levels[level]], self.slot.levels[level - 1 : level]
+        if form.full:
             return self.lowering.assume_nonempty(self.slot.variables[level])
-        return above != "" and not LEVEL_FORMATS[above].full
+        if form.branchless and form.compact:
+            return True
+        return above != "" and not LEVEL_FORMATS[above].padded
 
     def payloads(self) -> list[_Payload]:
         return [self.payload]
@@ -646,8 +674,11 @@ class _Product(_Cursor):
             sparse = [fiber for fiber in fibers if not fiber.full]
             fiber.full = not sparse
             fiber.nonempty = len(sparse) < 2 and all(fiber.nonempty for fiber in fibers)
+        together = [part for part, _ in having]
         for part in located:
-            fiber = self.lowering.located(part, fiber)
+            payloads = [payload for other in together for payload in other.payloads()]
+            fiber = self.lowering.located(part, fiber, payloads)
+            together.append(part)
         for part, missing in found:
             if missing is None and part not in located:
                 part.repeat(fiber)

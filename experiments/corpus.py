@@ -34,7 +34,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Any, TextIO
@@ -98,10 +98,8 @@ class Entry:
     @property
     def commands(self) -> str:
         """Which scheduling commands it has: "none", "reorder" only, or "other" ones."""
-        if not self.schedule:
-            return "none"
-        other = any(not text.strip().startswith("reorder") for text in self.schedule)
-        return "other" if other else "reorder"
+        commands = {text.partition("(")[0].strip() for text in self.schedule} - {""}
+        return "other" if commands - {"reorder"} else "reorder" if commands else "none"
 
 
 @dataclass(frozen=True)
@@ -196,7 +194,7 @@ def _formats(entry: Entry, assignment: notation.Assignment) -> dict[str, Format]
 def _evaluable(entry: Entry) -> bool:
     try:
         assignment = notation.parse(entry.expression)
-        case = next(cases(entry, assignment))
+        case = next(cases(replace(entry, formats=()), assignment))
         free = _unfixed(assignment)
         evaluate(entry.expression, case.inputs, {v: case.extents[v] for v in free})
     except (UserError, ValueError):
@@ -205,11 +203,16 @@ def _evaluable(entry: Entry) -> bool:
 
 
 def difference(found: np.ndarray, due: np.ndarray) -> str:
-    """The first place where two arrays differ by more than rounding, in words; "" for none."""
+    """The first place where two arrays differ by more than rounding, in words; "" for none.
+
+    Infinities are equal whatever their sign: it may be that of a zero under a fraction, and a
+    product of zeros is -0 or 0 in dense numpy while a sparse machine never sees it.
+    """
     if found.shape != due.shape:
         return f"the result has the shape {found.shape}, and numpy's has {due.shape}"
-    finite = np.abs(due[np.isfinite(due)])
-    equal = np.isclose(found, due, 1e-9, 1e-9 * max(1, finite.max(initial=0)), equal_nan=True)
+    largest = np.abs(due[np.isfinite(due)]).max(initial=1)
+    equal = np.isclose(found, due, 1e-9, 1e-9 * largest, equal_nan=True)
+    equal |= np.isinf(found) & np.isinf(due)
     if equal.all():
         return ""
     at = tuple(int(axis[0]) for axis in np.nonzero(~np.atleast_1d(equal)))[: found.ndim]
@@ -546,8 +549,11 @@ def pattern(reason: str, entry: Entry) -> str:
     arguments = (re.search(r"\(.*\)", text) for text in entry.schedule)
     said = [entry.expression, *(found[0] for found in arguments if found)]
     names = set(re.findall(r"[A-Za-z_]\w*", " ".join(said)))
+    article, apostrophe = r"a(?= \w)", r"(?<!')"
     text = re.sub(
-        r"[A-Za-z_]\w*", lambda m: "_" if m[0] in names or len(m[0]) == 1 else m[0], reason
+        rf"\b(?!{article}){apostrophe}[A-Za-z_]\w*",
+        lambda found: "_" if found[0] in names or len(found[0]) == 1 else found[0],
+        reason,
     )
     text = re.sub(r"-?\b\d+(\.\d+)?(e[+-]?\d+)?", "N", text)
     return re.sub(r"([^\s,]+)(,\s*\1)+", r"\1", text)

@@ -353,8 +353,8 @@ class Singleton(Level):
         coordinates = np.asarray(self.coordinates)
         if len(coordinates) != parents:
             raise UserError(f"it has {len(coordinates)} coordinates for {parents} parents")
-        expected = held(above, np.arange(parents))
-        _check_range(np.where(expected | (coordinates != -1), coordinates, 0), size)
+        lacking = (coordinates == -1) & ~held(above, np.arange(parents))
+        _check_range(coordinates, size, lacking)
 
 
 @dataclass(frozen=True, eq=False)
@@ -448,7 +448,7 @@ class Hashed(Level):
                 f"it has {len(coordinates)} buckets, not {self.width} for each of the "
                 f"{parents} parents"
             )
-        _check_range(np.where(coordinates == -1, 0, coordinates), size)
+        _check_range(coordinates, size, coordinates == -1)
         tables = coordinates.reshape(-1, self.width)
         sorted_tables = np.sort(tables, axis=1)
         again = (np.diff(sorted_tables, axis=1) == 0) & (sorted_tables[:, 1:] != -1)
@@ -845,8 +845,10 @@ def _check_size(found: int, due: int) -> None:
         raise UserError(f"its size is {found}, the mode's extent is {due}")
 
 
-def _check_range(coordinates: Ints, size: int) -> None:
-    outside = np.flatnonzero((coordinates < 0) | (coordinates >= size))
+def _check_range(coordinates: Ints, size: int, lacking: Bools | None = None) -> None:
+    """Raises UserError for a coordinate outside the extent, except where one is lacking."""
+    wrong = (coordinates < 0) | (coordinates >= size)
+    outside = np.flatnonzero(wrong if lacking is None else wrong & ~lacking)
     if len(outside):
         raise UserError(
             f"coordinate {coordinates[outside[0]]} at position {outside[0]} "

@@ -21,7 +21,9 @@ from sam.levels import (
     Fibers,
     Ints,
     Level,
+    Offset,
     Range,
+    Singleton,
     held,
 )
 
@@ -318,47 +320,51 @@ class Tensor:
         joined = coordinates[:outer] * block + coordinates[outer:]
         return Tensor.from_coo(joined, values, whole if shape is None else shape, levels)
 
-    def diagonals(self, levels: str = "dro") -> Tensor:
-        """A matrix as its diagonals (k, i, j), DIA: those with an entry, from the lowest to the top.
+    def diagonals(self) -> Tensor:
+        """A matrix as its diagonals (k, i, j), stored as DIA, ``"dro"``: see ``summed``.
 
-        Diagonal k holds the entries with one difference j - i. In the format ``"dro"`` it is
-        stored whole, whatever its entries are (formats paper, Figure 3c). Raises UserError unless
+        Diagonal k, from the lowest on, holds the entries with one difference j - i. It is stored
+        whole, whatever its entries are (formats paper, Figures 2j and 3c). Raises UserError unless
         there are two modes.
         """
         coordinates, values = self._matrix_entries()
         rows, columns = self.shape
         offsets, diagonal = np.unique(coordinates[1] - coordinates[0], return_inverse=True)
-        view = np.concatenate((diagonal.reshape(1, -1), coordinates))
-        tensor = Tensor.from_coo(view, values, (len(offsets), rows, columns), levels)
-        stored = tuple(
-            Range(rows, np.maximum(0, -offsets), np.minimum(rows, columns - offsets))
-            if isinstance(level, Range)
-            else level
-            for level in tensor.levels
+        _require_room((len(offsets), rows, columns), "dro")
+        stored = np.zeros(len(offsets) * rows, self.dtype)
+        stored[diagonal.reshape(-1) * rows + coordinates[0]] = values
+        levels = (
+            Dense(len(offsets)),
+            Range(rows, np.maximum(0, -offsets), np.minimum(rows, columns - offsets)),
+            Offset(columns, rows, offsets),
         )
-        return Tensor(tensor.shape, tensor.mode_order, stored, tensor.values)
+        return Tensor((len(offsets), rows, columns), (0, 1, 2), levels, stored)
 
-    def ell(self, levels: str = "ddq") -> Tensor:
-        """A matrix as its slots (s, i, j), ELL: slot s has entry number s of each row i.
+    def ell(self) -> Tensor:
+        """A matrix as its slots (s, i, j), stored as ELL, ``"ddq"``: see ``summed``.
 
-        There are as many slots as the longest row has entries. A shorter row is filled up with
-        zeros at the column of its last entry, or at column 0 (formats paper, Figure 2i). Raises
-        UserError unless there are two modes.
+        Slot s has entry number s of each row i, so there are as many slots as the longest row has
+        entries. A shorter row is filled up with zeros at the column of its last entry, an empty
+        one at column 0; these are entries (formats paper, Figure 2i). Raises UserError unless
+        there are two modes.
         """
         coordinates, values = _sorted(*self._matrix_entries())
         rows, columns = self.shape
         lengths = np.bincount(coordinates[0], minlength=rows)
         begins = np.cumsum(lengths) - lengths
         slots = int(lengths.max(initial=0))
+        _require_room((slots, rows, columns), "ddq")
         slot, row = np.indices((slots, rows)).reshape(2, -1)
-        filled = slot < lengths[row]
-        entry = begins[row] + np.minimum(slot, lengths[row] - 1)
-        column = np.where(lengths[row] > 0, coordinates[1].take(entry, mode="clip"), 0)
-        value = np.where(filled, values.take(entry, mode="clip"), values.dtype.type(0))
-        return Tensor.from_coo(np.stack((slot, row, column)), value, (slots, rows, columns), levels)
+        entry = begins[row] + np.minimum(slot, np.maximum(0, lengths[row] - 1))
+        column = coordinates[1].take(entry, mode="clip")
+        column[lengths[row] == 0] = 0
+        stored = values.take(entry, mode="clip")
+        stored[slot >= lengths[row]] = 0
+        levels = (Dense(slots), Dense(rows), Singleton(column))
+        return Tensor((slots, rows, columns), (0, 1, 2), levels, stored)
 
     def summed(self, mode: int, levels: str | None = None) -> Tensor:
-        """The sum over a mode, without zeros: over mode 0, the matrix of ``diagonals`` or ``ell``.
+        """The sum over a mode, zeros left out: over mode 0, the matrix of ``diagonals`` or ``ell``.
 
         Levels as in ``from_coo``. Raises UserError.
         """
@@ -466,9 +472,7 @@ def _store(
             stored[position_of_entry] = values
             values = stored
     except MemoryError as error:
-        raise UserError(
-            f'a tensor of the shape {shape} is too large for "{codes}"', hint="compressed levels"
-        ) from error
+        raise _too_large(shape, codes) from error
     except UserError as error:
         raise UserError(error.what, source=codes, span=(n, n + 1)) from error
     return Tensor(shape, order, tuple(levels), values)
@@ -485,6 +489,18 @@ def _chains(coordinates: Ints, codes: str, n: int) -> Ints | None:
             break
     starts = (np.diff(coordinates[:end]) != 0).any(axis=0)
     return np.concatenate(([0], np.cumsum(starts)))[: coordinates.shape[1]]
+
+
+def _require_room(shape: tuple[int, int, int], codes: str) -> None:
+    """Raises UserError where a position for each coordinate of the first two modes is too much."""
+    if shape[0] * shape[1] > MOST_POSITIONS:
+        raise _too_large(shape, codes)
+
+
+def _too_large(shape: tuple[int, ...], codes: str) -> UserError:
+    return UserError(
+        f'a tensor of the shape {shape} is too large for "{codes}"', hint="compressed levels"
+    )
 
 
 def _sorted(coordinates: Ints, values: Array) -> tuple[Ints, Array]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from sam.errors import UserError
-from sam.levels import Compressed, Dense, Singleton
+from sam.levels import LEVELS, Compressed, CompressedNonUnique, Dense, Offset, Range, Singleton
 from sam.tensor import Tensor
 
 # The matrix of Figure 1: rows 0, 1 and 3 have the columns (1), (0, 2) and (1, 3).
@@ -27,6 +27,15 @@ def small_arrays(values=None):
 
 def formats(ndim, codes="ds"):
     return product(map("".join, product(codes, repeat=ndim)), permutations(range(ndim)))
+
+
+@st.composite
+def any_formats(draw, ndim):
+    """Formats that hold any tensor: chains of c and q hang on a u or c."""
+    codes = ""
+    for _ in range(ndim):
+        codes += draw(st.sampled_from("qqc" if codes[-1:] in ("u", "c") else "dsuuhb"))
+    return codes, tuple(draw(st.permutations(range(ndim))))
 
 
 def lists(tensor):
@@ -136,7 +145,8 @@ class TestFromCoo:
             (
                 ([[0], [0]], [1], (3, 2), "sx"),
                 '"x" is not a level format\n  sx\n   ^\n'
-                "hint: one of d (dense), s (compressed), q (singleton)",
+                "hint: one of d (dense), s (compressed), u (compressed non-unique), q (singleton), "
+                "c (singleton non-unique), h (hashed), r (range), o (offset), b (bitvector)",
             ),
             (
                 ([[0], [0]], [1], (3, 2), "s"),
@@ -339,6 +349,211 @@ class TestConvert:
         assert sparse.convert("ss").values.tolist() == [0, 5]
         assert sparse.convert("sd").values.tolist() == [0, 0, 0, 5]
         assert sparse.convert("sd").convert("ss").values.tolist() == [5]
+
+
+class TestAllFormats:
+    """Every format of levels against the dense array."""
+
+    @settings(deadline=None)
+    @given(small_arrays(), st.data())
+    def test_from_any_to_any(self, array, data):
+        before, after = data.draw(any_formats(array.ndim)), data.draw(any_formats(array.ndim))
+        tensor = Tensor.from_numpy(array, *before)
+        tensor.validate()
+        assert np.array_equal(tensor.to_numpy(), array)
+        assert tensor.to_coo()[0].T.tolist() == np.argwhere(array).tolist() or array.ndim == 0
+        converted = tensor.convert(*after)
+        converted.validate()
+        assert (converted.format[: array.ndim], converted.mode_order) == after
+        expected = Tensor.from_numpy(array, *after)
+        assert lists(converted) == lists(expected)
+        assert converted.values.tolist() == expected.values.tolist()
+        assert converted.arrange(after[0], tuple((m,) for m in after[1])).levels is converted.levels
+
+    @settings(deadline=None, max_examples=200)
+    @given(small_arrays(), st.data())
+    def test_codes_hold_the_tensor_or_say_that_they_cannot(self, array, data):
+        codes = "".join(data.draw(st.permutations("dsuqchrob"))[: array.ndim])
+        try:
+            tensor = Tensor.from_numpy(array, codes)
+        except UserError:
+            text = refused(Tensor.from_numpy, array, codes)
+            names = [LEVELS[code].name for code in codes if code in "qco"]
+            assert any(text.startswith(f"the level cannot be stored as {name}: ") for name in names)
+            return
+        tensor.validate()
+        assert np.array_equal(tensor.to_numpy(), array)
+        assert np.array_equal(tensor.convert("s" * array.ndim).to_numpy(), array)
+
+    @settings(deadline=None)
+    @given(small_arrays(), st.data())
+    def test_arranged_and_scanned(self, array, data):
+        tensor = Tensor.from_numpy(array, *data.draw(any_formats(array.ndim)))
+        levels, order = data.draw(any_formats(array.ndim))
+        arranged = tensor.arrange(levels, tuple((mode,) for mode in order))
+        arranged.validate()
+        scanned = [level.as_lists() for level in arranged.scanned_levels()]
+        found = np.zeros(arranged.shape, array.dtype)
+
+        def visit(n, parent, coordinates):
+            """Whether something was found, in fibers whose coordinates increase."""
+            if n == len(scanned):
+                found[coordinates] += arranged.values[parent]
+                return True
+            previous = -1
+            for step in range(*scanned[n].fiber(parent)):
+                coordinate = scanned[n].coordinate(parent, step)
+                if coordinate >= 0:
+                    assert coordinate > previous
+                    previous = coordinate
+                    position = scanned[n].position(parent, step)
+                    below = visit(n + 1, position, (*coordinates, coordinate))
+                    assert below or arranged.levels[n].padded
+            return previous >= 0
+
+        visit(0, 0, ())
+        assert np.array_equal(found, array.transpose(order))
+
+    def test_coo_has_a_position_for_each_entry(self):
+        tensor = Tensor.from_numpy(FIGURE, "uq")
+        assert lists(tensor) == [[[0, 5], ROWS], [COLUMNS]]
+        assert tensor.values.tolist() == VALUES
+
+    def test_mode_generic_has_a_position_for_each_block(self):
+        """Blocks of 2 x 2 with entries are at (0, 0), (0, 1), (1, 0) and (1, 1)."""
+        tensor = Tensor.from_numpy(FIGURE).blocked((2, 2), "uqdd")
+        assert lists(tensor) == [[[0, 4], [0, 0, 1, 1]], [[0, 1, 0, 1]], [2], [2]]
+        assert tensor.values.tolist() == [0, 1, 2, 0, 0, 0, 3, 0, 0, 0, 0, 4, 0, 0, 0, 5]
+
+    def test_a_chain_ends_at_its_first_unique_level(self):
+        array = np.zeros((2, 3, 4))
+        array[1, 2, [0, 3]] = 1
+        assert lists(Tensor.from_numpy(array, "ucq")) == [[[0, 2], [1, 1]], [[2, 2]], [[0, 3]]]
+        assert refused(Tensor.from_numpy, array, "uqq") == (
+            "the level cannot be stored as singleton: "
+            "position 0 above it has 2 coordinates, not 1\n  uqq\n    ^"
+        )
+
+    def test_a_singleton_below_empty_buckets(self):
+        """Rows 0 and 2 have a column each; of 4 buckets, 1 and 3 are empty."""
+        tensor = Tensor.from_coo([[0, 2], [3, 1]], [5, 6], (3, 4), "hq")
+        assert lists(tensor) == [[4, [0, -1, 2, -1]], [[3, -1, 1, -1]]]
+        assert tensor.values.tolist() == [5, 0, 6, 0]
+        tensor.validate()
+        assert tensor.to_coo()[1].tolist() == [5, 6]
+
+    def test_explicit_zeros_stay_except_where_the_last_level_is_padded(self):
+        tensor = Tensor.from_coo([[0, 1], [1, 0]], [0, 5], (2, 2))
+        for codes in ("uq", "hh", "bb", "sh", "db", "rs"):
+            assert tensor.convert(codes).to_coo()[1].tolist() == [0, 5]
+        for codes in ("sd", "sr"):
+            assert tensor.convert(codes).to_coo()[1].tolist() == [5]
+
+    def test_a_hash_table_that_would_not_fit(self):
+        assert refused(Tensor.from_coo, [[0], [0]], [1], (2**40, 4), "dh") == (
+            'a tensor of the shape (1099511627776, 4) is too large for "dh"\n'
+            "hint: compressed levels"
+        )
+
+    @pytest.mark.parametrize(
+        ("levels", "text"),
+        [
+            (
+                (CompressedNonUnique(np.array([0, 2]), np.array([1, 1])), Dense(1)),
+                "duplicates cannot be joined above a dense level",
+            ),
+            (
+                (
+                    CompressedNonUnique(np.array([0, 2]), np.array([1, 1])),
+                    Singleton(np.array([0, 0])),
+                ),
+                "its entries are not in order, or two have the same coordinates",
+            ),
+        ],
+    )
+    def test_validate_finds_duplicates(self, levels, text):
+        assert refused(Tensor((2, 1), (0, 1), levels, np.ones(2)).validate) == text
+
+    def test_two_duplicates_above_compressed_levels_are_chained(self):
+        """Row 1 twice, with the columns (0, 2) and (3): a chain of all three."""
+        rows = CompressedNonUnique(np.array([0, 2]), np.array([1, 1]))
+        columns = Compressed(np.array([0, 2, 3]), np.array([0, 2, 3]))
+        tensor = Tensor((2, 4), (0, 1), (rows, columns), np.ones(3))
+        tensor.validate()
+        assert tensor.scanned_levels()[1].fiber(0) == (0, 3)
+
+
+# Figure 2e of the formats paper, a matrix of 4 x 6.
+PAPER = np.array([[5, 1, 0, 0, 0, 0], [7, 3, 0, 0, 0, 0], [0] * 6, [8, 0, 0, 4, 9, 0]])
+
+
+class TestViews:
+    def test_diagonals(self):
+        """Figure 2j: the offsets -3, -1, 0 and 1, a place for each row and diagonal."""
+        tensor = Tensor.from_numpy(PAPER, "ds").diagonals()
+        tensor.validate()
+        assert tensor.format == "dro:0,1,2"
+        assert lists(tensor) == [[4], [4, [3, 1, 0, 0], [4, 4, 4, 4]], [6, 4, [-3, -1, 0, 1]]]
+        rows = [[0, 0, 0, 8], [0, 7, 0, 0], [5, 3, 0, 4], [1, 0, 0, 9]]
+        assert tensor.values.tolist() == [value for row in rows for value in row]
+        assert np.array_equal(tensor.summed(0).to_numpy(), PAPER)
+        assert np.array_equal(tensor.convert("sss").to_numpy(), tensor.to_numpy())
+
+    def test_ell(self):
+        """Figure 2i: three slots of a row each, the first of them first."""
+        tensor = Tensor.from_numpy(PAPER, "ds").ell()
+        tensor.validate()
+        assert tensor.format == "ddq:0,1,2"
+        assert lists(tensor) == [[3], [4], [[0, 0, 0, 0, 1, 1, 0, 3, 1, 1, 0, 4]]]
+        assert tensor.values.tolist() == [5, 7, 0, 8, 1, 3, 0, 4, 0, 0, 0, 9]
+        assert np.array_equal(tensor.summed(0).to_numpy(), PAPER)
+
+    @settings(deadline=None)
+    @given(
+        arrays(
+            np.int64,
+            array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=5),
+            elements=st.sampled_from([0, 0, 1, -2]),
+        ),
+        st.sampled_from(["ss", "hd", "uq"]),
+    )
+    def test_any_matrix_has_both(self, array, levels):
+        tensor = Tensor.from_numpy(array, levels)
+        for view in (tensor.diagonals(), tensor.ell()):
+            view.validate()
+            assert np.array_equal(view.summed(0).to_numpy(), array)
+            assert np.array_equal(view.to_numpy().sum(axis=0, dtype=int), array)
+        rebuilt = tensor.diagonals().convert("sss").convert("dro")
+        assert np.array_equal(rebuilt.to_numpy(), tensor.diagonals().to_numpy())
+
+    @settings(deadline=None)
+    @given(small_arrays(), st.data())
+    def test_blocks(self, array, data):
+        sizes = [data.draw(st.integers(1, 3)) for _ in array.shape]
+        levels = data.draw(any_formats(2 * array.ndim))[0]
+        tensor = Tensor.from_numpy(array).blocked(sizes, levels)
+        tensor.validate()
+        assert tensor.shape[array.ndim :] == tuple(sizes)
+        assert np.array_equal(tensor.unblocked(array.shape).to_numpy(), array)
+        for place in np.argwhere(array):
+            split = (*(place // sizes), *(place % sizes))
+            assert tensor.to_numpy()[split] == array[tuple(place)]
+
+    def test_refuses(self):
+        matrix, vector = Tensor.from_numpy(PAPER), Tensor.from_numpy(np.ones(3))
+        assert refused(matrix.blocked, (2,)) == (
+            "(2,) is no block of 2 modes\nhint: an extent of at least 1 for each mode"
+        )
+        assert refused(vector.unblocked) == "1 mode are no blocks: they come in pairs"
+        assert refused(vector.diagonals) == "a tensor of 1 mode is no matrix"
+        assert refused(vector.ell) == "a tensor of 1 mode is no matrix"
+        assert refused(matrix.summed, 2) == "2 is no mode of 2 modes"
+        wide = Tensor.from_coo([[0, 1], [0, 2**33]], [1, 1], (2**33, 2**34))
+        assert refused(wide.diagonals).startswith("a tensor of the shape (2, 8589934592, ")
+
+    def test_levels_of_the_views(self):
+        assert isinstance(Tensor.from_numpy(PAPER).diagonals().levels[1], Range)
+        assert isinstance(Tensor.from_numpy(PAPER).diagonals().levels[2], Offset)
 
 
 class TestArrange:

@@ -56,7 +56,10 @@ def test_the_table_shares_out_the_cycles_of_each_block():
     ]
     assert [row.split() for row in rows] == [
         ["scan", "400", "40%", "████████▒▒▒▒▒▒▒·····", "in_ref", "<1%", "crd", "35%", "25%"],
-        "merge ◀ 800 80% ████████████████░░░░ in_crd1 15%, in_crd0 5% - -".split(),
+        [
+            *("merge", "◀", "800", "80%", "████████████████░░░░"),
+            *("in_crd1", "15%,", "in_crd0", "5%", "-", "-"),
+        ],
         ["array", "500", "50%", "██████████▒▒▒▒▒▒▒▒▒▒", "-", "val", "50%", "-"],
     ]
     assert legend.endswith("◀ the bottleneck: the most busy cycles")

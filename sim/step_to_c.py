@@ -1,0 +1,951 @@
+"""Translates the step of a block to C.
+
+A step is a small Python function (``sam.blocks.base``). Here it is evaluated with its ports, its
+parameters and the shape of its memory known, and everything else left open: loops over ports are
+unrolled, calls inlined, branches on known values decided. What is left is written as C: one
+function that fires the block until an input is empty or an output is full, with its state in
+local variables.
+
+What steps may use: assignments, ``if``, ``for`` over ports or known ranges, ``while``, ``return``,
+``raise``; arithmetic and comparisons; calls of other such functions; methods of levels and of the
+memories in ``sam.blocks.memories``. A step that uses more raises ``Untranslatable``.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from sam.blocks.arithmetic import Operation
+from sam.blocks.base import Step
+from sam.blocks.memories import Accumulator, Growing, Stored
+
+INT, REAL, COMPLEX = "int64_t", "double", "double complex"
+
+
+class Untranslatable(Exception):
+    """A step uses what has no translation; the text says what, and where."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port that the step knows: its number among the inputs or outputs, the type of its values.
+
+    ``readers``  how many queues an output has
+    """
+
+    name: str
+    index: int
+    ctype: str
+    output: bool = False
+    readers: int = 0
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The C function of a step, and the objects of its memory that it gets, in order.
+
+    ``memory`` and ``numbers`` are paths from ``m``, such as ``("level", "segments")``.
+    """
+
+    source: str
+    memory: tuple[tuple[str, ...], ...]
+    numbers: tuple[tuple[str, ...], ...]
+    messages: tuple[str, ...]
+
+
+def translate(
+    step: Step, ports: Mapping[str, Any], state: Mapping[str, Any], memory: Any, values: str
+) -> Kernel:
+    """The kernel of a step.
+
+    ``ports``   what ``p`` has: a Port, or a list of them, by name
+    ``state``   what ``s`` has at the start
+    ``memory``  ``m``, for the types of what it has
+    ``values``  the C type of the values that the block gives or stores
+    """
+    translation = _Translation(ports, state, memory, values)
+    while True:
+        before = dict(translation.types)
+        translation.reset()
+        translation.inline(step, [_Ports(), _State(), _Memory((), memory)], "step")
+        if translation.types == before:
+            return translation.kernel()
+
+
+# What expressions evaluate to.
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A Python value that is known now."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class _Open:
+    """A C expression."""
+
+    text: str
+    ctype: str
+
+
+@dataclass(frozen=True)
+class _Ports:
+    """``p``"""
+
+
+@dataclass(frozen=True)
+class _State:
+    """``s``"""
+
+
+@dataclass(frozen=True)
+class _StateList:
+    """A list in the state: a variable for each place."""
+
+    name: str
+    length: int
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """``m``, or something in it."""
+
+    path: tuple[str, ...]
+    value: Any
+
+
+@dataclass(frozen=True)
+class _Method:
+    """A method, not called yet."""
+
+    owner: Any
+    name: str
+
+
+@dataclass
+class _Frame:
+    """A call that is being inlined."""
+
+    function: Any
+    names: dict[str, Any]
+    prefix: str
+    often: set[str]
+    result: list[Any] = field(default_factory=list)
+
+
+class _Translation:
+    """The state of one translation."""
+
+    def __init__(
+        self, ports: Mapping[str, Any], state: Mapping[str, Any], memory: Any, values: str
+    ) -> None:
+        self.ports, self.state, self.values = ports, state, values
+        self.types: dict[str, str] = {}
+        everything = [
+            port for one in ports.values() for port in (one if isinstance(one, list) else [one])
+        ]
+        self.inputs = sorted((p for p in everything if not p.output), key=lambda p: p.index)
+        self.outputs = sorted((p for p in everything if p.output), key=lambda p: p.index)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets what was written, but not the types that were found."""
+        self.lines: list[str] = []
+        self.depth = 2
+        self.calls = 0
+        self.frames: list[_Frame] = []
+        self.memory: dict[tuple[str, ...], str] = {}
+        self.numbers: dict[tuple[str, ...], None] = {}
+        self.messages: dict[str, None] = {}
+
+    # Writing
+
+    def write(self, line: str) -> None:
+        self.lines.append("    " * self.depth + line)
+
+    def variable(self, name: str, ctype: str) -> str:
+        """Declares a variable, of the wider type where it has had another."""
+        rank = {INT: 0, REAL: 1, COMPLEX: 2}
+        known = self.types.get(name, ctype)
+        self.types[name] = max(known, ctype, key=lambda one: rank[one])
+        return name
+
+    def assign(self, name: str, value: Any) -> _Open:
+        """Sets a variable to a value."""
+        value = self.open(value)
+        self.variable(name, value.ctype)
+        if value.text != name:
+            self.write(f"{name} = {value.text};")
+        return _Open(name, self.types[name])
+
+    def open(self, value: Any) -> _Open:
+        """A value as a C expression."""
+        if isinstance(value, _Open):
+            return value
+        if isinstance(value, _Known):
+            known = value.value
+            if known is None:
+                return _Open("0", INT)
+            if isinstance(known, bool | int | np.integer):
+                text = str(int(known)) if abs(int(known)) < 2**31 else f"{int(known)}LL"
+                return _Open(text if int(known) >= 0 else f"({text})", INT)
+            if isinstance(known, float):
+                return _Open(f"({known!r})", REAL)
+            if isinstance(known, complex):
+                return _Open(f"({known.real!r} + {known.imag!r} * I)", COMPLEX)
+        raise self.refuse(f"a value {value!r} that is no number")
+
+    def refuse(self, what: str) -> Untranslatable:
+        where = self.frames[-1].function.__qualname__ if self.frames else "the step"
+        return Untranslatable(f"{where} uses {what}, which has no translation to C")
+
+    # Calls and statements
+
+    def inline(self, function: Any, arguments: Sequence[Any], prefix: str) -> Any:
+        """Writes the body of a function; gives what it returns."""
+        tree = _syntax(function)
+        names = [argument.arg for argument in tree.args.args]
+        counts = _assignments(tree)
+        frame = _Frame(
+            function,
+            dict(zip(names, arguments, strict=True)),
+            f"{prefix}{self.calls}_",
+            {name for name, count in counts.items() if count > 1 or name in names},
+        )
+        self.calls += 1
+        if len(self.frames) > 20:
+            raise self.refuse("recursion")
+        self.frames.append(frame)
+        for name in [name for name in names if name in counts]:
+            frame.names[name] = self.assign(frame.prefix + name, frame.names[name])
+        label = f"{frame.prefix}end"
+        body = [s for s in tree.body if not _is_text(s)]
+        if len(body) == 1 and isinstance(body[0], ast.Return):
+            result = self.evaluate(body[0].value) if body[0].value else _Known(None)
+            self.frames.pop()
+            return result
+        self.block(body)
+        self.write(f"{label}:;")
+        self.frames.pop()
+        if all(isinstance(one, _Known) and one.value is None for one in frame.result):
+            return _Known(None)
+        shape = next((one for one in frame.result if isinstance(one, tuple)), None)
+        if shape is not None:
+            return tuple(self.result(frame, k) for k in range(len(shape)))
+        return self.result(frame, 0)
+
+    def result(self, frame: _Frame, k: int) -> _Open:
+        name = f"{frame.prefix}result{k}"
+        return _Open(name, self.types[name])
+
+    def block(self, statements: Sequence[ast.stmt]) -> bool:
+        """Writes statements; tells whether control never comes to their end."""
+        for statement in statements:
+            if self.statement(statement):
+                return True
+        return False
+
+    def statement(self, node: ast.stmt) -> bool:
+        match node:
+            case ast.Expr(value):
+                if not _is_text(node):
+                    self.evaluate(value)
+            case ast.Assign([target], value):
+                self.store(target, self.evaluate(value))
+            case ast.AugAssign(target, op, value):
+                load = ast.copy_location(ast.BinOp(_loaded(target), op, value), node)
+                self.store(target, self.evaluate(load))
+            case ast.If(test, body, orelse):
+                return self.branch(test, body, orelse)
+            case ast.For(target, iterable, body):
+                self.unroll(target, iterable, body)
+            case ast.While(test, body):
+                self.loop(test, body)
+            case ast.Return(value):
+                return self.leave(self.evaluate(value) if value else _Known(None))
+            case ast.Raise(ast.Call(_, [ast.Constant(text)])):
+                self.messages[text] = None
+                self.write(f"b->port = {list(self.messages).index(text)}; goto failed;")
+                return True
+            case ast.Pass():
+                pass
+            case _:
+                raise self.refuse(f"the statement {type(node).__name__}")
+        return False
+
+    def branch(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> bool:
+        condition = self.evaluate(test)
+        if isinstance(condition, _Known):
+            return self.block(body if condition.value else orelse)
+        self.write(f"if ({condition.text}) {{")
+        self.depth += 1
+        ends = self.block(body)
+        self.depth -= 1
+        if orelse:
+            self.write("} else {")
+            self.depth += 1
+            ends = self.block(orelse) and ends
+            self.depth -= 1
+        else:
+            ends = False
+        self.write("}")
+        return ends
+
+    def unroll(self, target: ast.expr, iterable: ast.expr, body: list[ast.stmt]) -> None:
+        values = self.evaluate(iterable)
+        if isinstance(values, _Known):
+            values = [_Known(value) for value in values.value]
+        if not isinstance(values, list | tuple):
+            raise self.refuse("a loop over what is not known")
+        for value in values:
+            self.bind(target, value)
+            if self.block(body):
+                break
+
+    def loop(self, test: ast.expr, body: list[ast.stmt]) -> None:
+        self.write("for (;;) {")
+        self.depth += 1
+        condition = self.open(self.evaluate(test))
+        self.write(f"if (!({condition.text})) break;")
+        self.block(body)
+        self.depth -= 1
+        self.write("}")
+
+    def leave(self, value: Any) -> bool:
+        frame = self.frames[-1]
+        frame.result.append(value)
+        for k, part in enumerate(value if isinstance(value, tuple) else [value]):
+            self.assign(f"{frame.prefix}result{k}", part)
+        self.write(f"goto {frame.prefix}end;")
+        return True
+
+    def bind(self, target: ast.expr, value: Any) -> None:
+        """Binds a loop variable, which stays known."""
+        if isinstance(target, ast.Tuple):
+            parts = value if isinstance(value, tuple | list) else value.value
+            for one, part in zip(target.elts, parts, strict=True):
+                self.bind(one, part if not isinstance(value, _Known) else _Known(part))
+        else:
+            self.frames[-1].names[target.id] = value
+
+    def store(self, target: ast.expr, value: Any) -> None:
+        match target:
+            case ast.Tuple(elts):
+                if isinstance(value, _Known):
+                    value = tuple(_Known(part) for part in value.value)
+                for one, part in zip(elts, value, strict=True):
+                    self.store(one, part)
+            case ast.Name(name):
+                frame = self.frames[-1]
+                if name in frame.often or isinstance(value, _Open):
+                    frame.names[name] = self.assign(frame.prefix + name, value)
+                else:
+                    frame.names[name] = value
+            case ast.Attribute(owner, name) if isinstance(self.evaluate(owner), _State):
+                self.assign(f"s_{name}", value)
+            case ast.Subscript(owner, index):
+                place, at = self.evaluate(owner), self.evaluate(index)
+                if isinstance(place, _StateList) and isinstance(at, _Known):
+                    self.assign(f"s_{place.name}_{at.value}", value)
+                elif isinstance(place, _Memory) and isinstance(place.value, Stored):
+                    item = self.stored(place, at)
+                    self.write(f"{item.text} = {self.open(value).text};")
+                else:
+                    raise self.refuse("an assignment to an item of this")
+            case _:
+                raise self.refuse("an assignment to this")
+
+    # Expressions
+
+    def evaluate(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Constant(value):
+                return _Known(value)
+            case ast.Name(name):
+                return self.name(name)
+            case ast.Attribute(owner, name):
+                return self.attribute(self.evaluate(owner), name)
+            case ast.Subscript(owner, index):
+                return self.item(self.evaluate(owner), index)
+            case ast.Tuple(elts) | ast.List(elts):
+                return self.sequence(elts)
+            case ast.Compare(left, [op], [right]):
+                return self.compare(self.evaluate(left), op, self.evaluate(right))
+            case ast.BoolOp(op, values):
+                return self.logic(op, values)
+            case ast.UnaryOp(op, operand):
+                return self.unary(op, self.evaluate(operand))
+            case ast.BinOp(left, op, right):
+                return self.arithmetic(self.evaluate(left), op, self.evaluate(right))
+            case ast.IfExp(test, body, orelse):
+                condition = self.evaluate(test)
+                if isinstance(condition, _Known):
+                    return self.evaluate(body if condition.value else orelse)
+                yes, no = self.open(self.evaluate(body)), self.open(self.evaluate(orelse))
+                wide = yes.ctype if INT != yes.ctype else no.ctype
+                return _Open(f"({condition.text} ? {yes.text} : {no.text})", wide)
+            case ast.Call(function, arguments, _):
+                return self.call(self.evaluate(function), arguments)
+        raise self.refuse(f"the expression {type(node).__name__}")
+
+    def name(self, name: str) -> Any:
+        frame = self.frames[-1]
+        if name in frame.names:
+            return frame.names[name]
+        for scope in (frame.function.__globals__, vars(builtins)):
+            if name in scope:
+                return _Known(scope[name])
+        raise self.refuse(f"the name {name} before it is set")
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        if isinstance(owner, _Ports):
+            return self.ports[name]
+        if isinstance(owner, _State):
+            start = self.state[name]
+            if isinstance(start, list):
+                return _StateList(name, len(start))
+            self.variable(f"s_{name}", self.open(_Known(start)).ctype)
+            return _Open(f"s_{name}", self.types[f"s_{name}"])
+        if isinstance(owner, _Memory):
+            value = getattr(owner.value, name)
+            if callable(value) and hasattr(value, "__self__"):
+                return _Method(owner, name)
+            return self.remembered((*owner.path, name), value)
+        if isinstance(owner, Port | list):
+            return _Method(owner, name)
+        raise self.refuse(f"the attribute {name}")
+
+    def remembered(self, path: tuple[str, ...], value: Any) -> Any:
+        """Something in the memory: known where it is part of the structure, else open."""
+        if isinstance(value, int | np.integer) and not isinstance(value, bool):
+            self.numbers[path] = None
+            return _Open(f"n_{'_'.join(path)}", INT)
+        if isinstance(value, bool | float | complex | str):
+            return _Known(value)
+        if isinstance(value, tuple) and not any(isinstance(part, Growing) for part in value):
+            return _Known(value)
+        if isinstance(value, tuple):
+            return [self.remembered((*path, str(k)), part) for k, part in enumerate(value)]
+        if isinstance(value, Operation):
+            return _Known(value)
+        return _Memory(path, value)
+
+    def pointer(self, memory: _Memory, ctype: str) -> str:
+        name = f"m_{'_'.join(memory.path)}"
+        self.memory[memory.path] = ctype
+        return name
+
+    def item(self, owner: Any, index_node: ast.expr) -> Any:
+        index = self.evaluate(index_node)
+        if isinstance(owner, list | tuple) and isinstance(index, _Known):
+            return owner[index.value]
+        if isinstance(owner, _Known) and isinstance(index, _Known):
+            return _Known(owner.value[index.value])
+        if isinstance(owner, _StateList) and isinstance(index, _Known):
+            name = f"s_{owner.name}_{index.value}"
+            self.variable(name, self.open(_Known(self.state[owner.name][index.value])).ctype)
+            return _Open(name, self.types[name])
+        if isinstance(owner, _Memory):
+            at = self.open(index).text
+            if isinstance(owner.value, np.ndarray):
+                ctype = _ctype(owner.value.dtype)
+                return _Open(f"{self.pointer(owner, ctype)}[{at}]", ctype)
+            if isinstance(owner.value, Growing):
+                ctype = self.items(owner.value)
+                pointer = self.pointer(owner, "Growing")
+                return _Open(f"(({ctype} *){pointer}->items)[{at}]", ctype)
+            if isinstance(owner.value, Stored):
+                return self.stored(owner, index)
+        raise self.refuse("an item of this")
+
+    def items(self, growing: Growing) -> str:
+        return self.values if growing.values else INT
+
+    def stored(self, owner: _Memory, index: Any) -> _Open:
+        pointer = self.pointer(owner, "Growing")
+        return _Open(f"(*STORED({pointer}, {self.values}, {self.open(index).text}))", self.values)
+
+    def sequence(self, elements: Sequence[ast.expr]) -> Any:
+        parts: list[Any] = []
+        for element in elements:
+            if isinstance(element, ast.Starred):
+                value = self.evaluate(element.value)
+                parts += value if isinstance(value, list | tuple) else map(_Known, value.value)
+            else:
+                parts.append(self.evaluate(element))
+        return tuple(parts)
+
+    def compare(self, left: Any, op: ast.cmpop, right: Any) -> Any:
+        if isinstance(left, tuple) and isinstance(right, tuple):
+            tests = [self.compare(a, ast.Eq(), b) for a, b in zip(left, right, strict=True)]
+            same = _Open("(" + " && ".join(self.open(test).text for test in tests) + ")", INT)
+            return same if isinstance(op, ast.Eq) else _Open(f"!{same.text}", INT)
+        symbol = _COMPARISONS.get(type(op))
+        if symbol is None:
+            raise self.refuse("this comparison")
+        if isinstance(left, _Known) and isinstance(right, _Known):
+            return _Known(_decide(left.value, symbol, right.value))
+        a, b = self.open(left), self.open(right)
+        texts = [
+            f"creal({one.text})" if one.ctype == COMPLEX and symbol not in ("==", "!=") else one.text
+            for one in (a, b)
+        ]
+        return _Open(f"({texts[0]} {symbol} {texts[1]})", INT)
+
+    def logic(self, op: ast.boolop, nodes: Sequence[ast.expr]) -> Any:
+        """``and`` and ``or``, which evaluate no more than they must."""
+        decides = isinstance(op, ast.Or)
+        texts = []
+        for node in nodes:
+            value = self.evaluate(node)
+            if isinstance(value, _Known):
+                if bool(value.value) == decides:
+                    texts.append("1" if decides else "0")
+                    break
+                continue
+            texts.append(value.text)
+        if not texts:
+            return _Known(not decides)
+        if len(texts) == 1 and texts[0] in "01":
+            return _Known(texts[0] == "1")
+        return _Open("(" + (" || " if decides else " && ").join(texts) + ")", INT)
+
+    def unary(self, op: ast.unaryop, operand: Any) -> Any:
+        if isinstance(operand, _Known):
+            value = operand.value
+            return _Known(not value if isinstance(op, ast.Not) else -value)
+        if isinstance(op, ast.Not):
+            return _Open(f"!{operand.text}", INT)
+        if isinstance(op, ast.USub):
+            return _Open(f"(-{operand.text})", operand.ctype)
+        raise self.refuse("this operator")
+
+    def arithmetic(self, left: Any, op: ast.operator, right: Any) -> Any:
+        symbol = _OPERATORS.get(type(op))
+        if symbol is None:
+            raise self.refuse("this operator")
+        if isinstance(left, list | tuple) and isinstance(right, list | tuple) and symbol == "+":
+            return [*left, *right]
+        if isinstance(left, _Known) and isinstance(right, _Known):
+            return _Known({"+": left.value.__add__, "-": left.value.__sub__,
+                           "*": left.value.__mul__}[symbol](right.value))
+        a, b = self.open(left), self.open(right)
+        wide = a.ctype if a.ctype != INT else b.ctype
+        return _Open(f"({a.text} {symbol} {b.text})", wide)
+
+    # Calls
+
+    def call(self, function: Any, nodes: Sequence[ast.expr]) -> Any:
+        arguments = list(self.sequence(nodes))
+        if isinstance(function, _Method) and isinstance(function.owner, Port):
+            return getattr(self, f"port_{function.name}")(function.owner, *arguments)
+        if isinstance(function, _Method):
+            return self.method(function.owner, function.name, arguments)
+        value = function.value
+        if isinstance(value, Operation):
+            return self.operate(value, arguments)
+        if value in (len, range, zip, enumerate, tuple, min, max):
+            return getattr(self, f"builtin_{value.__name__}")(*arguments)
+        if inspect.isfunction(value):
+            return self.inline(value, arguments, value.__name__.lstrip("_"))
+        raise self.refuse(f"a call of {value!r}")
+
+    def method(self, owner: _Memory, name: str, arguments: list[Any]) -> Any:
+        value = owner.value
+        if isinstance(value, Growing):
+            pointer = self.pointer(owner, "Growing")
+            if name == "append":
+                item = self.open(arguments[0]).text
+                self.write(f"APPEND({pointer}, {self.items(value)}, {item});")
+            elif name == "clear":
+                self.write(f"{pointer}->length = 0;")
+            return _Known(None)
+        if isinstance(value, Accumulator):
+            return self.accumulate(owner, name, arguments)
+        return self.inline(
+            getattr(type(value), name), [owner, *arguments], f"{name.lstrip('_')}"
+        )
+
+    def accumulate(self, owner: _Memory, name: str, arguments: list[Any]) -> Any:
+        pointer = self.pointer(owner, "Accumulator")
+        texts = [self.open(a).text for a in arguments if not isinstance(a, tuple)]
+        if name == "add":
+            point = ", ".join(self.open(part).text for part in arguments[0])
+            plus = self.operate(owner.value.plus, [_Open("x_", self.values), _Open("y_", self.values)])
+            self.write(f"#define PLUS(x_, y_) ({plus.text})")
+            self.write(f"{{ int64_t point_[] = {{{point}}};")
+            self.write(f"ACCUMULATE({pointer}, {self.values}, point_, {texts[0]}, PLUS); }}")
+            return _Known(None)
+        if name == "complete":
+            self.write(f"if (!complete({pointer})) goto no_memory;")
+            return _Known(None)
+        if name == "release":
+            return _Known(None)
+        calls = {
+            "count": f"{pointer}->order.length",
+            "shared": f"shared_with_last({pointer}, {', '.join(texts)})",
+            "coordinate": f"coordinate_of({pointer}, {', '.join(texts)})",
+        }
+        if name in calls:
+            return _Open(calls[name], INT)
+        index = f"((int64_t *){pointer}->order.items)[{texts[0]}]"
+        return _Open(f"(({self.values} *){pointer}->out_values.items)[{index}]", self.values)
+
+    def operate(self, operation: Operation, arguments: Sequence[Any]) -> _Open:
+        """Arithmetic in the type of the values."""
+        texts = [self.open(argument).text for argument in arguments]
+        dtype = operation.dtype
+        if operation.name == "negate":
+            text = f"(-{texts[0]})"
+        else:
+            symbol = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}[operation.name]
+            if dtype.kind == "b":
+                symbol = "|" if symbol == "+" else "&"
+            kinds = [self.open(argument).ctype for argument in arguments]
+            ctype = _ctype(dtype)
+            texts = [f"({ctype}){t}" if k != ctype else t for t, k in zip(texts, kinds, strict=True)]
+            if dtype.kind == "i":
+                texts = [f"(uint64_t){text}" for text in texts]
+            text = f"({texts[0]} {symbol} {texts[1]})"
+        if dtype.kind == "i":
+            width = 8 * dtype.itemsize
+            text = f"(int64_t)(int{width}_t){text}"
+        elif dtype == np.float32:
+            text = f"(double)(float){text}"
+        elif dtype == np.complex64:
+            text = f"(double complex)(float complex){text}"
+        return _Open(f"({text})", _ctype(dtype))
+
+    # Ports
+
+    def port_peek(self, port: Port) -> tuple[_Open, _Open]:
+        """The kind and value at the head of an input; they stand still until the firing is over."""
+        n = port.index
+        self.write(f"PEEK{n}")
+        return _Open(f"k{n}", INT), _Open(f"v{n}", port.ctype)
+
+    def port_take(self, port: Port) -> _Known:
+        self.write(f"take{port.index} = 1;")
+        return _Known(None)
+
+    def port_give(self, port: Port, kind: Any, value: Any) -> _Known:
+        n = port.index
+        self.write(f"give{n} = 1; gk{n} = {self.open(kind).text}; gv{n} = {self.open(value).text};")
+        self.write(f"ROOM{n}")
+        return _Known(None)
+
+    # Builtins
+
+    def builtin_len(self, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return _Known(len(value))
+        if isinstance(value, _StateList):
+            return _Known(value.length)
+        if isinstance(value, _Memory) and isinstance(value.value, Growing):
+            return _Open(f"{self.pointer(value, 'Growing')}->length", INT)
+        raise self.refuse("len of this")
+
+    def builtin_range(self, *bounds: Any) -> list[_Known]:
+        if not all(isinstance(bound, _Known) for bound in bounds):
+            raise self.refuse("a range that is not known")
+        return [_Known(n) for n in range(*(bound.value for bound in bounds))]
+
+    def builtin_zip(self, *sequences: Any) -> list[tuple[Any, ...]]:
+        lists = [
+            [_Known(part) for part in one.value] if isinstance(one, _Known) else one
+            for one in sequences
+        ]
+        return list(zip(*lists, strict=True))
+
+    def builtin_enumerate(self, values: Any) -> list[tuple[Any, ...]]:
+        return [(_Known(n), value) for n, value in enumerate(values)]
+
+    def builtin_tuple(self, values: Any) -> tuple[Any, ...]:
+        if isinstance(values, _StateList):
+            names = [f"s_{values.name}_{k}" for k in range(values.length)]
+            return tuple(_Open(name, self.types.get(name, INT)) for name in names)
+        return tuple(values)
+
+    def builtin_min(self, left: Any, right: Any) -> _Open:
+        a, b = self.open(left).text, self.open(right).text
+        return _Open(f"({a} < {b} ? {a} : {b})", INT)
+
+    def builtin_max(self, left: Any, right: Any) -> _Open:
+        a, b = self.open(left).text, self.open(right).text
+        return _Open(f"({a} > {b} ? {a} : {b})", INT)
+
+    # The whole function
+
+    def kernel(self) -> Kernel:
+        """The C source of what was translated."""
+        state = {name: ctype for name, ctype in self.types.items() if name.startswith("s_")}
+        local = {name: ctype for name, ctype in self.types.items() if name not in state}
+        source = _TEMPLATE.format(
+            fields="".join(f"    {ctype} {name};\n" for name, ctype in state.items()) or "    char none;\n",
+            starts="".join(f"    s->{name} = {self.start(name)};\n" for name in state),
+            macros="".join(map(self.peek_macro, self.inputs))
+            + "".join(map(self.room_macro, self.outputs)),
+            locals="".join(
+                [
+                    *(self.input_locals(port) for port in self.inputs),
+                    *(self.output_locals(port) for port in self.outputs),
+                    *(f"    {ctype} {name} = 0;\n" for name, ctype in local.items()),
+                    *(
+                        f"    {ctype} {name} = state->{name}, o{name};\n"
+                        for name, ctype in state.items()
+                    ),
+                    *(
+                        f"    {ctype} *restrict m_{'_'.join(path)} = b->memory[{k}];\n"
+                        for k, (path, ctype) in enumerate(self.memory.items())
+                    ),
+                    *(
+                        f"    const int64_t n_{'_'.join(path)} = b->numbers[{k}];\n"
+                        for k, path in enumerate(self.numbers)
+                    ),
+                ]
+            ),
+            save="".join(f"        o{name} = {name};\n" for name in state),
+            body="\n".join(self.lines),
+            result="step0_result0" if "step0_result0" in self.types else "0",
+            commit="".join(
+                [
+                    *(_COMMIT_INPUT.format(n=port.index) for port in self.inputs),
+                    *(self.commit_output(port) for port in self.outputs),
+                ]
+            ),
+            restore="".join(f"    {name} = o{name};\n" for name in state),
+            back="".join(
+                [
+                    *(f"    state->{name} = {name};\n" for name in state),
+                    *(
+                        f"    q{p.index}->head = h{p.index};\n"
+                        f"    q{p.index}->reader_ready = b->ready;\n"
+                        f"    account(q{p.index});\n"
+                        for p in self.inputs
+                    ),
+                    *(
+                        f"    r{q}->tail = T{q};\n    account(r{q});\n"
+                        for port in self.outputs
+                        for q in self.queues(port)
+                    ),
+                ]
+            ),
+        )
+        return Kernel(source, tuple(self.memory), tuple(self.numbers), tuple(self.messages))
+
+    def start(self, name: str) -> str:
+        """What a state variable starts from."""
+        plain = name.removeprefix("s_")
+        if plain in self.state:
+            return self.open(_Known(self.state[plain])).text
+        base, _, place = plain.rpartition("_")
+        return self.open(_Known(self.state[base][int(place)])).text
+
+    def queues(self, port: Port) -> range:
+        """The numbers of an output's queues among those of all outputs."""
+        first = sum(other.readers for other in self.outputs[: port.index])
+        return range(first, first + port.readers)
+
+    def peek_macro(self, port: Port) -> str:
+        return _PEEK.format(n=port.index, ctype=port.ctype)
+
+    def room_macro(self, port: Port) -> str:
+        number = len(self.inputs) + port.index
+        checks = "".join(_ROOM.format(q=q, number=number) for q in self.queues(port))
+        return f"#define ROOM{port.index} {checks}\n"
+
+    def input_locals(self, port: Port) -> str:
+        return _INPUT_LOCALS.format(n=port.index, ctype=port.ctype)
+
+    def output_locals(self, port: Port) -> str:
+        text = f"    int64_t give{port.index} = 0, gk{port.index} = 0;\n"
+        text += f"    {port.ctype} gv{port.index} = 0;\n"
+        return text + "".join(
+            _QUEUE_LOCALS.format(q=q, ctype=port.ctype) for q in self.queues(port)
+        )
+
+    def commit_output(self, port: Port) -> str:
+        pushes = "".join(_PUSH.format(q=q, n=port.index) for q in self.queues(port))
+        n = port.index
+        return (
+            f"        if (give{n}) {{\n            give{n} = 0;\n"
+            f"            b->counts[{n}][gk{n}]++;\n{pushes}        }}\n"
+        )
+
+
+_PEEK = """#define PEEK{n} \\
+    if (h{n} == e{n}) {{ b->port = {n}; goto starved; }} \\
+    {{ int64_t w_ = x{n}[h{n} & M{n}]; k{n} = w_ & 3; w_ >>= 2; v{n} = u{n}[h{n} & M{n}]; \\
+       if (w_ > now) {{ now = w_; cause = {n}; }} }}
+"""
+
+_ROOM = """\\
+    if (D{q}) {{ int64_t f_ = T{q} - D{q}; \\
+        if (f_ >= 0) {{ \\
+            if (f_ >= H{q}) {{ b->port = {number}; b->which = {q}; goto blocked; }} \\
+            int64_t w_ = y{q}[f_ & R{q}] + 1; \\
+            if (w_ > now) {{ now = w_; cause = {number}; }} }} \\
+    }} else if (T{q} - G{q} > R{q}) {{ b->port = {number}; b->which = {q}; goto crowded; }} """
+
+_INPUT_LOCALS = """    Queue *q{n} = b->in[{n}];
+    int64_t h{n} = q{n}->head, k{n} = 0, take{n} = 0;
+    const int64_t e{n} = q{n}->tail, M{n} = q{n}->mask;
+    int64_t *restrict x{n} = q{n}->visible, *restrict g{n} = q{n}->taken;
+    const {ctype} *restrict u{n} = q{n}->values;
+    {ctype} v{n} = 0;
+"""
+
+_QUEUE_LOCALS = """    Queue *r{q} = b->out[{q}];
+    int64_t T{q} = r{q}->tail;
+    const int64_t H{q} = r{q}->head, G{q} = r{q}->gone, D{q} = r{q}->depth, R{q} = r{q}->mask;
+    const int64_t L{q} = r{q}->latency;
+    {ctype} *restrict z{q} = r{q}->values;
+    int64_t *restrict w{q} = r{q}->visible, *y{q} = r{q}->taken;
+"""
+
+_COMMIT_INPUT = """        if (take{n}) {{ take{n} = 0; g{n}[h{n} & M{n}] = now; h{n}++; }}
+"""
+
+_PUSH = """            z{q}[T{q} & R{q}] = gv{n};
+            w{q}[T{q} & R{q}] = ((now + L{q}) << 2) | gk{n};
+            T{q}++;
+"""
+
+_TEMPLATE = """#include "runtime.h"
+
+typedef struct {{
+{fields}}} State;
+
+int64_t state_size(void) {{ return sizeof(State); }}
+
+void start(State *s) {{
+    memset(s, 0, sizeof *s);
+{starts}}}
+
+{macros}
+int64_t fire(Block *b) {{
+    State *state = b->state;
+    int64_t now, cause, idle, spacing, firings = 0;
+    int64_t ready = b->ready, last = b->last, fired = b->fired, busy = b->busy;
+    const int64_t interval = b->interval;
+{locals}
+    for (;;) {{
+        now = ready;
+        cause = 0;
+{save}
+{body}
+        idle = now - last - 1;
+        spacing = fired && idle >= interval - 1 ? interval - 1 : fired ? idle : 0;
+        if (idle > spacing) b->waits[cause] += idle - spacing;
+        busy += 1 + spacing;
+        fired++;
+        firings++;
+        last = now;
+{commit}
+        ready = now + interval;
+        if ({result}) {{
+            ready = INT64_MAX;
+            b->status = FINISHED_BLOCK;
+            goto back;
+        }}
+    }}
+starved:
+    b->status = STARVED;
+    goto back;
+blocked:
+    b->status = BLOCKED;
+    goto restore;
+crowded:
+    b->status = CROWDED;
+    goto restore;
+failed:
+    b->status = FAILED;
+    goto restore;
+over_capacity:
+    b->status = OVER_CAPACITY;
+    goto restore;
+no_memory:
+    b->status = NO_MEMORY;
+restore:
+{restore}
+back:
+    b->ready = ready;
+    b->last = last;
+    b->fired = fired;
+    b->busy = busy;
+{back}
+    return firings;
+}}
+"""
+
+_COMPARISONS = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Is: "==",
+    ast.IsNot: "!=",
+}
+_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+
+
+def _decide(left: Any, symbol: str, right: Any) -> bool:
+    return {
+        "==": left == right,
+        "!=": left != right,
+        "<": symbol == "<" and left < right,
+        "<=": symbol == "<=" and left <= right,
+        ">": symbol == ">" and left > right,
+        ">=": symbol == ">=" and left >= right,
+    }[symbol]
+
+
+def _ctype(dtype: np.dtype[Any]) -> str:
+    """The C type that values of a numpy type are computed in."""
+    return {"f": REAL, "c": COMPLEX}.get(dtype.kind, INT)
+
+
+@cache
+def _syntax(function: Any) -> ast.FunctionDef:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    return tree
+
+
+def _assignments(tree: ast.FunctionDef) -> dict[str, int]:
+    """How often each name is assigned to, a loop's own variable apart."""
+    counts: dict[str, int] = {}
+    for node in ast.walk(tree):
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AugAssign):
+            targets = [node.target, node.target]
+        for target in targets:
+            for name in ast.walk(target):
+                if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
+                    counts[name.id] = counts.get(name.id, 0) + 1
+    return counts
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    """The expression that reads what a target writes."""
+    copy = ast.parse(ast.unparse(target), mode="eval").body
+    return copy
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
