@@ -14,7 +14,7 @@ from sam.blocks.write import written
 from sam.errors import UserError, one_of
 from sam.graph import Edge, Graph, Slot
 from sam.tensor import Tensor
-from sam.token import parse_stream
+from sam.token import Token, parse_stream
 from sam.validate import Stream, validate
 
 
@@ -31,9 +31,17 @@ class Bound:
     extents: Mapping[str, int]
     types: Mapping[str, np.dtype[Any]]
 
-    def surroundings(self, node: str, capacity: int | None) -> Surroundings:
+    def surroundings(self, node: str, capacity: int | None, lists: bool = True) -> Surroundings:
         """What a block finds that has room for ``capacity`` entries of its own."""
-        return Surroundings(self.tensors, self.extents, self.types[node], capacity)
+        return Surroundings(self.tensors, self.extents, self.types[node], capacity, lists)
+
+    def sinks(self, memories: Mapping[str, Any]) -> dict[str, list[Token]]:
+        """The tokens that each sink kept."""
+        kept = {n.name: memories[n.name] for n in self.graph.nodes if n.kind == "sink"}
+        return {
+            name: list(zip(memory.kinds, memory.values, strict=True))
+            for name, memory in kept.items()
+        }
 
     def output(self, memories: Mapping[str, Any]) -> Tensor | None:
         """The result in the memories of the writers, in the format that the graph asks for."""

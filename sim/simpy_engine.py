@@ -324,5 +324,5 @@ class _Machine:
             },
             config=self.config.resolved(),
             engine="simpy",
-            sinks={n.name: self.memories[n.name].tokens for n in graph.nodes if n.kind == "sink"},
+            sinks=self.bound.sinks(self.memories),
         )

@@ -498,7 +498,9 @@ class _Translation:
             return _Known(_decide(left.value, symbol, right.value))
         a, b = self.open(left), self.open(right)
         texts = [
-            f"creal({one.text})" if one.ctype == COMPLEX and symbol not in ("==", "!=") else one.text
+            f"creal({one.text})"
+            if one.ctype == COMPLEX and symbol not in ("==", "!=")
+            else one.text
             for one in (a, b)
         ]
         return _Open(f"({texts[0]} {symbol} {texts[1]})", INT)
@@ -538,8 +540,11 @@ class _Translation:
         if isinstance(left, list | tuple) and isinstance(right, list | tuple) and symbol == "+":
             return [*left, *right]
         if isinstance(left, _Known) and isinstance(right, _Known):
-            return _Known({"+": left.value.__add__, "-": left.value.__sub__,
-                           "*": left.value.__mul__}[symbol](right.value))
+            return _Known(
+                {"+": left.value.__add__, "-": left.value.__sub__, "*": left.value.__mul__}[symbol](
+                    right.value
+                )
+            )
         a, b = self.open(left), self.open(right)
         wide = a.ctype if a.ctype != INT else b.ctype
         return _Open(f"({a.text} {symbol} {b.text})", wide)
@@ -573,16 +578,16 @@ class _Translation:
             return _Known(None)
         if isinstance(value, Accumulator):
             return self.accumulate(owner, name, arguments)
-        return self.inline(
-            getattr(type(value), name), [owner, *arguments], f"{name.lstrip('_')}"
-        )
+        return self.inline(getattr(type(value), name), [owner, *arguments], f"{name.lstrip('_')}")
 
     def accumulate(self, owner: _Memory, name: str, arguments: list[Any]) -> Any:
         pointer = self.pointer(owner, "Accumulator")
         texts = [self.open(a).text for a in arguments if not isinstance(a, tuple)]
         if name == "add":
             point = ", ".join(self.open(part).text for part in arguments[0])
-            plus = self.operate(owner.value.plus, [_Open("x_", self.values), _Open("y_", self.values)])
+            plus = self.operate(
+                owner.value.plus, [_Open("x_", self.values), _Open("y_", self.values)]
+            )
             self.write(f"#define PLUS(x_, y_) ({plus.text})")
             self.write(f"{{ int64_t point_[] = {{{point}}};")
             self.write(f"ACCUMULATE({pointer}, {self.values}, point_, {texts[0]}, PLUS); }}")
@@ -614,7 +619,9 @@ class _Translation:
                 symbol = "|" if symbol == "+" else "&"
             kinds = [self.open(argument).ctype for argument in arguments]
             ctype = _ctype(dtype)
-            texts = [f"({ctype}){t}" if k != ctype else t for t, k in zip(texts, kinds, strict=True)]
+            texts = [
+                f"({ctype}){t}" if k != ctype else t for t, k in zip(texts, kinds, strict=True)
+            ]
             if dtype.kind == "i":
                 texts = [f"(uint64_t){text}" for text in texts]
             text = f"({texts[0]} {symbol} {texts[1]})"
@@ -692,7 +699,8 @@ class _Translation:
         state = {name: ctype for name, ctype in self.types.items() if name.startswith("s_")}
         local = {name: ctype for name, ctype in self.types.items() if name not in state}
         source = _TEMPLATE.format(
-            fields="".join(f"    {ctype} {name};\n" for name, ctype in state.items()) or "    char none;\n",
+            fields="".join(f"    {ctype} {name};\n" for name, ctype in state.items())
+            or "    char none;\n",
             starts="".join(f"    s->{name} = {self.start(name)};\n" for name in state),
             macros="".join(map(self.peek_macro, self.inputs))
             + "".join(map(self.room_macro, self.outputs)),

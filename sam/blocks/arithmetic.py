@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from sam.errors import UserError
 
-Operation = Callable[..., Any]
 # A number of the program has no type of its own: it takes on that of what it meets.
 ValueType = np.dtype[Any] | int | float
 
@@ -27,24 +27,35 @@ def _divide(a: Any, b: Any) -> Any:
         return np.true_divide(a, b).item()
 
 
-_OPERATIONS: Mapping[str, Operation] = {
+_OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "add": operator.add,
     "subtract": operator.sub,
     "multiply": operator.mul,
     "divide": _divide,
     "negate": operator.neg,
 }
-_LOGIC: Mapping[str, Operation] = {"add": operator.or_, "multiply": operator.and_}
+_LOGIC: Mapping[str, Callable[..., Any]] = {"add": operator.or_, "multiply": operator.and_}
 
 OPERANDS: Mapping[str, int] = {name: 1 if name == "negate" else 2 for name in _OPERATIONS}
 
 
-def operation(name: str, dtype: np.dtype[Any]) -> Operation:
-    """The operation on values of a type."""
-    if dtype.kind == "b":
-        return _LOGIC[name]
-    apply, fit = _OPERATIONS[name], _fit(dtype)
-    return apply if fit is None else lambda *operands: fit(apply(*operands))
+@dataclass(frozen=True)
+class Operation:
+    """An operation on values of a type; ``operation(a, b)`` does it on Python numbers."""
+
+    name: str
+    dtype: np.dtype[Any]
+    plain: Callable[..., Any] = field(init=False, compare=False, repr=False)
+    fit: Callable[[Any], Any] | None = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        table = _LOGIC if self.dtype.kind == "b" else _OPERATIONS
+        object.__setattr__(self, "plain", table[self.name])
+        object.__setattr__(self, "fit", _fit(self.dtype))
+
+    def __call__(self, *operands: Any) -> Any:
+        result = self.plain(*operands)
+        return result if self.fit is None else self.fit(result)
 
 
 def result_type(name: str, *types: ValueType) -> ValueType:

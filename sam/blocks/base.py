@@ -7,13 +7,14 @@ A *step* is one firing, written once for every engine. It is a plain function ``
 ``s``  the state that lasts from firing to firing.
 ``m``  what the block reads and fills: level arrays, values, its constant parameters.
 
-It keeps four rules, which let an engine decide when it happens and how fast:
+It keeps five rules, which let an engine decide when it happens and how fast:
 
 1. at most one token is taken from each input and given to each output;
 2. every peek comes before the first take, give or change of state. Where an input that a peek
    asks for is empty, the engine abandons the step there and runs it again later;
-3. nothing but the tokens, the state and the memory decides what happens: never the time;
-4. it returns True in the firing that gives or takes the last ``D``, and None otherwise.
+3. every give comes before the first change of memory (``sam.blocks.memories``);
+4. nothing but the tokens, the state and the memory decides what happens: never the time;
+5. it returns True in the firing that gives or takes the last ``D``, and None otherwise.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from sam.graph import Parameters
+from sam.levels import Level
 from sam.tensor import Tensor
 from sam.token import DATA, DONE, EMPTY, STOP
 
@@ -72,12 +74,25 @@ class Surroundings:
     ``extents``   by index variable
     ``dtype``     the type of the values that it gives or stores
     ``capacity``  the entries that its own memory holds; None where unbounded
+    ``lists``     whether its arrays are Python lists, which Python reads faster one by one
     """
 
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
     extents: Mapping[str, int] = field(default_factory=dict)
     dtype: np.dtype[Any] = np.dtype(float)
     capacity: int | None = None
+    lists: bool = True
+
+    def level(self, slot: str, level: int) -> Level:
+        """A level of a slot, ready to be scanned."""
+        found = self.tensors[slot].scanned_levels()[level]
+        return found.as_lists() if self.lists else found
+
+    def numbers(self, values: Any) -> Any:
+        """Numbers that the block reads."""
+        if not self.lists:
+            return np.asarray(values)
+        return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
     @property
     def zero(self) -> Any:

@@ -5,31 +5,27 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.arithmetic import OPERANDS, operation
+from sam.blocks.arithmetic import OPERANDS, Operation
 from sam.blocks.base import Block, Kind, StreamError, into, out
 from sam.graph import Parameters
-from sam.token import DATA, DONE, EMPTY, STOP, Token
+from sam.token import DATA, DONE, EMPTY
 
 
 def calculate(p: Any, s: Any, m: Any) -> bool | None:
     """Emits the operation's result; ``N`` counts as 0."""
-    kind, value = p.in_vals[0].peek()
-    for stream in p.in_vals:
-        other, level = stream.peek()
-        if other != kind and (kind > EMPTY or other > EMPTY) or (kind == STOP and level != value):
-            raise StreamError("the operands of an ALU have different shapes")
-    if kind == DATA or kind == EMPTY:
-        p.val.give(DATA, m.apply(*(_operand(stream.peek(), m.zero) for stream in p.in_vals)))
-    else:
-        p.val.give(kind, value)
+    left_kind, left = p.in_vals[0].peek()
+    right_kind, right = p.in_vals[-1].peek()
     for stream in p.in_vals:
         stream.take()
-    return True if kind == DONE else None
-
-
-def _operand(token: Token, zero: Any) -> Any:
-    kind, value = token
-    return value if kind == DATA else zero
+    if left_kind > EMPTY or right_kind > EMPTY:
+        if left_kind != right_kind or left != right:
+            raise StreamError("the operands of an ALU have different shapes")
+        p.val.give(left_kind, left)
+    else:
+        left = left if left_kind == DATA else m.zero
+        right = right if right_kind == DATA else m.zero
+        p.val.give(DATA, m.apply(left) if len(p.in_vals) == 1 else m.apply(left, right))
+    return True if left_kind == DONE else None
 
 
 def _alu(parameters: Parameters) -> Block:
@@ -41,7 +37,7 @@ def _alu(parameters: Parameters) -> Block:
         ),
         step=calculate,
         memory=lambda around: SimpleNamespace(
-            apply=operation(name, around.dtype), zero=around.zero
+            apply=Operation(name, around.dtype), zero=around.zero
         ),
     )
 

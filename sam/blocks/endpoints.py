@@ -10,14 +10,15 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.base import Block, Kind, Port, into, out
+from sam.blocks.memories import Growing
 from sam.graph import Parameters
 from sam.token import DATA, DONE, D, Token, parse_stream
 
 
 def generate(p: Any, s: Any, m: Any) -> bool | None:
     """Emits the next token."""
-    kind, value = m.tokens[s.next]
-    p.outs[0].give(kind, value)
+    kind = m.kinds[s.next]
+    p.outs[0].give(kind, m.values[s.next])
     s.next += 1
     return True if kind == DONE else None
 
@@ -26,7 +27,8 @@ def keep(p: Any, s: Any, m: Any) -> bool | None:
     """Takes a token and keeps it."""
     kind, value = p.in_stream.peek()
     p.in_stream.take()
-    m.tokens.append((kind, value))
+    m.kinds.append(kind)
+    m.values.append(value)
     return True if kind == DONE else None
 
 
@@ -35,7 +37,10 @@ def _generator(port: Port, tokens: list[Token]) -> Block:
         ports=(port,),
         step=generate,
         state={"next": 0},
-        memory=lambda around: SimpleNamespace(tokens=tokens),
+        memory=lambda around: SimpleNamespace(
+            kinds=around.numbers([kind for kind, _ in tokens]),
+            values=around.numbers([value for _, value in tokens]),
+        ),
     )
 
 
@@ -54,7 +59,7 @@ def _sink(parameters: Parameters) -> Block:
     return Block(
         ports=(into("in_stream", "any"),),
         step=keep,
-        memory=lambda around: SimpleNamespace(tokens=[]),
+        memory=lambda around: SimpleNamespace(kinds=Growing(), values=Growing(values=True)),
     )
 
 

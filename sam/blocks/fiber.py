@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.base import Block, Kind, Port, StreamError, into, out
+from sam.blocks.memories import Growing
 from sam.graph import Parameters
 from sam.token import DATA, STOP
 
@@ -79,9 +80,9 @@ def repeat_fibers(p: Any, s: Any, m: Any) -> bool | None:
     if s.moving:
         _record(p, s, m)
         return None
-    if s.position < len(m.tokens):
-        for result, (kind, value) in zip(p.results, m.tokens[s.position], strict=True):
-            result.give(kind, value)
+    if s.position < len(m.kinds[0]):
+        for n, result in enumerate(p.results):
+            result.give(m.kinds[n][s.position], m.values[n][s.position])
         s.position += 1
         return None
     kind, value = p.in_coordinates.peek()
@@ -104,7 +105,9 @@ def repeat_fibers(p: Any, s: Any, m: Any) -> bool | None:
             raise StreamError("fibers and the coordinates that repeat them end differently")
         p.in_coordinates.take()
         _give(p, STOP, value + m.depth)
-        m.tokens.clear()
+        for n in range(len(p.inners)):
+            m.kinds[n].clear()
+            m.values[n].clear()
         s.open, s.recorded, s.position = False, False, 0
     else:
         _take(p)
@@ -117,17 +120,20 @@ def repeat_fibers(p: Any, s: Any, m: Any) -> bool | None:
 def _record(p: Any, s: Any, m: Any) -> None:
     """Passes on and keeps a token of a fiber, or passes over it; ends with its stop token."""
     kind, value = p.inners[0].peek()
-    tokens = [stream.peek() for stream in p.inners]
     _take(p)
     if kind == STOP and value >= m.depth - 1:
         s.moving = False
         s.recorded = True
         s.level = value
     elif s.keep:
-        m.tokens.append(tokens)
-        s.position += 1
-        for result, (inner_kind, inner_value) in zip(p.results, tokens, strict=True):
+        for stream, result in zip(p.inners, p.results, strict=True):
+            inner_kind, inner_value = stream.peek()
             result.give(inner_kind, inner_value)
+        for n, stream in enumerate(p.inners):
+            kept_kind, kept_value = stream.peek()
+            m.kinds[n].append(kept_kind)
+            m.values[n].append(kept_value)
+        s.position += 1
 
 
 def _take(p: Any) -> None:
@@ -161,6 +167,7 @@ def _aligner(parameters: Parameters) -> Block:
 
 
 def _fiber_repeater(parameters: Parameters) -> Block:
+    streams = parameters["streams"]
     return Block(
         ports=(into("in_coordinates", "crd", 1), *_moved(parameters, 1)),
         step=repeat_fibers,
@@ -172,7 +179,11 @@ def _fiber_repeater(parameters: Parameters) -> Block:
             "level": 0,
             "position": 0,
         },
-        memory=lambda around: SimpleNamespace(depth=parameters["depth"], tokens=[]),
+        memory=lambda around: SimpleNamespace(
+            depth=parameters["depth"],
+            kinds=tuple(Growing() for _ in streams),
+            values=tuple(Growing(values=stream == "val") for stream in streams),
+        ),
     )
 
 

@@ -57,7 +57,7 @@ def _locator(parameters: Parameters) -> Block:
         step=locate,
         state=WALK,
         memory=lambda around: SimpleNamespace(
-            level=around.tensors[parameters["slot"]].levels[parameters["level"]].as_lists()
+            level=around.level(parameters["slot"], parameters["level"])
         ),
         groups=("payloads", "results"),
     )

@@ -30,7 +30,7 @@ def _array(parameters: Parameters) -> Block:
         ports=(into("in_ref", "ref"), out("val", "val")),
         step=load,
         memory=lambda around: SimpleNamespace(
-            values=around.tensors[parameters["slot"]].values.tolist(), zero=around.zero
+            values=around.numbers(around.tensors[parameters["slot"]].values), zero=around.zero
         ),
     )
 

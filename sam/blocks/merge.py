@@ -19,7 +19,7 @@ from sam.token import DATA, EMPTY, STOP
 def intersect(p: Any, s: Any, m: Any) -> bool | None:
     """Emits a coordinate that all operands have; else moves those that are behind."""
     largest, waiting = _survey(p.crds)
-    if waiting == m.arity:
+    if waiting == len(p.crds):
         return _forward(p)
     together = waiting == 0
     for crd in p.crds:
@@ -56,7 +56,7 @@ def unite(p: Any, s: Any, m: Any) -> bool | None:
             waiting += 1
         elif smallest < 0 or value < smallest:
             smallest = value
-    if waiting == m.arity:
+    if waiting == len(p.crds):
         return _forward(p)
     for payload, owner in zip(p.payloads, m.owners, strict=True):
         kind, value = p.crds[owner].peek()
@@ -95,7 +95,8 @@ def _forward(p: Any) -> bool | None:
     """Passes on the stop or done token at which all operands wait."""
     kind, value = p.crds[0].peek()
     for stream in p.crds + p.payloads:
-        if stream.peek() != (kind, value):
+        other_kind, other_value = stream.peek()
+        if other_kind != kind or other_value != value:
             raise StreamError("the operands of a merger end their fibers differently")
     p.crd.give(kind, value)
     for result in p.results:
@@ -121,7 +122,7 @@ def _merger(step: Step, parameters: Parameters) -> Block:
             *(out(name, stream, group="results") for name, stream in streams),
         ),
         step=step,
-        memory=lambda around: SimpleNamespace(arity=len(operands), owners=owners),
+        memory=lambda around: SimpleNamespace(owners=owners),
         groups=("payloads", "results"),
     )
 

@@ -8,13 +8,12 @@ each once, while it takes in the next sub-tensor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.arithmetic import Operation, operation
+from sam.blocks.arithmetic import Operation
 from sam.blocks.base import Block, Emitter, Kind, into, out
-from sam.errors import UserError
+from sam.blocks.memories import Accumulator
 from sam.graph import Parameters
 from sam.token import DATA, DONE, EMPTY, STOP
 
@@ -52,48 +51,6 @@ def reduce_scalar(p: Any, s: Any, m: Any) -> bool | None:
     return None
 
 
-class Accumulator:
-    """The memory of a reducer: points with n coordinates, each with its sum so far."""
-
-    def __init__(self, dimensions: int, capacity: int | None, plus: Operation) -> None:
-        self.dimensions, self.capacity, self.plus = dimensions, capacity, plus
-        self.sums: dict[tuple[int, ...], Any] = {}
-
-    def add(self, point: tuple[int, ...], value: Any) -> None:
-        """Adds to the sum at ``point``; raises UserError where no room is left for it."""
-        if point in self.sums:
-            self.sums[point] = self.plus(self.sums[point], value)
-            return
-        if len(self.sums) == self.capacity:
-            raise UserError(
-                f"a reducer of {self.dimensions} dimension(s) has room for {self.capacity} "
-                "entries, and the sum needs more",
-                hint="raise blocks.capacity, or reorder the loops so that the sum is further in",
-            )
-        self.sums[point] = value
-
-    def complete(self, level: int) -> Reduced:
-        """The sub-tensor that a stop token of ``level`` ends; the memory is empty after it."""
-        sums, self.sums = self.sums, {}
-        return Reduced(sorted(sums.items()), level)
-
-
-@dataclass(frozen=True)
-class Reduced:
-    """The points of a sub-tensor in order, with their sums, and the stop level that ended it."""
-
-    points: list[tuple[tuple[int, ...], Any]]
-    level: int
-
-    def shared(self, n: int) -> int:
-        """How many leading coordinates point n has in common with the point before it."""
-        before, here = self.points[n - 1][0], self.points[n][0]
-        level = 0
-        while before[level] == here[level]:
-            level += 1
-        return level
-
-
 def reduce_tensor(p: Any, s: Any, m: Any) -> bool | None:
     """Takes in one point; a stop token of level n or more completes the sub-tensor."""
     kind, value = p.in_val.peek()
@@ -114,7 +71,7 @@ def reduce_tensor(p: Any, s: Any, m: Any) -> bool | None:
 
 def _take_point(p: Any, s: Any, m: Any, value: Any) -> None:
     """Adds a value at the coordinates of the fibers that it lies in."""
-    last = m.dimensions - 1
+    last = len(p.in_crds) - 1
     for level in range(last):
         if not s.open[level]:
             p.in_crds[level].peek()
@@ -134,30 +91,25 @@ def _take_stop(p: Any, s: Any, m: Any, level: int) -> None:
 
     A coordinate whose fiber is empty is taken by itself, if more than its fiber ends here.
     """
-    last = m.dimensions - 1
-    ended = level
-    outermost = last
+    last = len(p.in_crds) - 1
     for outer in range(last - 1, -1, -1):
-        if ended < 0:
-            break
-        if ended > 0 or not s.open[outer]:
-            kind, value = p.in_crds[outer].peek()
+        ended = level - (last - 1 - outer)
+        if ended > 0 or (ended == 0 and not s.open[outer]):
+            kind, _ = p.in_crds[outer].peek()
             if kind == DATA and ended > 0:
                 p.in_crds[outer].take()
                 return
-            outermost = outer
-        ended -= 1
-    for outer in range(outermost, last):
-        p.in_crds[outer].take()
-    ended = level
-    for outer in range(last - 1, -1, -1):
+    if level > last:
+        p.handover.give(DATA, level)
+        m.memory.complete()
+    for outer in range(last):
+        ended = level - (last - 1 - outer)
+        if ended > 0 or (ended == 0 and not s.open[outer]):
+            p.in_crds[outer].take()
         if ended >= 0:
             s.open[outer] = False
-        ended -= 1
     p.in_crds[last].take()
     p.in_val.take()
-    if level > last:
-        p.handover.give(DATA, m.memory.complete(level))
 
 
 def emit_tensor(p: Any, s: Any, m: Any) -> bool | None:
@@ -165,31 +117,33 @@ def emit_tensor(p: Any, s: Any, m: Any) -> bool | None:
 
     The n coordinate streams have the nesting of the values; an empty sub-tensor is an empty fiber.
     """
-    n = m.dimensions
-    kind, reduced = p.handed.peek()
+    n = len(p.crds)
+    kind, ended = p.handed.peek()
     if kind == DONE:
         p.handed.take()
         for stream in (*p.crds, p.val):
             stream.give(DONE, 0)
         return True
-    if s.next == len(reduced.points):
+    if s.next == m.memory.count():
         p.handed.take()
         for level in range(n):
-            p.crds[level].give(STOP, reduced.level - n + level)
-        p.val.give(STOP, reduced.level - 1)
+            p.crds[level].give(STOP, ended - n + level)
+        p.val.give(STOP, ended - 1)
         s.next = 0
+        m.memory.release()
         return None
-    shared = reduced.shared(s.next) if s.next > 0 else 0
+    shared = m.memory.shared(s.next) if s.next > 0 else 0
     if s.next > 0 and shared < n - 1 and not s.ended:
-        for level in range(shared + 1, n):
-            p.crds[level].give(STOP, level - shared - 1)
+        for level in range(n):
+            if level > shared:
+                p.crds[level].give(STOP, level - shared - 1)
         p.val.give(STOP, n - 2 - shared)
         s.ended = True
         return None
-    point, value = reduced.points[s.next]
-    for level in range(shared, n):
-        p.crds[level].give(DATA, point[level])
-    p.val.give(DATA, value)
+    for level in range(n):
+        if level >= shared:
+            p.crds[level].give(DATA, m.memory.coordinate(s.next, level))
+    p.val.give(DATA, m.memory.value(s.next))
     s.next += 1
     s.ended = False
     return None
@@ -206,7 +160,7 @@ def _scalar_reducer(zero: bool) -> Block:
         step=reduce_scalar,
         state={"sum": 0, "filled": False, "emitted": False},
         memory=lambda around: SimpleNamespace(
-            explicit=zero, zero=around.zero, add=operation("add", around.dtype)
+            explicit=zero, zero=around.zero, add=Operation("add", around.dtype)
         ),
     )
 
@@ -222,9 +176,8 @@ def _tensor_reducer(n: int) -> Block:
         step=reduce_tensor,
         state={"open": [False] * (n - 1), "point": [0] * n},
         memory=lambda around: SimpleNamespace(
-            dimensions=n,
             zero=around.zero,
-            memory=Accumulator(n, around.capacity, operation("add", around.dtype)),
+            memory=Accumulator(n, around.capacity, Operation("add", around.dtype)),
         ),
         emitter=Emitter(emit_tensor, {"next": 0, "ended": False}),
     )

@@ -81,8 +81,7 @@ def _scanner(parameters: Parameters) -> Block:
     def memory(around: Surroundings) -> SimpleNamespace:
         if "variable" in parameters:
             return SimpleNamespace(level=_Dimension(around.extents[parameters["variable"]]))
-        tensor = around.tensors[parameters["slot"]]
-        return SimpleNamespace(level=tensor.scanned_levels()[parameters["level"]].as_lists())
+        return SimpleNamespace(level=around.level(parameters["slot"], parameters["level"]))
 
     return Block(
         ports=(into("in_ref", "any"), out("crd", "crd", 1), out("ref", "ref", 1)),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sam.blocks.arithmetic import operation
+from sam.blocks.arithmetic import Operation
 from sam.blocks.base import (
     CHILDLESS,
     FINISHED,
@@ -28,6 +28,7 @@ from sam.blocks.base import (
     out,
     walk,
 )
+from sam.blocks.memories import Growing, Stored
 from sam.graph import Parameters, Slot
 from sam.levels import Compressed, Dense, Level
 from sam.tensor import Tensor
@@ -62,9 +63,9 @@ def append_fibers_by_reference(p: Any, s: Any, m: Any) -> bool | None:
     kind, value = p.in_crd.peek()
     if found == INSIDE:
         p.in_crd.take()
+        p.ref.give(DATA, len(m.coordinates))
         while len(m.segments) <= s.value:
             m.segments.append(len(m.coordinates))
-        p.ref.give(DATA, len(m.coordinates))
         m.coordinates.append(value)
     elif found == FINISHED:
         p.in_crd.take()
@@ -137,7 +138,7 @@ def add_values(p: Any, s: Any, m: Any) -> bool | None:
     p.in_val.take()
     p.in_ref.take()
     if kind == DATA:
-        m.stored[position] = m.add(m.stored.get(position, m.zero), value)
+        m.stored[position] = m.add(m.stored[position], value)
     return True if kind == DONE else None
 
 
@@ -148,8 +149,8 @@ def _level_writer(parameters: Parameters) -> Block:
         return SimpleNamespace(
             root=parameters["level"] == 0,
             size=around.extents[parameters["variable"]],
-            segments=[] if by_reference else [0],
-            coordinates=[],
+            segments=Growing([] if by_reference else [0]),
+            coordinates=Growing(),
         )
 
     references = (into("in_ref", "ref"),) if by_reference else ()
@@ -171,7 +172,10 @@ def _value_writer(parameters: Parameters) -> Block:
         ports=(into("in_val", "val"), *references),
         step=step,
         memory=lambda around: SimpleNamespace(
-            values=[], stored={}, zero=around.zero, add=operation("add", around.dtype)
+            values=Growing(values=True),
+            stored=Stored(around.zero),
+            zero=around.zero,
+            add=Operation("add", around.dtype),
         ),
     )
 
