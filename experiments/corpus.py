@@ -357,9 +357,11 @@ def read(path: Path) -> tuple[list[Entry], dict[str, list[str]]]:
 
 def read_line(line: str) -> Entry:
     """The entry of a command line of TACO: ``taco "EXPRESSION" -f=FORMAT ... -s=COMMAND ...``."""
-    command, expression, *options = shlex.split(line)
-    if command != "taco" or any(not option.startswith(("-f=", "-s=")) for option in options):
-        raise ValueError(f"not a line of the corpus: {line}")
+    match shlex.split(line):
+        case ["taco", expression, *options] if all(o.startswith(("-f=", "-s=")) for o in options):
+            pass
+        case _:
+            raise ValueError(f"not a line of the corpus: {line}")
     return Entry(
         line,
         expression,

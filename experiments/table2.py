@@ -220,11 +220,11 @@ def _table(programs: Sequence[Lowered], paper: Mapping[str, Sequence[Any]]) -> T
 def _about_the_set(programs: Sequence[Lowered], papers: int) -> str:
     expressions = len({program.entry.expression for program in programs})
     return (
-        f"The set: {len(programs):,} distinct pairs of an expression and formats, of {expressions:,} "
-        f"expressions. The paper's has {papers:,} pairs, of {PAPERS_EXPRESSIONS:,} expressions, "
-        f"which is {papers / PAPERS_EXPRESSIONS:.1f} pairs to an expression where ours has "
-        f"{len(programs) / expressions:.1f}; it is not published. What differs in both columns of "
-        "ours, and has no reason beside it, differs by the set."
+        f"The set: {len(programs):,} distinct pairs of an expression and formats, of "
+        f"{expressions:,} expressions ({len(programs) / expressions:.1f} pairs to one). The "
+        f"paper's has {papers:,} pairs, of {PAPERS_EXPRESSIONS:,} expressions "
+        f"({papers / PAPERS_EXPRESSIONS:.1f} to one), and is not published. Where ours, counted "
+        "alike, differ from the paper's, the set differs, unless a reason stands beside them."
     )
 
 

@@ -415,22 +415,23 @@ class Hashed(Level):
         return self.coordinates[step]
 
     def locate(self, parent: int, coordinate: int) -> int:
-        table = parent * self.width
-        for n in range(self.width):
-            bucket = table + (coordinate + n) % self.width
-            if self.coordinates[bucket] == coordinate:
+        n = 0
+        while n < self.width:
+            bucket = parent * self.width + (coordinate + n) % self.width
+            found = self.coordinates[bucket]
+            if found == coordinate:
                 return bucket
-            if self.coordinates[bucket] == -1:
-                break
+            if found == -1:
+                return -1
+            n += 1
         return -1
 
     def scanned(self, group_ends: Ints | None = None) -> tuple[Fibers, Ints | None]:
         super().scanned(group_ends)
         tables = np.asarray(self.coordinates).reshape(-1, self.width)
         order = np.argsort(tables, axis=1, kind="stable")
-        coordinates = np.take_along_axis(tables, order, axis=1)
         order += np.arange(len(tables))[:, np.newaxis] * self.width
-        return Reordered(self.width, coordinates.reshape(-1), order.reshape(-1)), None
+        return Reordered(self.width, self.coordinates, order.reshape(-1)), None
 
     def positions(self, parents: int) -> int:
         return len(self.coordinates)
@@ -600,9 +601,8 @@ class Offset(Level):
         return parent, parent + 1
 
     def coordinate(self, parent: int, step: int) -> int:
-        diagonal, row = divmod(parent, self.spacing)
-        coordinate = row + self.offsets[diagonal]
-        return coordinate if 0 <= coordinate < self.size else -1
+        coordinate = parent % self.spacing + self.offsets[parent // self.spacing]
+        return coordinate if coordinate >= 0 and coordinate < self.size else -1
 
     def positions(self, parents: int) -> int:
         return parents
@@ -671,12 +671,15 @@ class Bitvector(Level):
         return begin, begin + self.size
 
     def coordinate(self, parent: int, step: int) -> int:
-        word, bit = self._place(parent, step)
-        return step - parent * self.size if int(self.words[word]) >> bit & 1 else -1
+        coordinate = step - parent * self.size
+        word = self.words[parent * _words_for(self.size) + coordinate // WORD_BITS]
+        return coordinate if (word >> (coordinate % WORD_BITS)) & 1 else -1
 
     def position(self, parent: int, step: int) -> int:
-        word, bit = self._place(parent, step)
-        return self.ranks[word] + (int(self.words[word]) & ((1 << bit) - 1)).bit_count()
+        coordinate = step - parent * self.size
+        word = parent * _words_for(self.size) + coordinate // WORD_BITS
+        before = self.words[word] & ((1 << (coordinate % WORD_BITS)) - 1)
+        return self.ranks[word] + before.bit_count()
 
     def positions(self, parents: int) -> int:
         return int(self.ranks[-1])
@@ -700,11 +703,6 @@ class Bitvector(Level):
         outside = np.flatnonzero(bits.reshape(parents, width * WORD_BITS)[:, size:].any(axis=1))
         if len(outside):
             raise UserError(f"parent {outside[0]} has a bit outside the extent {size}")
-
-    def _place(self, parent: int, step: int) -> tuple[int, int]:
-        """The word of a coordinate, and the bit in it."""
-        word, bit = divmod(step - parent * self.size, WORD_BITS)
-        return parent * _words_for(self.size) + word, bit
 
     def _bits(self) -> NDArray[np.uint8]:
         words = np.asarray(self.words, np.uint64).astype("<u8")
@@ -749,25 +747,18 @@ class Deduplicated(Fibers):
 
 
 @dataclass(frozen=True, eq=False)
-class Reordered(Fibers):
-    """Fibers of ``width`` steps each, sorted on the fly: those without a coordinate come first.
+class Reordered(Hashed):
+    """Hash tables that are sorted on the fly: the steps without a coordinate come first.
 
-    This stands for a sorter behind the memory: the steps of a fiber are as many as its buckets.
+    This stands for a sorter behind the memory, which reads every bucket.
 
-    ``coordinates``  one per step, in the order of a fiber's steps
-    ``order``        the position of each step
+    ``order``  the bucket of each step
     """
 
-    width: int
-    coordinates: Stored
     order: Stored
 
-    def fiber(self, parent: int) -> tuple[int, int]:
-        begin = parent * self.width
-        return begin, begin + self.width
-
     def coordinate(self, parent: int, step: int) -> int:
-        return self.coordinates[step]
+        return self.coordinates[self.order[step]]
 
     def position(self, parent: int, step: int) -> int:
         return self.order[step]
@@ -832,7 +823,7 @@ def _probed(parents: Ints, wanted: Ints, width: int) -> Ints:
 
 
 def _words_for(size: int) -> int:
-    return -(-size // WORD_BITS)
+    return (size + WORD_BITS - 1) // WORD_BITS
 
 
 def _require_room(positions: int) -> None:

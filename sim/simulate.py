@@ -8,13 +8,13 @@ from typing import Any
 
 from sam.errors import UserError, one_of
 from sam.graph import Graph
-from sim import simpy_engine
+from sim import compiled_engine, simpy_engine
 from sim.binding import bind
 from sim.config import Config, load
 from sim.simpy_engine import Progress
 from sim.stats import Run
 
-_ENGINES = {"simpy": simpy_engine.run}
+_ENGINES = {"simpy": simpy_engine.run, "compiled": compiled_engine.run}
 _AUTO = "simpy"
 
 
@@ -31,7 +31,7 @@ def simulate(
     ``inputs``    a tensor by name: numpy, any scipy.sparse format, ``sam.Tensor``, a number
     ``config``    a shipped config by name (``ideal`` by default), a path, or its contents
     ``overrides`` config values by dotted key, as in ``{"queues.depth": 8}``
-    ``engine``    "auto" or "simpy"
+    ``engine``    "auto", "simpy" or "compiled"
     ``progress``  called now and then with the cycle that the run has come to
 
     Raises UserError for inputs, configs or graphs that do not fit, and for a deadlock.

@@ -1,12 +1,13 @@
 """The runner of the corpus, and every 40th line of ``accepted.txt`` on target sam."""
 
 import json
-from collections import Counter
 
 import numpy as np
 import pytest
+
 from experiments import corpus
 from experiments.corpus import Entry, Result
+from sam.tensor import Tensor
 
 SPMV = 'taco "y(i)=A(i,j)*x(j)" -f=y:d:0 -f=A:ds:0,1 -f=x:d:0'
 
@@ -42,7 +43,7 @@ def test_a_line():
 
 @pytest.mark.parametrize("line", ["y(i)=x(i)", 'taco "y(i)=x(i)" -t=y:int', 'gcc "a" -f=y:d:0'])
 def test_what_is_no_line(line):
-    with pytest.raises(ValueError, match="not (a line|enough)"):
+    with pytest.raises(ValueError, match="not a line of the corpus"):
         corpus.read_line(line)
 
 
@@ -151,18 +152,11 @@ def test_many_variables_have_small_extents():
 
 @pytest.mark.parametrize("levels", ["q", "cq", "dq", "sq", "ucq", "qd", "dqq"])
 def test_inputs_fit_their_format(levels):
-    letters = "ijk"[: len(levels)]
-    line = f'taco "y=A({",".join(letters)})" -f=A:{levels}'
-    for case in _cases(line):
-        entries = np.argwhere(case.inputs["A"])
-        for n, code in enumerate(levels):
-            if code in "qc" and "u" not in levels:
-                below = Counter(tuple(prefix) for prefix in np.unique(entries[:, : n + 1], axis=0))
-                parents = Counter(prefix[:n] for prefix in below)
-                assert set(parents.values()) <= {1}
-                if "s" not in levels:
-                    assert len(parents) == np.prod([case.extents[v] for v in letters[:n]
-                                                    if levels[letters.index(v)] == "d"])  # fmt: skip
+    variables = ",".join("ijk"[: len(levels)])
+    cases = _cases(f'taco "y=A({variables})" -f=A:{levels}')
+    for case in cases:
+        Tensor.from_numpy(case.inputs["A"], levels)
+    assert cases[0].inputs["A"].any()
 
 
 # Outcomes

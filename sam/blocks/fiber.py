@@ -120,7 +120,8 @@ def repeat_fibers(p: Any, s: Any, m: Any) -> bool | None:
 def _record(p: Any, s: Any, m: Any) -> None:
     """Passes on and keeps a token of a fiber, or passes over it; ends with its stop token."""
     kind, value = p.inners[0].peek()
-    _take(p)
+    for stream in p.inners:
+        stream.peek()
     if kind == STOP and value >= m.depth - 1:
         s.moving = False
         s.recorded = True
@@ -134,6 +135,8 @@ def _record(p: Any, s: Any, m: Any) -> None:
             m.kinds[n].append(kept_kind)
             m.values[n].append(kept_value)
         s.position += 1
+    for stream in p.inners:
+        stream.take()
 
 
 def _take(p: Any) -> None:

@@ -17,8 +17,9 @@ from tests.programs import programs
 
 relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
-# Those that hold any tensor; q and c do where they hang on u or c.
-LEVELS = "dsuuhb"
+# Those that hold any tensor; q and c do where they hang on u or c. A result cannot be a range.
+RESULT_LEVELS = "dsuuhb"
+LEVELS = RESULT_LEVELS + "r"
 
 
 @st.composite
@@ -35,7 +36,7 @@ def chained(draw, form):
 @settings(relaxed, max_examples=examples(300))
 @given(st.data())
 def test_any_program_in_any_formats(data):
-    program = data.draw(programs(levels=LEVELS, max_order=3, allow_zero_extent=True))
+    program = data.draw(programs(levels=LEVELS, result_levels=RESULT_LEVELS))
     formats = {name: data.draw(chained(form)) for name, form in program.formats.items()}
     schedule = [f"reorder({','.join(program.order)})"] if program.order else []
     compiled = custard.compile(program.expression, formats, schedule, dims=program.dims)
@@ -54,7 +55,7 @@ def test_any_program_in_any_formats(data):
 @given(st.data())
 def test_loops_in_the_order_of_the_storage(data):
     """Without a schedule, no operand needs to be transposed where the orders agree."""
-    program = data.draw(programs(levels=LEVELS, max_operands=2, operators="+*"))
+    program = data.draw(programs(2, levels=LEVELS, result_levels=RESULT_LEVELS))
     formats = {name: data.draw(chained(form)) for name, form in program.formats.items()}
     compiled = custard.compile(program.expression, formats, dims=program.dims)
     found = compiled.run(program.tensors)

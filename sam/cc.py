@@ -1,0 +1,96 @@
+"""Finds a C compiler, compiles C with it, and keeps what comes out on disk.
+
+The cache is safe under concurrent use: a library is written under a temporary name, then renamed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from sam.errors import UserError
+
+FLAGS = ("-std=gnu11", "-O3", "-march=native", "-shared", "-fPIC", "-w")
+
+
+@cache
+def compiler() -> tuple[str, ...]:
+    """The command of ``$CC``, cc, gcc, clang, or that of the pip package ziglang.
+
+    Raises UserError where there is none of them.
+    """
+    asked = os.environ.get("CC")
+    if asked:
+        command = tuple(shlex.split(asked))
+        if shutil.which(command[0]) is None:
+            raise UserError(f"the C compiler {command[0]}, which CC names, is not found")
+        return command
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name):
+            return (name,)
+    if find_spec("ziglang"):
+        return sys.executable, "-m", "ziglang", "cc"
+    raise UserError("there is no C compiler", hint="install gcc or clang, or pip install ziglang")
+
+
+def cached() -> Path:
+    """The folder of compiled code: ``$SAM_CACHE``, or one in the user's cache."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("SAM_CACHE") or Path(home) / "sparse-abstract-machine")
+
+
+def library(source: str, flags: Sequence[str] = FLAGS) -> Path:
+    """Where the shared library of a C source is, or will be once it is compiled."""
+    key = "\0".join((source, *flags, *_version()))
+    return cached() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.so"
+
+
+def build(sources: Sequence[str], headers: Mapping[str, str]) -> list[ctypes.CDLL]:
+    """The shared libraries of C sources, compiled where they are not in the cache yet.
+
+    ``headers`` has the text of the files that the sources include, by name. Raises UserError
+    where there is no compiler, or it fails.
+    """
+    whole = [source + "".join(headers.values()) for source in sources]
+    paths = [library(text) for text in whole]
+    missing = {p: s for p, s in zip(paths, sources, strict=True) if not p.exists()}
+    if missing:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda one: _compile(one[0], one[1], headers), missing.items()))
+    return [ctypes.CDLL(str(path)) for path in paths]
+
+
+@cache
+def _version() -> tuple[str, ...]:
+    command = compiler()
+    said = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    return *command, said.stdout
+
+
+def _compile(path: Path, source: str, headers: Mapping[str, str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        for name, text in {**headers, "kernel.c": source}.items():
+            (Path(folder) / name).write_text(text)
+        made = Path(folder) / "kernel.so"
+        done = subprocess.run(
+            [*compiler(), *FLAGS, "kernel.c", "-o", made.name, "-lm"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise UserError(f"the C compiler {compiler()[0]} fails:\n{done.stderr.strip()[:2000]}")
+        made.replace(path)

@@ -1,0 +1,97 @@
+/* Runs the blocks of a machine in turn, each as far as it comes, until none can go on. */
+#include "runtime.h"
+
+typedef int64_t (*Fire)(Block *);
+
+typedef struct {
+    int64_t count;
+    Block **blocks;
+    Fire *fire;
+    int64_t *awake;
+    int64_t *starts;      /* by block: where its neighbours begin in the list of them */
+    int64_t *neighbours;
+    int64_t failed;       /* the block that failed */
+} Machine;
+
+/* Doubles the places of a queue. */
+static int widen(Queue *q) {
+    int64_t places = q->mask + 1, wide = 2 * places;
+    char *values = malloc((size_t)(wide * q->size));
+    int64_t *visible = malloc((size_t)wide * 8), *taken = malloc((size_t)wide * 8);
+    if (!values || !visible || !taken) {
+        free(values), free(visible), free(taken);
+        return 0;
+    }
+    for (int64_t n = q->gone; n < q->tail; n++) {
+        int64_t from = n & (places - 1), to = n & (wide - 1);
+        memcpy(values + to * q->size, (char *)q->values + from * q->size, (size_t)q->size);
+        visible[to] = q->visible[from];
+        taken[to] = q->taken[from];
+    }
+    free(q->values), free(q->visible), free(q->taken);
+    q->values = values;
+    q->visible = visible;
+    q->taken = taken;
+    q->mask = wide - 1;
+    return 1;
+}
+
+int open_queue(Queue *q, int64_t places) {
+    q->values = malloc((size_t)(places * q->size));
+    q->visible = malloc((size_t)places * 8);
+    q->taken = malloc((size_t)places * 8);
+    q->mask = places - 1;
+    return q->values && q->visible && q->taken;
+}
+
+void close_queue(Queue *q) { free(q->values), free(q->visible), free(q->taken); }
+
+void release(void *memory) { free(memory); }
+
+int append(Growing *g, int64_t value) {
+    APPEND(g, int64_t, value);
+    return 1;
+no_memory:
+    return 0;
+}
+
+static void wake(Machine *m, int64_t block) {
+    m->awake[block] = 1;
+    for (int64_t n = m->starts[block]; n < m->starts[block + 1]; n++)
+        m->awake[m->neighbours[n]] = 1;
+}
+
+/* Up to a number of rounds. Gives 0 where there is more to do, 1 where nothing can go on, and 2
+ * where a block has failed. */
+int64_t run(Machine *m, int64_t rounds) {
+    while (rounds-- > 0) {
+        int64_t moved = 0;
+        for (int64_t n = 0; n < m->count; n++) {
+            Block *b = m->blocks[n];
+            if (!m->awake[n] || b->status == FINISHED_BLOCK) continue;
+            m->awake[n] = 0;
+            if (m->fire[n](b)) {
+                moved = 1;
+                wake(m, n);
+                m->awake[n] = 0;
+            }
+            if (b->status >= FAILED) {
+                m->failed = n;
+                return 2;
+            }
+        }
+        if (moved) continue;
+        for (int64_t n = 0; n < m->count; n++) {
+            Block *b = m->blocks[n];
+            if (b->status != CROWDED) continue;
+            if (!widen(b->out[b->which])) {
+                b->status = NO_MEMORY;
+                m->failed = n;
+                return 2;
+            }
+            m->awake[n] = moved = 1;
+        }
+        if (!moved) return 1;
+    }
+    return 0;
+}

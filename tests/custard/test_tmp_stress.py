@@ -1,0 +1,171 @@
+"""Random programs on tensors in every level format give what the dense evaluator gives."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import custard
+from sam.errors import UserError
+from sam.tensor import Tensor
+from tests.dense import evaluate
+from tests.profiles import examples
+from tests.programs import programs
+
+relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+# Those that hold any tensor; q and c do where they hang on u or c. A result cannot be a range.
+RESULT_LEVELS = "dsuuhb"
+LEVELS = RESULT_LEVELS + "r"
+
+
+@st.composite
+def chained(draw, form):
+    """The format with a q or c for some levels behind a u or c."""
+    levels, modes = form.split(":")
+    codes = ""
+    for code in levels:
+        behind = codes[-1:] in ("u", "c")
+        codes += draw(st.sampled_from((code, "q", "q", "c"))) if behind else code
+    return f"{codes}:{modes}"
+
+
+@settings(relaxed, max_examples=2500)
+@given(st.data())
+def test_any_program_in_any_formats(data):
+    program = data.draw(programs(levels=LEVELS, result_levels=RESULT_LEVELS))
+    formats = {name: data.draw(chained(form)) for name, form in program.formats.items()}
+    schedule = [f"reorder({','.join(program.order)})"] if program.order else []
+    compiled = custard.compile(program.expression, formats, schedule, dims=program.dims)
+    given = {
+        name: Tensor.of(array, *(_parts(formats[name]) if array.ndim else ()))
+        for name, array in program.tensors.items()
+    }
+    found = compiled.run(given)
+    found.validate()
+    due = evaluate(program.expression, program.tensors, program.dims)
+    np.testing.assert_array_equal(found.to_numpy(), due)
+    assert found.format == formats.get("X", "")
+
+
+@settings(relaxed, max_examples=800)
+@given(st.data())
+def test_loops_in_the_order_of_the_storage(data):
+    """Without a schedule, no operand needs to be transposed where the orders agree."""
+    program = data.draw(programs(2, levels=LEVELS, result_levels=RESULT_LEVELS))
+    formats = {name: data.draw(chained(form)) for name, form in program.formats.items()}
+    compiled = custard.compile(program.expression, formats, dims=program.dims)
+    found = compiled.run(program.tensors)
+    due = evaluate(program.expression, program.tensors, program.dims)
+    np.testing.assert_array_equal(found.to_numpy(), due)
+
+
+def _parts(form):
+    levels, modes = form.split(":")
+    return levels, tuple(map(int, modes.split(",")))
+
+
+B = np.array([[0, 2, 0, 3], [0] * 4, [4, 0, 5, 6]])
+C = np.array([[1, 0, 7, 2], [3, 0, 0, 0], [0, 0, 8, 9]])
+
+
+@pytest.mark.parametrize("form", ["uq", "hh", "bb", "dh", "sb", "us", "ub", "hd", "bd", "bu"])
+@pytest.mark.parametrize("other", ["ss", "uq", "hb"])
+def test_merges(form, other):
+    formats = {"X": "uq", "B": form, "C": other}
+    for operator, due in (("+", B + C), ("*", B * C), ("-", B - C)):
+        program = custard.compile(f"X(i,j) = B(i,j) {operator} C(i,j)", formats)
+        found = program.run({"B": B, "C": C})
+        assert np.array_equal(found.to_numpy(), due)
+        found.validate()
+
+
+@pytest.mark.parametrize("levels", ["uq", "hh", "bb", "uc", "dh", "sd", "ub"])
+def test_results(levels):
+    program = custard.compile("X(i,j) = B(i,k) * C(j,k)", {"X": f"{levels}:1,0"})
+    found = program.run({"B": B, "C": C})
+    assert found.format == f"{levels}:1,0"
+    assert np.array_equal(found.to_numpy(), B @ C.T)
+    found.validate()
+
+
+def test_coo_of_scipy_is_run_as_it_is():
+    matrix = scipy.sparse.coo_array(B)
+    program = custard.compile("y(i) = B(i,j) * x(j)", {"B": "COO(2)", "y": "d", "x": "d"})
+    assert program.run({"B": matrix, "x": np.arange(4)}).to_numpy().tolist() == [11, 0, 28]
+
+
+def test_a_singleton_result_has_one_entry_in_each_row():
+    program = custard.compile("X(i,j) = B(i,j)", {"X": "dq", "B": "ss"})
+    assert program.run({"B": np.eye(3)}).format == "dq:0,1"
+    with pytest.raises(UserError) as error:
+        program.run({"B": B})
+    assert str(error.value) == (
+        "the level cannot be stored as singleton: position 0 above it has 2 coordinates, not 1"
+        "\n  dq\n   ^"
+    )
+
+
+def test_a_result_cannot_be_a_range():
+    with pytest.raises(UserError) as error:
+        custard.compile("X(i,j) = B(i,j)", {"X": "dr"})
+    assert str(error.value).startswith(
+        "level 1 of the result X is range (r), which supports neither append nor insert\n"
+        "  dr:0,1\n   ^\nhint: the levels of a result are d dense, s compressed, "
+    )
+
+
+def test_the_notes_tell_what_is_done_on_the_fly():
+    program = custard.compile("X(i,j) = B(i,j) * C(i,j)", {"B": "uq", "C": "sh"})
+    assert program.notes == (
+        "duplicates of B are joined on the fly at i: its level there is compressed non-unique",
+        "C is sorted on the fly at j: its level there is hashed",
+    )
+
+
+def test_levels_are_kept_where_a_transposed_tensor_fits_them():
+    formats = {"X": "ss", "B": "uq:0,1", "C": "dr:0,1"}
+    program = custard.compile("X(i,j) = B(i,j) * C(i,j)", formats, ["reorder(j,i)"])
+    slots = {slot.name: slot.levels for slot in program.graph.slots}
+    assert slots == {"B": "uq", "C": "ds"}
+    assert np.array_equal(program.run({"B": B, "C": C}).to_numpy(), B * C)
+
+
+@pytest.mark.parametrize("levels", ["hh", "dh", "sh", "uh"])
+@pytest.mark.parametrize(
+    ("expression", "due"),
+    [
+        ("X(i,j) = B(i,j) * C(i,j)", B * C),
+        ("X(i,j) = B(i,j) * C(i,j) * B(i,j)", B * C * B),
+        ("X(i,j) = (B(i,j) + 2 * B(i,j)) * C(i,j)", 3 * B * C),
+        ("X(i) = B(i,j) * C(i,j)", (B * C).sum(axis=1)),
+        ("X(i,j) = sum(k, B(i,k)) * C(i,j)", B.sum(axis=1, keepdims=True) * C),
+    ],
+)
+def test_hash_tables_are_located_on_demand(levels, expression, due):
+    program = custard.compile(expression, {"C": levels}, ["locate(C,j)"])
+    assert np.array_equal(program.run({"B": B, "C": C}).to_numpy(), due)
+
+
+def test_locating_leaves_out_what_is_not_there():
+    formats = {"X": "ss", "B": "ss", "C": "hh"}
+    commands = ["locate(C,i)", "locate(C,j)"]
+    program = custard.compile("X(i,j) = B(i,j) * C(i,j)", formats, commands)
+    assert "C is located at i" in program.notes
+    assert not re.search("on the fly", " ".join(program.notes))
+    found = program.run({"B": B, "C": C})
+    assert found.to_coo()[0].T.tolist() == [[0, 3], [2, 2], [2, 3]]
+    assert found.to_coo()[1].tolist() == [6, 40, 54]
+
+
+def test_a_banded_matrix_has_ranges_and_offsets():
+    band = np.diag([1, 2, 3]) + np.diag([4, 5], 1)
+    for form in ("dr", "sr", "hr"):
+        program = custard.compile("y(i) = B(i,j) * x(j)", {"B": form, "y": "s", "x": "s"})
+        assert program.run({"B": band, "x": np.arange(1, 4)}).to_numpy().tolist() == [9, 19, 9]
+    program = custard.compile("y(i) = B(i,j) * x(j)", {"B": "ro", "y": "s", "x": "s"})
+    shifted = np.diag([4, 5], 1)
+    assert program.run({"B": shifted, "x": np.arange(1, 4)}).to_numpy().tolist() == [8, 15, 0]
