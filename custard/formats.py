@@ -181,7 +181,7 @@ def _mode_generic(n: int) -> str:
     return _coordinate_list(n - within) + "d" * within
 
 
-# Figure 4 of the formats paper; BITVECTOR and BITTREE are the SAM paper's, Section 4.3 and 6.5.
+# Figure 4 of the formats paper; BITVECTOR and BITTREE are the SAM paper's, Sections 4.3 and 6.3.
 NAMED_FORMATS: Mapping[str, NamedFormat] = {
     "CSR": NamedFormat(lambda n: "ds", "compressed rows", 2, (0, 1)),
     "CSC": NamedFormat(lambda n: "ds", "compressed columns", 2, (1, 0)),

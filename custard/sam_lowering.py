@@ -675,10 +675,10 @@ class _Product(_Cursor):
             fiber.full = not sparse
             fiber.nonempty = len(sparse) < 2 and all(fiber.nonempty for fiber in fibers)
         together = [part for part, _ in having]
-        for part in located:
-            payloads = [payload for other in together for payload in other.payloads()]
-            fiber = self.lowering.located(part, fiber, payloads)
-            together.append(part)
+        for leaf in located:
+            moved = [payload for part in together for payload in part.payloads()]
+            fiber = self.lowering.located(leaf, fiber, moved)
+            together.append(leaf)
         for part, missing in found:
             if missing is None and part not in located:
                 part.repeat(fiber)

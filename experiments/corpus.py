@@ -270,7 +270,7 @@ def _fitted(array: np.ndarray, format: Format) -> np.ndarray:
 
 
 def _inputs(assignment: notation.Assignment) -> list[tuple[str, list[str]]]:
-    """Each tensor that is read with the variables of one of its accesses, and of all of them."""
+    """The accesses that read a tensor, as its name and its variables, in the order of the text."""
     target, *read = notation.accesses(assignment)
     if assignment.operator == "+=":
         read.append(target)
@@ -289,7 +289,7 @@ def _variables(assignment: notation.Assignment) -> list[str]:
 
 
 def _extents(assignment: notation.Assignment, random: np.random.Generator) -> dict[str, int]:
-    """Random extents, one for all variables that share a mode, of ``MOST_POINTS`` points."""
+    """Random extents: equal where variables share a mode, and ``MOST_POINTS`` points at most."""
     leader = {variable: variable for variable in _variables(assignment)}
     first: dict[str, list[str]] = {}
     read = _inputs(assignment)

@@ -145,6 +145,9 @@ class _Machine:
         self.runtime, *libraries = cc.build([_text("scheduler.c"), *sources], self.headers)
         self.runtime.run.restype = ctypes.c_int64
         self.queues = {edge: self._queue(edge) for part in self.parts for _, edge in part.inputs}
+        self.givers = {
+            edge: part.name for part in self.parts for _, edges in part.outputs for edge in edges
+        }
         self.kernels = kernels
         for part, kernel, library in zip(self.parts, kernels, libraries, strict=True):
             self._fill(part, kernel, library)
@@ -284,12 +287,12 @@ class _Machine:
         return array.ctypes.data
 
     def _schedule(self, libraries: list[ctypes.CDLL]) -> _Scheduled:
-        names = {part.name: n for n, part in enumerate(self.parts)}
+        reader = {edge: n for n, part in enumerate(self.parts) for _, edge in part.inputs}
         near: list[set[int]] = [set() for _ in self.parts]
-        for edge in self.queues:
-            a, b = names[self._giver(edge.source.node)], names[edge.target.node]
-            near[a].add(b)
-            near[b].add(a)
+        for n, part in enumerate(self.parts):
+            for edge in (edge for _, edges in part.outputs for edge in edges):
+                near[n].add(reader[edge])
+                near[reader[edge]].add(n)
         starts = np.cumsum([0, *(len(one) for one in near)], dtype=np.int64)
         neighbours = np.array([n for one in near for n in sorted(one)] or [0], np.int64)
         awake = np.ones(len(self.parts), np.int64)
@@ -305,11 +308,6 @@ class _Machine:
             starts=starts.ctypes.data,
             neighbours=neighbours.ctypes.data,
         )
-
-    def _giver(self, name: str) -> str:
-        """The part of a node that gives its outputs."""
-        emitter = f"{name}.emitter"
-        return emitter if any(part.name == emitter for part in self.parts) else name
 
     # Running
 
@@ -346,9 +344,10 @@ class _Machine:
     def wait(self, part: _Part) -> Wait:
         """What a part waits for, in a machine that has come to a stop."""
         if part.block.status == _STARVED:
-            return Wait(part.inputs[part.block.port][1], full=False)
-        edges = [edge for _, of_port in part.outputs for edge in of_port]
-        return Wait(edges[part.block.which], full=True)
+            edge = part.inputs[part.block.port][1]
+        else:
+            edge = [edge for _, edges in part.outputs for edge in edges][part.block.which]
+        return Wait(edge, part.block.status != _STARVED, self.givers[edge])
 
     # Reporting
 
