@@ -8,9 +8,10 @@ scanned level. When all variables are done, the tree is computed, the sums are r
 first, and what is left is written.
 
 Every cursor over a part of the expression answers the same questions: ``descend`` (the fiber over
-a variable, or None), ``variables_left`` (those that it may still have one for), ``payloads`` (the streams that must go along with its coordinates),
-``witnesses`` (streams of which one has a token, not ``N``, wherever the part is present) and
-``value`` (its values, once nothing is left to descend).
+a variable, or None), ``variables_left`` (those that it may still have one for), ``payloads`` (the
+streams that must go along with its coordinates), ``witnesses`` (streams of which one has a token,
+not ``N``, wherever the part is present) and ``value`` (its values, once nothing is left to
+descend).
 """
 
 from __future__ import annotations
@@ -147,7 +148,8 @@ class _Lowering:
 
     def graph(self, title: str) -> Lowered:
         """The whole graph: iteration and computation, then construction of the result."""
-        value, summed = self.program.value, ()
+        value = self.program.value
+        summed: tuple[str, ...] = ()
         if isinstance(value, cin.Reduce):
             value, summed = value.operand, value.variables
         around = {*self.program.target.variables, *summed}

@@ -223,7 +223,7 @@ def difference(found: np.ndarray, due: np.ndarray) -> str:
 def cases(entry: Entry, assignment: notation.Assignment) -> Iterator[Case]:
     """The inputs for an entry: those that it records, or else four that its text determines."""
     if entry.recorded:
-        yield from (_recorded(record, assignment) for record in entry.recorded)
+        yield from (_recorded(record, assignment, entry.types) for record in entry.recorded)
         return
     seed = zlib.crc32(entry.text.encode())
     formats = _formats(entry, assignment)
@@ -306,7 +306,7 @@ def _extents(assignment: notation.Assignment, random: np.random.Generator) -> di
     return {variable: drawn[found] for variable, found in leader.items()}
 
 
-def _recorded(record: Recorded, assignment: notation.Assignment) -> Case:
+def _recorded(record: Recorded, assignment: notation.Assignment, types: Mapping[str, str]) -> Case:
     """A recorded case; where no shapes are recorded, the coordinates tell the extents."""
     target = assignment.target
     lists = {tensor: record.inputs[tensor] for tensor, _ in _inputs(assignment)}
@@ -319,17 +319,19 @@ def _recorded(record: Recorded, assignment: notation.Assignment) -> Case:
         for variable, extent in zip(variables, record.shapes.get(tensor, least), strict=True):
             extents[variable] = max(extent, extents.get(variable, 1))
     arrays = {
-        tensor: _scattered(lists[tensor], [extents[v] for v in variables])
+        tensor: _scattered(lists[tensor], [extents[v] for v in variables], types.get(tensor))
         for tensor, variables in _inputs(assignment)
     }
     due = _scattered(record.result, [extents[index.name] for index in target.indices])
     return Case("the recorded", extents, arrays, due)
 
 
-def _scattered(entries: Sequence[Any], shape: Sequence[int]) -> np.ndarray:
+def _scattered(
+    entries: Sequence[Any], shape: Sequence[int], dtype: str | None = None
+) -> np.ndarray:
     """The dense array of a list of entries, whose complex numbers look like "(10,0)"."""
     points = [(tuple(point), _number(value)) for point, value in entries]
-    array = np.zeros(shape, np.result_type(float, *(value for _, value in points)))
+    array = np.zeros(shape, dtype or np.result_type(float, *(value for _, value in points)))
     for point, value in points:
         array[point] = value
     return array

@@ -102,7 +102,7 @@ def value_types(
         node = nodes[name]
         if node.kind == "array":
             slot = slots[node.parameters["slot"]]
-            return tensors[slot.name].dtype if slot.tensor is not None else slot.constant
+            return tensors[slot.name].dtype if slot.constant is None else slot.constant
         if node.kind == "source":
             numbers = [value for kind, value in parse_stream(node.parameters["tokens"])]
             return next((value for value in numbers if not isinstance(value, int)), 0)
@@ -155,11 +155,11 @@ def extents(graph: Graph, given: Mapping[str, Tensor]) -> dict[str, int]:
                 )
             origin.setdefault(variable, place)
     for node in graph.nodes:
-        variable = node.parameters.get("variable")
-        if variable is not None and variable not in found:
+        needed = node.parameters.get("variable")
+        if needed is not None and needed not in found:
             raise UserError(
-                f"no input fixes the extent of {variable}",
-                hint=f'give it in dims, as in dims={{"{variable}": 8}}',
+                f"no input fixes the extent of {needed}",
+                hint=f'give it in dims, as in dims={{"{needed}": 8}}',
             )
     return found
 

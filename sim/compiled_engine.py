@@ -22,7 +22,6 @@ from sam import cc
 from sam.blocks import KINDS, StreamError
 from sam.blocks.base import Block, Step
 from sam.blocks.memories import Accumulator, Growing, Stored, too_full
-from sam.errors import UserError
 from sam.graph import Edge, End, Node
 from sim.binding import Bound
 from sim.config import BlockTiming, Config
@@ -94,10 +93,7 @@ class _Block(ctypes.Structure):
 class _Scheduled(ctypes.Structure):
     _fields_ = [
         ("count", ctypes.c_int64),
-        *(
-            (name, ctypes.c_void_p)
-            for name in ("blocks", "fire", "awake", "starts", "neighbours")
-        ),
+        *((name, ctypes.c_void_p) for name in ("blocks", "fire", "awake", "starts", "neighbours")),
         ("failed", ctypes.c_int64),
     ]
 
@@ -257,24 +253,19 @@ class _Machine:
         if isinstance(found, np.ndarray):
             kind = _TYPES[_ctype(found.dtype)]
             return np.ascontiguousarray(found, kind)
-        for known, made, _ in self.grown:
+        for known, made_before, _ in self.grown:
             if known is found:
-                return made
-        made: Any
+                return made_before
+        made: _Accumulator | _Growing
         if isinstance(found, Accumulator):
             limit = -1 if found.capacity is None else found.capacity
             made = _Accumulator(dimensions=found.dimensions, capacity=limit)
         else:
             made = _Growing()
         self.grown.append((found, made, part.values))
-        if isinstance(found, Growing) and found:
-            start = np.array(found, np.int64)
-            for value in start:
-                self._append(made, int(value))
+        for value in found if isinstance(found, Growing) else ():
+            self.runtime.append(ctypes.byref(made), ctypes.c_int64(value))
         return made
-
-    def _append(self, growing: _Growing, value: int) -> None:
-        self.runtime.append(ctypes.byref(growing), ctypes.c_int64(value))
 
     def _pointers(self, objects: list[Any]) -> int:
         """An array of pointers to objects, which are kept alive."""
@@ -399,7 +390,7 @@ def _copy_back(found: Any, made: Any, values: str) -> None:
         return
     kind = _TYPES[values if isinstance(found, Stored) or found.values else INT]
     size = made.length * np.dtype(kind).itemsize
-    array = np.frombuffer(ctypes.string_at(made.items, size), kind)
+    array: np.ndarray = np.frombuffer(ctypes.string_at(made.items, size), kind)
     if isinstance(found, Stored):
         found.update(enumerate(array.tolist()))
     else:
@@ -421,9 +412,7 @@ def _statistics(part: _Part, cycles: int) -> BlockStats:
         memory=0,
         done=cycles - block.last - 1,
         tokens={
-            name: _tokens(part.counts[n])
-            for n, name in enumerate(out_names)
-            if name != "handover"
+            name: _tokens(part.counts[n]) for n, name in enumerate(out_names) if name != "handover"
         },
     )
 

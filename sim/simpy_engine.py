@@ -44,7 +44,7 @@ def run(bound: Bound, config: Config, progress: Progress | None = None) -> Run:
             raise copy.__cause__ or copy from None
         if progress is not None and environment.now >= report_at:
             progress(int(environment.now))
-            report_at = environment.now + _CYCLES_BETWEEN_REPORTS
+            report_at = int(environment.now) + _CYCLES_BETWEEN_REPORTS
     stuck = [process for process in machine.processes.values() if not process.finished]
     if stuck:
         queues = [*machine.queues.values(), *machine.handovers]

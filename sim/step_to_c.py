@@ -251,10 +251,7 @@ class _Translation:
 
     def block(self, statements: Sequence[ast.stmt]) -> bool:
         """Writes statements; tells whether control never comes to their end."""
-        for statement in statements:
-            if self.statement(statement):
-                return True
-        return False
+        return any(self.statement(statement) for statement in statements)
 
     def statement(self, node: ast.stmt) -> bool:
         match node:
@@ -274,7 +271,7 @@ class _Translation:
                 self.loop(test, body)
             case ast.Return(value):
                 return self.leave(self.evaluate(value) if value else _Known(None))
-            case ast.Raise(ast.Call(_, [ast.Constant(text)])):
+            case ast.Raise(ast.Call(_, [ast.Constant(str(text))])):
                 self.messages[text] = None
                 self.write(f"b->port = {list(self.messages).index(text)}; goto failed;")
                 return True
@@ -336,8 +333,10 @@ class _Translation:
             parts = value if isinstance(value, tuple | list) else value.value
             for one, part in zip(target.elts, parts, strict=True):
                 self.bind(one, part if not isinstance(value, _Known) else _Known(part))
-        else:
+        elif isinstance(target, ast.Name):
             self.frames[-1].names[target.id] = value
+        else:
+            raise self.refuse("a loop variable that is no name")
 
     def store(self, target: ast.expr, value: Any) -> None:
         match target:
@@ -393,7 +392,7 @@ class _Translation:
                 if isinstance(condition, _Known):
                     return self.evaluate(body if condition.value else orelse)
                 yes, no = self.open(self.evaluate(body)), self.open(self.evaluate(orelse))
-                wide = yes.ctype if INT != yes.ctype else no.ctype
+                wide = yes.ctype if yes.ctype != INT else no.ctype
                 return _Open(f"({condition.text} ? {yes.text} : {no.text})", wide)
             case ast.Call(function, arguments, _):
                 return self.call(self.evaluate(function), arguments)

@@ -98,17 +98,18 @@ def test_tests_of_taco(tmp_path):
         "expr": "a(i) = b(i) + b(i)",
         "formats": "a:s:0 b:s:0 unused:scalar",
         "source_test": "types",
-        "notes": "a dtype float complex; b dtype int32_t",
+        "notes": "a dtype float complex; b dtype float complex; c dtype int32_t",
         "cases": [case],
     }
     path.write_text(json.dumps([test, {**test, "expr": "a(i) = exp(b(i))"}]))
     [entry], beyond = corpus.read(path)
     assert beyond == {"functions and custom operators": ["a(i) = exp(b(i))"]}
     assert entry.formats == ("a:s:0", "b:s:0")
-    assert entry.types == {"a": "complex64", "b": "int32"}
+    assert entry.types == {"a": "complex64", "b": "complex64", "c": "int32"}
     [found] = corpus.cases(entry, corpus.notation.parse(entry.expression))
     assert found.extents == {"i": 4}
-    np.testing.assert_array_equal(found.inputs["b"], [1 + 2j, 0, 0, 4])
+    np.testing.assert_array_equal(found.inputs["b"], np.array([1 + 2j, 0, 0, 4], "complex64"))
+    assert found.inputs["b"].dtype == "complex64"
     np.testing.assert_array_equal(found.due, [2 + 4j, 0, 0, 8])
     assert corpus.attempt(entry).outcome == "right"
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from sam.graph import Parameters
-from sam.levels import Level
+from sam.levels import Fibers
 from sam.tensor import Tensor
 from sam.token import DATA, DONE, EMPTY, STOP
 
@@ -79,11 +79,11 @@ class Surroundings:
 
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
     extents: Mapping[str, int] = field(default_factory=dict)
-    dtype: np.dtype[Any] = np.dtype(float)
+    dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(float))
     capacity: int | None = None
     lists: bool = True
 
-    def level(self, slot: str, level: int) -> Level:
+    def level(self, slot: str, level: int) -> Fibers:
         """A level of a slot, ready to be scanned."""
         found = self.tensors[slot].scanned_levels()[level]
         return found.as_lists() if self.lists else found
