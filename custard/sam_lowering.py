@@ -151,7 +151,8 @@ class _Lowering:
         value = self.program.value
         summed: tuple[str, ...] = ()
         if isinstance(value, cin.Reduce):
-            value, summed = value.operand, value.variables
+            summed = value.variables
+            value = value.operand
         around = {*self.program.target.variables, *summed}
         variables = [v for v in self.program.loops if v in around]
         levels, values = self.computed(
