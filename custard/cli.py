@@ -8,7 +8,6 @@ import os
 import platform
 import sys
 import time
-import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
 from importlib.metadata import version
@@ -17,21 +16,30 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
 from custard import check, cin, notation
-from custard.formats import LEVEL_FORMATS, SUPPORTED, LevelFormat, parse_declaration
+from custard.formats import (
+    LEVEL_FORMATS,
+    NAMED_FORMATS,
+    SUPPORTED,
+    LevelFormat,
+    parse_declaration,
+    parse_format,
+)
 from custard.inputs import input_uses, read_inputs
 from custard.program import Program, compile
 from sam import io
 from sam.dot import to_dot
 from sam.drawing import draw
 from sam.errors import UserError, one_of
+from sam.files import require_folder, write_whole
 from sam.tensor import Tensor
 from sim import binding, config, report
+from sim.simulate import require_engine
 
 _EXAMPLES = """\
 examples:
@@ -88,7 +96,8 @@ _OPTIONS: Mapping[str, _Options] = {
     "the machine": {
         "--config": {"metavar": "NAME", "help": "a shipped config or a file; ideal by default"},
         "--set": _many("overrides", "KEY=VALUE", "a value of the config, as in queues.depth=8"),
-        "--engine": {"default": "auto", "metavar": "NAME", "help": "auto or simpy"},
+        "--engine": {"default": "auto", "metavar": "NAME", "help": "auto, simpy or compiled"},
+        "--validate": {"action": "store_true", "help": "watch every stream for mistakes"},
     },
     "the report": {
         "--dot": {"metavar": "FILE", "help": "write the graph as Graphviz DOT"},
@@ -172,9 +181,12 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UserError(f"there is no command {word}", hint=one_of(word, _LISTS))
     program = _compiled(arguments)
     machine = config.load(arguments.config, dict(map(config.parse_override, arguments.overrides)))
-    outputs = [_output(text, program.cin.target.tensor) for text in arguments.outputs]
+    outputs = [_output(text, program.cin.target) for text in arguments.outputs]
+    require_engine(arguments.engine, arguments.validate)
+    if arguments.json not in (None, "-"):
+        require_folder(arguments.json)
     if arguments.dot:
-        _write_text(arguments.dot, to_dot(program.graph))
+        write_whole(arguments.dot, to_dot(program.graph))
     if arguments.draw:
         draw(program.graph, arguments.draw)
     console = _console(quiet=arguments.json == "-")
@@ -200,7 +212,13 @@ def _simulate(
     expected = _expected(program, inputs) if arguments.check else None
     started = time.perf_counter()
     with _Progress() as progress:
-        run = program.simulate(inputs, machine, engine=arguments.engine, progress=progress)
+        run = program.simulate(
+            inputs,
+            machine,
+            engine=arguments.engine,
+            progress=progress,
+            validate=arguments.validate or None,
+        )
     seconds = time.perf_counter() - started
     assert run.output is not None
     _print_program(console, program, f"config {machine.name}, engine {run.engine}")
@@ -248,12 +266,14 @@ def _extent(text: str) -> tuple[str, int]:
         raise UserError(f'"{text}" is no extent', hint="--dims i=5, or --dims i=5,j=6") from None
 
 
-def _output(text: str, target: str) -> Path:
+def _output(text: str, target: cin.Access) -> Path:
     name, equals, path = (part.strip() for part in text.partition("="))
     if not equals or not path:
-        raise UserError(f'"{text}" names no file', hint=f"NAME=FILE, as in {target}=result.mtx")
-    if name != target:
-        raise UserError(f"{name} is not the result", hint=f"write -o {target}={path}")
+        hint = f"NAME=FILE, as in {target.tensor}=result.tns"
+        raise UserError(f'"{text}" names no file', hint=hint)
+    if name != target.tensor:
+        raise UserError(f"{name} is not the result", hint=f"write -o {target.tensor}={path}")
+    io.require_writable(path, len(target.variables))
     return Path(path)
 
 
@@ -327,14 +347,18 @@ def _primitives(program: Program) -> Table:
     return table
 
 
-def _configs() -> Table:
+def _configs() -> RenderableType:
     table = Table("config", "machine", box=None, pad_edge=False, header_style="bold")
     for name, description in config.shipped().items():
         table.add_row(name, description)
     return table
 
 
-def _formats() -> Table:
+def _formats() -> RenderableType:
+    return Group(_level_formats(), "", _named_formats())
+
+
+def _level_formats() -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("code", "level format", "properties", "capabilities", "works"):
         table.add_column(column)
@@ -347,6 +371,21 @@ def _formats() -> Table:
     return table
 
 
+def _named_formats() -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("write")
+    table.add_column("for", overflow="fold")
+    for column in ("levels", "in the expression", "and give"):
+        table.add_column(column, no_wrap=True)
+    for name, form in NAMED_FORMATS.items():
+        orders = [f"{name}(2)", f"{name}(3)"] if form.order is None else [name]
+        levels = ", ".join(str(parse_format(text)) for text in orders)
+        access = "" if form.access is None else f"A{form.access}"
+        view = "" if form.view is None else f"sam.Tensor.of(A).{form.view}"
+        table.add_row(f"-f=A:{name}", form.stores, levels, access, view)
+    return table
+
+
 _CAPABILITIES: Collection[str] = (
     "iterates_values",
     "iterates_positions",
@@ -354,7 +393,7 @@ _CAPABILITIES: Collection[str] = (
     "inserts",
     "appends",
 )
-_LISTS: Mapping[str, Callable[[], Table]] = {"configs": _configs, "formats": _formats}
+_LISTS: Mapping[str, Callable[[], RenderableType]] = {"configs": _configs, "formats": _formats}
 
 
 def _put_json(place: str | None, document: Mapping[str, Any]) -> None:
@@ -363,7 +402,7 @@ def _put_json(place: str | None, document: Mapping[str, Any]) -> None:
     if place == "-":
         sys.stdout.write(text)
     elif place is not None:
-        _write_text(place, text)
+        write_whole(place, text)
 
 
 def _console(quiet: bool = False) -> Console:
@@ -375,17 +414,3 @@ def _console(quiet: bool = False) -> Console:
 def _complain(text: str) -> None:
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     console.print(Text.assemble(("custard: ", "bold red"), text))
-
-
-def _write_text(name: str, text: str) -> None:
-    """Writes a file, which changes as a whole or not at all."""
-    path = Path(name)
-    beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        try:
-            beside.write_text(text, encoding="utf-8")
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
-    except OSError as mistake:
-        raise UserError(f"cannot write {path}: {mistake.strerror}") from None

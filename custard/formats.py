@@ -269,6 +269,13 @@ def _format(whole: _Piece, order: int | None, tensor: str) -> Format:
 
 
 def _check_codes(levels: _Piece) -> None:
+    codes = {form.name: code for code, form in LEVEL_FORMATS.items()}
+    words = levels.text.replace(",", " ").split()
+    if words and all(word in codes for word in words):
+        raise levels.error(
+            f"{levels.text} is not a list of level formats",
+            f"each has a letter: write {''.join(codes[word] for word in words)}",
+        )
     for place, code in enumerate(levels.text, levels.start):
         if code not in LEVEL_FORMATS:
             name = nearest(levels.text, NAMED_FORMATS) if len(levels.text) > 2 else None
@@ -285,7 +292,8 @@ def _named_format(word: _Piece, modes: _Piece | None, order: int | None, tensor:
     found = NAMED_FORMATS.get(name.text.upper())
     if found is None:
         codes = name.text.lower()
-        meant = codes if codes and set(codes) <= LEVEL_FORMATS.keys() else None
+        fits = order in (None, len(codes)) and set(codes) <= LEVEL_FORMATS.keys()
+        meant = codes if codes and fits else None
         raise name.error(
             f"there is no format {name.text or word.text}",
             f"did you mean {meant}?" if meant else one_of(name.text, NAMED_FORMATS),

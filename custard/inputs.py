@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from custard import cin
+from custard import cin, notation
 from custard.program import Program
 from sam import io
 from sam.errors import UserError, one_of
@@ -138,7 +138,8 @@ def _read(
 def _number(text: str) -> int | float | None:
     if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text, re.ASCII):
         return None
-    return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
+    size = notation.number(text.lstrip("+-"))
+    return -size if text.startswith("-") else size
 
 
 def _modes(count: int) -> str:

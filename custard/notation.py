@@ -63,7 +63,7 @@ class Access(Node):
 
 @dataclass(frozen=True)
 class Number(Node):
-    """A number, without its sign."""
+    """A number, without its sign; a whole one of more than 63 bits is a float."""
 
     value: int | float
 
@@ -128,6 +128,15 @@ def walk(node: Node) -> Iterator[Node]:
 def accesses(assignment: Assignment) -> list[Access]:
     """All accesses in the order of the text: the target first."""
     return [node for node in walk(assignment) if isinstance(node, Access)]
+
+
+def number(digits: str) -> int | float:
+    """The number that a text without a sign writes; a whole one of more than 63 bits is a float."""
+    if set(digits) <= _DIGITS:
+        significant = digits.lstrip("0") or "0"
+        if len(significant) < 20 and int(significant) < 2**63:
+            return int(significant)
+    return float(digits)
 
 
 def require_plain_indices(assignment: Assignment) -> None:
@@ -461,7 +470,7 @@ class _Token(NamedTuple):
 
     @property
     def number(self) -> int | float:
-        return int(self.text) if set(self.text) <= _DIGITS else float(self.text)
+        return number(self.text)
 
 
 _DIGITS = frozenset(string.digits)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 from custard import cin, notation
 from custard.formats import Format, parse_format, require_supported
 from custard.sam_lowering import lower
-from custard.schedule import Choice, choices, loop_order, parse_schedule
+from custard.schedule import Command, choices, loop_order, parse_schedule
 from sam.errors import UserError, one_of
 from sam.graph import Graph
 from sam.tensor import Tensor
@@ -28,7 +29,7 @@ class Program:
 
     expression: str
     formats: Mapping[str, Format]
-    choices: Mapping[tuple[str, str], Choice]
+    choices: Mapping[tuple[str, str], Command]
     cin: cin.Program
     dims: Mapping[str, int]
     notes: tuple[str, ...]
@@ -40,12 +41,14 @@ class Program:
         config: Any = None,
         overrides: Mapping[str, Any] | None = None,
         engine: str = "auto",
+        validate: bool | None = None,
     ) -> Tensor:
         """The result for inputs given by name: numpy, scipy.sparse, ``sam.Tensor``, numbers.
 
-        ``config``, ``overrides`` and ``engine`` are those of ``sim.simulate``. Raises UserError.
+        ``config``, ``overrides``, ``engine`` and ``validate`` are those of ``sim.simulate``. Raises
+        UserError.
         """
-        output = self.simulate(inputs, config, overrides, engine).output
+        output = self.simulate(inputs, config, overrides, engine, validate=validate).output
         assert output is not None
         return output
 
@@ -56,12 +59,13 @@ class Program:
         overrides: Mapping[str, Any] | None = None,
         engine: str = "auto",
         progress: Any = None,
+        validate: bool | None = None,
     ) -> Any:
         """The ``sim.Run`` for the inputs, compiled again where one of their modes is empty."""
         from sim.binding import extents, gather
         from sim.simulate import simulate
 
-        given = gather(self.graph, inputs or {})
+        given = gather(self.graph, {} if inputs is None else inputs)
         found = extents(self.graph, given)
         empty = {variable: 0 for variable in self.graph.nonempty if found[variable] == 0}
         graph = self.graph
@@ -69,13 +73,13 @@ class Program:
             graph = lower(
                 self.cin, self.formats, self.choices, {**self.dims, **empty}, self.expression
             ).graph
-        return simulate(graph, given, config, overrides, engine, progress)
+        return simulate(graph, given, config, overrides, engine, progress, validate)
 
 
 def compile(
     expression: str,
     formats: Mapping[str, str | Format] | None = None,
-    schedule: Sequence[str] = (),
+    schedule: str | Sequence[str] = (),
     target: str = "sam",
     dims: Mapping[str, int] | None = None,
     strict: bool = False,
@@ -84,7 +88,7 @@ def compile(
 
     ``formats``   a format by tensor, as in ``{"B": "ds:0,1", "C": "CSR"}``; all levels compressed
                   where none is given
-    ``schedule``  scheduling commands, as in ``["reorder(i,k,j)"]``
+    ``schedule``  scheduling commands, as in ``["reorder(i,k,j)"]`` or ``"reorder(i,k,j)"``
     ``dims``      extents by variable that no input fixes
     ``strict``    refuses where the compiler would have to transpose a tensor
 
@@ -92,12 +96,17 @@ def compile(
     """
     if target not in TARGETS:
         raise UserError(f"unknown target {target}", hint=one_of(target, TARGETS))
+    if not isinstance(expression, str):
+        raise UserError(
+            f"the expression is {_kind(expression)}, not text",
+            hint='as in custard.compile("X(i,j) = B(i,k) * C(k,j)")',
+        )
     assignment = notation.parse(expression)
     orders = {access.tensor: len(access.indices) for access in notation.accesses(assignment)}
-    resolved = _formats(formats or {}, orders)
+    resolved = _formats({} if formats is None else formats, orders)
     program = cin.concretize(assignment)
-    extents = _dims(dims or {}, program)
-    commands = parse_schedule([schedule] if isinstance(schedule, str) else schedule)
+    extents = _dims({} if dims is None else dims, program)
+    commands = parse_schedule(_texts(schedule))
     notes = []
     if commands:
         variables = dict.fromkeys(cin.base(variable) for variable in program.loops)
@@ -110,13 +119,36 @@ def compile(
     forced = choices(commands, _variables(program))
     lowered = lower(program, resolved, forced, extents, expression)
     if strict and lowered.rearranged:
-        raise UserError(lowered.rearranged[0], hint="drop strict to let the compiler do it")
+        note, instead = next(iter(lowered.rearranged.items()))
+        write = "" if instead is None else f"write the format {instead}, or "
+        raise UserError(note, hint=f"{write}drop strict to let the compiler do it")
     notes += [*lowered.rearranged, *lowered.decisions]
     return Program(expression, resolved, forced, program, extents, tuple(notes), lowered.graph)
 
 
+def _kind(value: object) -> str:
+    """What a value is that something else should stand for."""
+    return repr(value) if value is None or isinstance(value, int | str) else type(value).__name__
+
+
+def _texts(schedule: str | Sequence[str]) -> Sequence[str]:
+    texts = [schedule] if isinstance(schedule, str) else schedule
+    hint = 'as in schedule=["reorder(i,j)"]'
+    if not isinstance(texts, list | tuple):
+        raise UserError(f"the schedule is {_kind(texts)}, not a list of commands", hint=hint)
+    for text in texts:
+        if not isinstance(text, str):
+            raise UserError(f"a command of the schedule is {_kind(text)}, not text", hint=hint)
+    return texts
+
+
 def _formats(given: Mapping[str, str | Format], orders: Mapping[str, int]) -> dict[str, Format]:
-    for tensor in given:
+    hint = 'as in formats={"B": "ds:0,1", "C": "CSR"}'
+    if not isinstance(given, Mapping):
+        raise UserError(f"formats is {_kind(given)}, not a mapping from tensors", hint=hint)
+    for tensor, format in given.items():
+        if not isinstance(format, str | Format):
+            raise UserError(f"the format of {tensor} is {_kind(format)}, not text", hint=hint)
         if tensor not in orders:
             raise UserError(
                 f"a format is given for {tensor}, which the expression does not use",
@@ -132,15 +164,21 @@ def _formats(given: Mapping[str, str | Format], orders: Mapping[str, int]) -> di
 
 
 def _dims(given: Mapping[str, int], program: cin.Program) -> dict[str, int]:
+    if not isinstance(given, Mapping):
+        raise UserError(
+            f"dims is {_kind(given)}, not a mapping from variables", hint='as in dims={"i": 5}'
+        )
     for variable, extent in given.items():
         if variable not in program.loops:
             raise UserError(
                 f"dims gives an extent for {variable}, which the expression does not use",
                 hint=one_of(variable, program.loops),
             )
-        if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
-            raise UserError(f"dims gives {variable} the extent {extent}, not a count")
-    return dict(given)
+        if isinstance(extent, bool) or not isinstance(extent, Integral) or extent < 0:
+            raise UserError(
+                f"dims gives {variable} the extent {extent!r}, not a whole number of at least 0"
+            )
+    return {variable: int(extent) for variable, extent in given.items()}
 
 
 def _variables(program: cin.Program) -> dict[str, set[str]]:

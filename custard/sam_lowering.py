@@ -28,24 +28,28 @@ from custard.formats import (
     unconditional_levels,
     written_levels,
 )
-from custard.schedule import Choice
+from custard.schedule import Command
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """A graph, the tensors that have to be rearranged for it, and what else was decided."""
+    """A graph, and what was decided for it, in sentences.
+
+    ``rearranged``  which tensors are stored in another way, each with the declaration of the
+                    format that avoids that, if there is one
+    """
 
     graph: Graph
-    rearranged: tuple[str, ...]
+    rearranged: Mapping[str, str | None]
     decisions: tuple[str, ...]
 
 
 def lower(
     program: cin.Program,
     formats: Mapping[str, Format],
-    choices: Mapping[tuple[str, str], Choice],
+    choices: Mapping[tuple[str, str], Command],
     dims: Mapping[str, int],
     title: str,
 ) -> Lowered:
@@ -136,13 +140,13 @@ class _Lowering:
         self,
         program: cin.Program,
         formats: Mapping[str, Format],
-        choices: Mapping[tuple[str, str], Choice],
+        choices: Mapping[tuple[str, str], Command],
         dims: Mapping[str, int],
     ) -> None:
         self.program, self.formats, self.choices, self.dims = program, formats, choices, dims
         self.building = _Graph()
         self.slots: list[Slot] = []
-        self.rearranged: dict[str, None] = {}
+        self.rearranged: dict[str, str | None] = {}
         self.decisions: dict[str, None] = {}
         self.assumed_nonempty: dict[str, None] = {}
 
@@ -169,7 +173,7 @@ class _Lowering:
             nonempty=tuple(self.assumed_nonempty),
             dims=tuple(self.dims.items()),
         )
-        return Lowered(graph, tuple(self.rearranged), tuple(self.decisions))
+        return Lowered(graph, self.rearranged, tuple(self.decisions))
 
     # Iteration
 
@@ -429,9 +433,9 @@ class _Lowering:
         require_writable(asked, access.tensor)
         codes = written_levels(asked.levels)
         if order != asked.mode_order or codes != asked.levels:
-            self.rearranged[
-                f"{access} is written as {codes}:{_listed(order)}, then stored as {asked}"
-            ] = None
+            written = Format(codes, order)
+            note = f"{access} is written as {written}, then stored as {asked}"
+            self.rearranged[note] = f"{access.tensor}:{written}"
         stored = [level for level in levels if not level.scattered]
         scatters = len(stored) < len(levels)
         if not scatters:
@@ -488,13 +492,17 @@ class _Lowering:
         """Whether values may be added to the result in any order: where all its levels are full."""
         target = self.program.target
         full = all(LEVEL_FORMATS[code].full for code in self.formats[target.tensor].levels)
-        forced = {choice for (name, _), choice in self.choices.items() if name == target.tensor}
-        if "locate" in forced and not full:
-            raise UserError(
-                f"{target.tensor} cannot be located into: it is stored as "
-                f"{self.formats[target.tensor]}, and only dense levels can be"
-            )
-        return full and "coiterate" not in forced
+        forced = [choice for (name, _), choice in self.choices.items() if name == target.tensor]
+        for choice in forced:
+            if choice.name == "locate" and not full:
+                raise UserError(
+                    f"{target.tensor} cannot be located into: it is stored as "
+                    f"{self.formats[target.tensor]}, and only dense levels can be",
+                    source=choice.text,
+                    span=choice.span,
+                    hint=f"store it as {target.tensor}:{'d' * len(target.variables)}",
+                )
+        return full and all(choice.name != "coiterate" for choice in forced)
 
     def without_childless(self, levels: list[_Fiber], codes: str, value: End) -> End:
         """Drops the coordinates of compressed levels that have nothing below them.
@@ -524,11 +532,17 @@ class _Lowering:
     def _note_rearrangement(self, access: cin.Access, modes: tuple[tuple[int, ...], ...]) -> None:
         stored = self.formats[access.tensor]
         if any(len(group) > 1 for group in modes):
-            note = f"the diagonal of {access} is taken before the run"
-        else:
-            order = _listed(mode for (mode,) in modes)
-            note = f"{access}, stored as {stored}, is transposed to {order} before the run"
-        self.rearranged[note] = None
+            self.rearranged[f"the diagonal of {access} is taken before the run"] = None
+            return
+        order = tuple(mode for (mode,) in modes)
+        note = f"{access}, stored as {stored}, is transposed to {_listed(order)} before the run"
+        accesses = [
+            node
+            for node in (self.program.target, *cin.walk(self.program.value))
+            if isinstance(node, cin.Access) and node.tensor == access.tensor
+        ]
+        wanted = Format(unconditional_levels(stored.levels), order)
+        self.rearranged[note] = f"{access.tensor}:{wanted}" if len(accesses) == 1 else None
 
 
 class _Cursor:
@@ -609,14 +623,17 @@ class _Leaf(_Cursor):
             return False
         code = self.slot.levels[self.level]
         choice = self.lowering.choices.get((self.slot.tensor, cin.base(variable)))
-        if choice == "locate" and not LEVEL_FORMATS[code].locates:
+        located = choice is not None and choice.name == "locate"
+        if choice is not None and located and not LEVEL_FORMATS[code].locates:
             raise UserError(
                 f"{self.slot.tensor} cannot be located at {variable}: its level there is "
                 f"{LEVEL_FORMATS[code].name}",
+                source=choice.text,
+                span=choice.span,
                 hint="a level that can locate is "
                 + " or ".join(form.name for form in LEVEL_FORMATS.values() if form.locates),
             )
-        return choice == "locate" or (choice is None and LEVEL_FORMATS[code].full)
+        return located or (choice is None and LEVEL_FORMATS[code].full)
 
     def nonempty(self, level: int) -> bool:
         """Whether no fiber of a level is empty.

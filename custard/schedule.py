@@ -61,8 +61,7 @@ _UNITS = (
 _RACES = "NoRaces IgnoreRaces Atomics Temporary ParallelReduction"
 _MOST = 2**31 - 1
 
-Choice: TypeAlias = Literal["locate", "coiterate"]
-_CHOICES: dict[str, Choice] = {"locate": "locate", "coiterate": "coiterate"}
+_CHOICES = ("locate", "coiterate")
 _BOUNDS = "MinExact MinConstraint MaxExact MaxConstraint"
 
 
@@ -138,13 +137,13 @@ def loop_order(variables: Iterable[str], commands: Iterable[Command]) -> list[st
 
 def choices(
     commands: Iterable[Command], variables: Mapping[str, Collection[str]]
-) -> dict[tuple[str, str], Choice]:
-    """What ``locate`` and ``coiterate`` ask for, by tensor and loop; the last one holds.
+) -> dict[tuple[str, str], Command]:
+    """The ``locate`` or ``coiterate`` that holds for a tensor and loop: the last one.
 
     ``variables`` has those of each tensor. Raises UserError for a tensor or a loop of it that is
     unknown.
     """
-    found: dict[tuple[str, str], Choice] = {}
+    found: dict[tuple[str, str], Command] = {}
     for command in commands:
         if command.name in _CHOICES:
             tensor, loop = command.arguments
@@ -160,7 +159,7 @@ def choices(
                         span=command.spans[place],
                         hint=one_of(word, known),
                     )
-            found[tensor, loop] = _CHOICES[command.name]
+            found[tensor, loop] = command
     return found
 
 

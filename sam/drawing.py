@@ -20,6 +20,7 @@ from matplotlib import get_data_path
 
 from sam.dot import STREAM_STYLES, to_dot
 from sam.errors import UserError
+from sam.files import require_folder, write_whole
 from sam.graph import Graph
 
 FORMATS = (".svg", ".png", ".pdf")
@@ -45,17 +46,12 @@ def draw(graph: Graph, path: str | os.PathLike[str]) -> None:
     suffix = target.suffix.lower()
     if suffix not in FORMATS:
         raise UserError(
-            f'cannot draw to "{target}": its suffix tells no format',
+            f"cannot draw to {target}: its suffix tells no format",
             hint=f"one of {', '.join(FORMATS)}",
         )
+    require_folder(target)
     picture = _render(_with_legend(to_dot(graph)), suffix.removeprefix("."))
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        unfinished.write_bytes(picture)
-        unfinished.replace(target)
-    except OSError as mistake:
-        unfinished.unlink(missing_ok=True)
-        raise UserError(f'cannot write "{target}": {mistake.strerror}') from None
+    write_whole(target, picture)
 
 
 def _with_legend(text: str) -> str:

@@ -30,12 +30,21 @@ class UserError(Exception):
 
     def __str__(self) -> str:
         lines = [self.what]
-        if self.source is not None and self.span is not None:
+        if self.source is not None and self.source.strip() and self.span is not None:
             start, end = self.span
             lines += ["  " + self.source, "  " + " " * start + "^" * max(1, end - start)]
         if self.hint is not None:
             lines.append(f"hint: {self.hint}")
         return "\n".join(lines)
+
+    def about(self, thing: str) -> UserError:
+        """The same mistake, said of a thing that its text does not name yet."""
+        return UserError(
+            f"{thing}: {self.what}", source=self.source, span=self.span, hint=self.hint
+        )
+
+
+_MOST_SHOWN = 20
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -47,7 +56,12 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def one_of(word: str, known: Iterable[str]) -> str:
-    """A hint that names the nearest known word, or else all of them."""
+    """A hint that names the nearest known word, or else all of them, if they are not too many."""
     words = list(known)
-    close = nearest(word, words)
-    return f"did you mean {close}?" if close else "one of " + ", ".join(words)
+    close = nearest(str(word), words)
+    if close:
+        return f"did you mean {close}?"
+    if not words:
+        return "there is none"
+    more = len(words) - _MOST_SHOWN
+    return "one of " + ", ".join(words[:_MOST_SHOWN]) + f" and {more} more" * (more > 0)

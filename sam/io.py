@@ -16,7 +16,6 @@ import gzip
 import io
 import math
 import os
-import uuid
 import warnings
 import zipfile
 import zlib
@@ -29,6 +28,7 @@ import numpy as np
 import scipy.sparse
 
 from sam.errors import UserError, one_of
+from sam.files import require_folder, write_whole
 from sam.levels import LEVELS, Ints, Level
 from sam.tensor import Tensor
 
@@ -69,19 +69,27 @@ def write(path: str | os.PathLike[str], tensor: Tensor) -> None:
     Raises UserError where the file format cannot hold the tensor, or the file be written.
     """
     path = Path(path)
-    kind = _kind(path)
-    data = kind.write(path, tensor)
+    require_writable(path, tensor.ndim)
+    data = _kind(path).write(path, tensor)
     if _is_gzip(path):
         data = gzip.compress(data, mtime=0)
-    beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        try:
-            beside.write_bytes(data)
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
+    write_whole(path, data)
+
+
+def require_writable(path: str | os.PathLike[str], modes: int) -> None:
+    """Raises UserError where no tensor of that many modes can be written to a file of that name.
+
+    ``write`` may still refuse the values of one.
+    """
+    path = Path(path)
+    kind = _kind(path)
+    if kind.modes not in (None, modes):
+        raise UserError(
+            f"{path}: a {_suffix(path)} file holds a matrix, and this tensor has "
+            f"{_count(modes, 'mode')}",
+            hint="write a .ttx, .tns or .npz file",
+        )
+    require_folder(path)
 
 
 _Shape = tuple[int, ...]
@@ -89,19 +97,24 @@ _Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class _Kind:
-    """One file format. A reader is told the shape that the caller expects, if any."""
+    """One file format. A reader is told the shape that the caller expects, if any.
+
+    ``modes`` is the number of modes of every tensor in such a file, if there is one.
+    """
 
     read: Callable[[Path, bytes, _Shape | None], Tensor]
     write: Callable[[Path, Tensor], bytes]
     text: bool = True
+    modes: int | None = None
 
 
 def _kind(path: Path) -> _Kind:
     suffix = _suffix(path)
     kind = _KINDS.get(suffix.removesuffix(".gz"))
     if kind is None or (suffix.endswith(".gz") and not kind.text):
+        why = f'"{suffix}" is not a known suffix' if suffix else "it has no suffix"
         raise UserError(
-            f'cannot tell the format of {path}: "{suffix}" is not a known suffix',
+            f"cannot tell the format of {path}: {why}",
             hint=one_of(suffix, _KINDS),
         )
     return kind
@@ -330,12 +343,7 @@ def _check_entries(text: _Text, found: int, due: int) -> None:
         raise UserError(f"{text.path} has {entries}, its sizes say {due}")
 
 
-def _write_market(path: Path, tensor: Tensor) -> bytes:
-    if _suffix(path).startswith(".mtx") and tensor.ndim != 2:
-        raise UserError(
-            f"{path}: a .mtx file holds a matrix, not {_count(tensor.ndim, 'mode')}",
-            hint="write a .ttx, .tns or .npz file",
-        )
+def _write_market(_: Path, tensor: Tensor) -> bytes:
     kind = "matrix" if tensor.ndim == 2 else "tensor"
     field = {"b": "integer", "i": "integer", "f": "real", "c": "complex"}[tensor.dtype.kind]
     if tensor.ndim and all(level.full for level in tensor.levels):
@@ -435,9 +443,9 @@ def _read_smtx(path: Path, data: bytes, _: _Shape | None) -> Tensor:
 
 def _write_smtx(path: Path, tensor: Tensor) -> bytes:
     coordinates, values = tensor.to_coo()
-    if tensor.ndim != 2 or (values != 1).any():
+    if (values != 1).any():
         raise UserError(
-            f"{path}: a .smtx file holds the pattern of a matrix, every value 1",
+            f"{path}: a .smtx file holds the pattern of a matrix: every value is 1",
             hint="write a .mtx file",
         )
     offsets = np.searchsorted(coordinates[0], np.arange(tensor.shape[0] + 1))
@@ -546,10 +554,10 @@ def _count(n: int, one: str, many: str | None = None) -> str:
 
 
 _KINDS = {
-    ".mtx": _Kind(_read_market, _write_market),
+    ".mtx": _Kind(_read_market, _write_market, modes=2),
     ".ttx": _Kind(_read_market, _write_market),
     ".tns": _Kind(_read_tns, _write_tns),
-    ".smtx": _Kind(_read_smtx, _write_smtx),
+    ".smtx": _Kind(_read_smtx, _write_smtx, modes=2),
     ".npz": _Kind(_read_npz, _write_npz, text=False),
     ".npy": _Kind(_read_npy, _write_npy, text=False),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -80,9 +81,10 @@ class Tensor:
         if not isinstance(data, (list, tuple, int, float, complex)) and not hasattr(
             data, "__array__"
         ):
+            file = "; sam.io.read reads a file" if isinstance(data, str | PathLike) else ""
             raise UserError(
                 f"{type(data).__name__} is not a tensor",
-                hint="a number, nested lists, a numpy array, scipy.sparse or sam.Tensor",
+                hint=f"a number, nested lists, a numpy array, scipy.sparse or sam.Tensor{file}",
             )
         try:
             array = np.asarray(data)
@@ -594,6 +596,8 @@ def _coordinates(coordinates: ArrayLike, values: Array, shape: tuple[int, ...]) 
 
 def _numbers(values: Array) -> Array:
     """The values in one of the seven types; raises UserError."""
+    if values.dtype.kind == "O" and all(isinstance(value, int) for value in values.flat):
+        raise UserError(f"the value {max(values.flat, key=abs)} does not fit in 64 bits")
     if values.dtype.kind not in _TYPES:
         raise UserError(f"values of the type {values.dtype} are not numbers")
     if values.dtype == np.uint64 and (values > np.iinfo(np.int64).max).any():

@@ -60,7 +60,10 @@ class Bound:
         modes = tuple(modes[0] for modes in result.slot.modes)
         original = tuple(shape[modes.index(mode)] for mode in range(len(modes)))
         tensor = Tensor(original, modes, stored.levels, stored.values)
-        return tensor.convert(result.levels, result.mode_order)
+        try:
+            return tensor.convert(result.levels, result.mode_order)
+        except UserError as mistake:
+            raise mistake.about(result.slot.tensor or result.slot.name) from None
 
 
 def bind(graph: Graph, inputs: Mapping[str, Any]) -> Bound:
@@ -78,13 +81,18 @@ def bind(graph: Graph, inputs: Mapping[str, Any]) -> Bound:
                 f"the extent of {variable} is 0, and the graph is compiled for 1 or more",
                 hint=f'compile it with dims={{"{variable}": 0}}',
             )
-    tensors = {
-        slot.name: Tensor.of(slot.constant)
-        if slot.tensor is None
-        else given[slot.tensor].arrange(slot.levels, slot.modes)
-        for slot in graph.slots
-    }
+    tensors = {slot.name: _stored(slot, given) for slot in graph.slots}
     return Bound(graph, streams, tensors, found, value_types(graph, streams, tensors))
+
+
+def _stored(slot: Slot, given: Mapping[str, Tensor]) -> Tensor:
+    """What a slot holds."""
+    if slot.tensor is None:
+        return Tensor.of(slot.constant)
+    try:
+        return given[slot.tensor].arrange(slot.levels, slot.modes)
+    except UserError as mistake:
+        raise mistake.about(slot.tensor) from None
 
 
 def value_types(
@@ -120,6 +128,11 @@ def value_types(
 def gather(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
     """The inputs as tensors; raises UserError for one that is missing, unknown or no tensor."""
     names = dict.fromkeys(slot.tensor for slot in graph.slots if slot.tensor is not None)
+    if not isinstance(inputs, Mapping):
+        raise UserError(
+            f"the inputs are {type(inputs).__name__}, not a mapping from names",
+            hint='as in {"B": B, "C": C}',
+        )
     for name in inputs:
         if name not in names:
             raise UserError(
@@ -129,7 +142,14 @@ def gather(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
     missing = [name for name in names if name not in inputs]
     if missing:
         raise UserError(f"no input is given for {', '.join(missing)}")
-    return {name: Tensor.of(value) for name, value in inputs.items()}
+    return {name: _tensor(name, value) for name, value in inputs.items()}
+
+
+def _tensor(name: str, value: Any) -> Tensor:
+    try:
+        return Tensor.of(value)
+    except UserError as mistake:
+        raise mistake.about(name) from None
 
 
 def extents(graph: Graph, given: Mapping[str, Tensor]) -> dict[str, int]:

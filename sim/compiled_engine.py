@@ -32,7 +32,7 @@ from sim.step_to_c import COMPLEX, INT, REAL, Kernel, Port, translate
 Progress = Callable[[int], None]
 
 _ROUNDS = 256
-_PLACES = 1024
+_PLACES = 512
 _FINISHED, _FAILED, _OVER_CAPACITY = 4, 5, 6
 _STARVED = 1
 _TYPES = {INT: np.int64, REAL: np.float64, COMPLEX: np.complex128}
@@ -85,7 +85,7 @@ class _Block(ctypes.Structure):
         ),
         *(
             (name, ctypes.c_int64)
-            for name in ("interval", "ready", "last", "fired", "busy", "status", "port", "which")
+            for name in ("interval", "ready", "fired", "status", "port", "which")
         ),
     ]
 
@@ -127,6 +127,7 @@ class _Machine:
         self.grown: list[tuple[Any, Any, str]] = []
         self.headers = {"runtime.h": _text("runtime.h")}
         self.parts: list[_Part] = []
+        self.nodes = {node.name: node for node in bound.graph.nodes}
         self.into: dict[End, Edge] = {edge.target: edge for edge in bound.graph.edges}
         self.out_of: dict[End, list[Edge]] = {}
         for edge in bound.graph.edges:
@@ -188,7 +189,8 @@ class _Machine:
                 edges = self.out_of.get(end, [])
                 ctype = giver.values if port.stream == "val" else INT
                 part = giver
-                here = Port(port.name, len(giver.outputs), ctype, True, len(edges))
+                bounded = any(self._depth(edge) for edge in edges)
+                here = Port(port.name, len(giver.outputs), ctype, True, len(edges), bounded)
                 giver.outputs.append((port.name, edges))
             if port.group is None:
                 part.ports[port.name] = here
@@ -198,7 +200,7 @@ class _Machine:
             edge = Edge(End(taker.name, "handover"), End(giver.name, "handed"))
             giver.ports["handed"] = Port("handed", len(giver.inputs), INT)
             giver.inputs.append(("handed", edge))
-            taker.ports["handover"] = Port("handover", len(taker.outputs), INT, True, 1)
+            taker.ports["handover"] = Port("handover", len(taker.outputs), INT, True, 1, True)
             taker.outputs.append(("handover", [edge]))
 
     def _carried(self, edge: Edge) -> str:
@@ -207,18 +209,25 @@ class _Machine:
             return INT
         return _ctype(self.bound.types[edge.source.node])
 
+    def _depth(self, edge: Edge) -> int:
+        """The depth of an edge's queue; 0 where it is unbounded."""
+        if KINDS[self.nodes[edge.source.node].kind].source:
+            return 0
+        kind = self.bound.streams[edge].kind
+        return self.config.queue(str(edge), str(edge.target), kind)[0] or 0
+
+    def _latency(self, edge: Edge) -> int:
+        source = self.nodes[edge.source.node]
+        if KINDS[source.kind].source:
+            return 0
+        kind = self.bound.streams[edge].kind
+        pipeline = self.config.block(source.name, source.kind).latency
+        return self.config.queue(str(edge), str(edge.target), kind)[1] + pipeline - 1
+
     def _queue(self, edge: Edge) -> _Queue:
         depth, latency, ctype = 1, 1, INT
         if edge in self.bound.streams:
-            ctype = self._carried(edge)
-            source = self.bound.graph.node(edge.source.node)
-            if KINDS[source.kind].source:
-                depth, latency = 0, 0
-            else:
-                stream = self.bound.streams[edge].kind
-                limit, latency = self.config.queue(str(edge), str(edge.target), stream)
-                depth = limit or 0
-                latency += self.config.block(source.name, source.kind).latency - 1
+            depth, latency, ctype = self._depth(edge), self._latency(edge), self._carried(edge)
         queue = _Queue(size=np.dtype(_TYPES[ctype]).itemsize, depth=depth, latency=latency)
         places = _PLACES if depth == 0 else 1 << (2 * depth + 2).bit_length()
         if not self.runtime.open_queue(ctypes.byref(queue), ctypes.c_int64(places)):
@@ -243,7 +252,6 @@ class _Machine:
             waits=part.waits.ctypes.data,
             counts=part.counts.ctypes.data,
             interval=part.timing.initiation_interval,
-            last=-1,
         )
         self.kept += [state, numbers]
 
@@ -319,7 +327,7 @@ class _Machine:
 
     def last_cycle(self) -> int:
         """The cycle of the last firing of any block."""
-        return max((part.block.last for part in self.parts), default=-1)
+        return max((_last(part.block) for part in self.parts), default=-1)
 
     def failure(self) -> Exception:
         """The error of the block that failed."""
@@ -397,6 +405,11 @@ def _copy_back(found: Any, made: Any, values: str) -> None:
         found[:] = array.tolist()
 
 
+def _last(block: _Block) -> int:
+    """The cycle of the last firing; -1 before the first."""
+    return block.ready - block.interval if block.fired else -1
+
+
 def _statistics(part: _Part, cycles: int) -> BlockStats:
     block = part.block
     names = [name for name, _ in part.inputs]
@@ -406,11 +419,11 @@ def _statistics(part: _Part, cycles: int) -> BlockStats:
     return BlockStats(
         kind=part.node.kind,
         fired=block.fired,
-        busy=block.busy,
+        busy=block.fired + max(0, block.fired - 1) * (block.interval - 1),
         starved={name: count for name, count in starved.items() if count},
         blocked={name: count for name, count in blocked.items() if count},
         memory=0,
-        done=cycles - block.last - 1,
+        done=cycles - _last(block) - 1,
         tokens={
             name: _tokens(part.counts[n]) for n, name in enumerate(out_names) if name != "handover"
         },

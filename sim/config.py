@@ -16,11 +16,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from sam.errors import UserError, nearest, one_of
+from sam.graph import Graph
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ def _must_be(what: str, holds: Callable[[Any], bool]) -> BeforeValidator:
     """Refuses a value for which ``holds`` is false, telling ``what`` it must be."""
 
     def check(value: Any) -> Any:
+        value = value.item() if isinstance(value, np.generic) else value
         if not holds(value):
             raise _mistake(f"is {_show(value)}; it must be {what}")
         return value
@@ -196,6 +199,27 @@ class Config(_Section):
             capacity=_limit(_first(places, "capacity")),
         )
 
+    def require_names_of(self, graph: Graph) -> None:
+        """Raises UserError for a setting by name where no queue or block of the graph has it.
+
+        Kinds are those of the machine: a graph need not have a block of each.
+        """
+        blocks = [node.name for node in graph.nodes]
+        queues = [
+            *(str(edge.target) for edge in graph.edges),
+            *(str(edge) for edge in graph.edges),
+        ]
+        for section, what, names, known in (
+            ("queues", "queue", self.queues.names, queues),
+            ("blocks", "block", self.blocks.names, blocks),
+        ):
+            for name in names:
+                if name not in known:
+                    raise UserError(
+                        f'{section}.names sets "{name}", and the graph has no such {what}',
+                        hint=one_of(name, known),
+                    )
+
     def resolved(self) -> dict[str, Any]:
         """The config with all its defaults as plain JSON data, which ``load`` reads back."""
         return self.model_dump(mode="json", exclude_none=True)
@@ -223,8 +247,18 @@ def load(
         base = config
     elif isinstance(config, Mapping):
         base = _validate(config, "config")
-    else:
+    elif config is None or isinstance(config, str | Path):
         base = _load_named("ideal" if config is None else config)
+    else:
+        raise UserError(
+            f"the config is {type(config).__name__}, not a name, a path or a mapping",
+            hint='as in config="finite" or config={"queues": {"depth": 4}}',
+        )
+    if not isinstance(overrides, Mapping | None):
+        raise UserError(
+            f"overrides is {type(overrides).__name__}, not a mapping from keys",
+            hint='as in overrides={"queues.depth": 8}',
+        )
     if not overrides:
         return base
     data = base.resolved()
@@ -302,9 +336,21 @@ def _parse_yaml(text: str, origin: str) -> Any:
         raise UserError(f"{origin}: it is not YAML: {mistake}") from None
 
 
+_SECTIONS: Mapping[str, type[_Section]] = {"queues": Queues, "blocks": Blocks, "clock": Clock}
+
+
 def _set(data: dict[str, Any], key: str, value: object) -> None:
     """Puts the value at the key's path into ``data``."""
+    if not isinstance(key, str):
+        raise UserError(
+            f"overrides has the key {_show(key)}, which is not text", hint='as in "queues.depth"'
+        )
     path = key.split(".")
+    for section, keys in _SECTIONS.items():
+        if path[0] in keys.model_fields and path[0] not in Config.model_fields:
+            raise UserError(
+                f'overrides: unknown key "{key}"', hint=f"did you mean {section}.{key}?"
+            )
     if len(path) > 4 and path[1] == "names":
         path = [*path[:2], ".".join(path[2:-1]), path[-1]]
     for n, part in enumerate(path[:-1]):

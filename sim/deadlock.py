@@ -54,11 +54,17 @@ def deadlock(waits: Sequence[Wait], held: Mapping[str, int], cycle: int) -> User
     circle = path[path.index(after) :]
     lines = [
         f"  {wait.waiting} waits for {'room' if wait.full else 'a token'} on {wait.edge} "
-        f"({f'full, {held[str(wait.edge)]} tokens' if wait.full else 'empty'})"
+        f"({f'full, {_count(held[str(wait.edge)])}' if wait.full else 'empty'})"
         for wait in circle
     ]
+    who = "a block waits for itself"
+    if len(circle) > 1:
+        who = f"{len(circle)} blocks wait for each other"
     return UserError(
-        f"deadlock after cycle {cycle}: {len(circle)} blocks wait for each other\n"
-        + "\n".join(lines),
+        f"deadlock after cycle {cycle}: {who}\n" + "\n".join(lines),
         hint="make the full queues deeper, as in --set queues.depth=64",
     )
+
+
+def _count(tokens: int) -> str:
+    return "1 token" if tokens == 1 else f"{tokens} tokens"

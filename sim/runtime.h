@@ -55,7 +55,7 @@ typedef struct {
     int64_t *numbers;
     int64_t *waits;    /* by port, inputs first: cycles waited */
     int64_t (*counts)[4];
-    int64_t interval, ready, last, fired, busy;
+    int64_t interval, ready, fired;
     int64_t status, port, which;
 } Block;
 
@@ -88,9 +88,16 @@ static inline int grow(Growing *g, int64_t size) {
     })
 
 /* Counts how full a queue has been, as far as both its ends are known: the tokens given that are
- * not yet accounted for, up to the cycle before which its reader takes nothing more. */
-static inline void account(Queue *q) {
+ * not yet accounted for, up to the cycle before which its reader takes nothing more.
+ *
+ * No token taken since the last time has been in the queue for more than ``longest`` cycles, and a
+ * queue gets no more than one token in a cycle: it has not held more than longest + 1 of them. */
+static inline void account(Queue *q, int64_t longest) {
     int64_t seen = q->seen, gone = q->gone, peak = q->peak, mask = q->mask;
+    if (longest + 1 <= peak && q->head > seen) {
+        seen = q->head;
+        if (gone < seen - longest - 1) gone = seen - longest - 1;
+    }
     while (seen < q->tail) {
         int64_t given = (q->visible[seen & mask] >> 2) - q->latency;
         while (gone < q->head && q->taken[gone & mask] < given) gone++;

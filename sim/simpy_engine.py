@@ -16,7 +16,7 @@ from typing import Any
 
 import simpy
 
-from sam.blocks import KINDS
+from sam.blocks import KINDS, StreamError
 from sam.blocks.base import Step
 from sam.errors import UserError
 from sam.graph import Edge, End, Node
@@ -24,6 +24,7 @@ from sim.binding import Bound
 from sim.config import Config
 from sim.deadlock import Wait, deadlock
 from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
+from sim.validator import Validator, Watch
 
 Progress = Callable[[int], None]
 """Called now and then with the cycle that a run has come to."""
@@ -31,15 +32,21 @@ Progress = Callable[[int], None]
 _CYCLES_BETWEEN_REPORTS = 4096
 
 
-def run(bound: Bound, config: Config, progress: Progress | None = None) -> Run:
-    """Runs a bound graph to its end; raises UserError where it deadlocks."""
-    machine = _Machine(bound, config)
+def run(
+    bound: Bound, config: Config, progress: Progress | None = None, validate: bool = False
+) -> Run:
+    """Runs a bound graph to its end; raises UserError where it deadlocks.
+
+    Under ``validate``, raises StreamError at the first token that is out of place.
+    """
+    validator = Validator(bound.graph, bound.streams) if validate else None
+    machine = _Machine(bound, config, validator)
     environment = machine.environment
     report_at = _CYCLES_BETWEEN_REPORTS
     while environment.peek() != float("inf"):
         try:
             environment.step()
-        except UserError as copy:
+        except (UserError, StreamError) as copy:
             # SimPy raises a copy of what a process raised, and a copy lacks the hint.
             raise copy.__cause__ or copy from None
         if progress is not None and environment.now >= report_at:
@@ -50,6 +57,8 @@ def run(bound: Bound, config: Config, progress: Progress | None = None) -> Run:
         queues = [*machine.queues.values(), *machine.handovers]
         held = {str(queue.edge): len(queue.tokens) for queue in queues}
         raise deadlock([process.wait() for process in stuck], held, machine.last_cycle())
+    if validator is not None:
+        validator.finish()
     return machine.report()
 
 
@@ -109,6 +118,16 @@ class _Queue:
             return self.environment.timeout(1)
         self.writer = self.environment.event()
         return self.writer
+
+
+class _WatchedQueue(_Queue):
+    """A queue that tells a validator of the tokens that it is given."""
+
+    watch: Watch
+
+    def push(self, kind: int, value: Any) -> None:
+        self.watch(kind, value)
+        super().push(kind, value)
 
 
 class _Input:
@@ -226,8 +245,8 @@ class _Process:
 class _Machine:
     """All blocks and queues of a run."""
 
-    def __init__(self, bound: Bound, config: Config) -> None:
-        self.bound, self.config = bound, config
+    def __init__(self, bound: Bound, config: Config, validator: Validator | None) -> None:
+        self.bound, self.config, self.validator = bound, config, validator
         self.environment = simpy.Environment()
         self.memories: dict[str, Any] = {}
         self.outputs: dict[End, _Output] = {}
@@ -247,13 +266,21 @@ class _Machine:
         return max((process.last_fired for process in self.processes.values()), default=-1)
 
     def _queue(self, edge: Edge) -> _Queue:
+        depth, latency = self._room_and_latency(edge)
+        if self.validator is None:
+            return _Queue(self.environment, edge, depth, latency)
+        queue = _WatchedQueue(self.environment, edge, depth, latency)
+        queue.watch = self.validator.watch(edge)
+        return queue
+
+    def _room_and_latency(self, edge: Edge) -> tuple[int | None, int]:
         source = self.nodes[edge.source.node]
         if KINDS[source.kind].source:
-            return _Queue(self.environment, edge, None, 0)
+            return None, 0
         stream = self.bound.streams[edge].kind
         depth, latency = self.config.queue(str(edge), str(edge.target), stream)
         pipeline = self.config.block(source.name, source.kind).latency
-        return _Queue(self.environment, edge, depth, latency + pipeline - 1)
+        return depth, latency + pipeline - 1
 
     def _start(self, node: Node) -> None:
         """Starts the process of a node; or two of them, where its output side has its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ def simulate(
     overrides: Mapping[str, Any] | None = None,
     engine: str = "auto",
     progress: Progress | None = None,
+    validate: bool | None = None,
 ) -> Run:
     """Runs a SAM graph on its inputs.
 
@@ -33,11 +35,28 @@ def simulate(
     ``overrides`` config values by dotted key, as in ``{"queues.depth": 8}``
     ``engine``    "auto", "simpy" or "compiled"
     ``progress``  called now and then with the cycle that the run has come to
+    ``validate``  whether to watch every stream, on the engine simpy. By default only where the
+                  environment has SAM_VALIDATE=1, as in the tests, unless the engine is compiled
 
-    Raises UserError for inputs, configs or graphs that do not fit, and for a deadlock.
+    Raises UserError for inputs, configs or graphs that do not fit, and for a deadlock; under
+    ``validate`` StreamError at the first token that does not belong where it comes.
     """
-    if engine != "auto" and engine not in _ENGINES:
-        raise UserError(f"unknown engine {engine}", hint=one_of(engine, ["auto", *_ENGINES]))
+    require_engine(engine, validate is True)
+    if validate is None:
+        validate = engine != "compiled" and os.environ.get("SAM_VALIDATE") == "1"
     resolved = load(config, overrides)
+    bound = bind(graph, {} if inputs is None else inputs)
+    resolved.require_names_of(graph)
+    if validate:
+        return simpy_engine.run(bound, resolved, progress, validate)
     run = _ENGINES[_AUTO if engine == "auto" else engine]
-    return run(bind(graph, inputs or {}), resolved, progress)
+    return run(bound, resolved, progress)
+
+
+def require_engine(name: str, validate: bool = False) -> None:
+    """Raises UserError unless there is an engine of that name, which validates if it is to."""
+    known = ["auto", *_ENGINES]
+    if name not in known:
+        raise UserError(f"unknown engine {name}", hint=one_of(name, known))
+    if validate and name == "compiled":
+        raise UserError("the engine compiled does not validate streams", hint="use engine simpy")

@@ -40,6 +40,7 @@ class Port:
     """A port that the step knows: its number among the inputs or outputs, the type of its values.
 
     ``readers``  how many queues an output has
+    ``bounded``  whether one of them has a finite depth
     """
 
     name: str
@@ -47,6 +48,7 @@ class Port:
     ctype: str
     output: bool = False
     readers: int = 0
+    bounded: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,7 @@ class _Frame:
     prefix: str
     often: set[str]
     result: list[Any] = field(default_factory=list)
+    peeked: set[int] | None = None
 
 
 class _Translation:
@@ -165,6 +168,7 @@ class _Translation:
         self.depth = 2
         self.calls = 0
         self.frames: list[_Frame] = []
+        self.peeked: set[int] = set()
         self.memory: dict[tuple[str, ...], str] = {}
         self.numbers: dict[tuple[str, ...], None] = {}
         self.messages: dict[str, None] = {}
@@ -235,7 +239,9 @@ class _Translation:
             result = self.evaluate(body[0].value) if body[0].value else _Known(None)
             self.frames.pop()
             return result
-        self.block(body)
+        if not self.block(body):
+            frame.peeked = self.peeked if frame.peeked is None else self.peeked & frame.peeked
+        self.peeked = set(frame.peeked or ())
         self.write(f"{label}:;")
         self.frames.pop()
         if all(isinstance(one, _Known) and one.value is None for one in frame.result):
@@ -286,13 +292,20 @@ class _Translation:
         if isinstance(condition, _Known):
             return self.block(body if condition.value else orelse)
         self.write(f"if ({condition.text}) {{")
+        before = set(self.peeked)
         self.depth += 1
         ends = self.block(body)
         self.depth -= 1
+        after = None if ends else self.peeked
+        self.peeked = before
         if orelse:
             self.write("} else {")
             self.depth += 1
-            ends = self.block(orelse) and ends
+            if self.block(orelse):
+                self.peeked = after if after is not None else before
+            else:
+                ends = False
+                self.peeked = self.peeked if after is None else self.peeked & after
             self.depth -= 1
         else:
             ends = False
@@ -312,16 +325,20 @@ class _Translation:
 
     def loop(self, test: ast.expr, body: list[ast.stmt]) -> None:
         self.write("for (;;) {")
+        before = set(self.peeked)
         self.depth += 1
         condition = self.open(self.evaluate(test))
         self.write(f"if (!({condition.text})) break;")
         self.block(body)
+        self.peeked = before
         self.depth -= 1
         self.write("}")
 
     def leave(self, value: Any) -> bool:
         frame = self.frames[-1]
         frame.result.append(value)
+        frame.peeked = self.peeked & frame.peeked if frame.peeked is not None else self.peeked
+        self.peeked = set(self.peeked)
         for k, part in enumerate(value if isinstance(value, tuple) else [value]):
             self.assign(f"{frame.prefix}result{k}", part)
         self.write(f"goto {frame.prefix}end;")
@@ -638,7 +655,9 @@ class _Translation:
     def port_peek(self, port: Port) -> tuple[_Open, _Open]:
         """The kind and value at the head of an input; they stand still until the firing is over."""
         n = port.index
-        self.write(f"PEEK{n}")
+        if n not in self.peeked:
+            self.write(f"PEEK{n}")
+            self.peeked.add(n)
         return _Open(f"k{n}", INT), _Open(f"v{n}", port.ctype)
 
     def port_take(self, port: Port) -> _Known:
@@ -648,7 +667,8 @@ class _Translation:
     def port_give(self, port: Port, kind: Any, value: Any) -> _Known:
         n = port.index
         self.write(f"give{n} = 1; gk{n} = {self.open(kind).text}; gv{n} = {self.open(value).text};")
-        self.write(f"ROOM{n}")
+        if port.bounded:
+            self.write(f"ROOM{n}")
         return _Known(None)
 
     # Builtins
@@ -697,6 +717,7 @@ class _Translation:
         """The C source of what was translated."""
         state = {name: ctype for name, ctype in self.types.items() if name.startswith("s_")}
         local = {name: ctype for name, ctype in self.types.items() if name not in state}
+        restores = any(port.bounded for port in self.outputs)
         source = _TEMPLATE.format(
             fields="".join(f"    {ctype} {name};\n" for name, ctype in state.items())
             or "    char none;\n",
@@ -709,7 +730,7 @@ class _Translation:
                     *(self.output_locals(port) for port in self.outputs),
                     *(f"    {ctype} {name} = 0;\n" for name, ctype in local.items()),
                     *(
-                        f"    {ctype} {name} = state->{name}, o{name};\n"
+                        f"    {ctype} {name} = state->{name}, o{name} = {name};\n"
                         for name, ctype in state.items()
                     ),
                     *(
@@ -722,7 +743,8 @@ class _Translation:
                     ),
                 ]
             ),
-            save="".join(f"        o{name} = {name};\n" for name in state),
+            save="".join(self.crowd_check(port) for port in self.outputs)
+            + "".join(f"        o{name} = {name};\n" for name in state if restores),
             body="\n".join(self.lines),
             result="step0_result0" if "step0_result0" in self.types else "0",
             commit="".join(
@@ -731,18 +753,20 @@ class _Translation:
                     *(self.commit_output(port) for port in self.outputs),
                 ]
             ),
-            restore="".join(f"    {name} = o{name};\n" for name in state),
+            restore="".join(f"    {name} = o{name};\n" for name in state if restores),
             back="".join(
                 [
                     *(f"    state->{name} = {name};\n" for name in state),
                     *(
                         f"    q{p.index}->head = h{p.index};\n"
-                        f"    q{p.index}->reader_ready = b->ready;\n"
-                        f"    account(q{p.index});\n"
+                        f"    q{p.index}->reader_ready = b->status == FINISHED_BLOCK"
+                        " ? INT64_MAX : ready;\n"
+                        f"    account(q{p.index}, j{p.index} + q{p.index}->latency);\n"
                         for p in self.inputs
                     ),
+                    *(_COUNTS.format(n=port.index) for port in self.outputs),
                     *(
-                        f"    r{q}->tail = T{q};\n    account(r{q});\n"
+                        f"    r{q}->tail = T{q};\n"
                         for port in self.outputs
                         for q in self.queues(port)
                     ),
@@ -772,11 +796,20 @@ class _Translation:
         checks = "".join(_ROOM.format(q=q, number=number) for q in self.queues(port))
         return f"#define ROOM{port.index} {checks}\n"
 
+    def crowd_check(self, port: Port) -> str:
+        """Stops before the places of an output's queues are used up."""
+        return "".join(
+            f"        if (T{q} - G{q} >= R{q}) "
+            f"{{ b->port = {len(self.inputs) + port.index}; b->which = {q}; goto crowded; }}\n"
+            for q in self.queues(port)
+        )
+
     def input_locals(self, port: Port) -> str:
         return _INPUT_LOCALS.format(n=port.index, ctype=port.ctype)
 
     def output_locals(self, port: Port) -> str:
-        text = f"    int64_t give{port.index} = 0, gk{port.index} = 0;\n"
+        n = port.index
+        text = f"    int64_t give{n} = 0, gk{n} = 0, given{n} = 0, other{n}[4] = {{0}};\n"
         text += f"    {port.ctype} gv{port.index} = 0;\n"
         return text + "".join(
             _QUEUE_LOCALS.format(q=q, ctype=port.ctype) for q in self.queues(port)
@@ -786,15 +819,16 @@ class _Translation:
         pushes = "".join(_PUSH.format(q=q, n=port.index) for q in self.queues(port))
         n = port.index
         return (
-            f"        if (give{n}) {{\n            give{n} = 0;\n"
-            f"            b->counts[{n}][gk{n}]++;\n{pushes}        }}\n"
+            f"        given{n} += give{n};\n"
+            f"        if (gk{n}) other{n}[gk{n}]++;\n"
+            f"{pushes}        give{n} = gk{n} = 0;\n"
         )
 
 
 _PEEK = """#define PEEK{n} \\
     if (h{n} == e{n}) {{ b->port = {n}; goto starved; }} \\
     {{ int64_t w_ = x{n}[h{n} & M{n}]; k{n} = w_ & 3; w_ >>= 2; v{n} = u{n}[h{n} & M{n}]; \\
-       if (w_ > now) {{ now = w_; cause = {n}; }} }}
+       i{n} = w_; if (w_ > now) {{ now = w_; cause = {n}; }} }}
 """
 
 _ROOM = """\\
@@ -802,11 +836,10 @@ _ROOM = """\\
         if (f_ >= 0) {{ \\
             if (f_ >= H{q}) {{ b->port = {number}; b->which = {q}; goto blocked; }} \\
             int64_t w_ = y{q}[f_ & R{q}] + 1; \\
-            if (w_ > now) {{ now = w_; cause = {number}; }} }} \\
-    }} else if (T{q} - G{q} > R{q}) {{ b->port = {number}; b->which = {q}; goto crowded; }} """
+            if (w_ > now) {{ now = w_; cause = {number}; }} }} }} """
 
 _INPUT_LOCALS = """    Queue *q{n} = b->in[{n}];
-    int64_t h{n} = q{n}->head, k{n} = 0, take{n} = 0;
+    int64_t h{n} = q{n}->head, k{n} = 0, take{n} = 0, i{n} = 0, j{n} = 0;
     const int64_t e{n} = q{n}->tail, M{n} = q{n}->mask;
     int64_t *restrict x{n} = q{n}->visible, *restrict g{n} = q{n}->taken;
     const {ctype} *restrict u{n} = q{n}->values;
@@ -821,12 +854,19 @@ _QUEUE_LOCALS = """    Queue *r{q} = b->out[{q}];
     int64_t *restrict w{q} = r{q}->visible, *y{q} = r{q}->taken;
 """
 
-_COMMIT_INPUT = """        if (take{n}) {{ take{n} = 0; g{n}[h{n} & M{n}] = now; h{n}++; }}
+_COMMIT_INPUT = """        if (take{n} && now - i{n} > j{n}) j{n} = now - i{n};
+        g{n}[h{n} & M{n}] = now;
+        h{n} += take{n};
+        take{n} = 0;
 """
 
-_PUSH = """            z{q}[T{q} & R{q}] = gv{n};
-            w{q}[T{q} & R{q}] = ((now + L{q}) << 2) | gk{n};
-            T{q}++;
+_COUNTS = """    b->counts[{n}][DATA] += given{n} - other{n}[EMPTY] - other{n}[STOP] - other{n}[DONE];
+    for (int k = 1; k < 4; k++) b->counts[{n}][k] += other{n}[k];
+"""
+
+_PUSH = """        z{q}[T{q} & R{q}] = gv{n};
+        w{q}[T{q} & R{q}] = ((now + L{q}) << 2) | gk{n};
+        T{q} += give{n};
 """
 
 _TEMPLATE = """#include "runtime.h"
@@ -843,8 +883,7 @@ void start(State *s) {{
 {macros}
 int64_t fire(Block *b) {{
     State *state = b->state;
-    int64_t now, cause, idle, spacing, firings = 0;
-    int64_t ready = b->ready, last = b->last, fired = b->fired, busy = b->busy;
+    int64_t now, cause, firings = 0, ready = b->ready;
     const int64_t interval = b->interval;
 {locals}
     for (;;) {{
@@ -852,17 +891,11 @@ int64_t fire(Block *b) {{
         cause = 0;
 {save}
 {body}
-        idle = now - last - 1;
-        spacing = fired && idle >= interval - 1 ? interval - 1 : fired ? idle : 0;
-        if (idle > spacing) b->waits[cause] += idle - spacing;
-        busy += 1 + spacing;
-        fired++;
+        if (now > ready) b->waits[cause] += now - ready;
         firings++;
-        last = now;
 {commit}
         ready = now + interval;
         if ({result}) {{
-            ready = INT64_MAX;
             b->status = FINISHED_BLOCK;
             goto back;
         }}
@@ -888,9 +921,7 @@ restore:
 {restore}
 back:
     b->ready = ready;
-    b->last = last;
-    b->fired = fired;
-    b->busy = busy;
+    b->fired += firings;
 {back}
     return firings;
 }}

@@ -1,7 +1,10 @@
-"""Loads the profile of hypothesis before any test is read."""
+"""Before any test is read: every run is validated, and hypothesis has its profile."""
+
+import os
 
 from hypothesis import settings
 
 from tests.profiles import PROFILE
 
+os.environ["SAM_VALIDATE"] = "1"
 settings.load_profile(PROFILE)

@@ -46,6 +46,11 @@ class Port:
     ``depth``   the depth of its stream, counted from the shallowest port of the block
     ``group``   the name of the tuple of ports that steps see it in, if it is one of several
     ``optional``  whether it may be left unconnected
+    ``operand``   which operand of the block an input belongs to. Inputs of one operand are one
+                  nested list: of one depth they have one shape, and a token of a shallower one
+                  owns a fiber of a deeper one. Two operands share only the ends of their fibers
+    ``payload``   whether it takes any tokens that go along with coordinates; a crd input that is
+                  none takes coordinates in order
     """
 
     name: str
@@ -54,6 +59,8 @@ class Port:
     depth: int = 0
     group: str | None = None
     optional: bool = False
+    operand: int = 0
+    payload: bool = False
 
 
 def into(name: str, stream: str, depth: int = 0, **more: Any) -> Port:

@@ -162,7 +162,7 @@ def _moved(parameters: Parameters, deeper: int) -> tuple[Port, ...]:
 
 def _aligner(parameters: Parameters) -> Block:
     return Block(
-        ports=(into("in_old", "crd"), into("in_new", "crd"), *_moved(parameters, 0)),
+        ports=(into("in_old", "crd"), into("in_new", "crd", operand=1), *_moved(parameters, 0)),
         step=align,
         state={"moving": False, "keep": False, "open": False, "ended": False},
         memory=lambda around: SimpleNamespace(depth=parameters["depth"]),
@@ -172,7 +172,7 @@ def _aligner(parameters: Parameters) -> Block:
 def _fiber_repeater(parameters: Parameters) -> Block:
     streams = parameters["streams"]
     return Block(
-        ports=(into("in_coordinates", "crd", 1), *_moved(parameters, 1)),
+        ports=(into("in_coordinates", "crd", 1, operand=1), *_moved(parameters, 1)),
         step=repeat_fibers,
         state={
             "moving": False,

@@ -49,7 +49,10 @@ def _locator(parameters: Parameters) -> Block:
         ports=(
             into("in_crd", "crd", 1),
             into("in_located", "ref"),
-            *(into(f"in_{name}", stream, 1, group="payloads") for name, stream in streams),
+            *(
+                into(f"in_{name}", stream, 1, group="payloads", payload=True)
+                for name, stream in streams
+            ),
             out("crd", "crd", 1),
             out("ref", "ref", 1),
             *(out(name, stream, 1, group="results") for name, stream in streams),

@@ -16,79 +16,83 @@ from sam.graph import Parameters
 from sam.token import DATA, EMPTY, STOP
 
 
+_BEYOND = 2**62
+"""More than any coordinate."""
+
+
 def intersect(p: Any, s: Any, m: Any) -> bool | None:
     """Emits a coordinate that all operands have; else moves those that are behind."""
-    largest, waiting = _survey(p.crds)
+    smallest, largest, waiting = _survey(p)
     if waiting == len(p.crds):
         return _forward(p)
-    together = waiting == 0
-    for crd in p.crds:
-        kind, value = crd.peek()
-        if kind == DATA and value < largest:
-            together = False
-    for payload, owner in zip(p.payloads, m.owners, strict=True):
-        kind, value = p.crds[owner].peek()
-        if kind == DATA and (together or waiting > 0 or value < largest):
+    if waiting == 0 and smallest == largest:
+        for payload in p.payloads:
             payload.peek()
-    if together:
         p.crd.give(DATA, largest)
-    for payload, owner, result in zip(p.payloads, m.owners, p.results, strict=True):
-        kind, value = p.crds[owner].peek()
-        if kind == DATA and (together or waiting > 0 or value < largest):
-            if together:
-                payload_kind, payload_value = payload.peek()
-                result.give(payload_kind, payload_value)
-            payload.take()
-    for crd in p.crds:
+        for payload, result in zip(p.payloads, p.results, strict=True):
+            kind, value = payload.peek()
+            result.give(kind, value)
+        for stream in p.crds + p.payloads:
+            stream.take()
+        return None
+    bound = largest if waiting == 0 else largest + 1
+    for n, crd in enumerate(p.crds):
         kind, value = crd.peek()
-        if kind == DATA and (together or waiting > 0 or value < largest):
+        if kind == DATA and value < bound:
+            for payload, owner in zip(p.payloads, m.owners, strict=True):
+                if owner == n:
+                    payload.peek()
+    for n, crd in enumerate(p.crds):
+        kind, value = crd.peek()
+        if kind == DATA and value < bound:
             crd.take()
+            for payload, owner in zip(p.payloads, m.owners, strict=True):
+                if owner == n:
+                    payload.take()
     return None
 
 
 def unite(p: Any, s: Any, m: Any) -> bool | None:
     """Emits the smallest coordinate, with ``N`` for the payloads of operands that lack it."""
-    smallest = -1
-    waiting = 0
-    for crd in p.crds:
-        kind, value = crd.peek()
-        if kind != DATA:
-            waiting += 1
-        elif smallest < 0 or value < smallest:
-            smallest = value
+    smallest, _, waiting = _survey(p)
     if waiting == len(p.crds):
         return _forward(p)
-    for payload, owner in zip(p.payloads, m.owners, strict=True):
-        kind, value = p.crds[owner].peek()
+    for n, crd in enumerate(p.crds):
+        kind, value = crd.peek()
         if kind == DATA and value == smallest:
-            payload.peek()
+            for payload, owner in zip(p.payloads, m.owners, strict=True):
+                if owner == n:
+                    payload.peek()
     p.crd.give(DATA, smallest)
-    for payload, owner, result in zip(p.payloads, m.owners, p.results, strict=True):
-        kind, value = p.crds[owner].peek()
-        if kind == DATA and value == smallest:
-            payload_kind, payload_value = payload.peek()
-            result.give(payload_kind, payload_value)
-            payload.take()
-        else:
-            result.give(EMPTY, 0)
-    for crd in p.crds:
+    for n, crd in enumerate(p.crds):
         kind, value = crd.peek()
         if kind == DATA and value == smallest:
             crd.take()
+            for payload, owner, result in zip(p.payloads, m.owners, p.results, strict=True):
+                if owner == n:
+                    payload_kind, payload_value = payload.peek()
+                    result.give(payload_kind, payload_value)
+                    payload.take()
+        else:
+            for owner, result in zip(m.owners, p.results, strict=True):
+                if owner == n:
+                    result.give(EMPTY, 0)
     return None
 
 
-def _survey(crds: Any) -> tuple[int, int]:
-    """The largest coordinate at the heads, and how many operands wait at a stop token."""
+def _survey(p: Any) -> tuple[int, int, int]:
+    """The smallest and the largest coordinate at the heads, and how many wait at a stop token."""
+    smallest = _BEYOND
     largest = -1
     waiting = 0
-    for crd in crds:
+    for crd in p.crds:
         kind, value = crd.peek()
         if kind != DATA:
             waiting += 1
-        elif value > largest:
-            largest = value
-    return largest, waiting
+        else:
+            smallest = min(smallest, value)
+            largest = max(largest, value)
+    return smallest, largest, waiting
 
 
 def _forward(p: Any) -> bool | None:
@@ -110,16 +114,19 @@ def _merger(step: Step, parameters: Parameters) -> Block:
     operands = parameters["payloads"]
     owners = tuple(n for n, payloads in enumerate(operands) for _ in payloads)
     streams = [
-        (f"{stream}{n}_{k}", stream)
+        (f"{stream}{n}_{k}", stream, n)
         for n, payloads in enumerate(operands)
         for k, stream in enumerate(payloads)
     ]
     return Block(
         ports=(
-            *(into(f"in_crd{n}", "crd", group="crds") for n in range(len(operands))),
-            *(into(f"in_{name}", stream, group="payloads") for name, stream in streams),
+            *(into(f"in_crd{n}", "crd", group="crds", operand=n) for n in range(len(operands))),
+            *(
+                into(f"in_{name}", stream, group="payloads", operand=n, payload=True)
+                for name, stream, n in streams
+            ),
             out("crd", "crd"),
-            *(out(name, stream, group="results") for name, stream in streams),
+            *(out(name, stream, group="results") for name, stream, _ in streams),
         ),
         step=step,
         memory=lambda around: SimpleNamespace(owners=owners),

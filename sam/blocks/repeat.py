@@ -31,7 +31,7 @@ def _repeater(parameters: Parameters) -> Block:
     return Block(
         ports=(
             into("in_coordinates", "crd", 1),
-            into(f"in_{stream}", stream, group="payloads"),
+            into(f"in_{stream}", stream, group="payloads", payload=True),
             out(stream, stream, 1, group="results"),
         ),
         step=repeat,
