@@ -155,6 +155,15 @@ def base(variable: str) -> str:
     return variable.rstrip("'")
 
 
+def divides(node: Expression) -> bool:
+    """Whether a value of the node may be no finite number for all that its inputs are."""
+    return any(
+        isinstance(one, Divide)
+        and not (isinstance(one.denominator, Literal) and one.denominator.value)
+        for one in walk(node)
+    )
+
+
 def concretize(assignment: notation.Assignment) -> Program:
     """The program of an assignment, its loops in the order in which the variables appear.
 

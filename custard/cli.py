@@ -253,9 +253,19 @@ def _compiled(arguments: argparse.Namespace) -> Program:
         formats,
         arguments.schedule,
         arguments.target,
-        dict(_extent(part) for text in arguments.dims for part in text.split(",")),
+        _extents(arguments.dims),
         arguments.strict,
     )
+
+
+def _extents(texts: Sequence[str]) -> dict[str, int]:
+    extents: dict[str, int] = {}
+    for variable, extent in (_extent(part) for text in texts for part in text.split(",")):
+        if extents.setdefault(variable, extent) != extent:
+            raise UserError(
+                f"--dims gives {variable} the extent {extents[variable]}, and then {extent}"
+            )
+    return extents
 
 
 def _extent(text: str) -> tuple[str, int]:

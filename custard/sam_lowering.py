@@ -187,6 +187,9 @@ class _Lowering:
                 slot = Slot(self.slot_name("number"), None, constant=value)
                 self.slots.append(slot)
                 return _Leaf(self, slot)
+            case cin.Multiply(factors) if any(map(cin.divides, factors)):
+                everywhere = _Everywhere(self, cin.free_variables(node))
+                return _Whole("multiply", self, [*map(self.cursor, factors), everywhere])
             case cin.Multiply(factors):
                 return _Product(self, [self.cursor(factor) for factor in factors])
             case cin.Add(terms):
@@ -197,9 +200,8 @@ class _Lowering:
                 return _Fraction(self, [self.cursor(numerator), self.cursor(denominator)])
             case cin.Divide(numerator, denominator):
                 everywhere = _Everywhere(self, cin.free_variables(node))
-                return _Quotient(
-                    self, [self.cursor(numerator), self.cursor(denominator), everywhere]
-                )
+                parts = [self.cursor(numerator), self.cursor(denominator), everywhere]
+                return _Whole("divide", self, parts)
             case cin.Reduce(variables, operand):
                 return _Sum(self, variables, node, self.cursor(operand))
         raise AssertionError(node)
@@ -763,14 +765,21 @@ class _Fraction(_Product):
         return self.lowering.alu("divide", self.parts[0].value(), self.parts[1].value())
 
 
-class _Quotient(_Union):
-    """A numerator, a denominator and all points: 0 / 0 and 1 / 0 are values too."""
+class _Whole(_Union):
+    """Operands, and all points: 0 / 0, 1 / 0 and 0 times either are values of numpy's too."""
+
+    def __init__(self, operation: str, lowering: _Lowering, parts: Sequence[_Cursor]) -> None:
+        super().__init__(lowering, parts)
+        self.operation = operation
 
     def witnesses(self) -> list[End]:
-        return self.parts[2].witnesses()
+        return self.parts[-1].witnesses()
 
     def value(self) -> End:
-        return self.lowering.alu("divide", self.parts[0].value(), self.parts[1].value())
+        value = self.parts[0].value()
+        for part in self.parts[1:-1]:
+            value = self.lowering.alu(self.operation, value, part.value())
+        return value
 
 
 class _Negation(_Cursor):

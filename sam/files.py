@@ -17,6 +17,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str) -> None:
     """
     path = Path(path)
     data = content.encode() if isinstance(content, str) else content
+    require_folder(path)
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(data)

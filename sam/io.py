@@ -60,8 +60,8 @@ def read(path: str | os.PathLike[str], shape: Sequence[int] | None = None) -> Te
     return tensor
 
 
-def write(path: str | os.PathLike[str], tensor: Tensor) -> None:
-    """Writes the tensor to the file, which changes as a whole or not at all.
+def write(path: str | os.PathLike[str], tensor: Any) -> None:
+    """Writes a tensor (``Tensor.of``) to the file, which changes as a whole or not at all.
 
     ``.npz`` keeps everything; ``.npy`` the dense array; ``.mtx`` and ``.ttx`` the shape and the
     entries (every value where all levels are dense); ``.tns`` the entries; ``.smtx`` a pattern.
@@ -69,6 +69,7 @@ def write(path: str | os.PathLike[str], tensor: Tensor) -> None:
     Raises UserError where the file format cannot hold the tensor, or the file be written.
     """
     path = Path(path)
+    tensor = Tensor.of(tensor)
     require_writable(path, tensor.ndim)
     data = _kind(path).write(path, tensor)
     if _is_gzip(path):
@@ -372,12 +373,15 @@ def _value_texts(values: Any) -> Iterator[str]:
 # .tns
 
 
+_GIVE_SHAPE = "give it: sam.io.read(path, shape=(3, 4)), or --dims i=3,j=4"
+
+
 def _read_tns(path: Path, data: bytes, shape: _Shape | None) -> Tensor:
     text = _Text.of(path, data)
     begin, header_shape, entries = _tns_header(text)
     shape = shape if header_shape is None else header_shape
     if shape is None and not text.lines:
-        raise UserError(f"{text.path} has no entries, so its shape is not known", hint="give shape")
+        raise UserError(f"{text.path} has no entries, so its shape is not known", hint=_GIVE_SHAPE)
     modes = len(text.lines[0].split()) - 1 if shape is None else len(shape)
     coordinates, values = text.table(begin, modes, "float64")
     if entries is not None:
@@ -523,6 +527,8 @@ def _write_npy(path: Path, tensor: Tensor) -> bytes:
 
 def _load(path: Path, data: bytes) -> Any:
     """The array in the file, or a dict of its arrays."""
+    if not data.startswith((b"PK", np.lib.format.MAGIC_PREFIX)):
+        raise UserError(f"{path} is not a numpy file")
     try:
         stored = np.load(io.BytesIO(data), allow_pickle=False)
         return stored if isinstance(stored, np.ndarray) else dict(stored)
@@ -538,7 +544,10 @@ def _saved(save: Callable[..., None], *arrays: Any, **named: Any) -> bytes:
 
 
 def _finite_array(path: Path, array: Any) -> Tensor:
-    tensor = Tensor.from_numpy(array)
+    try:
+        tensor = Tensor.from_numpy(array)
+    except UserError as mistake:
+        raise mistake.about(str(path)) from None
     _check_nan(path, tensor.values)
     return tensor
 

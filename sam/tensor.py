@@ -487,8 +487,6 @@ def _chains(coordinates: Ints, codes: str, n: int) -> Ints | None:
     end = n + 1
     while end < len(codes) and LEVELS[codes[end]].branchless:
         end += 1
-        if LEVELS[codes[end - 1]].unique:
-            break
     starts = (np.diff(coordinates[:end]) != 0).any(axis=0)
     return np.concatenate(([0], np.cumsum(starts)))[: coordinates.shape[1]]
 

@@ -43,11 +43,15 @@ class Bound:
             for name, memory in kept.items()
         }
 
-    def output(self, memories: Mapping[str, Any]) -> Tensor | None:
-        """The result in the memories of the writers, in the format that the graph asks for."""
+    def output(self, memories: Mapping[str, Any]) -> tuple[Tensor | None, tuple[str, ...]]:
+        """The result in the memories of the writers, in the format that the graph asks for.
+
+        Values that this format cannot hold (two coordinates below one of a singleton level) stay
+        as they were written; a note says so.
+        """
         result = self.graph.result
         if result is None:
-            return None
+            return None, ()
         writers: dict[int, Any] = {}
         for node in self.graph.nodes:
             if node.kind == "level_writer":
@@ -61,9 +65,11 @@ class Bound:
         original = tuple(shape[modes.index(mode)] for mode in range(len(modes)))
         tensor = Tensor(original, modes, stored.levels, stored.values)
         try:
-            return tensor.convert(result.levels, result.mode_order)
-        except UserError as mistake:
-            raise mistake.about(result.slot.tensor or result.slot.name) from None
+            return tensor.convert(result.levels, result.mode_order), ()
+        except UserError as misfit:
+            asked = f"{result.levels}:{','.join(map(str, result.mode_order))}"
+            name = result.slot.tensor
+            return tensor, (f"{name} is stored as {tensor.format}, not {asked}: {misfit.what}",)
 
 
 def bind(graph: Graph, inputs: Mapping[str, Any]) -> Bound:

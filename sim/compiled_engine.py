@@ -361,9 +361,11 @@ class _Machine:
             for n, (_, edges) in enumerate(part.outputs)
             for edge in edges
         }
+        output, notes = self.bound.output(self.memories)
         return Run(
             graph=self.bound.graph,
-            output=self.bound.output(self.memories),
+            output=output,
+            notes=notes,
             cycles=cycles,
             blocks={part.name: _statistics(part, cycles) for part in self.parts},
             streams={

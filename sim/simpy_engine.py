@@ -340,9 +340,11 @@ class _Machine:
         """The statistics of a finished run."""
         cycles = 1 + self.last_cycle()
         graph = self.bound.graph
+        output, notes = self.bound.output(self.memories)
         return Run(
             graph=graph,
-            output=self.bound.output(self.memories),
+            output=output,
+            notes=notes,
             cycles=cycles,
             blocks={name: p.statistics(cycles) for name, p in self.processes.items()},
             streams={

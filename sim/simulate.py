@@ -44,6 +44,11 @@ def simulate(
     require_engine(engine, validate is True)
     if validate is None:
         validate = engine != "compiled" and os.environ.get("SAM_VALIDATE") == "1"
+    if not isinstance(graph, Graph):
+        raise UserError(
+            f"{type(graph).__name__} is not a graph",
+            hint="program.graph, or sam.dot.from_dot(text)",
+        )
     resolved = load(config, overrides)
     bound = bind(graph, {} if inputs is None else inputs)
     resolved.require_names_of(graph)

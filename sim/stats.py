@@ -50,6 +50,7 @@ class Run:
     """A finished simulation.
 
     ``output``   the result, in the format that the program asks for; None for a graph without one
+    ``notes``    what had to be done otherwise than the program asks
     ``cycles``   the cycle of the last firing of any block, plus one
     ``blocks``   by node name; a reducer that emits on its own has a second entry, ``.emitter``
     ``streams``  by edge, as in ``scan_B_i.crd -> repeat_C_i.in_crd``
@@ -59,6 +60,7 @@ class Run:
 
     graph: Graph
     output: Tensor | None
+    notes: tuple[str, ...]
     cycles: int
     blocks: Mapping[str, BlockStats]
     streams: Mapping[str, StreamStats]

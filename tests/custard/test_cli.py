@@ -99,10 +99,16 @@ def test_version_configs_and_formats(capsys):
     assert main(["configs"]) == 0
     assert "finite  queues of four tokens, every block one cycle" in capsys.readouterr().out
     assert main(["formats"]) == 0
-    rows = {line[0]: " ".join(line.split()) for line in capsys.readouterr().out.splitlines()}
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    rows = {line.partition(" ")[0]: line for line in lines}
     assert rows["d"].startswith("d dense full ordered unique compact ")
     assert rows["d"].endswith(" iterates_values locates inserts yes")
     assert rows["o"].startswith("o offset ordered unique branchless ")
+    assert rows["-f=A:CSC"] == "-f=A:CSC compressed columns ds:1,0"
+    assert rows["-f=A:COO"] == "-f=A:COO a list of coordinates uq:0,1, ucq:0,1,2"
+    assert rows["-f=A:DIA"] == (
+        "-f=A:DIA the diagonals of a matrix dro:0,1,2 A(k,i,j) sam.Tensor.of(A).diagonals()"
+    )
 
 
 def test_the_result_of_a_file_comes_back_from_a_file(folder, capsys):
@@ -341,19 +347,19 @@ BIG = "1000000000"
         ),
         (
             ["y(i) = x(i)", *X, "-o", "y"],
-            '"y" names no file\nhint: NAME=FILE, as in y=result.mtx',
+            '"y" names no file\nhint: NAME=FILE, as in y=result.tns',
         ),
         (
             ["y(i) = x(i)", *X, "-o", "y=no/y.tns"],
-            "cannot write no/y.tns: No such file or directory",
+            "cannot write no/y.tns: there is no folder no",
         ),
         (
             ["y(i) = x(i)", "--dot", "no/g.gv"],
-            "cannot write no/g.gv: No such file or directory",
+            "cannot write no/g.gv: there is no folder no",
         ),
         (
             ["y(i) = x(i)", "--draw", "g.jpg"],
-            'cannot draw to "g.jpg": its suffix tells no format\nhint: one of .svg, .png, .pdf',
+            "cannot draw to g.jpg: its suffix tells no format\nhint: one of .svg, .png, .pdf",
         ),
         (
             ["y(i,j) = x(i)", *X, "--dims", f"j={BIG}", "--check"],

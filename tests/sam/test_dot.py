@@ -189,7 +189,7 @@ NODE = 'a [kind=root, parameters="{}"]; '
             "digraph {\n  a -> ;\n}",
             "the text is not DOT: line 2 cannot be read\n    a -> ;\n      ^",
         ),
-        ("", "the text is not DOT: line 1 cannot be read\n  \n  ^"),
+        ("", "the text is not DOT: line 1 cannot be read"),
         (
             "digraph {} x",
             "the text is not DOT: line 1 cannot be read\n  digraph {} x\n             ^",

@@ -307,7 +307,8 @@ class TestOf:
             (
                 "abc",
                 "str is not a tensor\n"
-                "hint: a number, nested lists, a numpy array, scipy.sparse or sam.Tensor",
+                "hint: a number, nested lists, a numpy array, scipy.sparse or sam.Tensor; "
+                "sam.io.read reads a file",
             ),
             (
                 None,

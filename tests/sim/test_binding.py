@@ -57,8 +57,8 @@ def test_unknown_inputs():
 
 def test_inputs_that_are_no_tensors():
     assert refused(graph(C), c="ones") == (
-        "str is not a tensor\nhint: a number, nested lists, a numpy array, scipy.sparse or "
-        "sam.Tensor"
+        "c: str is not a tensor\nhint: a number, nested lists, a numpy array, scipy.sparse or "
+        "sam.Tensor; sam.io.read reads a file"
     )
 
 

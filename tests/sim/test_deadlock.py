@@ -52,8 +52,8 @@ def test_blocks_outside_the_circle_are_left_out():
 def test_a_block_that_waits_for_itself():
     error = deadlock([full("a", "a")], {"a.x -> a.in_x": 1}, 0)
     assert str(error) == (
-        "deadlock after cycle 0: 1 blocks wait for each other\n"
-        f"  a waits for room on a.x -> a.in_x (full, 1 tokens)\n{HINT}"
+        "deadlock after cycle 0: a block waits for itself\n"
+        f"  a waits for room on a.x -> a.in_x (full, 1 token)\n{HINT}"
     )
 
 

@@ -476,7 +476,7 @@ def test_blocks_that_only_wait_for_a_circle_are_no_part_of_it():
         "  join waits for a token on repeat.val -> join.in_val1 (empty)\n"
         "  repeat waits for a token on sum.val -> repeat.in_val (empty)\n"
         "  sum waits for a token on copy.val -> sum.in_val (empty)\n"
-        "  copy waits for room on copy.val -> join.in_val0 (full, 1 tokens)\n"
+        "  copy waits for room on copy.val -> join.in_val0 (full, 1 token)\n"
         "hint: make the full queues deeper, as in --set queues.depth=64"
     )
 
