@@ -181,12 +181,13 @@ def _dims(given: Mapping[str, int], program: cin.Program) -> dict[str, int]:
     return {variable: int(extent) for variable, extent in given.items()}
 
 
-def _variables(program: cin.Program) -> dict[str, set[str]]:
-    """The variables of each tensor."""
-    found: dict[str, set[str]] = {}
+def _variables(program: cin.Program) -> dict[str, dict[str, None]]:
+    """The variables of each tensor, in order."""
+    found: dict[str, dict[str, None]] = {}
     for node in (program.target, *cin.walk(program.value)):
         if isinstance(node, cin.Access):
-            found.setdefault(node.tensor, set()).update(cin.base(v) for v in node.variables)
+            bases = dict.fromkeys(cin.base(variable) for variable in node.variables)
+            found.setdefault(node.tensor, {}).update(bases)
     return found
 
 

@@ -53,7 +53,8 @@ class _Queue(ctypes.Structure):
         ("values", ctypes.c_void_p),
         ("visible", ctypes.c_void_p),
         ("taken", ctypes.c_void_p),
-        *((name, ctypes.c_int64) for name in ("size", "mask", "head", "tail", "depth", "latency")),
+        *((name, ctypes.c_int64) for name in ("size", "mask", "past", "head", "tail", "depth")),
+        ("latency", ctypes.c_int64),
         *((name, ctypes.c_int64) for name in ("seen", "gone", "peak", "reader_ready")),
     ]
 

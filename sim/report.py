@@ -163,9 +163,10 @@ def _result_lines(run: Run) -> Iterator[Text]:
     if tensor.ndim == 0:
         yield Text(f"\n{name} = {values[0]}")
         return
-    nonzeros = np.count_nonzero(values)
+    nonzeros = int(np.count_nonzero(values))
     yield Text(
-        f"\n{name} has the shape {tensor.shape}, stored as {tensor.format}: {nonzeros} nonzeros"
+        f"\n{name} has the shape {tensor.shape}, stored as {tensor.format}: "
+        f"{nonzeros} nonzero{'s' * (nonzeros != 1)}"
     )
     for entry in range(min(_SHOWN_ENTRIES, len(values))):
         at = ",".join(str(mode[entry]) for mode in coordinates)

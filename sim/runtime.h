@@ -1,8 +1,8 @@
 /* What compiled blocks are made of: queues, growing arrays, accumulators, and the block itself.
  *
- * A block runs ahead in its own local time. A token carries the cycle in which it becomes visible;
- * taking it leaves the cycle of the taking in its place, which tells a writer when the place was
- * free again, and how many tokens the queue held at once.
+ * A block runs ahead in its own local time. A token carries the cycle in which it becomes visible.
+ * The cycle of its taking is remembered, as long as it tells a writer when its place was free again,
+ * or how many tokens the queue held at once; two such cycles are never 2^31 cycles apart.
  */
 #define _GNU_SOURCE
 #include <complex.h>
@@ -21,9 +21,10 @@ enum { RUNNING, STARVED, BLOCKED, CROWDED, FINISHED_BLOCK, FAILED, OVER_CAPACITY
 typedef struct {
     void *values;      /* by place: int64_t, double or double complex */
     int64_t *visible;  /* by place: the cycle of becoming visible, times 4, plus the kind */
-    int64_t *taken;    /* by place: the cycle of the taking */
+    uint32_t *taken;   /* the cycles of the latest takings, of each the lower half */
     int64_t size;      /* bytes of a value */
     int64_t mask;      /* places - 1 */
+    int64_t past;      /* takings that are remembered - 1 */
     int64_t head, tail;/* tokens taken and given so far */
     int64_t depth;     /* 0 where unbounded */
     int64_t latency;
@@ -93,20 +94,35 @@ static inline int grow(Growing *g, int64_t size) {
  * No token taken since the last time has been in the queue for more than ``longest`` cycles, and a
  * queue gets no more than one token in a cycle: it has not held more than longest + 1 of them. */
 static inline void account(Queue *q, int64_t longest) {
-    int64_t seen = q->seen, gone = q->gone, peak = q->peak, mask = q->mask;
+    int64_t seen = q->seen, gone = q->gone, peak = q->peak, mask = q->mask, past = q->past;
     if (longest + 1 <= peak && q->head > seen) {
         seen = q->head;
         if (gone < seen - longest - 1) gone = seen - longest - 1;
     }
     while (seen < q->tail) {
         int64_t given = (q->visible[seen & mask] >> 2) - q->latency;
-        while (gone < q->head && q->taken[gone & mask] < given) gone++;
+        while (gone < q->head && (int32_t)(q->taken[gone & past] - (uint32_t)given) < 0) gone++;
         if (gone == q->head && q->reader_ready < given) break;
         if (++seen - gone > peak) peak = seen - gone;
     }
     q->seen = seen;
     q->gone = gone;
     q->peak = peak;
+}
+
+/* Makes room to remember the takings of all tokens that the queue has. */
+static inline int remember(Queue *q) {
+    while (q->tail - q->gone > q->past) {
+        int64_t room = 2 * (q->past + 1);
+        uint32_t *taken = malloc((size_t)room * 4);
+        if (!taken) return 0;
+        for (int64_t n = q->gone; n < q->head; n++)
+            taken[n & (room - 1)] = q->taken[n & q->past];
+        free(q->taken);
+        q->taken = taken;
+        q->past = room - 1;
+    }
+    return 1;
 }
 
 static inline uint64_t scramble(const int64_t *point, int64_t n) {

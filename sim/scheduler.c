@@ -17,21 +17,19 @@ typedef struct {
 static int widen(Queue *q) {
     int64_t places = q->mask + 1, wide = 2 * places;
     char *values = malloc((size_t)(wide * q->size));
-    int64_t *visible = malloc((size_t)wide * 8), *taken = malloc((size_t)wide * 8);
-    if (!values || !visible || !taken) {
-        free(values), free(visible), free(taken);
+    int64_t *visible = malloc((size_t)wide * 8);
+    if (!values || !visible) {
+        free(values), free(visible);
         return 0;
     }
-    for (int64_t n = q->gone; n < q->tail; n++) {
+    for (int64_t n = q->head; n < q->tail; n++) {
         int64_t from = n & (places - 1), to = n & (wide - 1);
         memcpy(values + to * q->size, (char *)q->values + from * q->size, (size_t)q->size);
         visible[to] = q->visible[from];
-        taken[to] = q->taken[from];
     }
-    free(q->values), free(q->visible), free(q->taken);
+    free(q->values), free(q->visible);
     q->values = values;
     q->visible = visible;
-    q->taken = taken;
     q->mask = wide - 1;
     return 1;
 }
@@ -39,8 +37,8 @@ static int widen(Queue *q) {
 int open_queue(Queue *q, int64_t places) {
     q->values = malloc((size_t)(places * q->size));
     q->visible = malloc((size_t)places * 8);
-    q->taken = malloc((size_t)places * 8);
-    q->mask = places - 1;
+    q->taken = malloc((size_t)places * 4);
+    q->mask = q->past = places - 1;
     return q->values && q->visible && q->taken;
 }
 

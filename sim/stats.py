@@ -50,23 +50,23 @@ class Run:
     """A finished simulation.
 
     ``output``   the result, in the format that the program asks for; None for a graph without one
-    ``notes``    what had to be done otherwise than the program asks
     ``cycles``   the cycle of the last firing of any block, plus one
     ``blocks``   by node name; a reducer that emits on its own has a second entry, ``.emitter``
     ``streams``  by edge, as in ``scan_B_i.crd -> repeat_C_i.in_crd``
     ``config``   the hardware config, fully resolved
     ``sinks``    by node name, the tokens that came to each sink
+    ``notes``    what had to be done otherwise than the program asks
     """
 
     graph: Graph
     output: Tensor | None
-    notes: tuple[str, ...]
     cycles: int
     blocks: Mapping[str, BlockStats]
     streams: Mapping[str, StreamStats]
     config: Mapping[str, Any]
     engine: str
     sinks: Mapping[str, list[tuple[int, Any]]]
+    notes: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:

@@ -799,7 +799,7 @@ class _Translation:
     def crowd_check(self, port: Port) -> str:
         """Stops before the places of an output's queues are used up."""
         return "".join(
-            f"        if (T{q} - G{q} >= R{q}) "
+            f"        if (T{q} - H{q} >= R{q}) "
             f"{{ b->port = {len(self.inputs) + port.index}; b->which = {q}; goto crowded; }}\n"
             for q in self.queues(port)
         )
@@ -835,27 +835,30 @@ _ROOM = """\\
     if (D{q}) {{ int64_t f_ = T{q} - D{q}; \\
         if (f_ >= 0) {{ \\
             if (f_ >= H{q}) {{ b->port = {number}; b->which = {q}; goto blocked; }} \\
-            int64_t w_ = y{q}[f_ & R{q}] + 1; \\
+            int64_t w_ = now + (int32_t)(y{q}[f_ & P{q}] + 1 - (uint32_t)now); \\
             if (w_ > now) {{ now = w_; cause = {number}; }} }} }} """
 
 _INPUT_LOCALS = """    Queue *q{n} = b->in[{n}];
     int64_t h{n} = q{n}->head, k{n} = 0, take{n} = 0, i{n} = 0, j{n} = 0;
-    const int64_t e{n} = q{n}->tail, M{n} = q{n}->mask;
-    int64_t *restrict x{n} = q{n}->visible, *restrict g{n} = q{n}->taken;
+    if (!remember(q{n})) {{ b->status = NO_MEMORY; return 0; }}
+    const int64_t e{n} = q{n}->tail, M{n} = q{n}->mask, N{n} = q{n}->past;
+    const int64_t *restrict x{n} = q{n}->visible;
+    uint32_t *restrict g{n} = q{n}->taken;
     const {ctype} *restrict u{n} = q{n}->values;
     {ctype} v{n} = 0;
 """
 
 _QUEUE_LOCALS = """    Queue *r{q} = b->out[{q}];
     int64_t T{q} = r{q}->tail;
-    const int64_t H{q} = r{q}->head, G{q} = r{q}->gone, D{q} = r{q}->depth, R{q} = r{q}->mask;
-    const int64_t L{q} = r{q}->latency;
+    const int64_t H{q} = r{q}->head, D{q} = r{q}->depth, R{q} = r{q}->mask;
+    const int64_t L{q} = r{q}->latency, P{q} = r{q}->past;
     {ctype} *restrict z{q} = r{q}->values;
-    int64_t *restrict w{q} = r{q}->visible, *y{q} = r{q}->taken;
+    int64_t *restrict w{q} = r{q}->visible;
+    const uint32_t *y{q} = r{q}->taken;
 """
 
 _COMMIT_INPUT = """        if (take{n} && now - i{n} > j{n}) j{n} = now - i{n};
-        g{n}[h{n} & M{n}] = now;
+        g{n}[h{n} & N{n}] = (uint32_t)now;
         h{n} += take{n};
         take{n} = 0;
 """

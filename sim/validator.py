@@ -55,9 +55,7 @@ class Validator:
         """Raises StreamError for a stream that has not ended."""
         for stream in self._streams.values():
             if not stream.ended:
-                raise StreamError(
-                    f"edge {stream.edge} ended behind {stream.count} tokens without D"
-                )
+                raise StreamError(f"edge {stream.edge} has ended without D")
 
 
 def _compare_inputs(inputs: Iterable[_Watched]) -> None:
@@ -83,15 +81,15 @@ def _compare_levels(nodes: Iterable[Node], into: Mapping[End, _Watched]) -> None
 
     A writer that goes by references has been compared with those by its ports.
     """
-    levels = sorted(
-        (node for node in nodes if node.kind == "level_writer"),
-        key=lambda node: node.parameters["level"],
-    )
-    values = [node for node in nodes if node.kind == "value_writer"]
-    for outer, inner in zip(levels, [*levels[1:], *values], strict=False):
-        if not inner.parameters["by_reference"]:
-            port = "in_val" if inner.kind == "value_writer" else "in_crd"
-            _Stored(into[End(outer.name, "in_crd")], into[End(inner.name, port)])
+    writers = [node for node in nodes if node.kind == "level_writer"]
+    writers.sort(key=lambda node: node.parameters["level"])
+    levels = [into[End(node.name, "in_crd")] for node in writers]
+    for node, outer, inner in zip(writers[1:], levels, levels[1:], strict=False):
+        if not node.parameters["by_reference"]:
+            _Stored(outer, inner)
+    for node in nodes:
+        if node.kind == "value_writer" and levels and not node.parameters["by_reference"]:
+            _SameShape(levels[-1], into[End(node.name, "in_val")])
 
 
 class _Watched:
@@ -252,7 +250,7 @@ class _Nested(_Comparison):
 
 
 class _Stored(_Comparison):
-    """Each coordinate of a compressed level owns a fiber of the next, not empty, or a value.
+    """Each coordinate of a compressed level owns a fiber of the next that is not empty.
 
     Streams two or more levels inside one that a dropper has cleaned still hold the stop tokens of
     the fibers that went (``custard.sam_lowering``), and writers that append pass over them. So
@@ -261,7 +259,7 @@ class _Stored(_Comparison):
 
     def __init__(self, outer: _Watched, inner: _Watched) -> None:
         super().__init__(outer, inner)
-        self.ended = [outer.depth, inner.depth]  # by that stop token; -1 where there is none
+        self.ended = [outer.depth, inner.depth]  # the highest since a head; -1 for none
 
     def see(self, heads: deque[Head], index: int, kind: int, value: Any) -> None:
         side = 1 if heads is self.inners else 0
@@ -275,10 +273,9 @@ class _Stored(_Comparison):
     def step(self, outer: Head, inner: Head) -> None:
         if outer[1] == DONE or inner[1] == DONE:
             if outer[1] != inner[1]:
-                raise self.refuse("D" if outer[1] == DONE else "what it holds")
+                raise self.refuse("D" if outer[1] == DONE else "a fiber")
         elif inner[3] != outer[3] + self.deeper:
-            level = outer[3] + self.deeper
-            raise self.refuse(f"S{level} before it" if level >= 0 else "no stop token before it")
+            raise self.refuse(f"S{outer[3] + self.deeper} before it")
         self.outers.popleft()
         self.inners.popleft()
 

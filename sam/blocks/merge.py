@@ -1,8 +1,8 @@
 """Intersecters and unioners of any number of operands (Definitions 3.2 and 3.3).
 
 Each operand is a coordinate stream with any number of payload streams of its shape (references
-or values). Parameter ``payloads`` lists the streams of each operand's payloads, as in
-``[["ref"], ["ref", "val"]]``.
+or values). A merger looks at the heads of all of them. Parameter ``payloads`` lists the streams
+of each operand's payloads, as in ``[["ref"], ["ref", "val"]]``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from sam.blocks.base import Block, Kind, Step, StreamError, into, out
 from sam.graph import Parameters
 from sam.token import DATA, EMPTY, STOP
 
-
 _BEYOND = 2**62
 """More than any coordinate."""
 
@@ -26,8 +25,6 @@ def intersect(p: Any, s: Any, m: Any) -> bool | None:
     if waiting == len(p.crds):
         return _forward(p)
     if waiting == 0 and smallest == largest:
-        for payload in p.payloads:
-            payload.peek()
         p.crd.give(DATA, largest)
         for payload, result in zip(p.payloads, p.results, strict=True):
             kind, value = payload.peek()
@@ -36,12 +33,6 @@ def intersect(p: Any, s: Any, m: Any) -> bool | None:
             stream.take()
         return None
     bound = largest if waiting == 0 else largest + 1
-    for n, crd in enumerate(p.crds):
-        kind, value = crd.peek()
-        if kind == DATA and value < bound:
-            for payload, owner in zip(p.payloads, m.owners, strict=True):
-                if owner == n:
-                    payload.peek()
     for n, crd in enumerate(p.crds):
         kind, value = crd.peek()
         if kind == DATA and value < bound:
@@ -57,12 +48,6 @@ def unite(p: Any, s: Any, m: Any) -> bool | None:
     smallest, _, waiting = _survey(p)
     if waiting == len(p.crds):
         return _forward(p)
-    for n, crd in enumerate(p.crds):
-        kind, value = crd.peek()
-        if kind == DATA and value == smallest:
-            for payload, owner in zip(p.payloads, m.owners, strict=True):
-                if owner == n:
-                    payload.peek()
     p.crd.give(DATA, smallest)
     for n, crd in enumerate(p.crds):
         kind, value = crd.peek()
@@ -92,6 +77,8 @@ def _survey(p: Any) -> tuple[int, int, int]:
         else:
             smallest = min(smallest, value)
             largest = max(largest, value)
+    for payload in p.payloads:
+        payload.peek()
     return smallest, largest, waiting
 
 

@@ -67,3 +67,12 @@ def test_a_tns_file_takes_its_shape_from_the_others(tmp_path):
     program = custard.compile("y(i) = x(j) * B(i,j)")
     given = read_inputs([f"x={tmp_path / 'x.tns'}", f"B={tmp_path / 'B.mtx'}"], program)
     assert given["x"].shape == (5,)
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [("7", 7), ("-007", -7), ("+2.5", 2.5), ("-1e3", -1000.0), (f"-{10**23}", -1e23)],
+)
+def test_a_number_has_the_type_that_it_is_written_in(value, number):
+    found = read_inputs([f"a={value}"], custard.compile("y = a"))["a"].to_numpy()[()]
+    assert (found, type(found.item())) == (number, type(number))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from sam.errors import UserError
-from sam.io import read, write
+from sam.io import read, require_writable, write
 from sam.tensor import Tensor
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -352,6 +352,19 @@ class TestFiles:
         assert refused(tmp_path / "a.mtx") == "cannot read a.mtx: No such file or directory"
         with pytest.raises(UserError, match=r"cannot write .*: there is no folder .*no"):
             write(tmp_path / "no" / "a.mtx", Tensor.from_numpy(FIGURE))
+
+    def test_what_a_name_can_hold_is_known_before_the_tensor(self, tmp_path):
+        for name in ("a.ttx", "a.tns.gz", "a.npz", "a.npy"):
+            for modes in range(4):
+                require_writable(tmp_path / name, modes)
+        for name in ("a.mtx", "a.mtx.gz", "a.smtx"):
+            require_writable(tmp_path / name, 2)
+            with pytest.raises(UserError, match=r"file holds a matrix, and this tensor has 3 mod"):
+                require_writable(tmp_path / name, 3)
+
+    def test_anything_like_a_tensor_is_written(self, tmp_path):
+        write(tmp_path / "a.mtx", scipy.sparse.csr_array(FIGURE))
+        assert np.array_equal(read(tmp_path / "a.mtx").to_numpy(), FIGURE)
 
     def test_a_failed_write_leaves_the_old_file(self, tmp_path):
         path = tmp_path / "a.tns"

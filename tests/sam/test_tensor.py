@@ -426,14 +426,11 @@ class TestAllFormats:
         assert lists(tensor) == [[[0, 4], [0, 0, 1, 1]], [[0, 1, 0, 1]], [2], [2]]
         assert tensor.values.tolist() == [0, 1, 2, 0, 0, 0, 3, 0, 0, 0, 0, 4, 0, 0, 0, 5]
 
-    def test_a_chain_ends_at_its_first_unique_level(self):
+    @pytest.mark.parametrize("levels", ["ucq", "uqq", "ucc"])
+    def test_a_chain_takes_in_all_singleton_levels(self, levels):
         array = np.zeros((2, 3, 4))
         array[1, 2, [0, 3]] = 1
-        assert lists(Tensor.from_numpy(array, "ucq")) == [[[0, 2], [1, 1]], [[2, 2]], [[0, 3]]]
-        assert refused(Tensor.from_numpy, array, "uqq") == (
-            "the level cannot be stored as singleton: "
-            "position 0 above it has 2 coordinates, not 1\n  uqq\n    ^"
-        )
+        assert lists(Tensor.from_numpy(array, levels)) == [[[0, 2], [1, 1]], [[2, 2]], [[0, 3]]]
 
     def test_a_singleton_below_empty_buckets(self):
         """Rows 0 and 2 have a column each; of 4 buckets, 1 and 3 are empty."""

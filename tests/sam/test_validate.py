@@ -114,6 +114,15 @@ def test_an_output_may_have_several_readers_or_none():
             "edge scan_i.ref -> values.in_ref0 names an unknown input port of values\n"
             "hint: did you mean in_ref?",
         ),
+        (
+            with_edges(("scan_i.ref", "root.in_ref")),
+            "edge scan_i.ref -> root.in_ref names an unknown input port of root\n"
+            "hint: there is none",
+        ),
+        (
+            replace(SUM, slots=(), result=None),
+            "node scan_i names the unknown slot b\nhint: there is none",
+        ),
         (with_edges(("scan_i.ref", "values.in_ref")), "input values.in_ref has two producers"),
         (
             with_edges(without=["scan_j.ref -> values.in_ref"]),

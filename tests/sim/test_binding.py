@@ -201,7 +201,7 @@ def test_bool_values_are_not_subtracted():
 
 
 def test_a_graph_without_a_result():
-    assert bind(Graph((), ()), {}).output({}) is None
+    assert bind(Graph((), ()), {}).output({}) == (None, ())
 
 
 def test_the_output_is_in_the_modes_and_the_format_that_the_graph_asks_for():
@@ -226,7 +226,7 @@ def test_the_output_is_in_the_modes_and_the_format_that_the_graph_asks_for():
     )
     result = Result(Slot("X", "X", "ss", ((1,), (0,)), ("j", "i")), "ds", (0, 1))
     bound = bind(Graph(nodes, edges, (), result, dims=(("i", 3), ("j", 2))), {})
-    output = bound.output(
+    output, notes = bound.output(
         {
             "write 0": SimpleNamespace(segments=[0, 1], coordinates=[1]),
             "write 1": SimpleNamespace(segments=[0, 2], coordinates=[0, 2]),
@@ -234,4 +234,5 @@ def test_the_output_is_in_the_modes_and_the_format_that_the_graph_asks_for():
         }
     )
     assert output.format == "ds:0,1"
+    assert notes == ()
     assert output.to_numpy().tolist() == [[0, 5], [0, 0], [0, 6]]

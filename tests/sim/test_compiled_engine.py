@@ -1,0 +1,153 @@
+"""The compiled engine gives what the SimPy engine gives, to the last cycle."""
+
+import shutil
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import custard
+import sim
+from sam import cc
+from sam.blocks import StreamError
+from sam.errors import UserError
+from sam.graph import Edge, End, Graph, Node
+from tests.profiles import examples
+from tests.programs import programs
+
+pytestmark = pytest.mark.skipif(
+    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
+)
+
+relaxed = settings(suppress_health_check=list(HealthCheck))
+
+depths = st.sampled_from([1, 2, 3, 4, 8, 64, "unbounded"])
+cycles = st.sampled_from([1, 1, 1, 2, 5])
+configs = st.fixed_dictionaries(
+    {},
+    optional={
+        "queues.depth": depths,
+        "queues.latency_cycles": cycles,
+        "queues.kinds.val.depth": depths,
+        "queues.kinds.crd.latency_cycles": cycles,
+        "blocks.latency_cycles": cycles,
+        "blocks.initiation_interval_cycles": cycles,
+        "blocks.kinds.level_scanner.initiation_interval_cycles": cycles,
+        "blocks.kinds.reducer.latency_cycles": cycles,
+        "blocks.names.write_X_vals.initiation_interval_cycles": cycles,
+    },
+)
+
+
+def outcome(program: custard.Program, inputs: Any, config: Any, engine: str) -> Any:
+    """All that a run tells, or the text of its error."""
+    try:
+        run = program.simulate(inputs, overrides=config, engine=engine)
+    except UserError as error:
+        return str(error)
+    values = run.output.to_numpy()
+    return run.cycles, run.blocks, run.streams, run.output.format, repr(values.tolist())
+
+
+def agree(program: Any, config: Any) -> None:
+    schedule = [f"reorder({','.join(program.order)})"] if program.order else []
+    compiled = custard.compile(program.expression, program.formats, schedule, dims=program.dims)
+    inputs = program.tensors
+    assert outcome(compiled, inputs, config, "compiled") == outcome(
+        compiled, inputs, config, "simpy"
+    )
+
+
+@settings(relaxed, max_examples=examples(500))
+@given(programs(), configs)
+def test_random_programs_and_configs(program, config):
+    agree(program, config)
+
+
+@settings(relaxed, max_examples=examples(500))
+@given(programs(max_operands=4, max_order=4, explicit_sums=True, operators="+-*/"), configs)
+def test_larger_programs_and_configs(program, config):
+    agree(program, config)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("expression", ["X(i,j)=B(i,k)*C(k,j)", "X(i,j)=B(i,j)+C(i,j)"])
+def test_values_of_every_type(dtype, expression):
+    generator = np.random.default_rng(3)
+    inputs = {
+        name: (generator.integers(-9, 9, (7, 7)) * (generator.random((7, 7)) < 0.5)).astype(dtype)
+        for name in "BC"
+    }
+    program = custard.compile(expression)
+    assert outcome(program, inputs, {}, "compiled") == outcome(program, inputs, {}, "simpy")
+
+
+def test_whole_numbers_wrap_around():
+    a = np.array([2**31 - 1, 2**30], "int32")
+    found = custard.compile("x(i)=A(i)*A(i)+A(i)").run({"A": a}, engine="compiled")
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(found.to_numpy(), a * a + a)
+
+
+def test_queues_grow_as_far_as_needed():
+    """A reducer holds back the values while the coordinates run ahead: 5,000 wait in a queue."""
+    matrix = np.ones((1, 5000))
+    program = custard.compile("X(i,j)=B(i,j)*c", {"B": "ss"})
+    run = program.simulate({"B": matrix, "c": 2.0}, engine="compiled")
+    assert run.output.to_numpy().sum() == 10000
+    slow = {"blocks.kinds.array.initiation_interval_cycles": 3}
+    held = program.simulate({"B": matrix, "c": 2.0}, overrides=slow, engine="compiled")
+    again = program.simulate({"B": matrix, "c": 2.0}, overrides=slow, engine="simpy")
+    assert held.streams == again.streams
+    assert max(stream.peak for stream in held.streams.values()) > 3000
+
+
+def test_a_full_reducer_is_refused_in_the_same_words():
+    program = custard.compile("X(i,j)=B(i,k)*C(k,j)", schedule=["reorder(k,i,j)"])
+    inputs = {"B": np.ones((4, 4)), "C": np.ones((4, 4))}
+    few = {"blocks.capacity": 3}
+    text = outcome(program, inputs, few, "compiled")
+    assert text.startswith("a reducer of 2 dimension(s) has room for 3 entries")
+    assert text == outcome(program, inputs, few, "simpy")
+
+
+def test_streams_that_do_not_fit_are_found():
+    sources = [
+        Node(name, "source", {"stream": "val", "depth": 1, "tokens": tokens})
+        for name, tokens in (("a", "1, 2, S0, D"), ("b", "1, S0, D"))
+    ]
+    graph = Graph(
+        nodes=(*sources, Node("add", "alu", {"operation": "add"}), Node("out", "sink")),
+        edges=(
+            Edge(End("a", "val"), End("add", "in_val0")),
+            Edge(End("b", "val"), End("add", "in_val1")),
+            Edge(End("add", "val"), End("out", "in_stream")),
+        ),
+    )
+    with pytest.raises(StreamError, match="different shapes"):
+        sim.simulate(graph, engine="compiled")
+
+
+def test_compiled_code_is_kept_on_disk(tmp_path, monkeypatch):
+    monkeypatch.setenv("SAM_CACHE", str(tmp_path))
+    source = "int answer(void) { return 42; }"
+    [library] = cc.build([source], {})
+    assert library.answer() == 42
+    [kept] = tmp_path.iterdir()
+    changed = kept.stat().st_mtime_ns
+    cc.build([source], {})
+    assert [kept.stat().st_mtime_ns] == [path.stat().st_mtime_ns for path in tmp_path.iterdir()]
+    assert kept.stat().st_mtime_ns == changed
+
+
+def test_a_compiler_that_is_not_there_is_named(monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler -O3")
+    cc.compiler.cache_clear()
+    try:
+        with pytest.raises(UserError) as caught:
+            cc.compiler()
+    finally:
+        cc.compiler.cache_clear()
+    assert str(caught.value) == ("the C compiler no-such-compiler, which CC names, is not found")
