@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import logging
 import os
 import shlex
 import shutil
@@ -20,6 +21,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from sam.errors import UserError
+
+_log = logging.getLogger(__name__)
 
 FLAGS = ("-std=gnu11", "-O3", "-march=native", "-shared", "-fPIC", "-w")
 
@@ -44,6 +47,15 @@ def compiler() -> tuple[str, ...]:
     raise UserError("there is no C compiler", hint="install gcc or clang, or pip install ziglang")
 
 
+def available() -> bool:
+    """Whether there is a C compiler."""
+    try:
+        compiler()
+    except UserError:
+        return False
+    return True
+
+
 def cached() -> Path:
     """The folder of compiled code: ``$SAM_CACHE``, or one in the user's cache."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -66,6 +78,7 @@ def build(sources: Sequence[str], headers: Mapping[str, str]) -> list[ctypes.CDL
     paths = [library(text) for text in whole]
     missing = {p: s for p, s in zip(paths, sources, strict=True) if not p.exists()}
     if missing:
+        _log.info("compiling %d C sources, once on this machine", len(missing))
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda one: _compile(one[0], one[1], headers), missing.items()))
     return [ctypes.CDLL(str(path)) for path in paths]

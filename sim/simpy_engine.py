@@ -32,18 +32,31 @@ Progress = Callable[[int], None]
 _CYCLES_BETWEEN_REPORTS = 4096
 
 
+class Unfinished(Exception):
+    """A run has come to the number of events that it was given."""
+
+
 def run(
-    bound: Bound, config: Config, progress: Progress | None = None, validate: bool = False
+    bound: Bound,
+    config: Config,
+    progress: Progress | None = None,
+    validate: bool = False,
+    most_events: int | None = None,
 ) -> Run:
     """Runs a bound graph to its end; raises UserError where it deadlocks.
 
-    Under ``validate``, raises StreamError at the first token that is out of place.
+    Under ``validate``, raises StreamError at the first token that is out of place; Unfinished
+    where it takes more than ``most_events`` events of SimPy.
     """
     validator = Validator(bound.graph, bound.streams) if validate else None
     machine = _Machine(bound, config, validator)
     environment = machine.environment
     report_at = _CYCLES_BETWEEN_REPORTS
+    events = 0
     while environment.peek() != float("inf"):
+        if events == most_events:
+            raise Unfinished
+        events += 1
         try:
             environment.step()
         except (UserError, StreamError) as copy:

@@ -7,16 +7,35 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sam import cc
 from sam.errors import UserError, one_of
 from sam.graph import Graph
 from sim import compiled_engine, simpy_engine
-from sim.binding import bind
+from sim.binding import Bound, bind
 from sim.config import Config, load
-from sim.simpy_engine import Progress
+from sim.simpy_engine import Progress, Unfinished
 from sim.stats import Run
 
-_ENGINES = {"simpy": simpy_engine.run, "compiled": compiled_engine.run}
-_AUTO = "simpy"
+# What SimPy does in a tenth of a second; a longer run is left to the compiled engine.
+_FEW_EVENTS = 30_000
+
+
+def _run_either(bound: Bound, config: Config, progress: Progress | None) -> Run:
+    """Runs what is soon done on SimPy, and the rest on the compiled engine, if it can be."""
+    try:
+        return simpy_engine.run(bound, config, progress, most_events=_FEW_EVENTS)
+    except Unfinished:
+        pass
+    if cc.available():
+        return compiled_engine.run(bound, config, progress)
+    return simpy_engine.run(bound, config, progress)
+
+
+_ENGINES = {
+    "auto": _run_either,
+    "simpy": simpy_engine.run,
+    "compiled": compiled_engine.run,
+}
 
 
 def simulate(
@@ -33,7 +52,7 @@ def simulate(
     ``inputs``    a tensor by name: numpy, any scipy.sparse format, ``sam.Tensor``, a number
     ``config``    a shipped config by name (``ideal`` by default), a path, or its contents
     ``overrides`` config values by dotted key, as in ``{"queues.depth": 8}``
-    ``engine``    "auto", "simpy" or "compiled"
+    ``engine``    "simpy", "compiled", or "auto": SimPy for what it does at once, else compiled
     ``progress``  called now and then with the cycle that the run has come to
     ``validate``  whether to watch every stream, on the engine simpy. By default only where the
                   environment has SAM_VALIDATE=1, as in the tests, unless the engine is compiled
@@ -54,14 +73,12 @@ def simulate(
     resolved.require_names_of(graph)
     if validate:
         return simpy_engine.run(bound, resolved, progress, validate)
-    run = _ENGINES[_AUTO if engine == "auto" else engine]
-    return run(bound, resolved, progress)
+    return _ENGINES[engine](bound, resolved, progress)
 
 
 def require_engine(name: str, validate: bool = False) -> None:
     """Raises UserError unless there is an engine of that name, which validates if it is to."""
-    known = ["auto", *_ENGINES]
-    if name not in known:
-        raise UserError(f"unknown engine {name}", hint=one_of(name, known))
+    if name not in _ENGINES:
+        raise UserError(f"unknown engine {name}", hint=one_of(name, _ENGINES))
     if validate and name == "compiled":
         raise UserError("the engine compiled does not validate streams", hint="use engine simpy")

@@ -863,8 +863,11 @@ _COMMIT_INPUT = """        if (take{n} && now - i{n} > j{n}) j{n} = now - i{n};
         take{n} = 0;
 """
 
-_COUNTS = """    b->counts[{n}][DATA] += given{n} - other{n}[EMPTY] - other{n}[STOP] - other{n}[DONE];
-    for (int k = 1; k < 4; k++) b->counts[{n}][k] += other{n}[k];
+_COUNTS = """    b->counts[{n}][DATA] += given{n};
+    for (int k = 1; k < 4; k++) {{
+        b->counts[{n}][k] += other{n}[k];
+        b->counts[{n}][DATA] -= other{n}[k];
+    }}
 """
 
 _PUSH = """        z{q}[T{q} & R{q}] = gv{n};
