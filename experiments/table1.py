@@ -24,7 +24,7 @@ from rich.table import Table
 import custard
 from custard import notation
 
-REFERENCE = Path(__file__).parents[2] / "shared/reference/tables.json"
+REFERENCE = Path(__file__).parent / "data/sam_paper_tables.json"
 
 
 @dataclass(frozen=True)

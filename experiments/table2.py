@@ -36,7 +36,7 @@ from experiments.corpus import CORPUS, Entry, read
 from sam.blocks import KINDS
 from sam.graph import End, Graph, Node
 
-REFERENCE = Path(__file__).parents[2] / "shared/reference/tables.json"
+REFERENCE = Path(__file__).parent / "data/sam_paper_tables.json"
 
 PAPERS_EXPRESSIONS = 1745  # Section 6.2
 
