@@ -55,7 +55,7 @@ class _Queue(ctypes.Structure):
         ("taken", ctypes.c_void_p),
         *((name, ctypes.c_int64) for name in ("size", "mask", "past", "head", "tail", "depth")),
         ("latency", ctypes.c_int64),
-        *((name, ctypes.c_int64) for name in ("seen", "gone", "peak", "reader_ready")),
+        *((name, ctypes.c_int64) for name in ("seen", "peak")),
     ]
 
 

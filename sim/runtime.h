@@ -4,7 +4,6 @@
  * The cycle of its taking is remembered, as long as it tells a writer when its place was free again,
  * or how many tokens the queue held at once; two such cycles are never 2^31 cycles apart.
  */
-#define _GNU_SOURCE
 #include <complex.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -28,9 +27,8 @@ typedef struct {
     int64_t head, tail;/* tokens taken and given so far */
     int64_t depth;     /* 0 where unbounded */
     int64_t latency;
-    int64_t seen, gone;/* tokens given and taken that the peak has accounted for */
-    int64_t peak;
-    int64_t reader_ready;/* before this cycle its reader takes nothing more */
+    int64_t seen;      /* tokens that the peak has accounted for */
+    int64_t peak;      /* the most tokens that it held at once */
 } Queue;
 
 typedef struct {
@@ -88,35 +86,39 @@ static inline int grow(Growing *g, int64_t size) {
         (type *)g_->items + i_;                                             \
     })
 
-/* Counts how full a queue has been, as far as both its ends are known: the tokens given that are
- * not yet accounted for, up to the cycle before which its reader takes nothing more.
+/* Finds how full a queue has been when each of the tokens that are now taken was given.
  *
- * No token taken since the last time has been in the queue for more than ``longest`` cycles, and a
- * queue gets no more than one token in a cycle: it has not held more than longest + 1 of them. */
-static inline void account(Queue *q, int64_t longest) {
-    int64_t seen = q->seen, gone = q->gone, peak = q->peak, mask = q->mask, past = q->past;
-    if (longest + 1 <= peak && q->head > seen) {
-        seen = q->head;
-        if (gone < seen - longest - 1) gone = seen - longest - 1;
+ * It held more than ``peak`` tokens just when the token that many places before had not been taken
+ * before that cycle. */
+static inline void account(Queue *q) {
+    const int64_t *visible = q->visible;
+    const uint32_t *taken = q->taken;
+    int64_t peak = q->peak, mask = q->mask, past = q->past, latency = q->latency, n = q->seen;
+    while (n < q->head) {
+        int64_t end = q->head - n > 64 ? n + 64 : q->head;
+        int more = 0;
+        for (int64_t k = n; k < end; k++) {
+            uint32_t given = (uint32_t)((visible[k & mask] >> 2) - latency);
+            more |= (int32_t)(taken[(k - peak) & past] - given) >= 0;
+        }
+        for (; more && n < end; n++) {
+            uint32_t given = (uint32_t)((visible[n & mask] >> 2) - latency);
+            peak += (int32_t)(taken[(n - peak) & past] - given) >= 0;
+        }
+        n = end;
     }
-    while (seen < q->tail) {
-        int64_t given = (q->visible[seen & mask] >> 2) - q->latency;
-        while (gone < q->head && (int32_t)(q->taken[gone & past] - (uint32_t)given) < 0) gone++;
-        if (gone == q->head && q->reader_ready < given) break;
-        if (++seen - gone > peak) peak = seen - gone;
-    }
-    q->seen = seen;
-    q->gone = gone;
+    q->seen = n;
     q->peak = peak;
 }
 
-/* Makes room to remember the takings of all tokens that the queue has. */
+/* Makes room to remember the takings of all tokens that the queue has, and of those before. */
 static inline int remember(Queue *q) {
-    while (q->tail - q->gone > q->past) {
+    int64_t first = q->seen - q->peak;
+    while (q->tail - first > q->past) {
         int64_t room = 2 * (q->past + 1);
         uint32_t *taken = malloc((size_t)room * 4);
         if (!taken) return 0;
-        for (int64_t n = q->gone; n < q->head; n++)
+        for (int64_t n = first; n < q->head; n++)
             taken[n & (room - 1)] = q->taken[n & q->past];
         free(q->taken);
         q->taken = taken;
@@ -132,86 +134,121 @@ static inline uint64_t scramble(const int64_t *point, int64_t n) {
     return hash;
 }
 
-/* The index of a point in the accumulator, or minus one less than the index that it should get. */
-static inline int64_t find_point(Accumulator *a, const int64_t *point) {
-    int64_t n = a->dimensions;
-    if (!a->table.room) return -1;
-    uint64_t mask = (uint64_t)a->table.room - 1;
-    for (uint64_t h = scramble(point, n) & mask;; h = (h + 1) & mask) {
-        int64_t index = ((int64_t *)a->table.items)[h] - 1;
-        if (index < 0) return -1;
-        if (!memcmp((int64_t *)a->points.items + index * n, point, (size_t)(n * 8))) return index;
-    }
+/* The place in the table of a point, or the free place that it should get. The table of points
+ * with one coordinate has a place for each coordinate; that of others is a hash table. */
+static inline int64_t *place_of(Accumulator *a, const int64_t *point) {
+    int64_t n = a->dimensions, *table = a->table.items;
+    if (n == 1) return table + point[0];
+    uint64_t mask = (uint64_t)a->table.room - 1, h = scramble(point, n) & mask;
+    while (table[h] &&
+           memcmp((int64_t *)a->points.items + (table[h] - 1) * n, point, (size_t)(n * 8)))
+        h = (h + 1) & mask;
+    return table + h;
 }
 
-static inline int insert_point(Accumulator *a, const int64_t *point) {
-    int64_t n = a->dimensions, length = a->points.length;
-    if (2 * (length + 1) > a->table.room) {
-        int64_t room = a->table.room ? 2 * a->table.room : 128;
-        int64_t *table = calloc((size_t)room, 8);
-        if (!table) return 0;
-        for (int64_t i = 0; i < length; i++) {
-            uint64_t h = scramble((int64_t *)a->points.items + i * n, n) & (uint64_t)(room - 1);
-            while (table[h]) h = (h + 1) & (uint64_t)(room - 1);
-            table[h] = i + 1;
-        }
-        free(a->table.items);
-        a->table.items = table;
-        a->table.room = room;
+/* Makes sure that the table has a place for one more point. */
+static inline int make_place(Accumulator *a, const int64_t *point) {
+    int64_t n = a->dimensions;
+    if (n == 1) {
+        while (point[0] >= a->table.room)
+            if (!grow(&a->table, 8)) return 0;
+        return 1;
     }
-    if (length == a->points.room && !grow(&a->points, n * 8)) return 0;
-    memcpy((int64_t *)a->points.items + length * n, point, (size_t)(n * 8));
-    uint64_t mask = (uint64_t)a->table.room - 1, h = scramble(point, n) & mask;
-    while (((int64_t *)a->table.items)[h]) h = (h + 1) & mask;
-    ((int64_t *)a->table.items)[h] = length + 1;
-    a->points.length = length + 1;
+    if (2 * (a->points.length + 1) <= a->table.room) return 1;
+    int64_t room = a->table.room ? 2 * a->table.room : 128;
+    int64_t *table = calloc((size_t)room, 8);
+    if (!table) return 0;
+    free(a->table.items);
+    a->table.items = table;
+    a->table.room = room;
+    for (int64_t i = 0; i < a->points.length; i++)
+        *place_of(a, (int64_t *)a->points.items + i * n) = i + 1;
     return 1;
 }
 
 #define ACCUMULATE(a, type, point, value, plus)                             \
     do {                                                                    \
         Accumulator *a_ = (a);                                              \
-        int64_t i_ = find_point(a_, point);                                 \
-        if (i_ < 0) {                                                       \
-            if (a_->points.length == a_->capacity) goto over_capacity;      \
-            if (!insert_point(a_, point)) goto no_memory;                   \
-            APPEND(&a_->values, type, value);                               \
+        if (!make_place(a_, point)) goto no_memory;                         \
+        int64_t *place_ = place_of(a_, point), n_ = a_->dimensions;         \
+        if (*place_) {                                                      \
+            type x_ = ((type *)a_->values.items)[*place_ - 1], y_ = (value); \
+            ((type *)a_->values.items)[*place_ - 1] = plus(x_, y_);         \
         } else {                                                            \
-            type x_ = ((type *)a_->values.items)[i_], y_ = (value);         \
-            ((type *)a_->values.items)[i_] = plus(x_, y_);                  \
+            if (a_->points.length == a_->capacity) goto over_capacity;      \
+            if (a_->points.length == a_->points.room && !grow(&a_->points, n_ * 8)) \
+                goto no_memory;                                             \
+            memcpy((int64_t *)a_->points.items + a_->points.length * n_, point, \
+                   (size_t)(n_ * 8));                                       \
+            APPEND(&a_->values, type, value);                               \
+            *place_ = ++a_->points.length;                                  \
         }                                                                   \
     } while (0)
 
-static inline int compare_points(const void *left, const void *right, void *context) {
-    const Accumulator *a = context;
-    const int64_t *x = (int64_t *)a->out_points.items + *(const int64_t *)left * a->dimensions;
-    const int64_t *y = (int64_t *)a->out_points.items + *(const int64_t *)right * a->dimensions;
-    for (int64_t k = 0; k < a->dimensions; k++)
-        if (x[k] != y[k]) return x[k] < y[k] ? -1 : 1;
+/* Sorts indices of points by one of their coordinates, 11 bits at a time, keeping the order of
+ * those that agree in it. */
+static inline void sort_by(const int64_t *points, int64_t n, int64_t level, int64_t length,
+                           int64_t **order, int64_t **spare) {
+    int64_t most = 0;
+    for (int64_t i = 0; i < length; i++)
+        if (points[i * n + level] > most) most = points[i * n + level];
+    for (int shift = 0; shift == 0 || most >> shift; shift += 11) {
+        int64_t starts[2049] = {0}, *from = *order, *to = *spare;
+        for (int64_t i = 0; i < length; i++)
+            starts[((points[from[i] * n + level] >> shift) & 2047) + 1]++;
+        for (int k = 0; k < 2048; k++) starts[k + 1] += starts[k];
+        for (int64_t i = 0; i < length; i++)
+            to[starts[(points[from[i] * n + level] >> shift) & 2047]++] = from[i];
+        *order = to;
+        *spare = from;
+    }
+}
+
+static inline int before(const int64_t *left, const int64_t *right, int64_t n) {
+    for (int64_t k = 0; k < n; k++)
+        if (left[k] != right[k]) return left[k] < right[k];
     return 0;
+}
+
+/* Puts the points in order: few by insertion, many by their coordinates from the last to the
+ * first. */
+static inline int sort_points(const int64_t *points, int64_t n, Growing *order) {
+    int64_t length = order->length, *sorted = order->items;
+    for (int64_t i = 0; i < length; i++) sorted[i] = i;
+    if (length <= 64) {
+        for (int64_t i = 1; i < length; i++) {
+            int64_t one = sorted[i], k = i;
+            for (; k > 0 && before(points + one * n, points + sorted[k - 1] * n, n); k--)
+                sorted[k] = sorted[k - 1];
+            sorted[k] = one;
+        }
+        return 1;
+    }
+    int64_t *spare = malloc((size_t)length * 8), *made = spare;
+    if (!spare) return 0;
+    for (int64_t level = n - 1; level >= 0; level--)
+        sort_by(points, n, level, length, &sorted, &spare);
+    if (sorted == made) memcpy(order->items, made, (size_t)length * 8);
+    free(made);
+    return 1;
 }
 
 /* Sorts the sub-tensor that has been taken in, and makes it the one that is given out. */
 static inline int complete(Accumulator *a) {
     Growing points = a->out_points, values = a->out_values;
+    int64_t length = a->points.length, n = a->dimensions;
+    for (int64_t i = 0; i < length; i++)
+        if (n == 1) ((int64_t *)a->table.items)[((int64_t *)a->points.items)[i]] = 0;
+    if (n > 1 && a->table.room > 0) memset(a->table.items, 0, (size_t)a->table.room * 8);
     a->out_points = a->points;
     a->out_values = a->values;
     points.length = values.length = 0;
     a->points = points;
     a->values = values;
-    int64_t length = a->out_points.length;
-    if (a->table.room > 0) memset(a->table.items, 0, (size_t)a->table.room * 8);
     while (a->order.room < length)
         if (!grow(&a->order, 8)) return 0;
-    int64_t *order = a->order.items;
-    int sorted = 1;
-    for (int64_t i = 0; i < length; i++) {
-        order[i] = i;
-        sorted = sorted && (i == 0 || compare_points(&order[i - 1], &order[i], a) < 0);
-    }
     a->order.length = length;
-    if (!sorted) qsort_r(order, (size_t)length, 8, compare_points, a);
-    return 1;
+    return sort_points(a->out_points.items, n, &a->order);
 }
 
 static inline int64_t coordinate_of(Accumulator *a, int64_t n, int64_t level) {

@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -291,11 +292,18 @@ class _Translation:
         condition = self.evaluate(test)
         if isinstance(condition, _Known):
             return self.block(body if condition.value else orelse)
+        start = len(self.lines)
         self.write(f"if ({condition.text}) {{")
         before = set(self.peeked)
         self.depth += 1
         ends = self.block(body)
         self.depth -= 1
+        takes = [line.strip() for line in self.lines[start + 1 :]]
+        if not orelse and takes and all(_TAKE.fullmatch(line) for line in takes):
+            del self.lines[start:]
+            for line in takes:
+                self.write(line.replace("= 1", f"|= {condition.text}"))
+            return False
         after = None if ends else self.peeked
         self.peeked = before
         if orelse:
@@ -537,7 +545,9 @@ class _Translation:
             return _Known(not decides)
         if len(texts) == 1 and texts[0] in "01":
             return _Known(texts[0] == "1")
-        return _Open("(" + (" || " if decides else " && ").join(texts) + ")", INT)
+        plain = not any("[" in text or "->" in text for text in texts)
+        symbols = ("|", "&") if plain else ("||", "&&")
+        return _Open("(" + f" {symbols[not decides]} ".join(texts) + ")", INT)
 
     def unary(self, op: ast.unaryop, operand: Any) -> Any:
         if isinstance(operand, _Known):
@@ -758,10 +768,7 @@ class _Translation:
                 [
                     *(f"    state->{name} = {name};\n" for name in state),
                     *(
-                        f"    q{p.index}->head = h{p.index};\n"
-                        f"    q{p.index}->reader_ready = b->status == FINISHED_BLOCK"
-                        " ? INT64_MAX : ready;\n"
-                        f"    account(q{p.index}, j{p.index} + q{p.index}->latency);\n"
+                        f"    q{p.index}->head = h{p.index};\n    account(q{p.index});\n"
                         for p in self.inputs
                     ),
                     *(_COUNTS.format(n=port.index) for port in self.outputs),
@@ -819,16 +826,18 @@ class _Translation:
         pushes = "".join(_PUSH.format(q=q, n=port.index) for q in self.queues(port))
         n = port.index
         return (
-            f"        given{n} += give{n};\n"
-            f"        if (gk{n}) other{n}[gk{n}]++;\n"
-            f"{pushes}        give{n} = gk{n} = 0;\n"
+            f"        if (give{n}) {{\n"
+            f"            if (gk{n}) other{n}[gk{n}]++;\n"
+            f"{pushes}            give{n} = gk{n} = 0;\n"
+            f"            given{n}++;\n"
+            "        }\n"
         )
 
 
 _PEEK = """#define PEEK{n} \\
     if (h{n} == e{n}) {{ b->port = {n}; goto starved; }} \\
     {{ int64_t w_ = x{n}[h{n} & M{n}]; k{n} = w_ & 3; w_ >>= 2; v{n} = u{n}[h{n} & M{n}]; \\
-       i{n} = w_; if (w_ > now) {{ now = w_; cause = {n}; }} }}
+       if (w_ > now) {{ now = w_; cause = {n}; }} }}
 """
 
 _ROOM = """\\
@@ -839,7 +848,7 @@ _ROOM = """\\
             if (w_ > now) {{ now = w_; cause = {number}; }} }} }} """
 
 _INPUT_LOCALS = """    Queue *q{n} = b->in[{n}];
-    int64_t h{n} = q{n}->head, k{n} = 0, take{n} = 0, i{n} = 0, j{n} = 0;
+    int64_t h{n} = q{n}->head, k{n} = 0, take{n} = 0;
     if (!remember(q{n})) {{ b->status = NO_MEMORY; return 0; }}
     const int64_t e{n} = q{n}->tail, M{n} = q{n}->mask, N{n} = q{n}->past;
     const int64_t *restrict x{n} = q{n}->visible;
@@ -857,8 +866,7 @@ _QUEUE_LOCALS = """    Queue *r{q} = b->out[{q}];
     const uint32_t *y{q} = r{q}->taken;
 """
 
-_COMMIT_INPUT = """        if (take{n} && now - i{n} > j{n}) j{n} = now - i{n};
-        g{n}[h{n} & N{n}] = (uint32_t)now;
+_COMMIT_INPUT = """        g{n}[h{n} & N{n}] = (uint32_t)now;
         h{n} += take{n};
         take{n} = 0;
 """
@@ -871,8 +879,8 @@ _COUNTS = """    b->counts[{n}][DATA] += given{n};
 """
 
 _PUSH = """        z{q}[T{q} & R{q}] = gv{n};
-        w{q}[T{q} & R{q}] = ((now + L{q}) << 2) | gk{n};
-        T{q} += give{n};
+            w{q}[T{q} & R{q}] = ((now + L{q}) << 2) | gk{n};
+            T{q}++;
 """
 
 _TEMPLATE = """#include "runtime.h"
@@ -932,6 +940,9 @@ back:
     return firings;
 }}
 """
+
+# What a branch that does no more than this is written without.
+_TAKE = re.compile(r"take\d+ = 1;")
 
 _COMPARISONS = {
     ast.Eq: "==",

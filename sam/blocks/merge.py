@@ -72,11 +72,9 @@ def _survey(p: Any) -> tuple[int, int, int]:
     waiting = 0
     for crd in p.crds:
         kind, value = crd.peek()
-        if kind != DATA:
-            waiting += 1
-        else:
-            smallest = min(smallest, value)
-            largest = max(largest, value)
+        waiting += kind != DATA
+        smallest = min(smallest, value if kind == DATA else _BEYOND)
+        largest = max(largest, value if kind == DATA else -1)
     for payload in p.payloads:
         payload.peek()
     return smallest, largest, waiting
