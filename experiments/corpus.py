@@ -1,7 +1,7 @@
 """Runs the programs of real users on a target, each against dense numpy.
 
-    python experiments/corpus.py [FILE ...] [--target sam] [--only plain] [--limit N] [--jobs N]
-                                 [--again] [--output FOLDER]
+    python experiments/corpus.py [FILE ...] [--target sam] [--engine auto] [--only plain]
+                                 [--limit N] [--jobs N] [--again] [--output FOLDER]
 
 A file holds command lines of TACO, as ``shared/corpus/accepted.txt`` and ``refused.txt`` do, or is
 ``taco_tests.json``; all three by default. A program runs on two random inputs (extents 1 to 6), on
@@ -12,10 +12,12 @@ all-empty and on all-full ones, or on the inputs that the file records. It comes
     refused  a UserError
     crashed  any other exception, a deadlock, or no result in time
 
-and ``out/corpus-FILE-TARGET.jsonl`` gets a line with that. A program that has one is not run again,
-so a run that was stopped goes on where it was; ``--again`` runs those that were not right; without
-that file, all are run. Prints the counts, and the reasons of all that is not right, most frequent
-first. Exits with 1 where something is wrong or crashed.
+``--engine both`` runs each input on both engines, and counts as wrong what they differ in: values,
+cycles, statistics, the text of an error. ``out/corpus-FILE-TARGET.jsonl`` (with the engine behind
+the target, where it is not auto) gets a line with what came of a program. One that has a line is
+not run again, so a run that was stopped goes on where it was; ``--again`` runs those that were not
+right; without that file, all are run. Prints the counts, and the reasons of all that is not right,
+most frequent first. Exits with 1 where something is wrong or crashed.
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ import custard
 from custard import UserError, notation
 from custard.formats import LEVEL_FORMATS, Format, parse_declaration
 from custard.program import TARGETS
+from sim import Run
 from tests.dense import evaluate
 
 CORPUS = Path(__file__).parents[2] / "shared/corpus"
@@ -118,7 +121,7 @@ class Result:
     seconds: float = 0.0
 
 
-def attempt(entry: Entry, target: str = "sam") -> Result:
+def attempt(entry: Entry, target: str = "sam", engine: str = "auto") -> Result:
     """Compiles and runs an entry on all its inputs, in ``SECONDS`` at most."""
     started = time.perf_counter()
 
@@ -128,7 +131,7 @@ def attempt(entry: Entry, target: str = "sam") -> Result:
 
     try:
         with _time_limit():
-            wrong = _first_wrong(entry, target)
+            wrong = _first_wrong(entry, target, engine)
         return result("wrong", wrong, wrong) if wrong else result("right")
     except UserError as error:
         if error.what.startswith(_DEADLOCK):
@@ -165,7 +168,7 @@ def _time_limit() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _first_wrong(entry: Entry, target: str) -> str:
+def _first_wrong(entry: Entry, target: str, engine: str) -> str:
     """How the first wrong result differs, or ""."""
     assignment = notation.parse(entry.expression)
     formats = _formats(entry, assignment)
@@ -175,15 +178,56 @@ def _first_wrong(entry: Entry, target: str) -> str:
         dims = {variable: case.extents[variable] for variable in free}
         if dims:
             program = custard.compile(entry.expression, formats, entry.schedule, target, dims)
-        found = program.run(case.inputs).to_numpy()
-        due = case.due
-        if due is None:
-            due = evaluate(entry.expression, case.inputs, dims)
-        wrong = difference(found, due)
+        if engine == "both":
+            found, wrong = _on_both(program, case.inputs)
+        else:
+            found, wrong = program.simulate(case.inputs, engine=engine), ""
+        if not wrong:
+            due = case.due
+            if due is None:
+                due = evaluate(entry.expression, case.inputs, dims)
+            wrong = difference(found.output.to_numpy(), due)
         if wrong:
             extents = ", ".join(f"{name}={extent}" for name, extent in case.extents.items())
             return f"{wrong}, on {case.name} inputs with {extents}"
     return ""
+
+
+def _on_both(program: custard.Program, inputs: Mapping[str, Any]) -> tuple[Run, str]:
+    """The run on SimPy, and how that on the compiled engine differs; raises what both raise."""
+    found: list[Run | UserError] = []
+    for engine in ("simpy", "compiled"):
+        try:
+            found.append(program.simulate(inputs, engine=engine))
+        except UserError as error:
+            found.append(error)
+    wrong = engines_differ(*found)
+    if isinstance(found[0], UserError) and not wrong:
+        raise found[0]
+    return found[0], wrong
+
+
+def engines_differ(simpy: Run | UserError, compiled: Run | UserError) -> str:
+    """The first thing that two engines tell differently, in words; "" for none."""
+    if isinstance(simpy, UserError) or isinstance(compiled, UserError):
+        said = [str(one) if isinstance(one, UserError) else "a result" for one in (simpy, compiled)]
+        if said[0] == said[1]:
+            return ""
+        return f"the engines differ: {said[0]} on simpy, {said[1]} on compiled"
+    if simpy.cycles != compiled.cycles:
+        return f"the engines differ: {simpy.cycles} cycles on simpy, {compiled.cycles} on compiled"
+    for name in ("blocks", "streams"):
+        one, other = getattr(simpy, name), getattr(compiled, name)
+        for key in sorted({*one, *other}):
+            if one.get(key) != other.get(key):
+                return (
+                    f"the engines differ in the statistics of {key}: "
+                    f"{one.get(key)} on simpy, {other.get(key)} on compiled"
+                )
+    if simpy.output.format != compiled.output.format:
+        return "the engines differ in the format of the result"
+    values = [repr(run.output.to_numpy().tolist()) for run in (simpy, compiled)]
+    return "" if values[0] == values[1] else "the engines differ in the values of the result"
 
 
 def _formats(entry: Entry, assignment: notation.Assignment) -> dict[str, Format]:
@@ -441,7 +485,12 @@ def _record(case: Mapping[str, Any], expression: str) -> Recorded:
 
 
 def run(
-    entries: Sequence[Entry], target: str, path: Path, jobs: int = 1, again: bool = False
+    entries: Sequence[Entry],
+    target: str,
+    path: Path,
+    jobs: int = 1,
+    again: bool = False,
+    engine: str = "auto",
 ) -> dict[str, Result]:
     """The results of entries by text: those that ``path`` has, and new ones, which it gets.
 
@@ -465,7 +514,7 @@ def run(
     )
     with path.open("a") as file, bar:
         task = bar.add_task("", total=len(entries), completed=len(done))
-        for result in _results(waiting, target, jobs):
+        for result in _results(waiting, target, jobs, engine):
             done[result.text] = result
             _append(file, result)
             counts = Counter(one.outcome for one in done.values())
@@ -492,14 +541,14 @@ def _append(file: TextIO, result: Result) -> None:
     file.flush()
 
 
-def _results(entries: Sequence[Entry], target: str, jobs: int) -> Iterator[Result]:
+def _results(entries: Sequence[Entry], target: str, jobs: int, engine: str) -> Iterator[Result]:
     """The results as they come, on that many processes."""
     if jobs == 1:
-        yield from (attempt(entry, target) for entry in entries)
+        yield from (attempt(entry, target, engine) for entry in entries)
         return
     with ProcessPoolExecutor(jobs, initializer=_ignore_interrupts) as pool:
         try:
-            futures = [pool.submit(attempt, entry, target) for entry in entries]
+            futures = [pool.submit(attempt, entry, target, engine) for entry in entries]
             for future in as_completed(futures):
                 yield future.result()
         except BaseException:
@@ -573,15 +622,18 @@ def main(arguments: list[str] | None = None) -> int:
         if options.only == "plain":
             entries = [entry for entry in entries if entry.commands != "other"]
         entries = entries[: options.limit]
-        output = options.output / f"corpus-{path.stem}-{options.target}.jsonl"
+        engine = "" if options.engine == "auto" else f"-{options.engine}"
+        output = options.output / f"corpus-{path.stem}-{options.target}{engine}.jsonl"
         try:
-            run(entries, options.target, output, options.jobs, options.again)
+            run(entries, options.target, output, options.jobs, options.again, options.engine)
         except KeyboardInterrupt:
             Console(stderr=True).print(f"interrupted; {output} has what was run")
             return 130
         results = read_results(output)
         pairs = [(entry, results[entry.text]) for entry in entries]
-        console.print(counts(pairs, f"{path.name} on target {options.target}"))
+        console.print(
+            counts(pairs, f"{path.name} on target {options.target}, engine {options.engine}")
+        )
         for number, outcome, reason, example in ranked(pairs):
             console.print(f"{number:5}  [bold]{outcome}[/]  {escape(reason)}", soft_wrap=True)
             console.print(f"       [dim]{escape(example)}[/]", soft_wrap=True)
@@ -598,6 +650,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     option = parser.add_argument
     option("files", nargs="*", type=Path, default=[CORPUS / name for name in FILES])
     option("--target", default="sam", choices=TARGETS)
+    option("--engine", default="auto", choices=("auto", "simpy", "compiled", "both"))
     option("--only", choices=("plain",), help="programs without a schedule or with reorder only")
     option("--limit", type=int, metavar="N", help="the first N programs of each file")
     option("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes")

@@ -39,7 +39,7 @@ class Bound:
         """The tokens that each sink kept."""
         kept = {n.name: memories[n.name] for n in self.graph.nodes if n.kind == "sink"}
         return {
-            name: list(zip(memory.kinds, memory.values, strict=True))
+            name: list(zip(memory.kinds.to_list(), memory.values.to_list(), strict=True))
             for name, memory in kept.items()
         }
 

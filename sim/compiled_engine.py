@@ -50,8 +50,7 @@ def run(bound: Bound, config: Config, progress: Progress | None = None) -> Run:
 
 class _Queue(ctypes.Structure):
     _fields_ = [
-        ("values", ctypes.c_void_p),
-        ("visible", ctypes.c_void_p),
+        ("places", ctypes.c_void_p),
         ("taken", ctypes.c_void_p),
         *((name, ctypes.c_int64) for name in ("size", "mask", "past", "head", "tail", "depth")),
         ("latency", ctypes.c_int64),
@@ -229,7 +228,7 @@ class _Machine:
         depth, latency, ctype = 1, 1, INT
         if edge in self.bound.streams:
             depth, latency, ctype = self._depth(edge), self._latency(edge), self._carried(edge)
-        queue = _Queue(size=np.dtype(_TYPES[ctype]).itemsize, depth=depth, latency=latency)
+        queue = _Queue(size=8 + np.dtype(_TYPES[ctype]).itemsize, depth=depth, latency=latency)
         places = _PLACES if depth == 0 else 1 << (2 * depth + 2).bit_length()
         if not self.runtime.open_queue(ctypes.byref(queue), ctypes.c_int64(places)):
             raise MemoryError
@@ -395,17 +394,11 @@ def _arrays(made: Any) -> list[_Growing]:
 
 def _copy_back(found: Any, made: Any, values: str) -> None:
     """Brings what C has stored into the memory of the block."""
-    if isinstance(found, Accumulator) or not made.length:
-        if isinstance(found, Growing):
-            found.clear()
+    if isinstance(found, Accumulator):
         return
     kind = _TYPES[values if isinstance(found, Stored) or found.values else INT]
     size = made.length * np.dtype(kind).itemsize
-    array: np.ndarray = np.frombuffer(ctypes.string_at(made.items, size), kind)
-    if isinstance(found, Stored):
-        found.update(enumerate(array.tolist()))
-    else:
-        found[:] = array.tolist()
+    found.whole = np.frombuffer(ctypes.string_at(made.items, size) if size else b"", kind)
 
 
 def _last(block: _Block) -> int:

@@ -18,10 +18,10 @@
 enum { RUNNING, STARVED, BLOCKED, CROWDED, FINISHED_BLOCK, FAILED, OVER_CAPACITY, NO_MEMORY };
 
 typedef struct {
-    void *values;      /* by place: int64_t, double or double complex */
-    int64_t *visible;  /* by place: the cycle of becoming visible, times 4, plus the kind */
+    char *places;      /* each an int64_t: the cycle of becoming visible, times 4, plus the kind;
+                          and behind it the value: int64_t, double or double complex */
     uint32_t *taken;   /* the cycles of the latest takings, of each the lower half */
-    int64_t size;      /* bytes of a value */
+    int64_t size;      /* bytes of a place */
     int64_t mask;      /* places - 1 */
     int64_t past;      /* takings that are remembered - 1 */
     int64_t head, tail;/* tokens taken and given so far */
@@ -30,6 +30,10 @@ typedef struct {
     int64_t seen;      /* tokens that the peak has accounted for */
     int64_t peak;      /* the most tokens that it held at once */
 } Queue;
+
+typedef struct { int64_t visible, value; } Place_int64_t;
+typedef struct { int64_t visible; double value; } Place_double;
+typedef struct { int64_t visible; double complex value; } Place_complex;
 
 typedef struct {
     void *items;
@@ -91,18 +95,19 @@ static inline int grow(Growing *g, int64_t size) {
  * It held more than ``peak`` tokens just when the token that many places before had not been taken
  * before that cycle. */
 static inline void account(Queue *q) {
-    const int64_t *visible = q->visible;
+    const char *places = q->places;
     const uint32_t *taken = q->taken;
+    int64_t size = q->size;
     int64_t peak = q->peak, mask = q->mask, past = q->past, latency = q->latency, n = q->seen;
     while (n < q->head) {
         int64_t end = q->head - n > 64 ? n + 64 : q->head;
         int more = 0;
         for (int64_t k = n; k < end; k++) {
-            uint32_t given = (uint32_t)((visible[k & mask] >> 2) - latency);
+            uint32_t given = (uint32_t)((*(int64_t *)(places + (k & mask) * size) >> 2) - latency);
             more |= (int32_t)(taken[(k - peak) & past] - given) >= 0;
         }
         for (; more && n < end; n++) {
-            uint32_t given = (uint32_t)((visible[n & mask] >> 2) - latency);
+            uint32_t given = (uint32_t)((*(int64_t *)(places + (n & mask) * size) >> 2) - latency);
             peak += (int32_t)(taken[(n - peak) & past] - given) >= 0;
         }
         n = end;

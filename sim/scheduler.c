@@ -16,33 +16,26 @@ typedef struct {
 /* Doubles the places of a queue. */
 static int widen(Queue *q) {
     int64_t places = q->mask + 1, wide = 2 * places;
-    char *values = malloc((size_t)(wide * q->size));
-    int64_t *visible = malloc((size_t)wide * 8);
-    if (!values || !visible) {
-        free(values), free(visible);
-        return 0;
-    }
+    char *made = malloc((size_t)(wide * q->size));
+    if (!made) return 0;
     for (int64_t n = q->head; n < q->tail; n++) {
         int64_t from = n & (places - 1), to = n & (wide - 1);
-        memcpy(values + to * q->size, (char *)q->values + from * q->size, (size_t)q->size);
-        visible[to] = q->visible[from];
+        memcpy(made + to * q->size, q->places + from * q->size, (size_t)q->size);
     }
-    free(q->values), free(q->visible);
-    q->values = values;
-    q->visible = visible;
+    free(q->places);
+    q->places = made;
     q->mask = wide - 1;
     return 1;
 }
 
 int open_queue(Queue *q, int64_t places) {
-    q->values = malloc((size_t)(places * q->size));
-    q->visible = malloc((size_t)places * 8);
+    q->places = malloc((size_t)(places * q->size));
     q->taken = malloc((size_t)places * 4);
     q->mask = q->past = places - 1;
-    return q->values && q->visible && q->taken;
+    return q->places && q->taken;
 }
 
-void close_queue(Queue *q) { free(q->values), free(q->visible), free(q->taken); }
+void close_queue(Queue *q) { free(q->places), free(q->taken); }
 
 void release(void *memory) { free(memory); }
 

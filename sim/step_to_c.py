@@ -812,14 +812,14 @@ class _Translation:
         )
 
     def input_locals(self, port: Port) -> str:
-        return _INPUT_LOCALS.format(n=port.index, ctype=port.ctype)
+        return _INPUT_LOCALS.format(n=port.index, ctype=port.ctype, place=_place(port))
 
     def output_locals(self, port: Port) -> str:
         n = port.index
         text = f"    int64_t give{n} = 0, gk{n} = 0, given{n} = 0, other{n}[4] = {{0}};\n"
         text += f"    {port.ctype} gv{port.index} = 0;\n"
         return text + "".join(
-            _QUEUE_LOCALS.format(q=q, ctype=port.ctype) for q in self.queues(port)
+            _QUEUE_LOCALS.format(q=q, place=_place(port)) for q in self.queues(port)
         )
 
     def commit_output(self, port: Port) -> str:
@@ -836,7 +836,8 @@ class _Translation:
 
 _PEEK = """#define PEEK{n} \\
     if (h{n} == e{n}) {{ b->port = {n}; goto starved; }} \\
-    {{ int64_t w_ = x{n}[h{n} & M{n}]; k{n} = w_ & 3; w_ >>= 2; v{n} = u{n}[h{n} & M{n}]; \\
+    {{ int64_t w_ = x{n}[h{n} & M{n}].visible; k{n} = w_ & 3; w_ >>= 2; \\
+       v{n} = x{n}[h{n} & M{n}].value; \\
        if (w_ > now) {{ now = w_; cause = {n}; }} }}
 """
 
@@ -851,9 +852,8 @@ _INPUT_LOCALS = """    Queue *q{n} = b->in[{n}];
     int64_t h{n} = q{n}->head, k{n} = 0, take{n} = 0;
     if (!remember(q{n})) {{ b->status = NO_MEMORY; return 0; }}
     const int64_t e{n} = q{n}->tail, M{n} = q{n}->mask, N{n} = q{n}->past;
-    const int64_t *restrict x{n} = q{n}->visible;
+    const Place_{place} *restrict x{n} = (void *)q{n}->places;
     uint32_t *restrict g{n} = q{n}->taken;
-    const {ctype} *restrict u{n} = q{n}->values;
     {ctype} v{n} = 0;
 """
 
@@ -861,8 +861,7 @@ _QUEUE_LOCALS = """    Queue *r{q} = b->out[{q}];
     int64_t T{q} = r{q}->tail;
     const int64_t H{q} = r{q}->head, D{q} = r{q}->depth, R{q} = r{q}->mask;
     const int64_t L{q} = r{q}->latency, P{q} = r{q}->past;
-    {ctype} *restrict z{q} = r{q}->values;
-    int64_t *restrict w{q} = r{q}->visible;
+    Place_{place} *restrict z{q} = (void *)r{q}->places;
     const uint32_t *y{q} = r{q}->taken;
 """
 
@@ -878,8 +877,8 @@ _COUNTS = """    b->counts[{n}][DATA] += given{n};
     }}
 """
 
-_PUSH = """        z{q}[T{q} & R{q}] = gv{n};
-            w{q}[T{q} & R{q}] = ((now + L{q}) << 2) | gk{n};
+_PUSH = """            z{q}[T{q} & R{q}].value = gv{n};
+            z{q}[T{q} & R{q}].visible = ((now + L{q}) << 2) | gk{n};
             T{q}++;
 """
 
@@ -966,6 +965,11 @@ def _decide(left: Any, symbol: str, right: Any) -> bool:
         ">": symbol == ">" and left > right,
         ">=": symbol == ">=" and left >= right,
     }[symbol]
+
+
+def _place(port: Port) -> str:
+    """The part of the name of the structure of a place that tells the type of its value."""
+    return port.ctype.split()[-1]
 
 
 def _ctype(dtype: np.dtype[Any]) -> str:

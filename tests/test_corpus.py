@@ -272,7 +272,7 @@ def test_a_run_goes_on_where_it_was(tmp_path, monkeypatch):
     entries = _entries('taco "y(i)=A(i)"', 'taco "y(i)=B(i)"', 'taco "y(i)=C(i)"')
     ran = []
 
-    def attempt(entry, target):
+    def attempt(entry, target, engine):
         ran.append(entry.text)
         return Result(entry.text, "right" if "A" in entry.text else "wrong")
 
@@ -312,7 +312,7 @@ def test_exit_status(tmp_path, monkeypatch, capsys):
 
 
 def test_interruption(tmp_path, monkeypatch):
-    def attempt(entry, target):
+    def attempt(entry, target, engine):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(corpus, "attempt", attempt)

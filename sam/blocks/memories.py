@@ -9,24 +9,51 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from sam.blocks.arithmetic import Operation
 from sam.errors import UserError
 
 
 class Growing(list[Any]):
-    """Numbers in the order in which they came: coordinates and such, or ``values``."""
+    """Numbers in the order in which they came: coordinates and such, or ``values``.
+
+    ``whole`` is all of them at once, where an engine has kept them in an array of its own.
+    """
 
     def __init__(self, start: list[Any] | None = None, *, values: bool = False) -> None:
         super().__init__(start or [])
         self.values = values
+        self.whole: np.ndarray | None = None
+
+    def to_list(self) -> list[Any]:
+        """All numbers, as Python numbers."""
+        return list(self) if self.whole is None else self.whole.tolist()
+
+    def to_numpy(self, dtype: Any) -> np.ndarray:
+        """All numbers, in a type."""
+        return np.array(self if self.whole is None else self.whole, dtype)
 
 
 class Stored(dict[int, Any]):
-    """Values by place; a place that nothing was stored in holds zero."""
+    """Values by place; a place that nothing was stored in holds zero.
+
+    ``whole`` has those of the first places at once, where an engine has kept them in an array.
+    """
 
     def __init__(self, zero: Any) -> None:
         super().__init__()
         self.zero = zero
+        self.whole: np.ndarray | None = None
+
+    def to_numpy(self, places: int, dtype: Any) -> np.ndarray:
+        """The values of that many places, in a type."""
+        values = np.zeros(places, dtype)
+        if self.whole is not None:
+            values[: len(self.whole)] = self.whole
+        elif self:
+            values[list(self)] = list(self.values())
+        return values
 
     def __missing__(self, place: int) -> Any:
         return self.zero

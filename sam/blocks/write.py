@@ -195,17 +195,16 @@ def written(slot: Slot, shape: tuple[int, ...], memories: Sequence[Any], dtype: 
         level = _written_level(code, size, parents, memory)
         levels.append(level)
         parents = level.positions(parents)
-    data = memories[-1]
-    values = np.zeros(parents, dtype)
-    if data.stored:
-        values[list(data.stored)] = list(data.stored.values())
-    else:
-        values[: len(data.values)] = data.values
+    values = memories[-1].values.to_numpy(dtype)
+    if len(values) < parents:
+        values = memories[-1].stored.to_numpy(parents, dtype)
     return Tensor(shape, tuple(range(len(shape))), tuple(levels), values)
 
 
 def _written_level(code: str, size: int, parents: int, memory: Any) -> Level:
     if code == Dense.code:
         return Dense(size)
-    segments = memory.segments + [len(memory.coordinates)] * (parents + 1 - len(memory.segments))
-    return Compressed(np.array(segments, np.int64), np.array(memory.coordinates, np.int64))
+    coordinates = memory.coordinates.to_numpy(np.int64)
+    segments = memory.segments.to_numpy(np.int64)
+    missing = np.full(parents + 1 - len(segments), len(coordinates), np.int64)
+    return Compressed(np.concatenate((segments, missing)), coordinates)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from sam.blocks.memories import Growing, Stored
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 from sim import simulate
@@ -228,9 +229,9 @@ def test_the_output_is_in_the_modes_and_the_format_that_the_graph_asks_for():
     bound = bind(Graph(nodes, edges, (), result, dims=(("i", 3), ("j", 2))), {})
     output, notes = bound.output(
         {
-            "write 0": SimpleNamespace(segments=[0, 1], coordinates=[1]),
-            "write 1": SimpleNamespace(segments=[0, 2], coordinates=[0, 2]),
-            "write": SimpleNamespace(values=[5, 6], stored={}),
+            "write 0": SimpleNamespace(segments=Growing([0, 1]), coordinates=Growing([1])),
+            "write 1": SimpleNamespace(segments=Growing([0, 2]), coordinates=Growing([0, 2])),
+            "write": SimpleNamespace(values=Growing([5, 6], values=True), stored=Stored(0)),
         }
     )
     assert output.format == "ds:0,1"

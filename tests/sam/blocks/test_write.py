@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sam.blocks.memories import Growing, Stored
 from sam.blocks.write import written
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 from sam.levels import Compressed, Dense
@@ -232,8 +233,8 @@ def test_written_puts_memories_together():
     """Two rows of three; what no writer has stored is empty, or 0."""
     slot = Slot("X", "X", "ds")
     rows = SimpleNamespace()
-    columns = SimpleNamespace(segments=[0], coordinates=[2])
-    values = SimpleNamespace(values=[4], stored={})
+    columns = SimpleNamespace(segments=Growing([0]), coordinates=Growing([2]))
+    values = SimpleNamespace(values=Growing([4], values=True), stored=Stored(0))
     tensor = written(slot, (2, 3), [rows, columns, values], np.dtype(np.int32))
     assert isinstance(tensor.levels[0], Dense)
     assert tensor.levels[1].segments.tolist() == [0, 1, 1]
