@@ -26,8 +26,9 @@ from sam.graph import Edge, End, Node
 from sim.binding import Bound
 from sim.config import BlockTiming, Config
 from sim.deadlock import Wait, deadlock
+from sim.kernel import COMPLEX, INT, REAL, Port
 from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
-from sim.step_to_c import COMPLEX, INT, REAL, Kernel, Port, translate
+from sim.step_to_c import Kernel, translate
 
 Progress = Callable[[int], None]
 

@@ -15,6 +15,7 @@ from sim.binding import Bound, bind
 from sim.config import Config, load
 from sim.simpy_engine import Progress, Unfinished
 from sim.stats import Run
+from sim.step_to_c import Untranslatable
 
 # What SimPy does in a tenth of a second; a longer run is left to the compiled engine.
 _FEW_EVENTS = 30_000
@@ -27,7 +28,10 @@ def _run_either(bound: Bound, config: Config, progress: Progress | None) -> Run:
     except Unfinished:
         pass
     if cc.available():
-        return compiled_engine.run(bound, config, progress)
+        try:
+            return compiled_engine.run(bound, config, progress)
+        except Untranslatable:
+            pass
     return simpy_engine.run(bound, config, progress)
 
 

@@ -2,9 +2,8 @@
 
 A step is a small Python function (``sam.blocks.base``). Here it is evaluated with its ports, its
 parameters and the shape of its memory known, and everything else left open: loops over ports are
-unrolled, calls inlined, branches on known values decided. What is left is written as C: one
-function that fires the block until an input is empty or an output is full, with its state in
-local variables.
+unrolled, calls inlined, branches on known values decided. What is left is the C of one firing;
+``sim.kernel`` writes the function around it.
 
 What steps may use: assignments, ``if``, ``for`` over ports or known ranges, ``while``, ``return``,
 ``raise``; arithmetic and comparisons; calls of other such functions; methods of levels and of the
@@ -28,35 +27,20 @@ import numpy as np
 from sam.blocks.arithmetic import Operation
 from sam.blocks.base import Step
 from sam.blocks.memories import Accumulator, Growing, Stored
-
-INT, REAL, COMPLEX = "int64_t", "double", "double complex"
-
-
-class Untranslatable(Exception):
-    """A step uses what has no translation; the text says what, and where."""
+from sam.errors import UserError
+from sim.kernel import COMPLEX, INT, REAL, Body, Port, source
 
 
-@dataclass(frozen=True)
-class Port:
-    """A port that the step knows: its number among the inputs or outputs, the type of its values.
-
-    ``readers``  how many queues an output has
-    ``bounded``  whether one of them has a finite depth
-    """
-
-    name: str
-    index: int
-    ctype: str
-    output: bool = False
-    readers: int = 0
-    bounded: bool = False
+class Untranslatable(UserError):
+    """A step of a user's block uses what has no translation; the text says what, and where."""
 
 
 @dataclass(frozen=True)
 class Kernel:
     """The C function of a step, and the objects of its memory that it gets, in order.
 
-    ``memory`` and ``numbers`` are paths from ``m``, such as ``("level", "segments")``.
+    ``memory`` and ``numbers`` are paths from ``m``, such as ``("level", "segments")``; a stream
+    error names one of the ``messages``.
     """
 
     source: str
@@ -213,7 +197,9 @@ class _Translation:
 
     def refuse(self, what: str) -> Untranslatable:
         where = self.frames[-1].function.__qualname__ if self.frames else "the step"
-        return Untranslatable(f"{where} uses {what}, which has no translation to C")
+        return Untranslatable(
+            f"{where} uses {what}, which has no translation to C", hint="use engine simpy"
+        )
 
     # Calls and statements
 
@@ -726,61 +712,17 @@ class _Translation:
     def kernel(self) -> Kernel:
         """The C source of what was translated."""
         state = {name: ctype for name, ctype in self.types.items() if name.startswith("s_")}
-        local = {name: ctype for name, ctype in self.types.items() if name not in state}
-        restores = any(port.bounded for port in self.outputs)
-        source = _TEMPLATE.format(
-            fields="".join(f"    {ctype} {name};\n" for name, ctype in state.items())
-            or "    char none;\n",
-            starts="".join(f"    s->{name} = {self.start(name)};\n" for name in state),
-            macros="".join(map(self.peek_macro, self.inputs))
-            + "".join(map(self.room_macro, self.outputs)),
-            locals="".join(
-                [
-                    *(self.input_locals(port) for port in self.inputs),
-                    *(self.output_locals(port) for port in self.outputs),
-                    *(f"    {ctype} {name} = 0;\n" for name, ctype in local.items()),
-                    *(
-                        f"    {ctype} {name} = state->{name}, o{name} = {name};\n"
-                        for name, ctype in state.items()
-                    ),
-                    *(
-                        f"    {ctype} *restrict m_{'_'.join(path)} = b->memory[{k}];\n"
-                        for k, (path, ctype) in enumerate(self.memory.items())
-                    ),
-                    *(
-                        f"    const int64_t n_{'_'.join(path)} = b->numbers[{k}];\n"
-                        for k, path in enumerate(self.numbers)
-                    ),
-                ]
-            ),
-            save="".join(self.crowd_check(port) for port in self.outputs)
-            + "".join(f"        o{name} = {name};\n" for name in state if restores),
-            body="\n".join(self.lines),
-            result="step0_result0" if "step0_result0" in self.types else "0",
-            commit="".join(
-                [
-                    *(_COMMIT_INPUT.format(n=port.index) for port in self.inputs),
-                    *(self.commit_output(port) for port in self.outputs),
-                ]
-            ),
-            restore="".join(f"    {name} = o{name};\n" for name in state if restores),
-            back="".join(
-                [
-                    *(f"    state->{name} = {name};\n" for name in state),
-                    *(
-                        f"    q{p.index}->head = h{p.index};\n    account(q{p.index});\n"
-                        for p in self.inputs
-                    ),
-                    *(_COUNTS.format(n=port.index) for port in self.outputs),
-                    *(
-                        f"    r{q}->tail = T{q};\n"
-                        for port in self.outputs
-                        for q in self.queues(port)
-                    ),
-                ]
-            ),
+        body = Body(
+            inputs=self.inputs,
+            outputs=self.outputs,
+            state={name: (ctype, self.start(name)) for name, ctype in state.items()},
+            variables={name: ctype for name, ctype in self.types.items() if name not in state},
+            memory={f"m_{'_'.join(path)}": ctype for path, ctype in self.memory.items()},
+            numbers=[f"n_{'_'.join(path)}" for path in self.numbers],
+            lines=self.lines,
+            finished="step0_result0" if "step0_result0" in self.types else "0",
         )
-        return Kernel(source, tuple(self.memory), tuple(self.numbers), tuple(self.messages))
+        return Kernel(source(body), tuple(self.memory), tuple(self.numbers), tuple(self.messages))
 
     def start(self, name: str) -> str:
         """What a state variable starts from."""
@@ -790,155 +732,6 @@ class _Translation:
         base, _, place = plain.rpartition("_")
         return self.open(_Known(self.state[base][int(place)])).text
 
-    def queues(self, port: Port) -> range:
-        """The numbers of an output's queues among those of all outputs."""
-        first = sum(other.readers for other in self.outputs[: port.index])
-        return range(first, first + port.readers)
-
-    def peek_macro(self, port: Port) -> str:
-        return _PEEK.format(n=port.index, ctype=port.ctype)
-
-    def room_macro(self, port: Port) -> str:
-        number = len(self.inputs) + port.index
-        checks = "".join(_ROOM.format(q=q, number=number) for q in self.queues(port))
-        return f"#define ROOM{port.index} {checks}\n"
-
-    def crowd_check(self, port: Port) -> str:
-        """Stops before the places of an output's queues are used up."""
-        return "".join(
-            f"        if (T{q} - H{q} >= R{q}) "
-            f"{{ b->port = {len(self.inputs) + port.index}; b->which = {q}; goto crowded; }}\n"
-            for q in self.queues(port)
-        )
-
-    def input_locals(self, port: Port) -> str:
-        return _INPUT_LOCALS.format(n=port.index, ctype=port.ctype, place=_place(port))
-
-    def output_locals(self, port: Port) -> str:
-        n = port.index
-        text = f"    int64_t give{n} = 0, gk{n} = 0, given{n} = 0, other{n}[4] = {{0}};\n"
-        text += f"    {port.ctype} gv{port.index} = 0;\n"
-        return text + "".join(
-            _QUEUE_LOCALS.format(q=q, place=_place(port)) for q in self.queues(port)
-        )
-
-    def commit_output(self, port: Port) -> str:
-        pushes = "".join(_PUSH.format(q=q, n=port.index) for q in self.queues(port))
-        n = port.index
-        return (
-            f"        if (give{n}) {{\n"
-            f"            if (gk{n}) other{n}[gk{n}]++;\n"
-            f"{pushes}            give{n} = gk{n} = 0;\n"
-            f"            given{n}++;\n"
-            "        }\n"
-        )
-
-
-_PEEK = """#define PEEK{n} \\
-    if (h{n} == e{n}) {{ b->port = {n}; goto starved; }} \\
-    {{ int64_t w_ = x{n}[h{n} & M{n}].visible; k{n} = w_ & 3; w_ >>= 2; \\
-       v{n} = x{n}[h{n} & M{n}].value; \\
-       if (w_ > now) {{ now = w_; cause = {n}; }} }}
-"""
-
-_ROOM = """\\
-    if (D{q}) {{ int64_t f_ = T{q} - D{q}; \\
-        if (f_ >= 0) {{ \\
-            if (f_ >= H{q}) {{ b->port = {number}; b->which = {q}; goto blocked; }} \\
-            int64_t w_ = now + (int32_t)(y{q}[f_ & P{q}] + 1 - (uint32_t)now); \\
-            if (w_ > now) {{ now = w_; cause = {number}; }} }} }} """
-
-_INPUT_LOCALS = """    Queue *q{n} = b->in[{n}];
-    int64_t h{n} = q{n}->head, k{n} = 0, take{n} = 0;
-    if (!remember(q{n})) {{ b->status = NO_MEMORY; return 0; }}
-    const int64_t e{n} = q{n}->tail, M{n} = q{n}->mask, N{n} = q{n}->past;
-    const Place_{place} *restrict x{n} = (void *)q{n}->places;
-    uint32_t *restrict g{n} = q{n}->taken;
-    {ctype} v{n} = 0;
-"""
-
-_QUEUE_LOCALS = """    Queue *r{q} = b->out[{q}];
-    int64_t T{q} = r{q}->tail;
-    const int64_t H{q} = r{q}->head, D{q} = r{q}->depth, R{q} = r{q}->mask;
-    const int64_t L{q} = r{q}->latency, P{q} = r{q}->past;
-    Place_{place} *restrict z{q} = (void *)r{q}->places;
-    const uint32_t *y{q} = r{q}->taken;
-"""
-
-_COMMIT_INPUT = """        g{n}[h{n} & N{n}] = (uint32_t)now;
-        h{n} += take{n};
-        take{n} = 0;
-"""
-
-_COUNTS = """    b->counts[{n}][DATA] += given{n};
-    for (int k = 1; k < 4; k++) {{
-        b->counts[{n}][k] += other{n}[k];
-        b->counts[{n}][DATA] -= other{n}[k];
-    }}
-"""
-
-_PUSH = """            z{q}[T{q} & R{q}].value = gv{n};
-            z{q}[T{q} & R{q}].visible = ((now + L{q}) << 2) | gk{n};
-            T{q}++;
-"""
-
-_TEMPLATE = """#include "runtime.h"
-
-typedef struct {{
-{fields}}} State;
-
-int64_t state_size(void) {{ return sizeof(State); }}
-
-void start(State *s) {{
-    memset(s, 0, sizeof *s);
-{starts}}}
-
-{macros}
-int64_t fire(Block *b) {{
-    State *state = b->state;
-    int64_t now, cause, firings = 0, ready = b->ready;
-    const int64_t interval = b->interval;
-{locals}
-    for (;;) {{
-        now = ready;
-        cause = 0;
-{save}
-{body}
-        if (now > ready) b->waits[cause] += now - ready;
-        firings++;
-{commit}
-        ready = now + interval;
-        if ({result}) {{
-            b->status = FINISHED_BLOCK;
-            goto back;
-        }}
-    }}
-starved:
-    b->status = STARVED;
-    goto back;
-blocked:
-    b->status = BLOCKED;
-    goto restore;
-crowded:
-    b->status = CROWDED;
-    goto restore;
-failed:
-    b->status = FAILED;
-    goto restore;
-over_capacity:
-    b->status = OVER_CAPACITY;
-    goto restore;
-no_memory:
-    b->status = NO_MEMORY;
-restore:
-{restore}
-back:
-    b->ready = ready;
-    b->fired += firings;
-{back}
-    return firings;
-}}
-"""
 
 # What a branch that does no more than this is written without.
 _TAKE = re.compile(r"take\d+ = 1;")
@@ -965,11 +758,6 @@ def _decide(left: Any, symbol: str, right: Any) -> bool:
         ">": symbol == ">" and left > right,
         ">=": symbol == ">=" and left >= right,
     }[symbol]
-
-
-def _place(port: Port) -> str:
-    """The part of the name of the structure of a place that tells the type of its value."""
-    return port.ctype.split()[-1]
 
 
 def _ctype(dtype: np.dtype[Any]) -> str:
