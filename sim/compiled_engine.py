@@ -51,6 +51,9 @@ def run(bound: Bound, config: Config, progress: Progress | None = None) -> Run:
 
 class _Queue(ctypes.Structure):
     _fields_ = [
+        ("writer", ctypes.c_void_p),
+        ("reader", ctypes.c_void_p),
+        ("reader_port", ctypes.c_int64),
         ("places", ctypes.c_void_p),
         ("taken", ctypes.c_void_p),
         *((name, ctypes.c_int64) for name in ("size", "mask", "past", "head", "tail", "depth")),
@@ -86,7 +89,7 @@ class _Block(ctypes.Structure):
         ),
         *(
             (name, ctypes.c_int64)
-            for name in ("interval", "ready", "fired", "status", "port", "which")
+            for name in ("interval", "ready", "fired", "status", "port", "which", "awake")
         ),
     ]
 
@@ -94,7 +97,8 @@ class _Block(ctypes.Structure):
 class _Scheduled(ctypes.Structure):
     _fields_ = [
         ("count", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ("blocks", "fire", "awake", "starts", "neighbours")),
+        ("blocks", ctypes.c_void_p),
+        ("fire", ctypes.c_void_p),
         ("failed", ctypes.c_int64),
     ]
 
@@ -253,6 +257,7 @@ class _Machine:
             waits=part.waits.ctypes.data,
             counts=part.counts.ctypes.data,
             interval=part.timing.initiation_interval,
+            awake=1,
         )
         self.kept += [state, numbers]
 
@@ -287,26 +292,21 @@ class _Machine:
         return array.ctypes.data
 
     def _schedule(self, libraries: list[ctypes.CDLL]) -> _Scheduled:
-        reader = {edge: n for n, part in enumerate(self.parts) for _, edge in part.inputs}
-        near: list[set[int]] = [set() for _ in self.parts]
-        for n, part in enumerate(self.parts):
+        """What the scheduler sees; and, for each queue, the blocks at its two ends."""
+        for part in self.parts:
+            here = ctypes.addressof(part.block)
+            for port, (_, edge) in enumerate(part.inputs):
+                self.queues[edge].reader, self.queues[edge].reader_port = here, port
             for edge in (edge for _, edges in part.outputs for edge in edges):
-                near[n].add(reader[edge])
-                near[reader[edge]].add(n)
-        starts = np.cumsum([0, *(len(one) for one in near)], dtype=np.int64)
-        neighbours = np.array([n for one in near for n in sorted(one)] or [0], np.int64)
-        awake = np.ones(len(self.parts), np.int64)
+                self.queues[edge].writer = here
         fire = np.array(
             [ctypes.cast(library.fire, ctypes.c_void_p).value for library in libraries], np.uint64
         )
-        self.kept += [starts, neighbours, awake, fire, *libraries]
+        self.kept += [fire, *libraries]
         return _Scheduled(
             count=len(self.parts),
             blocks=self._pointers([part.block for part in self.parts]),
             fire=fire.ctypes.data,
-            awake=awake.ctypes.data,
-            starts=starts.ctypes.data,
-            neighbours=neighbours.ctypes.data,
         )
 
     # Running

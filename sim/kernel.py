@@ -123,7 +123,7 @@ def _commit(body: Body, port: Port) -> str:
 
 
 def _back(body: Body, port: Port) -> str:
-    tails = "".join(f"    r{q}->tail = T{q};\n" for q in body.queues(port))
+    tails = "".join(_QUEUE_BACK.format(q=q) for q in body.queues(port))
     return _COUNTS.format(n=port.index) + tails
 
 
@@ -256,6 +256,15 @@ _COMMIT_OUTPUT = """        if (give{n}) {{
         }}
 """
 
-_INPUT_BACK = """    q{n}->head = h{n};
-    account(q{n});
+_INPUT_BACK = """    if (q{n}->head != h{n}) {{
+        q{n}->head = h{n};
+        account(q{n});
+        wake_writer(q{n});
+    }}
+"""
+
+_QUEUE_BACK = """    if (r{q}->tail != T{q}) {{
+        r{q}->tail = T{q};
+        wake_reader(r{q});
+    }}
 """

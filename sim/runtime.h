@@ -17,7 +17,11 @@
 /* Why a block came to a stop. */
 enum { RUNNING, STARVED, BLOCKED, CROWDED, FINISHED_BLOCK, FAILED, OVER_CAPACITY, NO_MEMORY };
 
+typedef struct Block Block;
+
 typedef struct {
+    Block *writer, *reader;
+    int64_t port;      /* of the reader */
     char *places;      /* each an int64_t: the cycle of becoming visible, times 4, plus the kind;
                           and behind it the value: int64_t, double or double complex */
     uint32_t *taken;   /* the cycles of the latest takings, of each the lower half */
@@ -49,7 +53,7 @@ typedef struct {
     Growing out_points, out_values;
 } Accumulator;
 
-typedef struct {
+struct Block {
     Queue **in;
     Queue **out;       /* the queues of all outputs, one output after the other */
     int64_t *readers;  /* how many queues each output has */
@@ -59,8 +63,21 @@ typedef struct {
     int64_t *waits;    /* by port, inputs first: cycles waited */
     int64_t (*counts)[4];
     int64_t interval, ready, fired;
-    int64_t status, port, which;
-} Block;
+    int64_t status, port, which; /* why it stopped, at which port, at which queue of its outputs */
+    int64_t awake;     /* whether that may have changed */
+};
+
+/* Wakes the writer of a queue, if it waits for room in it. */
+static inline void wake_writer(Queue *q) {
+    Block *b = q->writer;
+    if ((b->status == BLOCKED || b->status == CROWDED) && b->out[b->which] == q) b->awake = 1;
+}
+
+/* Wakes the reader of a queue, if it waits for a token in it. */
+static inline void wake_reader(Queue *q) {
+    Block *b = q->reader;
+    if (b->status == STARVED && b->port == q->port) b->awake = 1;
+}
 
 static inline int grow(Growing *g, int64_t size) {
     int64_t room = g->room ? 2 * g->room : 64;

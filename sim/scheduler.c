@@ -7,10 +7,7 @@ typedef struct {
     int64_t count;
     Block **blocks;
     Fire *fire;
-    int64_t *awake;
-    int64_t *starts;      /* by block: where its neighbours begin in the list of them */
-    int64_t *neighbours;
-    int64_t failed;       /* the block that failed */
+    int64_t failed; /* the block that failed */
 } Machine;
 
 /* Doubles the places of a queue. */
@@ -46,12 +43,6 @@ no_memory:
     return 0;
 }
 
-static void wake(Machine *m, int64_t block) {
-    m->awake[block] = 1;
-    for (int64_t n = m->starts[block]; n < m->starts[block + 1]; n++)
-        m->awake[m->neighbours[n]] = 1;
-}
-
 /* Up to a number of rounds. Gives 0 where there is more to do, 1 where nothing can go on, and 2
  * where a block has failed. */
 int64_t run(Machine *m, int64_t rounds) {
@@ -59,13 +50,10 @@ int64_t run(Machine *m, int64_t rounds) {
         int64_t moved = 0;
         for (int64_t n = 0; n < m->count; n++) {
             Block *b = m->blocks[n];
-            if (!m->awake[n] || b->status == FINISHED_BLOCK) continue;
-            m->awake[n] = 0;
-            if (m->fire[n](b)) {
-                moved = 1;
-                wake(m, n);
-                m->awake[n] = 0;
-            }
+            if (!b->awake) continue;
+            b->awake = 0;
+            moved = 1;
+            m->fire[n](b);
             if (b->status >= FAILED) {
                 m->failed = n;
                 return 2;
@@ -80,7 +68,7 @@ int64_t run(Machine *m, int64_t rounds) {
                 m->failed = n;
                 return 2;
             }
-            m->awake[n] = moved = 1;
+            b->awake = moved = 1;
         }
         if (!moved) return 1;
     }
