@@ -370,7 +370,9 @@ class _Lowering:
         """Sums over the summed variables, innermost first.
 
         A sum over the innermost variable gives nothing for an empty fiber, so the coordinate
-        that holds the fiber is dropped. One further out keeps the shape of what is around it.
+        that holds the fiber is dropped; but 0 where the result has a place for each coordinate,
+        and each is iterated over. (A lone stop token may also end a fiber around that one, so no
+        fiber around it may be empty then.) A sum further out keeps the shape of what is around it.
         """
         kept: list[_Fiber] = []
         for n in range(len(fibers) - 1, -1, -1):
@@ -383,12 +385,15 @@ class _Lowering:
             elif kept:
                 value = self.reduce_tensor(fiber, kept, value)
             else:
-                if n > 0 and not fiber.nonempty:
-                    self.drop(fibers[n - 1], [fiber])
+                holder = fibers[n - 1] if n > 0 else None
+                around = all(outer.nonempty for outer in fibers[:n])
+                fills = holder is None or (scatter and holder.full and around)
+                if holder is not None and not fills and not fiber.nonempty:
+                    self.drop(holder, [fiber])
                 value = self.building.add(
                     "reducer",
                     f"reduce_{fiber.variable}",
-                    {"dimensions": 0, "empty": "drop" if n > 0 else "zero"},
+                    {"dimensions": 0, "empty": "zero" if fills else "drop"},
                     val=value,
                 )["val"]
         return kept, value

@@ -29,8 +29,10 @@ assignments, ``if``, ``while``, ``for`` over ports or a known ``range``, ``retur
 ``+ - *``, comparisons of two things at a time, ``and``, ``or``, ``not`` of comparisons; ``min``,
 ``max``, ``len``, ``zip``, ``enumerate``; functions like itself, with positional arguments; numbers
 and numpy arrays in the memory, and what ``sam.blocks.memories`` has. A whole number of the memory
-is passed to the C code, any other constant is written into it. ``abs``, ``/``, strings, dicts,
-comprehensions and ``try`` have no translation. A block that needs them runs on SimPy alone.
+is passed to the C code, any other constant is written into it. The values that a block gives are
+of the type of those that it takes. ``abs``, ``/``, strings, dicts, comprehensions and ``try`` have
+no translation: a step with one of them is refused by the engine compiled, with its name, and runs
+on simpy, which ``auto`` takes by itself.
 """
 
 from __future__ import annotations
@@ -135,6 +137,7 @@ def main() -> int:
     console.print(f"the product:\n{B @ C}\nwhat the pruner leaves of it:")
     right = True
     for run in runs:
+        assert run.output is not None
         found = run.output.to_numpy()
         right &= bool((found == due).all()) and run.cycles == runs[0].cycles
         pruner = run.blocks["prune"]

@@ -90,11 +90,7 @@ ROWS = (
         counted="reducer, scattering writer",
         why="a sum over a loop around those of a dense result is scattered into the result",
     ),
-    _row(
-        "coordinate dropper",
-        "coordinate_dropper",
-        why="an empty fiber under a reducer is dropped, even where the result is dense",
-    ),
+    _row("coordinate dropper", "coordinate_dropper"),
     _row("compressed level writer", "compressed writer"),
     _row("compressed and uncompressed level writers", "compressed writer, dense writer"),
 )

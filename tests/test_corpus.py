@@ -1,12 +1,14 @@
 """The runner of the corpus, and every 40th line of ``accepted.txt`` on target sam."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from experiments import corpus
 from experiments.corpus import Entry, Result
+from sam import cc
 from sam.tensor import Tensor
 
 SPMV = 'taco "y(i)=A(i,j)*x(j)" -f=y:d:0 -f=A:ds:0,1 -f=x:d:0'
@@ -228,6 +230,70 @@ def test_too_long(monkeypatch):
 )
 def test_difference(found, due, text):
     assert corpus.difference(np.array(found), np.array(due)) == text
+
+
+# Both engines
+
+
+def _spmv_run():
+    program = corpus.custard.compile("y(i)=A(i,j)*x(j)")
+    return program.simulate({"A": np.eye(3), "x": np.ones(3)}, engine="simpy")
+
+
+def _block(run, **changes):
+    return replace(
+        run, blocks={**run.blocks, "scan_A_i": replace(run.blocks["scan_A_i"], **changes)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda run: run, ""),
+        (
+            lambda run: replace(run, cycles=21),
+            "the engines differ: 20 cycles on simpy, 21 on compiled",
+        ),
+        (lambda run: _block(run, fired=1), "the engines differ in the statistics of scan_A_i: "),
+        (lambda run: replace(run, streams={}), "the engines differ in the statistics of "),
+        (
+            lambda run: replace(run, output=Tensor.of(np.zeros(3)).convert("s", (0,))),
+            "the engines differ in the values of the result",
+        ),
+        (
+            lambda run: replace(run, output=Tensor.of(np.ones(3)).convert("d", (0,))),
+            "the engines differ in the format of the result",
+        ),
+        (
+            lambda run: corpus.UserError("full"),
+            "the engines differ: a result on simpy, full on compiled",
+        ),
+    ],
+)
+def test_what_engines_differ_in(change, text):
+    run = replace(_spmv_run(), cycles=20)
+    found = corpus.engines_differ(run, change(run))
+    assert found.startswith(text)
+    assert bool(found) == bool(text)
+
+
+def test_engines_that_refuse_in_the_same_words_agree():
+    assert corpus.engines_differ(corpus.UserError("full"), corpus.UserError("full")) == ""
+
+
+@pytest.mark.skipif(not cc.available(), reason="there is no C compiler")
+def test_an_entry_on_both_engines(monkeypatch):
+    assert corpus.attempt(corpus.read_line(SPMV), engine="both").outcome == "right"
+    simulate = corpus.custard.Program.simulate
+
+    def late(program, inputs, engine):
+        run = simulate(program, inputs, engine=engine)
+        return replace(run, cycles=run.cycles + (engine == "compiled"))
+
+    monkeypatch.setattr(corpus.custard.Program, "simulate", late)
+    result = corpus.attempt(corpus.read_line(SPMV), engine="both")
+    assert result.outcome == "wrong"
+    assert result.reason.startswith("the engines differ: ")
 
 
 # Many programs
