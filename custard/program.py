@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from custard import cin, notation
 from custard.formats import Format, parse_format, require_supported
 from custard.sam_lowering import lower
@@ -25,10 +27,12 @@ class Program:
     ``cin``    its concrete index notation
     ``notes``  what the compiler decided: loop order, transpositions
     ``graph``  its SAM graph
+    ``undeclared``  the tensors that no format was given for
     """
 
     expression: str
     formats: Mapping[str, Format]
+    undeclared: frozenset[str]
     choices: Mapping[tuple[str, str], Command]
     cin: cin.Program
     dims: Mapping[str, int]
@@ -61,19 +65,30 @@ class Program:
         progress: Any = None,
         validate: bool | None = None,
     ) -> Any:
-        """The ``sim.Run`` for the inputs, compiled again where one of their modes is empty."""
+        """The ``sim.Run`` for the inputs.
+
+        The graph is ``self.graph``, but lowered again where a mode is empty, or where an input
+        without a format is a dense array: that is then stored as one.
+        """
         from sim.binding import extents, gather
         from sim.simulate import simulate
 
-        given = gather(self.graph, {} if inputs is None else inputs)
+        inputs = {} if inputs is None else inputs
+        given = gather(self.graph, inputs)
         found = extents(self.graph, given)
         empty = {variable: 0 for variable in self.graph.nonempty if found[variable] == 0}
+        dense = {
+            name: Format("d" * given[name].ndim, tuple(range(given[name].ndim)))
+            for name in sorted(self.undeclared & set(inputs))
+            if isinstance(inputs[name], np.ndarray | list | tuple) and given[name].ndim > 0
+        }
         graph = self.graph
-        if empty:
-            graph = lower(
-                self.cin, self.formats, self.choices, {**self.dims, **empty}, self.expression
-            ).graph
-        return simulate(graph, given, config, overrides, engine, progress, validate)
+        if empty or dense:
+            formats, dims = {**self.formats, **dense}, {**self.dims, **empty}
+            graph = lower(self.cin, formats, self.choices, dims, self.expression).graph
+        run = simulate(graph, given, config, overrides, engine, progress, validate)
+        notes = (f"{name} is a dense array, stored as {form}" for name, form in dense.items())
+        return replace(run, notes=(*notes, *run.notes))
 
 
 def compile(
@@ -86,8 +101,8 @@ def compile(
 ) -> Program:
     """Compiles a tensor expression, such as ``X(i,j) = B(i,k) * C(k,j)``.
 
-    ``formats``   a format by tensor, as in ``{"B": "ds:0,1", "C": "CSR"}``; all levels compressed
-                  where none is given
+    ``formats``   a format by tensor, as in ``{"B": "ds:0,1", "C": "CSR"}``; where none is given all
+                  levels are compressed, unless the input turns out to be a dense array
     ``schedule``  scheduling commands, as in ``["reorder(i,k,j)"]`` or ``"reorder(i,k,j)"``
     ``dims``      extents by variable that no input fixes
     ``strict``    refuses where the compiler would have to transpose a tensor
@@ -123,7 +138,10 @@ def compile(
         write = "" if instead is None else f"write the format {instead}, or "
         raise UserError(note, hint=f"{write}drop strict to let the compiler do it")
     notes += [*lowered.rearranged, *lowered.decisions]
-    return Program(expression, resolved, forced, program, extents, tuple(notes), lowered.graph)
+    undeclared = frozenset(resolved) - set(formats or {})
+    return Program(
+        expression, resolved, undeclared, forced, program, extents, tuple(notes), lowered.graph
+    )
 
 
 def _kind(value: object) -> str:

@@ -193,7 +193,7 @@ def _first_wrong(entry: Entry, target: str, engine: str) -> str:
     return ""
 
 
-def _on_both(program: custard.Program, inputs: Mapping[str, Any]) -> tuple[Run, str]:
+def _on_both(program: custard.Program, inputs: Mapping[str, Any]) -> tuple[Any, str]:
     """The run on SimPy, and how that on the compiled engine differs; raises what both raise."""
     found: list[Run | UserError] = []
     for engine in ("simpy", "compiled"):

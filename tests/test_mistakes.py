@@ -463,7 +463,7 @@ def test_machines_that_are_meant():
 
 def test_a_deadlock_at_a_small_depth():
     """The dropper needs the coordinates of a whole row before it takes that of the row."""
-    program = custard.compile(MATVEC)
+    program = custard.compile(MATVEC, {"A": "ss", "x": "s"})
     given = {"A": [[1, 0], [1, 0], [1, 0]], "x": [0, 1]}
     found = refused(program.run, given, overrides={"queues.depth": 1})
     assert found == text(

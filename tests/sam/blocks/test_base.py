@@ -298,4 +298,7 @@ def test_a_step_keeps_the_rules(kind, parameters, streams):
 
 
 def test_every_kind_of_block_is_held_to_the_rules():
-    assert {kind for kind, _, _ in CASES} == set(KINDS)
+    """The examples put kinds of their own into the table."""
+    makers = {name: getattr(kind.block, "func", kind.block) for name, kind in KINDS.items()}
+    ours = {name for name, maker in makers.items() if maker.__module__.startswith("sam.blocks.")}
+    assert {kind for kind, _, _ in CASES} == ours
