@@ -14,7 +14,7 @@ from sam.blocks.write import written
 from sam.errors import UserError, one_of
 from sam.graph import Edge, Graph, Slot
 from sam.tensor import Tensor
-from sam.token import Token, parse_stream
+from sam.token import DATA, Token, parse_stream
 from sam.validate import Stream, validate
 
 
@@ -37,11 +37,16 @@ class Bound:
 
     def sinks(self, memories: Mapping[str, Any]) -> dict[str, list[Token]]:
         """The tokens that each sink kept."""
-        kept = {n.name: memories[n.name] for n in self.graph.nodes if n.kind == "sink"}
-        return {
-            name: list(zip(memory.kinds.to_list(), memory.values.to_list(), strict=True))
-            for name, memory in kept.items()
-        }
+        found = {}
+        for edge, stream in self.streams.items():
+            if edge.target.port == "in_stream":
+                memory, values = memories[edge.target.node], stream.kind == "val"
+                tokens = zip(memory.kinds.to_list(), memory.values.to_list(), strict=True)
+                found[edge.target.node] = [
+                    (kind, value if kind == DATA and (values or value % 1) else int(value))
+                    for kind, value in tokens
+                ]
+        return found
 
     def output(self, memories: Mapping[str, Any]) -> tuple[Tensor | None, tuple[str, ...]]:
         """The result in the memories of the writers, in the format that the graph asks for.

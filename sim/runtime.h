@@ -5,6 +5,7 @@
  * or how many tokens the queue held at once; two such cycles are never 2^31 cycles apart.
  */
 #include <complex.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

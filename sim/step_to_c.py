@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -80,10 +81,11 @@ class _Known:
 
 @dataclass(frozen=True)
 class _Open:
-    """A C expression."""
+    """A C expression; ``truth`` where it is 0 or 1 and stands for False or True."""
 
     text: str
     ctype: str
+    truth: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,7 @@ class _Translation:
         self.lines: list[str] = []
         self.depth = 2
         self.calls = 0
+        self.temporaries = 0
         self.frames: list[_Frame] = []
         self.peeked: set[int] = set()
         self.memory: dict[tuple[str, ...], str] = {}
@@ -186,13 +189,13 @@ class _Translation:
             known = value.value
             if known is None:
                 return _Open("0", INT)
-            if isinstance(known, bool | int | np.integer):
+            if isinstance(known, bool | np.bool_ | int | np.integer):
                 text = str(int(known)) if abs(int(known)) < 2**31 else f"{int(known)}LL"
                 return _Open(text if int(known) >= 0 else f"({text})", INT)
-            if isinstance(known, float):
-                return _Open(f"({known!r})", REAL)
-            if isinstance(known, complex):
-                return _Open(f"({known.real!r} + {known.imag!r} * I)", COMPLEX)
+            if isinstance(known, float | np.floating):
+                return _Open(_real(known), REAL)
+            if isinstance(known, complex | np.complexfloating):
+                return _Open(f"({_real(known.real)} + {_real(known.imag)} * I)", COMPLEX)
         raise self.refuse(f"a value {value!r} that is no number")
 
     def refuse(self, what: str) -> Untranslatable:
@@ -205,21 +208,31 @@ class _Translation:
 
     def inline(self, function: Any, arguments: Sequence[Any], prefix: str) -> Any:
         """Writes the body of a function; gives what it returns."""
-        tree = _syntax(function)
+        try:
+            tree = _syntax(function)
+        except (OSError, TypeError, SyntaxError, AssertionError):
+            raise self.refuse("a function whose source is not to be had") from None
         names = [argument.arg for argument in tree.args.args]
+        defaults = [_Known(value) for value in function.__defaults__ or ()]
+        missing = len(names) - len(arguments)
+        if not 0 <= missing <= len(defaults) or tree.args.kwonlyargs or tree.args.vararg:
+            raise self.refuse(f"a call of {tree.name} that does not fill its parameters")
+        arguments = [*arguments, *defaults[len(defaults) - missing :]]
         counts = _assignments(tree)
         frame = _Frame(
             function,
             dict(zip(names, arguments, strict=True)),
-            f"{prefix}{self.calls}_",
+            f"{'f' if prefix.startswith('s_') else ''}{prefix}{self.calls}_",
             {name for name, count in counts.items() if count > 1 or name in names},
         )
         self.calls += 1
         if len(self.frames) > 20:
             raise self.refuse("recursion")
         self.frames.append(frame)
-        for name in [name for name in names if name in counts]:
-            frame.names[name] = self.assign(frame.prefix + name, frame.names[name])
+        for name in names:
+            value = frame.names[name]
+            if name in counts or (isinstance(value, _Open) and not _lasts(value)):
+                frame.names[name] = self.assign(frame.prefix + name, value)
         label = f"{frame.prefix}end"
         body = [s for s in tree.body if not _is_text(s)]
         if len(body) == 1 and isinstance(body[0], ast.Return):
@@ -258,13 +271,13 @@ class _Translation:
                 self.store(target, self.evaluate(load))
             case ast.If(test, body, orelse):
                 return self.branch(test, body, orelse)
-            case ast.For(target, iterable, body):
+            case ast.For(target, iterable, body, []):
                 self.unroll(target, iterable, body)
-            case ast.While(test, body):
+            case ast.While(test, body, []):
                 self.loop(test, body)
             case ast.Return(value):
                 return self.leave(self.evaluate(value) if value else _Known(None))
-            case ast.Raise(ast.Call(_, [ast.Constant(str(text))])):
+            case ast.Raise(ast.Call(ast.Name("StreamError"), [ast.Constant(str(text))])):
                 self.messages[text] = None
                 self.write(f"b->port = {list(self.messages).index(text)}; goto failed;")
                 return True
@@ -275,7 +288,7 @@ class _Translation:
         return False
 
     def branch(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> bool:
-        condition = self.evaluate(test)
+        condition = self.condition(test)
         if isinstance(condition, _Known):
             return self.block(body if condition.value else orelse)
         start = len(self.lines)
@@ -321,7 +334,7 @@ class _Translation:
         self.write("for (;;) {")
         before = set(self.peeked)
         self.depth += 1
-        condition = self.open(self.evaluate(test))
+        condition = self.open(self.condition(test))
         self.write(f"if (!({condition.text})) break;")
         self.block(body)
         self.peeked = before
@@ -354,7 +367,7 @@ class _Translation:
             case ast.Tuple(elts):
                 if isinstance(value, _Known):
                     value = tuple(_Known(part) for part in value.value)
-                for one, part in zip(elts, value, strict=True):
+                for one, part in zip(elts, [self.settled(part) for part in value], strict=True):
                     self.store(one, part)
             case ast.Name(name):
                 frame = self.frames[-1]
@@ -363,6 +376,7 @@ class _Translation:
                 else:
                     frame.names[name] = value
             case ast.Attribute(owner, name) if isinstance(self.evaluate(owner), _State):
+                self.attribute(_State(), name)
                 self.assign(f"s_{name}", value)
             case ast.Subscript(owner, index):
                 place, at = self.evaluate(owner), self.evaluate(index)
@@ -391,23 +405,53 @@ class _Translation:
             case ast.Tuple(elts) | ast.List(elts):
                 return self.sequence(elts)
             case ast.Compare(left, [op], [right]):
-                return self.compare(self.evaluate(left), op, self.evaluate(right))
+                first, second = self.sequence([left, right])
+                return self.compare(first, op, second)
+            case ast.Compare():
+                raise self.refuse("a chain of comparisons")
             case ast.BoolOp(op, values):
-                return self.logic(op, values)
+                return self.logic(op, values, test=False)
+            case ast.UnaryOp(ast.Not(), operand):
+                return self.unary(ast.Not(), self.condition(operand))
             case ast.UnaryOp(op, operand):
                 return self.unary(op, self.evaluate(operand))
             case ast.BinOp(left, op, right):
-                return self.arithmetic(self.evaluate(left), op, self.evaluate(right))
+                first, second = self.sequence([left, right])
+                return self.arithmetic(first, op, second)
             case ast.IfExp(test, body, orelse):
-                condition = self.evaluate(test)
+                condition = self.condition(test)
                 if isinstance(condition, _Known):
                     return self.evaluate(body if condition.value else orelse)
-                yes, no = self.open(self.evaluate(body)), self.open(self.evaluate(orelse))
+                yes = self.open(self.silent(body, "an arm of a conditional expression"))
+                no = self.open(self.silent(orelse, "an arm of a conditional expression"))
                 wide = yes.ctype if yes.ctype != INT else no.ctype
                 return _Open(f"({condition.text} ? {yes.text} : {no.text})", wide)
-            case ast.Call(function, arguments, _):
+            case ast.Call(function, arguments, keywords):
+                if any(keyword.arg != "strict" for keyword in keywords):
+                    raise self.refuse("arguments by keyword")
                 return self.call(self.evaluate(function), arguments)
-        raise self.refuse(f"the expression {type(node).__name__}")
+        raise self.refuse(f"the expression {ast.unparse(node)}")
+
+    def condition(self, node: ast.expr) -> Any:
+        """An expression of which only the truth counts."""
+        if isinstance(node, ast.BoolOp):
+            return self.logic(node.op, node.values, test=True)
+        return self.evaluate(node)
+
+    def silent(self, node: ast.expr, where: str) -> Any:
+        """An expression that must not need statements, as it may turn out not to be evaluated."""
+        written = len(self.lines)
+        value = self.evaluate(node)
+        if len(self.lines) > written:
+            raise self.refuse(f"{ast.unparse(node)} in {where}")
+        return value
+
+    def settled(self, value: Any) -> Any:
+        """The value in a variable of its own, where later statements could change it."""
+        if not isinstance(value, _Open) or _stands(value):
+            return value
+        self.temporaries += 1
+        return self.assign(f"t{self.temporaries}", value)
 
     def name(self, name: str) -> Any:
         frame = self.frames[-1]
@@ -416,17 +460,21 @@ class _Translation:
         for scope in (frame.function.__globals__, vars(builtins)):
             if name in scope:
                 return _Known(scope[name])
-        raise self.refuse(f"the name {name} before it is set")
+        raise self.refuse(f"the name {name}, which is neither set before nor global")
 
     def attribute(self, owner: Any, name: str) -> Any:
         if isinstance(owner, _Ports):
+            if name not in self.ports:
+                raise self.refuse(f"the port {name}, which the block does not have")
             return self.ports[name]
         if isinstance(owner, _State):
+            if name not in self.state:
+                raise self.refuse(f"the state {name}, which the block does not start with")
             start = self.state[name]
             if isinstance(start, list):
                 return _StateList(name, len(start))
             self.variable(f"s_{name}", self.open(_Known(start)).ctype)
-            return _Open(f"s_{name}", self.types[f"s_{name}"])
+            return _Open(f"s_{name}", self.types[f"s_{name}"], isinstance(start, bool))
         if isinstance(owner, _Memory):
             value = getattr(owner.value, name)
             if callable(value) and hasattr(value, "__self__"):
@@ -441,7 +489,7 @@ class _Translation:
         if isinstance(value, int | np.integer) and not isinstance(value, bool):
             self.numbers[path] = None
             return _Open(f"n_{'_'.join(path)}", INT)
-        if isinstance(value, bool | float | complex | str):
+        if isinstance(value, bool | np.bool_ | float | complex | str | np.inexact):
             return _Known(value)
         if isinstance(value, tuple) and not any(isinstance(part, Growing) for part in value):
             return _Known(value)
@@ -488,7 +536,9 @@ class _Translation:
 
     def sequence(self, elements: Sequence[ast.expr]) -> Any:
         parts: list[Any] = []
-        for element in elements:
+        for n, element in enumerate(elements):
+            if any(isinstance(one, ast.Call) for one in ast.walk(element)):
+                parts[:n] = map(self.settled, parts[:n])
             if isinstance(element, ast.Starred):
                 value = self.evaluate(element.value)
                 parts += value if isinstance(value, list | tuple) else map(_Known, value.value)
@@ -499,8 +549,8 @@ class _Translation:
     def compare(self, left: Any, op: ast.cmpop, right: Any) -> Any:
         if isinstance(left, tuple) and isinstance(right, tuple):
             tests = [self.compare(a, ast.Eq(), b) for a, b in zip(left, right, strict=True)]
-            same = _Open("(" + " && ".join(self.open(test).text for test in tests) + ")", INT)
-            return same if isinstance(op, ast.Eq) else _Open(f"!{same.text}", INT)
+            same = _Open("(" + " && ".join(self.open(test).text for test in tests) + ")", INT, True)
+            return same if isinstance(op, ast.Eq) else _Open(f"!{same.text}", INT, True)
         symbol = _COMPARISONS.get(type(op))
         if symbol is None:
             raise self.refuse("this comparison")
@@ -513,14 +563,22 @@ class _Translation:
             else one.text
             for one in (a, b)
         ]
-        return _Open(f"({texts[0]} {symbol} {texts[1]})", INT)
+        return _Open(f"({texts[0]} {symbol} {texts[1]})", INT, True)
 
-    def logic(self, op: ast.boolop, nodes: Sequence[ast.expr]) -> Any:
-        """``and`` and ``or``, which evaluate no more than they must."""
+    def logic(self, op: ast.boolop, nodes: Sequence[ast.expr], test: bool) -> Any:
+        """``and`` and ``or``; other than as a test, only of what is True or False itself."""
         decides = isinstance(op, ast.Or)
         texts = []
-        for node in nodes:
-            value = self.evaluate(node)
+        truths = True
+        for n, node in enumerate(nodes):
+            if n == 0:
+                value = self.condition(node) if test else self.evaluate(node)
+            else:
+                value = self.silent(node, "the later part of and or or")
+            truth = value.truth if isinstance(value, _Open) else isinstance(value.value, bool)
+            if not truth and not test:
+                raise self.refuse(f"the value of {ast.unparse(node)} in and or or")
+            truths = truths and truth
             if isinstance(value, _Known):
                 if bool(value.value) == decides:
                     texts.append("1" if decides else "0")
@@ -531,16 +589,16 @@ class _Translation:
             return _Known(not decides)
         if len(texts) == 1 and texts[0] in "01":
             return _Known(texts[0] == "1")
-        plain = not any("[" in text or "->" in text for text in texts)
+        plain = truths and not any("[" in text or "->" in text for text in texts)
         symbols = ("|", "&") if plain else ("||", "&&")
-        return _Open("(" + f" {symbols[not decides]} ".join(texts) + ")", INT)
+        return _Open("(" + f" {symbols[not decides]} ".join(texts) + ")", INT, True)
 
     def unary(self, op: ast.unaryop, operand: Any) -> Any:
         if isinstance(operand, _Known):
             value = operand.value
             return _Known(not value if isinstance(op, ast.Not) else -value)
         if isinstance(op, ast.Not):
-            return _Open(f"!{operand.text}", INT)
+            return _Open(f"!{operand.text}", INT, True)
         if isinstance(op, ast.USub):
             return _Open(f"(-{operand.text})", operand.ctype)
         raise self.refuse("this operator")
@@ -548,7 +606,7 @@ class _Translation:
     def arithmetic(self, left: Any, op: ast.operator, right: Any) -> Any:
         symbol = _OPERATORS.get(type(op))
         if symbol is None:
-            raise self.refuse("this operator")
+            raise self.refuse(f"the operator {type(op).__name__}")
         if isinstance(left, list | tuple) and isinstance(right, list | tuple) and symbol == "+":
             return [*left, *right]
         if isinstance(left, _Known) and isinstance(right, _Known):
@@ -662,7 +720,10 @@ class _Translation:
 
     def port_give(self, port: Port, kind: Any, value: Any) -> _Known:
         n = port.index
-        self.write(f"give{n} = 1; gk{n} = {self.open(kind).text}; gv{n} = {self.open(value).text};")
+        kind, value = self.open(kind), self.open(value)
+        if port.name.startswith("val") and port.ctype == INT and value.ctype != INT:
+            raise self.refuse("a real number as a value where the values are whole numbers")
+        self.write(f"give{n} = 1; gk{n} = {kind.text}; gv{n} = {value.text};")
         if port.bounded:
             self.write(f"ROOM{n}")
         return _Known(None)
@@ -699,13 +760,22 @@ class _Translation:
             return tuple(_Open(name, self.types.get(name, INT)) for name in names)
         return tuple(values)
 
-    def builtin_min(self, left: Any, right: Any) -> _Open:
-        a, b = self.open(left).text, self.open(right).text
-        return _Open(f"({a} < {b} ? {a} : {b})", INT)
+    def builtin_min(self, *values: Any) -> Any:
+        return self.extreme("<", values)
 
-    def builtin_max(self, left: Any, right: Any) -> _Open:
-        a, b = self.open(left).text, self.open(right).text
-        return _Open(f"({a} > {b} ? {a} : {b})", INT)
+    def builtin_max(self, *values: Any) -> Any:
+        return self.extreme(">", values)
+
+    def extreme(self, symbol: str, values: Sequence[Any]) -> Any:
+        if len(values) < 2:
+            raise self.refuse("min or max of fewer than two values")
+        found = self.open(values[0])
+        for value in values[1:]:
+            other = self.open(value)
+            wide = found.ctype if found.ctype != INT else other.ctype
+            text = f"({other.text} {symbol} {found.text} ? {other.text} : {found.text})"
+            found = _Open(text, wide)
+        return found
 
     # The whole function
 
@@ -773,9 +843,10 @@ def _syntax(function: Any) -> ast.FunctionDef:
 
 
 def _assignments(tree: ast.FunctionDef) -> dict[str, int]:
-    """How often each name is assigned to, a loop's own variable apart."""
+    """How often each name is assigned to; in a loop, that is more than once."""
     counts: dict[str, int] = {}
-    for node in ast.walk(tree):
+
+    def count(node: ast.AST, times: int) -> None:
         targets: list[ast.expr] = []
         if isinstance(node, ast.Assign):
             targets = node.targets
@@ -784,8 +855,29 @@ def _assignments(tree: ast.FunctionDef) -> dict[str, int]:
         for target in targets:
             for name in ast.walk(target):
                 if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
-                    counts[name.id] = counts.get(name.id, 0) + 1
+                    counts[name.id] = counts.get(name.id, 0) + times
+        for child in ast.iter_child_nodes(node):
+            count(child, 2 if isinstance(node, ast.For | ast.While) else times)
+
+    count(tree, 1)
     return counts
+
+
+def _stands(value: _Open) -> bool:
+    """Whether a value is a number, or a variable that no later statement of a step changes."""
+    return bool(re.fullmatch(r"\(?-?[\d.]+(LL)?\)?|[kv]\d+", value.text))
+
+
+def _lasts(value: _Open) -> bool:
+    """Whether a value stays what it is while a call is inlined, which sees only the state."""
+    local = re.fullmatch(r"[A-Za-z_]\w*", value.text) and not value.text.startswith("s_")
+    return bool(local) or _stands(value)
+
+
+def _real(value: Any) -> str:
+    if math.isfinite(value):
+        return f"({float(value)!r})"
+    return "NAN" if math.isnan(value) else f"({'-' if value < 0 else ''}INFINITY)"
 
 
 def _loaded(target: ast.expr) -> ast.expr:

@@ -151,3 +151,99 @@ def test_a_compiler_that_is_not_there_is_named(monkeypatch):
     finally:
         cc.compiler.cache_clear()
     assert str(caught.value) == ("the C compiler no-such-compiler, which CC names, is not found")
+
+
+def stepped(step, tokens, state, engine):
+    """The stream that a block of one's own gives: one input, one output, of values."""
+    from sam.blocks import KINDS
+    from sam.blocks.base import Block, Kind, into, out
+    from sam.token import format_stream
+
+    ports = (into("in_val", "val"), out("val", "val"))
+    KINDS["one's own"] = Kind("one's own", None, lambda parameters: Block(ports, step, state))
+    try:
+        graph = Graph(
+            nodes=(
+                Node("from", "source", {"stream": "val", "depth": 1, "tokens": tokens}),
+                Node("block", "one's own"),
+                Node("to", "sink"),
+            ),
+            edges=(
+                Edge(End("from", "val"), End("block", "in_val")),
+                Edge(End("block", "val"), End("to", "in_stream")),
+            ),
+        )
+        run = sim.simulate(graph, engine=engine, validate=False)
+        return format_stream(run.sinks["to"])
+    finally:
+        del KINDS["one's own"]
+
+
+def truths(p, s, m):
+    kind, value = p.in_val.peek()
+    p.in_val.take()
+    if s.count and s.on:
+        s.count = s.count - 1
+        p.val.give(kind, value)
+    elif kind != 0 or not (s.count and value > 100):
+        p.val.give(kind, value)
+    s.on = s.count > 1 or not s.on
+    return True if kind == 3 else None
+
+
+def swaps(p, s, m):
+    kind, value = p.in_val.peek()
+    p.in_val.take()
+    s.a, s.b = s.b, s.a
+    p.val.give(kind, value + s.a * 100 + bump(s, s.b) if kind == 0 else value)
+    return True if kind == 3 else None
+
+
+def swaps_apart(p, s, m):
+    kind, value = p.in_val.peek()
+    p.in_val.take()
+    s.a, s.b = s.b, s.a
+    total = s.a * 100 + bump(s, s.b)
+    if kind == 0:
+        p.val.give(kind, value + total)
+    else:
+        p.val.give(kind, value)
+    return True if kind == 3 else None
+
+
+def bump(s, amount):
+    s.a += 1
+    s.b += 1
+    return s.a + amount
+
+
+def widest(p, s, m):
+    kind, value = p.in_val.peek()
+    p.in_val.take()
+    if kind == 0:
+        p.val.give(kind, max(value, 0.25, min(value, 2.75)))
+    else:
+        p.val.give(kind, value)
+    return True if kind == 3 else None
+
+
+@pytest.mark.parametrize(
+    ("step", "state"),
+    [
+        (truths, {"count": 2, "on": True}),
+        (swaps_apart, {"a": 1, "b": 5}),
+        (widest, {}),
+    ],
+)
+def test_steps_mean_in_c_what_they_mean_in_python(step, state):
+    tokens = "1.5, 2.5, 0.125, S0, 3.5, S0, D"
+    assert stepped(step, tokens, state, "compiled") == stepped(step, tokens, state, "simpy")
+
+
+def test_a_step_that_might_mean_something_else_in_c_is_refused():
+    with pytest.raises(UserError) as caught:
+        stepped(swaps, "1.5, S0, D", {"a": 1, "b": 5}, "compiled")
+    assert str(caught.value) == (
+        "swaps uses value + s.a * 100 + bump(s, s.b) in an arm of a conditional expression, "
+        "which has no translation to C\nhint: use engine simpy"
+    )
