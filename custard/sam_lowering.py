@@ -16,6 +16,7 @@ descend).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -552,14 +553,14 @@ class _Lowering:
         self.rearranged[note] = f"{access.tensor}:{wanted}" if len(accesses) == 1 else None
 
 
-class _Cursor:
+class _Cursor(ABC):
     """A part of the expression, being iterated over. See the top of this file."""
 
     def __init__(self, lowering: _Lowering, parts: Sequence[_Cursor] = ()) -> None:
         self.lowering, self.parts = lowering, list(parts)
 
-    def descend(self, variable: str) -> _Fiber | None:
-        raise NotImplementedError
+    @abstractmethod
+    def descend(self, variable: str) -> _Fiber | None: ...
 
     def variables_left(self) -> Collection[str]:
         return [variable for part in self.parts for variable in part.variables_left()]
@@ -578,8 +579,8 @@ class _Cursor:
         for part in self.parts:
             part.settle(fiber)
 
-    def value(self) -> End:
-        raise NotImplementedError
+    @abstractmethod
+    def value(self) -> End: ...
 
 
 class _Leaf(_Cursor):

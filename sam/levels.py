@@ -11,6 +11,7 @@ functions (Table 2).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, TypeVar
@@ -33,16 +34,16 @@ WORD_BITS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Fibers:
+class Fibers(ABC):
     """The fibers of a level, each gone through step by step (the paper's iteration functions)."""
 
+    @abstractmethod
     def fiber(self, parent: int) -> tuple[int, int]:
         """The first step of the parent's fiber, and the one after its last."""
-        raise NotImplementedError
 
+    @abstractmethod
     def coordinate(self, parent: int, step: int) -> int:
         """The coordinate at a step of the parent's fiber, or -1 where the step has none."""
-        raise NotImplementedError
 
     def position(self, parent: int, step: int) -> int:
         """The position of the coordinate at a step."""
@@ -109,6 +110,7 @@ class Level(Fibers):
     appends: ClassVar[bool] = False
 
     @classmethod
+    @abstractmethod
     def build(
         cls,
         parent_of_entry: Ints,
@@ -123,11 +125,10 @@ class Level(Fibers):
         the format is unique. There are ``parents`` parents, and the mode's extent is ``size``.
         Raises UserError where the format cannot store the entries.
         """
-        raise NotImplementedError
 
     def locate(self, parent: int, coordinate: int) -> int:
         """The position of a coordinate in the parent's fiber, or -1; for formats that locate."""
-        raise NotImplementedError
+        raise TypeError(f"{self.name} levels do not locate")
 
     def scanned(self, group_ends: Ints | None = None) -> tuple[Fibers, Ints | None]:
         """The fibers with each coordinate once and in order (iterator conversion, Section 4.3).
@@ -142,21 +143,21 @@ class Level(Fibers):
             raise UserError(f"duplicates cannot be joined above a {self.name} level")
         return self, None
 
+    @abstractmethod
     def positions(self, parents: int) -> int:
         """How many positions the level has for that many parents."""
-        raise NotImplementedError
 
+    @abstractmethod
     def trace(self, positions: Ints) -> tuple[Ints, Ints]:
         """The parent and the coordinate of each of the positions."""
-        raise NotImplementedError
 
     def holds(self, positions: Ints) -> Bools:
         """Whether each of the positions has a coordinate, if its parent has one."""
         return np.ones(len(positions), bool)
 
+    @abstractmethod
     def validate(self, parents: int, size: int, above: Sequence[Level] = ()) -> None:
         """Raises UserError unless the arrays agree with each other, the parents and the extent."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ declare, and those that are stored as one result.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -143,7 +144,7 @@ class _Watched:
         return None
 
 
-class _Comparison:
+class _Comparison(ABC):
     """Two streams, of which the inner is held to the outer. Tokens wait here for those they meet.
 
     A head is the index, the kind and the value of a token; ``deeper`` tells by how many levels the
@@ -167,9 +168,9 @@ class _Comparison:
         while self.outers and self.inners:
             self.step(self.outers[0], self.inners[0])
 
+    @abstractmethod
     def step(self, outer: Head, inner: Head) -> None:
         """Compares the heads, and moves on along at least one of the streams."""
-        raise NotImplementedError
 
     def meet(self, due: Token) -> None:
         """Moves on along both streams, if the head of the inner one is the token that is due."""
