@@ -76,6 +76,7 @@ _OPTIONS: Mapping[str, _Options] = {
         "--dims": _many("dims", "VARIABLE=N", "extents that no input fixes, as in i=5,j=6"),
         "--target": {"default": "sam", "help": "what to compile to: sam, the only one yet"},
         "--strict": {"action": "store_true", "help": "refuse to transpose a tensor"},
+        "--drop-zeros": {"action": "store_true", "help": "do not store results that are 0"},
     },
     "the inputs and the result": {
         "-i": _many(
@@ -255,6 +256,7 @@ def _compiled(arguments: argparse.Namespace) -> Program:
         arguments.target,
         _extents(arguments.dims),
         arguments.strict,
+        arguments.drop_zeros,
     )
 
 

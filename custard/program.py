@@ -28,11 +28,13 @@ class Program:
     ``notes``  what the compiler decided: loop order, transpositions
     ``graph``  its SAM graph
     ``undeclared``  the tensors that no format was given for
+    ``drop_zeros``  whether values that come out as 0 are kept out of its compressed levels
     """
 
     expression: str
     formats: Mapping[str, Format]
     undeclared: frozenset[str]
+    drop_zeros: bool
     choices: Mapping[tuple[str, str], Command]
     cin: cin.Program
     dims: Mapping[str, int]
@@ -85,7 +87,9 @@ class Program:
         graph = self.graph
         if empty or dense:
             formats, dims = {**self.formats, **dense}, {**self.dims, **empty}
-            graph = lower(self.cin, formats, self.choices, dims, self.expression).graph
+            graph = lower(
+                self.cin, formats, self.choices, dims, self.expression, self.drop_zeros
+            ).graph
         run = simulate(graph, given, config, overrides, engine, progress, validate)
         notes = (f"{name} is a dense array, stored as {form}" for name, form in dense.items())
         return replace(run, notes=(*notes, *run.notes))
@@ -98,6 +102,7 @@ def compile(
     target: str = "sam",
     dims: Mapping[str, int] | None = None,
     strict: bool = False,
+    drop_zeros: bool = False,
 ) -> Program:
     """Compiles a tensor expression, such as ``X(i,j) = B(i,k) * C(k,j)``.
 
@@ -106,6 +111,7 @@ def compile(
     ``schedule``  scheduling commands, as in ``["reorder(i,k,j)"]`` or ``"reorder(i,k,j)"``
     ``dims``      extents by variable that no input fixes
     ``strict``    refuses where the compiler would have to transpose a tensor
+    ``drop_zeros``  keeps values that come out as 0 out of the compressed levels of the result
 
     Raises UserError for a mistake in any of these.
     """
@@ -132,7 +138,7 @@ def compile(
             notes.append(f"the loop order is {', '.join(loops)}: the tensors are stored so")
         program = replace(program, loops=loops)
     forced = choices(commands, _variables(program))
-    lowered = lower(program, resolved, forced, extents, expression)
+    lowered = lower(program, resolved, forced, extents, expression, drop_zeros)
     if strict and lowered.rearranged:
         note, instead = next(iter(lowered.rearranged.items()))
         write = "" if instead is None else f"write the format {instead}, or "
@@ -140,7 +146,15 @@ def compile(
     notes += [*lowered.rearranged, *lowered.decisions]
     undeclared = frozenset(resolved) - set(formats or {})
     return Program(
-        expression, resolved, undeclared, forced, program, extents, tuple(notes), lowered.graph
+        expression,
+        resolved,
+        undeclared,
+        drop_zeros,
+        forced,
+        program,
+        extents,
+        tuple(notes),
+        lowered.graph,
     )
 
 

@@ -53,14 +53,16 @@ def lower(
     choices: Mapping[tuple[str, str], Command],
     dims: Mapping[str, int],
     title: str,
+    drop_zeros: bool = False,
 ) -> Lowered:
     """The SAM graph of a program.
 
     ``formats`` has one for each tensor; ``choices`` what the schedule forces by tensor and loop;
     ``dims`` the extents that are known, of which the graph keeps those that its inputs may not
-    tell, and a 0 of which asks for more droppers. Raises UserError for a choice that cannot be.
+    tell, and a 0 of which asks for more droppers; ``drop_zeros`` keeps values that come out as 0
+    out of compressed levels. Raises UserError for a choice that cannot be.
     """
-    return _Lowering(program, formats, choices, dims).graph(title)
+    return _Lowering(program, formats, choices, dims, drop_zeros).graph(title)
 
 
 @dataclass
@@ -143,7 +145,9 @@ class _Lowering:
         formats: Mapping[str, Format],
         choices: Mapping[tuple[str, str], Command],
         dims: Mapping[str, int],
+        drop_zeros: bool,
     ) -> None:
+        self.drop_zeros = drop_zeros
         self.program, self.formats, self.choices, self.dims = program, formats, choices, dims
         self.building = _Graph()
         self.slots: list[Slot] = []
@@ -446,6 +450,8 @@ class _Lowering:
             self.rearranged[note] = f"{access.tensor}:{written}"
         stored = [level for level in levels if not level.scattered]
         scatters = len(stored) < len(levels)
+        if self.drop_zeros and levels and not LEVEL_FORMATS[codes[-1]].full:
+            value = self.without_zeros(levels[-1], value)
         if not scatters:
             value = self.without_childless(levels, codes, value)
         reference = self.write_levels(levels, codes)
@@ -511,6 +517,18 @@ class _Lowering:
                     hint=f"store it as {target.tensor}:{'d' * len(target.variables)}",
                 )
         return full and all(choice.name != "coiterate" for choice in forced)
+
+    def without_zeros(self, innermost: _Fiber, value: End) -> End:
+        """Drops the coordinates whose value is 0."""
+        dropper = self.building.add(
+            "coordinate_dropper",
+            f"drop_{innermost.variable}",
+            {"drop": "zeros"},
+            crd=innermost.stream,
+            val=value,
+        )
+        innermost.stream, innermost.nonempty, innermost.full = dropper["crd"], False, False
+        return dropper["val"]
 
     def without_childless(self, levels: list[_Fiber], codes: str, value: End) -> End:
         """Drops the coordinates of compressed levels that have nothing below them.

@@ -52,3 +52,16 @@ def test_quotients_are_numpys_up_to_the_sign_of_zero(program):
     finite = np.isfinite(found) & np.isfinite(due)
     np.testing.assert_allclose(found[finite], due[finite])
     assert np.array_equal(np.isfinite(found), np.isfinite(due))
+
+
+@settings(relaxed, max_examples=examples(100))
+@given(programs(max_order=3))
+def test_zeros_that_are_dropped_leave_the_values_as_they_are(program):
+    compiled = custard.compile(
+        program.expression, program.formats, dims=program.dims, drop_zeros=True
+    )
+    found = compiled.run(program.tensors)
+    due = evaluate(program.expression, program.tensors, program.dims)
+    np.testing.assert_array_equal(found.to_numpy(), due)
+    if found.levels and not found.levels[-1].full:
+        assert (found.values != 0).all()

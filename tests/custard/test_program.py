@@ -36,3 +36,29 @@ def test_an_empty_mode_is_lowered_for():
     np.testing.assert_array_equal(run.output.to_numpy(), [0, 1, 2])
     assert program.graph.nonempty
     assert dict(run.graph.dims) == {"j": 0}
+
+
+def test_zeros_are_stored_or_dropped():
+    """Row 0 cancels whole, row 1 in one place; row 2 has nothing to cancel."""
+    a = scipy.sparse.csr_array(np.array([[1.0, 2, 0], [3, 4, 0], [0, 0, 5]]))
+    b = scipy.sparse.csr_array(np.array([[1.0, 2, 0], [3, 0, 0], [0, 0, 0]]))
+    kept = custard.compile("X(i,j) = A(i,j) - B(i,j)").run({"A": a, "B": b})
+    assert kept.nnz == 5
+    dropped = custard.compile("X(i,j) = A(i,j) - B(i,j)", drop_zeros=True).run({"A": a, "B": b})
+    np.testing.assert_array_equal(dropped.to_numpy(), (a - b).toarray())
+    assert dropped.values.tolist() == [4, 5]
+    assert dropped.levels[0].coordinates.tolist() == [1, 2]
+    dropped.validate()
+
+
+def test_zeros_of_dense_results_stay():
+    program = custard.compile("y(i) = A(i,j) * x(j)", {"y": "d"}, drop_zeros=True)
+    run = program.run({"A": MATRIX, "x": VECTOR})
+    np.testing.assert_array_equal(run.to_numpy(), MATRIX @ VECTOR)
+
+
+def test_a_sum_that_is_zero_is_dropped_with_its_row():
+    a = scipy.sparse.csr_array(np.array([[1.0, -1], [2, 0]]))
+    program = custard.compile("y(i) = A(i,j)", drop_zeros=True)
+    found = program.run({"A": a})
+    assert (found.levels[0].coordinates.tolist(), found.values.tolist()) == ([1], [2])
