@@ -1,0 +1,106 @@
+"""From concrete index notation to SAM graphs: their blocks, wires and notes."""
+
+import pytest
+
+import custard
+from sam.validate import validate
+
+
+def edges(expression, formats=None, schedule=()):
+    graph = custard.compile(expression, formats, schedule).graph
+    validate(graph)
+    return {str(edge) for edge in graph.edges}
+
+
+def kinds(expression, formats=None, schedule=(), **more):
+    counts: dict[str, int] = {}
+    for node in custard.compile(expression, formats, schedule, **more).graph.nodes:
+        counts[node.kind] = counts.get(node.kind, 0) + 1
+    return counts
+
+
+def test_figure_6_of_the_paper_scales_a_vector():
+    assert edges("x(i) = c * b(i)") == {
+        "root.ref -> scan_b_i.in_ref",
+        "scan_b_i.crd -> repeat_c_i.in_coordinates",
+        "root.ref -> repeat_c_i.in_ref",
+        "repeat_c_i.ref -> array_c.in_ref",
+        "scan_b_i.ref -> array_b.in_ref",
+        "array_c.val -> multiply.in_val0",
+        "array_b.val -> multiply.in_val1",
+        "scan_b_i.crd -> write_x_i.in_crd",
+        "multiply.val -> write_x_vals.in_val",
+    }
+
+
+def test_figure_4_of_the_paper_multiplies_by_rows():
+    wires = edges("X(i,j) = B(i,k) * C(k,j)", schedule=["reorder(i,k,j)"])
+    assert len(wires) == 24
+    assert wires >= {
+        "scan_B_i.crd -> repeat_C_i.in_coordinates",
+        "intersect_k.ref1_0 -> scan_C_j.in_ref",
+        "scan_C_j.crd -> reduce_k.in_crd0",
+        "multiply.val -> reduce_k.in_val",
+        "scan_B_i.crd -> drop_i.in_outer",
+        "reduce_k.crd0 -> drop_i.in_inner_crd",
+    }
+
+
+def test_operands_of_any_number_meet_in_one_block():
+    assert kinds("x(i) = a(i) * b(i) * c(i) * d(i)")["intersecter"] == 1
+    assert kinds("x(i) = a(i) + b(i) + c(i) + d(i)")["unioner"] == 1
+
+
+def test_a_term_that_lacks_a_variable_makes_the_space_full():
+    graph = custard.compile("X(i,j) = A(i,j) + b(i)").graph
+    assert graph.node("scan_j").parameters == {"variable": "j"}
+    assert "repeat_b_i.ref -> scan_j.in_ref" not in edges("X(i,j) = A(i,j) + b(i)")
+    assert "unite_i.ref1_0 -> scan_j.in_ref" in edges("X(i,j) = A(i,j) + b(i)")
+
+
+def test_dense_operands_are_located_and_dense_results_scattered_into():
+    formats = {"y": "d", "A": "ss:1,0", "x": "d"}
+    found = kinds("y(i) = A(i,j) * x(j)", formats, ["reorder(j,i)"])
+    assert (found["locator"], "reducer" in found, "intersecter" in found) == (1, False, False)
+    forced = ["reorder(j,i)", "coiterate(x,j)", "coiterate(y,i)"]
+    found = kinds("y(i) = A(i,j) * x(j)", formats, forced)
+    assert (found["reducer"], found["intersecter"], "locator" in found) == (1, 1, False)
+
+
+def test_computed_terms_of_two_levels_are_aligned_with_what_they_meet():
+    found = kinds("X(i,j) = B(i,j) + sum(k, C(k,i) * D(k,j))", schedule=["reorder(k,i,j)"])
+    assert found["fiber_aligner"] == 1
+    assert found["reducer"] == 1
+
+
+def test_an_empty_mode_needs_a_dropper_more():
+    formats = {"A": "dd", "y": "s"}
+    assert "coordinate_dropper" not in kinds("y(i) = A(i,j)", formats)
+    assert kinds("y(i) = A(i,j)", formats, dims={"j": 0})["coordinate_dropper"] == 1
+
+
+@pytest.mark.parametrize(
+    ("expression", "formats", "schedule", "note"),
+    [
+        (
+            "X(i,j) = B(j,i)",
+            {},
+            ["reorder(i,j)"],
+            "B(j,i), stored as ss:0,1, is transposed to 1,0 before the run",
+        ),
+        (
+            "X(i,j) = B(i,j)",
+            {"B": "ss:1,0"},
+            ["reorder(j,i)"],
+            "X(i,j) is written as ss:1,0, then stored as ss:0,1",
+        ),
+        (
+            "X(i,j) = B(i,k) * C(k,j)",
+            {},
+            [],
+            "the loop order is i, k, j: the tensors are stored so",
+        ),
+    ],
+)
+def test_the_notes_tell_what_was_decided(expression, formats, schedule, note):
+    assert note in custard.compile(expression, formats, schedule).notes

@@ -1,0 +1,48 @@
+"""Locators (Definition 4.1)."""
+
+from sam.tensor import Tensor
+from tests.streams import check_block
+
+DENSE = Tensor.of([[5.0, 6, 7, 8], [1, 2, 3, 4]], "dd")
+HASHED = Tensor.from_coo([[0, 0, 1], [1, 3, 2]], [5.0, 6, 7], (2, 4), "dh")
+
+
+def check(tensor, crd, located, due, payload=("", "")):
+    streams = ["ref"] if payload[0] else []
+    inputs = {"in_crd": crd, "in_located": located}
+    outputs = {"crd": due[0], "ref": due[1]}
+    if streams:
+        inputs["in_ref0"], outputs["ref0"] = payload
+    check_block(
+        "locator",
+        {"slot": "A", "level": 1, "payloads": streams},
+        inputs,
+        outputs,
+        tensors={"A": tensor},
+    )
+
+
+def test_every_coordinate_of_a_dense_level_is_found():
+    """Row p of 4 columns begins at position 4 p."""
+    check(DENSE, "0, 3, S0, 2, S1, D", "1, 0, S0, D", ("0, 3, S0, 2, S1, D", "4, 7, S0, 2, S1, D"))
+
+
+def test_an_operand_that_is_not_there_has_no_coordinate():
+    check(DENSE, "0, 3, S0, 2, S1, D", "N, 0, S0, D", ("S0, 2, S1, D", "S0, 2, S1, D"))
+
+
+def test_empty_fibers_stay_empty():
+    check(DENSE, "S0, 2, S0, S1, D", "0, 1, 0, S0, D", ("S0, 2, S0, S1, D", "S0, 6, S0, S1, D"))
+    check(DENSE, "S1, D", "S0, D", ("S1, D", "S1, D"))
+    check(DENSE, "S1, D", "1, S0, D", ("S1, D", "S1, D"))
+
+
+def test_what_a_hash_table_lacks_is_dropped_with_its_payload():
+    """Four buckets a row, coordinate mod 4 first: row 0 has 1 and 3 in place, row 1 has 2."""
+    check(
+        HASHED,
+        "0, 1, 3, S0, 1, 2, S1, D",
+        "0, 1, S0, D",
+        ("1, 3, S0, 2, S1, D", "1, 3, S0, 6, S1, D"),
+        payload=("10, 11, 12, S0, 13, 14, S1, D", "11, 12, S0, 14, S1, D"),
+    )
