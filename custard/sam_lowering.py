@@ -601,7 +601,22 @@ class _Cursor(ABC):
     def value(self) -> End: ...
 
 
-class _Leaf(_Cursor):
+class _Single(_Cursor):
+    """A part that one stream goes along with, its ``payload``."""
+
+    payload: _Payload
+
+    def payloads(self) -> list[_Payload]:
+        return [self.payload]
+
+    def witnesses(self) -> list[End]:
+        return [self.payload.stream]
+
+    def repeat(self, fiber: _Fiber) -> None:
+        self.lowering.repeat(self.payload, fiber)
+
+
+class _Leaf(_Single):
     """An access or a number: a reference into its tensor."""
 
     def __init__(self, lowering: _Lowering, slot: Slot, variables: Sequence[str] = ()) -> None:
@@ -672,15 +687,6 @@ class _Leaf(_Cursor):
         if form.branchless and form.compact:
             return True
         return above != "" and not LEVEL_FORMATS[above].padded
-
-    def payloads(self) -> list[_Payload]:
-        return [self.payload]
-
-    def witnesses(self) -> list[End]:
-        return [self.payload.stream]
-
-    def repeat(self, fiber: _Fiber) -> None:
-        self.lowering.repeat(self.payload, fiber)
 
     def value(self) -> End:
         array = self.lowering.building.add(
@@ -856,7 +862,7 @@ class _Sum(_Cursor):
         return self.parts[0].value()
 
 
-class _Computed(_Cursor):
+class _Computed(_Single):
     """Coordinates and values that have been computed.
 
     While levels are left below, what goes along with a merge is the coordinates themselves; the
@@ -881,14 +887,8 @@ class _Computed(_Cursor):
     def variables_left(self) -> Collection[str]:
         return [fiber.variable for fiber in self.left]
 
-    def payloads(self) -> list[_Payload]:
-        return [self.payload]
-
-    def witnesses(self) -> list[End]:
-        return [self.payload.stream]
-
     def repeat(self, fiber: _Fiber) -> None:
-        self.lowering.repeat(self.payload, fiber)
+        super().repeat(fiber)
         if self.left:
             self.lowering.repeat_fibers(fiber, self.left, self.values)
             self.unsettled = fiber.stream

@@ -1,7 +1,7 @@
 """The compiled engine: the same steps as the SimPy engine runs, translated to C.
 
 Every block runs ahead in its own local time, many firings per call, until an input is empty or an
-output is full; a scheduler wakes only the neighbours of what has moved. Tokens carry the cycle in
+output is full; a scheduler wakes only what waits for what has moved. Tokens carry the cycle in
 which they become visible, and places of queues the cycle in which they were freed, so a firing's
 cycle comes out as in the SimPy engine, and with it all statistics.
 
