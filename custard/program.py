@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from custard import cin, notation
-from custard.formats import Format, parse_format, require_supported
+from custard import cin, loop_lowering, notation
+from custard.c_program import CProgram
+from custard.formats import Format, parse_format, require_supported, require_writable
+from custard.kernel_builder import Types
 from custard.sam_lowering import lower
 from custard.schedule import Command, choices, loop_order, parse_schedule
 from sam.errors import UserError, one_of
 from sam.graph import Graph
 from sam.tensor import Tensor
 
-TARGETS = ("sam",)
+TARGETS = ("sam", "c")
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def compile(
     dims: Mapping[str, int] | None = None,
     strict: bool = False,
     drop_zeros: bool = False,
-) -> Program:
+) -> Any:
     """Compiles a tensor expression, such as ``X(i,j) = B(i,k) * C(k,j)``.
 
     ``formats``   a format by tensor, as in ``{"B": "ds:0,1", "C": "CSR"}``; where none is given all
@@ -138,13 +140,34 @@ def compile(
             notes.append(f"the loop order is {', '.join(loops)}: the tensors are stored so")
         program = replace(program, loops=loops)
     forced = choices(commands, _variables(program))
-    lowered = lower(program, resolved, forced, extents, expression, drop_zeros)
+    undeclared = frozenset(resolved) - set(formats or {})
+    lowered: Any
+    header = _header(expression, resolved, _texts(schedule))
+    if target == "sam":
+        lowered = lower(program, resolved, forced, extents, expression, drop_zeros)
+    else:
+        require_writable(resolved[program.target.tensor], program.target.tensor)
+        lowered = loop_lowering.lower(
+            program, resolved, forced, extents, Types(), header, drop_zeros
+        )
     if strict and lowered.rearranged:
         note, instead = next(iter(lowered.rearranged.items()))
         write = "" if instead is None else f"write the format {instead}, or "
         raise UserError(note, hint=f"{write}drop strict to let the compiler do it")
     notes += [*lowered.rearranged, *lowered.decisions]
-    undeclared = frozenset(resolved) - set(formats or {})
+    if target == "c":
+        return CProgram(
+            expression,
+            resolved,
+            undeclared,
+            drop_zeros,
+            forced,
+            program,
+            extents,
+            tuple(notes),
+            header,
+            lowered,
+        )
     return Program(
         expression,
         resolved,
@@ -156,6 +179,14 @@ def compile(
         tuple(notes),
         lowered.graph,
     )
+
+
+def _header(
+    expression: str, formats: Mapping[str, Format], schedule: Sequence[str]
+) -> tuple[str, ...]:
+    """What a C file says it is."""
+    lines = [expression, *(f"{name}:{format}" for name, format in formats.items()), *schedule]
+    return tuple(" ".join(line.split()) for line in lines)
 
 
 def _kind(value: object) -> str:

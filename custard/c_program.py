@@ -1,0 +1,349 @@
+"""Programs on target ``c``: kernels made for the types of their inputs, compiled and called.
+
+The kernel's parameters are pointers to structs of 64-bit members, so each struct is an array of
+int64 here: numbers, and the addresses of arrays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from custard import cin
+from custard.c_printer import printed
+from custard.formats import Format
+from custard.kernel_builder import Types
+from custard.level_functions import LEVEL_FUNCTIONS
+from custard.loop_ir import INT, INT32, Type, verify
+from custard.loop_lowering import Lowered, lower
+from custard.schedule import Command
+from custard.value_types import concrete
+from sam import cc
+from sam.errors import UserError
+from sam.graph import Graph, Slot
+from sam.levels import LEVELS, Level
+from sam.tensor import Tensor
+
+# Sums may be taken in another order, so that they vectorise; NaN and infinity keep their meaning,
+# whole numbers wrap around, and complex numbers are multiplied as numpy does it.
+FLAGS = (
+    *("-std=gnu11", "-O3", "-march=native", "-shared", "-fPIC", "-fwrapv", "-fno-math-errno"),
+    *("-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math", "-fcx-fortran-rules"),
+)
+
+_INDEX_TYPES = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT}
+
+
+@dataclass(frozen=True)
+class CProgram:
+    """A program on target ``c``.
+
+    ``cin``         its concrete index notation
+    ``notes``       what the compiler decided: loop order, transpositions, workspaces
+    ``undeclared``  the tensors that no format was given for
+    """
+
+    expression: str
+    formats: Mapping[str, Format]
+    undeclared: frozenset[str]
+    drop_zeros: bool
+    choices: Mapping[tuple[str, str], Command]
+    cin: cin.Program
+    dims: Mapping[str, int]
+    notes: tuple[str, ...]
+    header: tuple[str, ...]
+    lowered: Lowered
+    kernels: dict[Any, Kernel] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def source(self) -> str:
+        """The C file, for inputs of float64 with int32 indices.
+
+        ``kernel`` gives that for other inputs.
+        """
+        return printed(self.lowered.kernel)
+
+    def run(self, inputs: Mapping[str, Any] | None = None) -> Tensor:
+        """The result for inputs given by name: numpy, scipy.sparse, ``sam.Tensor``, numbers.
+
+        Raises UserError.
+        """
+        return self.bind(inputs).run()
+
+    def bind(self, inputs: Mapping[str, Any] | None = None) -> Bound:
+        """The program with its inputs, ready to run, and to be run again.
+
+        Raises UserError for inputs that do not fit.
+        """
+        from sim.binding import extents, gather
+
+        given = {} if inputs is None else dict(inputs)
+        slots = self.lowered.slots
+        graph = Graph((), (), tuple(slots), dims=tuple(self.dims.items()))
+        tensors = gather(graph, given)
+        found = extents(graph, tensors)
+        dense = self._dense(given, tensors)
+        if dense:
+            formats = {**self.formats, **dense}
+            slots = self._lower(formats, Types()).slots
+        stored = {slot.name: _stored(slot, given, tensors) for slot in slots}
+        types = _types(slots, stored, tensors)
+        kernel = self.kernel(types, dense)
+        return Bound(self, kernel, stored, found)
+
+    def _dense(self, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> dict[str, Format]:
+        """The formats of the inputs without one that are dense arrays."""
+        return {
+            name: Format("d" * tensors[name].ndim, tuple(range(tensors[name].ndim)))
+            for name in sorted(self.undeclared & set(inputs))
+            if isinstance(inputs[name], np.ndarray | list | tuple) and tensors[name].ndim > 0
+        }
+
+    def _lower(self, formats: Mapping[str, Format], types: Types) -> Lowered:
+        return lower(
+            self.cin, formats, self.choices, self.dims, types, self.header, self.drop_zeros
+        )
+
+    def kernel(self, types: Types, formats: Mapping[str, Format] | None = None) -> Kernel:
+        """The compiled kernel for inputs of some types, and of other formats than declared."""
+        formats = formats or {}
+        key = (
+            tuple(sorted((n, t.name) for n, t in types.values.items())),
+            tuple(sorted((n, t.name) for n, t in types.indices.items())),
+            tuple(sorted((n, str(f)) for n, f in formats.items())),
+        )
+        if key not in self.kernels:
+            self.kernels[key] = Kernel(self._lower({**self.formats, **formats}, types))
+        return self.kernels[key]
+
+
+class Kernel:
+    """A compiled kernel."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        verify(lowered.kernel)
+        self.lowered = lowered
+        self.source = printed(lowered.kernel)
+        (library,) = cc.build([self.source], flags=FLAGS)
+        self.compute, self.release = library.compute, library.release
+        self.compute.restype = ctypes.c_int
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An input in its slot: the numbers and arrays of the struct, by member."""
+
+    tensor: Tensor | None
+    members: Mapping[str, Any]
+    index: Type
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A program with its inputs: ``run`` computes, ``seconds`` tells how long it takes."""
+
+    program: CProgram
+    kernel: Kernel
+    stored: Mapping[str, Stored]
+    extents: Mapping[str, int]
+
+    def run(self) -> Tensor:
+        """The result."""
+        lowered = self.kernel.lowered
+        result = self._result_struct()
+        self._compute(result)
+        shape = [self.extents[cin.base(v)] for v in lowered.result.variables]
+        tensor = _tensor(lowered, result, shape, self.kernel)
+        return _finished(tensor, lowered.result, self.program.formats)
+
+    def _result_struct(self) -> _Struct:
+        lowered = self.kernel.lowered
+        fields = [name for name, _ in lowered.kernel.structs[0].fields]
+        struct = _Struct(fields)
+        for level, variable in enumerate(lowered.result.variables):
+            struct[f"size{level}"] = self.extents[cin.base(variable)]
+        if not lowered.kernel.functions:
+            count = 1
+            for variable in lowered.result.variables:
+                count *= self.extents[cin.base(variable)]
+            struct.hold("values", np.empty(count, concrete(lowered.dtype)))
+        return struct
+
+    def _compute(self, result: _Struct) -> None:
+        status = self.kernel.compute(result.address, *(s.address for s in self._inputs()))
+        if status:
+            raise MemoryError
+
+    def _inputs(self) -> list[_Struct]:
+        structs = []
+        for declared in self.kernel.lowered.kernel.structs[1:]:
+            struct = _Struct([name for name, _ in declared.fields])
+            for name, value in self.stored[declared.name].members.items():
+                if isinstance(value, np.ndarray):
+                    struct.hold(name, value)
+                else:
+                    struct[name] = value
+            structs.append(struct)
+        return structs
+
+    def seconds(self) -> float:
+        """How long the kernel takes, assembly of the result included, conversions excluded."""
+        result, inputs = self._result_struct(), self._inputs()
+        addresses = [struct.address for struct in inputs]
+        begin = time.perf_counter()
+        status = self.kernel.compute(result.address, *addresses)
+        took = time.perf_counter() - begin
+        if status:
+            raise MemoryError
+        self.kernel.release(result.address)
+        return took
+
+
+class _Struct:
+    """A struct of 64-bit members."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.places = {name: n for n, name in enumerate(names)}
+        self.words = np.zeros(max(1, len(names)), np.int64)
+        self.held: dict[str, np.ndarray[Any, Any]] = {}
+
+    def __setitem__(self, name: str, value: int) -> None:
+        self.words[self.places[name]] = value
+
+    def __getitem__(self, name: str) -> int:
+        return int(self.words[self.places[name]])
+
+    def hold(self, name: str, values: np.ndarray[Any, Any]) -> None:
+        """Puts the address of an array into a member."""
+        self.held[name] = values
+        self[name] = values.ctypes.data
+
+    @property
+    def address(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.words.ctypes.data)
+
+    def array(self, name: str, count: int, dtype: Any) -> np.ndarray[Any, Any]:
+        """A copy of the array that a member points to."""
+        size = count * np.dtype(dtype).itemsize
+        return np.frombuffer((ctypes.c_char * size).from_address(self[name]), dtype).copy()
+
+
+def _stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Stored:
+    """An input in the storage that a slot asks for."""
+    name = slot.tensor or ""
+    direct = _compressed(slot, inputs[name])
+    if direct is not None:
+        return direct
+    try:
+        tensor = tensors[name].arrange(slot.levels, slot.modes)
+    except UserError as mistake:
+        raise mistake.about(name) from None
+    members: dict[str, Any] = {}
+    for n, (level, mode) in enumerate(zip(tensor.levels, tensor.mode_order, strict=True)):
+        members[f"size{n}"] = tensor.shape[mode]
+        functions = LEVEL_FUNCTIONS[level.code]
+        for part in (*functions.numbers, *functions.arrays):
+            value = getattr(level, part)
+            members[f"{part}{n}"] = np.ascontiguousarray(value) if np.ndim(value) else value
+    members["values"] = np.ascontiguousarray(tensor.values)
+    return Stored(tensor, members, INT)
+
+
+def _compressed(slot: Slot, data: Any) -> Stored | None:
+    """A canonical CSR or CSC matrix, whose arrays are taken as they are."""
+    orders = {"csr": ((0,), (1,)), "csc": ((1,), (0,))}
+    if not scipy.sparse.issparse(data) or data.ndim != 2 or slot.levels != "ds":
+        return None
+    if orders.get(data.format) != slot.modes or not data.has_canonical_format:
+        return None
+    if data.indptr.dtype != data.indices.dtype or data.data.dtype.name not in _VALUE_TYPES:
+        return None
+    try:
+        data.check_format(full_check=True)
+    except ValueError as error:
+        raise UserError(f"the scipy.sparse matrix is not valid: {error}").about(
+            slot.tensor or ""
+        ) from error
+    rows, columns = (data.shape[group[0]] for group in slot.modes)
+    count = int(data.indptr[-1])
+    members = {
+        "size0": rows,
+        "size1": columns,
+        "segments1": np.ascontiguousarray(data.indptr),
+        "coordinates1": np.ascontiguousarray(data.indices[:count]),
+        "values": np.ascontiguousarray(data.data[:count]),
+    }
+    return Stored(None, members, _INDEX_TYPES[data.indices.dtype])
+
+
+_VALUE_TYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
+
+
+def _types(
+    slots: Sequence[Slot], stored: Mapping[str, Stored], tensors: Mapping[str, Tensor]
+) -> Types:
+    """What the kernel for these inputs is specialised for."""
+    values = {slot.tensor or "": stored[slot.name].members["values"].dtype for slot in slots}
+    indices: dict[str, Type] = {}
+    for slot in slots:
+        name = slot.tensor or ""
+        if indices.setdefault(name, stored[slot.name].index) != stored[slot.name].index:
+            indices[name] = INT
+    return Types(values, indices)
+
+
+def _tensor(lowered: Lowered, struct: _Struct, shape: Sequence[int], kernel: Kernel) -> Tensor:
+    """The tensor that a kernel has assembled."""
+    slot, members = lowered.result, lowered.kernel.structs[0].fields
+    index = {name: np.dtype(type.name.removesuffix("_t")) for name, type in members}
+    levels: list[Level] = []
+    positions = 1
+    for level, code in enumerate(slot.levels):
+        functions = LEVEL_FUNCTIONS[code]
+        if not functions.arrays:
+            levels.append(LEVELS[code](shape[level]))  # type: ignore[call-arg]
+            positions *= shape[level]
+            continue
+        parts: dict[str, Any] = {}
+        for part in functions.arrays:
+            name = f"{part}{level}"
+            if part == "segments":
+                segments = struct.array(name, positions + 1, index[name])
+                parts[part] = segments.astype(np.int64, copy=False)
+                positions = int(segments[-1])
+            else:
+                found = struct.array(name, positions, index[name])
+                parts[part] = found.astype(np.int64, copy=False)
+        levels.append(LEVELS[code](**parts))
+    if kernel.lowered.kernel.functions:
+        values = struct.array("values", positions, concrete(lowered.dtype))
+        kernel.release(struct.address)
+    else:
+        values = struct.held["values"]
+    order = tuple(range(len(shape)))
+    return Tensor(tuple(shape), order, tuple(levels), values)
+
+
+def _finished(tensor: Tensor, slot: Slot, formats: Mapping[str, Format]) -> Tensor:
+    """The result with its modes as in the program, in the format that was asked for."""
+    asked = formats[slot.tensor or ""]
+    if all(len(group) == 1 for group in slot.modes):
+        modes = tuple(group[0] for group in slot.modes)
+        shape = tuple(tensor.shape[modes.index(mode)] for mode in range(len(modes)))
+        whole = Tensor(shape, modes, tensor.levels, tensor.values)
+    else:
+        coordinates, values = tensor.to_coo()
+        count = sum(len(group) for group in slot.modes)
+        level_of = [next(n for n, g in enumerate(slot.modes) if m in g) for m in range(count)]
+        shape = tuple(tensor.shape[n] for n in level_of)
+        whole = Tensor.from_coo(coordinates[level_of], values, shape)
+    try:
+        return whole.convert(asked.levels, asked.mode_order)
+    except UserError:
+        return whole
