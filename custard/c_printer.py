@@ -31,8 +31,10 @@ from custard.loop_ir import (
     Type,
     Var,
     While,
+    all_expressions,
     expressions,
     parts,
+    statements,
 )
 
 _PRECEDENCE = {
@@ -65,7 +67,7 @@ def printed(kernel: Kernel) -> str:
     """The C file of a kernel."""
     body = pruned(kernel.body)
     inner = [statement for function in kernel.functions for statement in function.body]
-    found = _all_expressions([*inner, *body])
+    found = all_expressions([*inner, *body])
     calls = [node.function for node in found if isinstance(node, Call)]
     complex_ = any(" complex" in type.name for s in kernel.structs for _, type in s.fields)
     lines = [f"// {line}".rstrip() for line in kernel.header]
@@ -95,7 +97,7 @@ def _function(kernel: Kernel, body: Body) -> Iterator[str]:
         f"{'' if struct.written else 'const '}struct {struct.name} *{struct.name}"
         for struct in kernel.structs
     ]
-    fails = any(isinstance(one, Require) for one in _statements(body))
+    fails = any(isinstance(one, Require) for one in statements(body))
     written = {struct.name for struct in kernel.structs if struct.written}
     yield from _wrapped(f"int {kernel.name}(", parameters, ")")
     yield "{"
@@ -187,13 +189,13 @@ def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
             if after is not None:
                 # What comes next is told inside of the loop.
                 yield f"{pad}for ({_type(var.type)} {var.name} = {_text(begin)}, " + (
-                    f"{_text(after)}; {var.name} < {_text(end)}; {step}) {{"
+                    f"{_text(after)}; {var.name} < {_text(end, 11)}; {step}) {{"
                 )
                 yield from _body(_undeclared(body, after), depth + 1, written)
                 yield f"{pad}}}"
                 return
             head = f"for ({_type(var.type)} {var.name} = {_text(begin)}; "
-            yield from _block(f"{head}{var.name} < {_text(end)}; {step})", body, depth, written)
+            yield from _block(f"{head}{var.name} < {_text(end, 11)}; {step})", body, depth, written)
         case While(condition, body):
             yield from _block(f"while ({_text(condition)})", body, depth, written)
         case If(cases, otherwise):
@@ -321,56 +323,50 @@ def _constant(value: object, type: Type) -> tuple[str, int]:
     return text, _POSTFIX if int(value) >= 0 else _UNARY  # type: ignore[call-overload]
 
 
-def pruned(body: Body, used: set[str] | None = None) -> list[Stmt]:
-    """The statements without the declarations of variables that nothing reads.
+def pruned(body: Body) -> list[Stmt]:
+    """The statements without the declarations of variables that nothing reads."""
+    return _pruned(body, set())[0]
 
-    ``used`` are the names read behind the body; those read in it are added.
+
+def _pruned(body: Body, used: set[str]) -> tuple[list[Stmt], set[str]]:
+    """The statements of a block, and the names that they read of what is around it.
+
+    ``used`` are names that are read behind the block, but still in it.
     """
-    used = set() if used is None else used
     kept: list[Stmt] = []
     for statement in reversed(body):
-        if isinstance(statement, Declare) and statement.var.name not in used:
-            continue
-        statement = _pruned_inside(statement, used)
-        if isinstance(statement, If) and not any(
-            (*dict(statement.cases).values(), statement.otherwise)
-        ):
+        if isinstance(statement, Declare):
+            if statement.var.name not in used:
+                continue
+            used.discard(statement.var.name)
+        statement, inside = _pruned_inside(statement)
+        if isinstance(statement, If) and not any(parts(statement)[1]):
             continue
         for expression in parts(statement)[0]:
-            used |= {node.name for node in expressions(expression) if isinstance(node, Var)}
+            used |= _names(expression)
+        used |= inside
         kept.append(statement)
-    return kept[::-1]
+    return kept[::-1], used
 
 
-def _pruned_inside(statement: Stmt, used: set[str]) -> Stmt:
+def _pruned_inside(statement: Stmt) -> tuple[Stmt, set[str]]:
+    """The statement with its blocks pruned, and the names that they read of what is around."""
     match statement:
-        case For(next=after, body=body):
-            if after is not None:
-                used |= {n.name for n in expressions(after) if isinstance(n, Var)}
-            return replace(statement, body=pruned(body, used))
-        case While(condition, body):
-            used |= {n.name for n in expressions(condition) if isinstance(n, Var)}
-            _uses(body, used)
-            return replace(statement, body=pruned(body, used))
+        case For(var, _, _, body, after):
+            new, used = _pruned(body, set() if after is None else _names(after))
+            return replace(statement, body=new), used - {var.name}
+        case While(_, body):
+            new, used = _pruned(body, set())
+            return replace(statement, body=new), used
         case If(cases, otherwise):
-            new = [(condition, pruned(body, used)) for condition, body in cases]
-            return replace(statement, cases=new, otherwise=pruned(otherwise, used))
-    return statement
+            found = [_pruned(body, set()) for _, body in cases]
+            last, used = _pruned(otherwise, set())
+            bodies = zip(cases, found, strict=True)
+            new_cases = [(condition, new) for (condition, _), (new, _) in bodies]
+            changed = replace(statement, cases=new_cases, otherwise=last)
+            return changed, used.union(*(names for _, names in found))
+    return statement, set()
 
 
-def _uses(body: Body, used: set[str]) -> None:
-    """Adds the names that a loop's next round reads."""
-    used |= {n.name for n in _all_expressions(body) if isinstance(n, Var)}
-
-
-def _statements(body: Body) -> Iterator[Stmt]:
-    for statement in body:
-        yield statement
-        for inner in parts(statement)[1]:
-            yield from _statements(inner)
-
-
-def _all_expressions(body: Body) -> Iterator[Expr]:
-    for statement in _statements(body):
-        for expression in parts(statement)[0]:
-            yield from expressions(expression)
+def _names(expression: Expr) -> set[str]:
+    return {node.name for node in expressions(expression) if isinstance(node, Var)}

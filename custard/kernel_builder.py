@@ -63,6 +63,7 @@ class Builder:
     """Collects what a kernel is made of besides its loops.
 
     ``structs``   its parameters
+    ``bound``     the loop variables in scope
     ``arrays``    the locals that stand for arrays of the parameters
     ``heap``      the arrays of its own, freed in the end
     ``extents``   the locals that stand for numbers in them
@@ -72,6 +73,7 @@ class Builder:
 
     def __init__(self) -> None:
         self.taken: set[str] = set(_KEYWORDS.split())
+        self.bound: set[str] = set()
         self.structs: dict[str, Struct] = {}
         self.arrays: dict[Var, Field] = {}
         self.heap: list[Var] = []
@@ -93,10 +95,14 @@ class Builder:
     @contextmanager
     def scope(self) -> Iterator[None]:
         """Lets the names that are made inside be made again behind it."""
-        before = set(self.taken)
+        before, bound = set(self.taken), set(self.bound)
         yield
         tops = {v.name for v in (*self.arrays, *self.heap, *self.extents)}
-        self.taken = before | tops
+        self.taken, self.bound = before | tops, bound
+
+    def loop_variable(self, name: str) -> Var:
+        """The variable of a loop: of this name, unless one around it is."""
+        return Var(self.fresh(name) if name in self.bound else name)
 
     def stored(self, tensor: str, field: str, type: Type) -> Var:
         """The local variable for an array of a parameter."""

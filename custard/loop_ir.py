@@ -397,6 +397,43 @@ def parts(statement: Stmt) -> tuple[list[Expr], list[Body]]:
     return [], []
 
 
+def statements(body: Body) -> Iterator[Stmt]:
+    """The statements and all inside them."""
+    for statement in body:
+        yield statement
+        for inner in parts(statement)[1]:
+            yield from statements(inner)
+
+
+def all_expressions(body: Body) -> Iterator[Expr]:
+    """The expressions of the statements and of all inside them."""
+    for statement in statements(body):
+        for expression in parts(statement)[0]:
+            yield from expressions(expression)
+
+
+def reads(body: Body, var: Var) -> bool:
+    """Whether the statements use a variable."""
+    return any(node == var for node in all_expressions(body))
+
+
+def without_variable(body: Body, var: Var) -> list[Stmt]:
+    """The statements without those that declare a variable, or assign to it."""
+    kept: list[Stmt] = []
+    for statement in body:
+        match statement:
+            case Declare(known) | Assign(known) if known == var:
+                continue
+            case For(body=inner) | While(body=inner):
+                statement = replace(statement, body=without_variable(inner, var))
+            case If(cases, otherwise):
+                new = [(condition, without_variable(inner, var)) for condition, inner in cases]
+                last = without_variable(otherwise, var)
+                statement = replace(statement, cases=new, otherwise=last)
+        kept.append(statement)
+    return kept
+
+
 def verify(kernel: Kernel) -> None:
     """Raises AssertionError unless every name is declared once and before its use, and types fit.
 

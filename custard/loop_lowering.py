@@ -17,6 +17,7 @@ it is there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator as Generator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -73,7 +74,9 @@ from custard.loop_ir import (
     cast,
     either,
     op,
+    reads,
     select,
+    without_variable,
 )
 from custard.outputs import Assembly, Output, ScalarOutput, TensorOutput
 from custard.schedule import Command
@@ -375,15 +378,24 @@ class _Lowering:
 
     def statements(self, order: Sequence[str], tree: Node, output: Output) -> list[Stmt]:
         """Loops over the variables that write the values of a tree."""
-        for total in _outermost_totals(tree):
+        for total, around in self.totals(tree, order, output):
             own = self.own_order(total, output)
-            first = next((v for v in order if v in total.free), None)
-            if own and own[0] == first:
-                continue
-            return self.computed(order, tree, output, total, own)
+            after = [v for v in around if v in total.free]
+            if not own or own[:1] != after[:1]:
+                return self.computed(order, tree, output, total, own, after)
         if not order:
             return self.written(tree, output)
         return self.loop(order, tree, output)
+
+    def totals(
+        self, node: Node, order: Sequence[str], output: Output
+    ) -> Generator[tuple[Total, Sequence[str]]]:
+        """The sums of their own in a tree, each with the order in which what is around it loops."""
+        if isinstance(node, Total):
+            yield node, order
+            order = self.own_order(node, output)
+        for child in children(node):
+            yield from self.totals(child, order, output)
 
     def own_order(self, total: Total, output: Output) -> list[str]:
         """The variables of a sum of its own that are left, in the order of the loops."""
@@ -398,9 +410,12 @@ class _Lowering:
         output: Output,
         total: Total,
         own: Sequence[str],
+        after: Sequence[str],
     ) -> list[Stmt]:
-        """Computes a sum of its own before the loops that need it, or by adding to the result."""
-        after = [v for v in order if v in total.free]
+        """Computes a sum of its own before the loops that need it, or by adding to the result.
+
+        ``after`` are its variables that those loops bind.
+        """
         if after and output.takes(order):
             if tree is total:
                 loops, inner = _split(total, own, after)
@@ -428,7 +443,10 @@ class _Lowering:
         before += self.statements(own, total.operand, inner)
         scalar = Scalar(dtype, var, flag)
         tree = mapped(tree, lambda node: scalar if node is total else node)
-        return [*before, *self.guarded(order, tree, output, flag is not None)]
+        after = self.guarded(order, tree, output, flag is not None)
+        if flag is not None and not reads(after, flag):
+            before = without_variable(before, flag)
+        return [*before, *after]
 
     def may_be_empty(self, total: Total, own: Sequence[str]) -> bool:
         """Whether a sum may have no terms at all."""
@@ -510,6 +528,7 @@ class _Lowering:
     def loop(self, order: Sequence[str], tree: Node, output: Output) -> list[Stmt]:
         """The loops over the first variable, along the lattice of those that have it."""
         variable, *rest = order
+        self.located = set()
         formula = self.formula(tree, variable)
         fused = self.fused(variable, formula, tree, output)
         if fused is not None:
@@ -593,7 +612,7 @@ class _Lowering:
 
         One that is full is located, if it is there for certain.
         """
-        if operand.left[:1] != (variable,) or operand.key in self.located:
+        if operand.left[:1] != (variable,):
             return False
         format = self.functions_of(operand).format
         choice = self.choice(operand, variable)
@@ -708,7 +727,8 @@ class _Nest:
     ) -> None:
         self.lowering, self.builder = lowering, lowering.builder
         self.variable, self.rest, self.tree, self.output = variable, rest, tree, output
-        self.var = Var(lowering.names[variable])
+        self.located = lowering.located
+        self.var = self.builder.loop_variable(lowering.names[variable])
         self.iterators: dict[int, Iterator] = {}
         self.formula = lattice.replaced(formula, self._guard)
 
@@ -754,17 +774,20 @@ class _Nest:
             body = self.body({}, ())
             return [For(self.var, ZERO, self.lowering.extent(self.variable), body)]
         iterator = self.iterators[key]
-        return iterator.loop(self.var, lambda: self.body({key: None}, (), alone=True))
+        loop = iterator.loop(self.var, lambda: self.body({key: None}, ()))
+        self.builder.bound.update(
+            one.var.name for one in loop if isinstance(one, Declare) and one.var == self.var
+        )
+        return loop
 
-    def body(
-        self, present: Mapping[int, Expr | None], absent: Sequence[int], alone: bool = False
-    ) -> list[Stmt]:
+    def body(self, present: Mapping[int, Expr | None], absent: Sequence[int]) -> list[Stmt]:
         """What is done at a coordinate where some operands are present, and others are not.
 
         One that is present may be so under a condition.
         """
         lowering = self.lowering
         with self.builder.scope():
+            self.builder.bound.add(self.var.name)
             output = self.output.bind(self.variable, self.var)
             before: list[Stmt] = []
             tree = without(self.tree, absent)
@@ -782,7 +805,7 @@ class _Nest:
                         iterator.position, self.var, iterator.group_end, present[node.key]
                     )
                     return replace(node, place=place)
-                if node.key in lowering.located and node.left[:1] == (self.variable,):
+                if node.key in self.located and node.left[:1] == (self.variable,):
                     new_condition = True
                     return self.locate(node, before)
                 return node
@@ -934,12 +957,6 @@ def _branches(cases: Sequence[tuple[Expr, Sequence[Stmt]]]) -> list[Stmt]:
     if cases[-1][0] == TRUE:
         return [If(cases[:-1], cases[-1][1])]
     return [If(cases)]
-
-
-def _outermost_totals(node: Node) -> list[Total]:
-    if isinstance(node, Total):
-        return [node]
-    return [total for child in children(node) for total in _outermost_totals(child)]
 
 
 def _split(total: Total, own: Sequence[str], after: Sequence[str]) -> tuple[list[str], Node]:
