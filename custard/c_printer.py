@@ -97,6 +97,7 @@ def _function(kernel: Kernel, body: Body) -> Iterator[str]:
         f"{'' if struct.written else 'const '}struct {struct.name} *{struct.name}"
         for struct in kernel.structs
     ]
+    parameters += [f"{_type(var.type)} {var.name}" for var in kernel.numbers]
     fails = any(isinstance(one, Require) for one in statements(body))
     written = {struct.name for struct in kernel.structs if struct.written}
     yield from _wrapped(f"int {kernel.name}(", parameters, ")")

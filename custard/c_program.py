@@ -88,6 +88,12 @@ class CProgram:
         graph = Graph((), (), tuple(slots), dims=tuple(self.dims.items()))
         tensors = gather(graph, given)
         found = extents(graph, tensors)
+        for variable in map(cin.base, self.cin.loops):
+            if variable not in found:
+                raise UserError(
+                    f"no input fixes the extent of {variable}",
+                    hint=f'give it in dims, as in dims={{"{variable}": 8}}',
+                )
         dense = self._dense(given, tensors)
         if dense:
             formats = {**self.formats, **dense}
@@ -106,9 +112,7 @@ class CProgram:
         }
 
     def _lower(self, formats: Mapping[str, Format], types: Types) -> Lowered:
-        return lower(
-            self.cin, formats, self.choices, self.dims, types, self.header, self.drop_zeros
-        )
+        return lower(self.cin, formats, self.choices, types, self.header, self.drop_zeros)
 
     def kernel(self, types: Types, formats: Mapping[str, Format] | None = None) -> Kernel:
         """The compiled kernel for inputs of some types, and of other formats than declared."""
@@ -176,9 +180,13 @@ class Bound:
         return struct
 
     def _compute(self, result: _Struct) -> None:
-        status = self.kernel.compute(result.address, *(s.address for s in self._inputs()))
-        if status:
+        inputs = self._inputs()
+        if self.kernel.compute(result.address, *self._arguments(inputs)):
             raise MemoryError
+
+    def _arguments(self, inputs: Sequence[_Struct]) -> list[Any]:
+        numbers = [self.extents[name] for name in self.kernel.lowered.numbers]
+        return [*(s.address for s in inputs), *map(ctypes.c_int64, numbers)]
 
     def _inputs(self) -> list[_Struct]:
         structs = []
@@ -195,9 +203,9 @@ class Bound:
     def seconds(self) -> float:
         """How long the kernel takes, assembly of the result included, conversions excluded."""
         result, inputs = self._result_struct(), self._inputs()
-        addresses = [struct.address for struct in inputs]
+        arguments = self._arguments(inputs)
         begin = time.perf_counter()
-        status = self.kernel.compute(result.address, *addresses)
+        status = self.kernel.compute(result.address, *arguments)
         took = time.perf_counter() - begin
         if status:
             raise MemoryError
@@ -301,7 +309,7 @@ def _types(
 def _tensor(lowered: Lowered, struct: _Struct, shape: Sequence[int], kernel: Kernel) -> Tensor:
     """The tensor that a kernel has assembled."""
     slot, members = lowered.result, lowered.kernel.structs[0].fields
-    index = {name: np.dtype(type.name.removesuffix("_t")) for name, type in members}
+    index = {name: type.name.removesuffix("_t") for name, type in members}
     levels: list[Level] = []
     positions = 1
     for level, code in enumerate(slot.levels):

@@ -336,7 +336,7 @@ class Kernel:
     """A function.
 
     ``header``     the lines of its comment
-    ``structs``    its parameters
+    ``structs``    its parameters, and behind them ``numbers``
     ``functions``  those that it calls
     ``heap``       pointers that are set to NULL first, and freed in the end
     """
@@ -344,6 +344,7 @@ class Kernel:
     name: str
     header: Sequence[str]
     structs: Sequence[Struct]
+    numbers: Sequence[Var]
     functions: Sequence[Function]
     heap: Sequence[Var]
     body: Body
@@ -440,7 +441,8 @@ def verify(kernel: Kernel) -> None:
     A variable may be declared again in another block that does not lie in its own.
     """
     fields = {(s.name, name): type for s in kernel.structs for name, type in s.fields}
-    _verify_body(kernel.body, {v.name: v.type for v in kernel.heap}, fields)
+    known = {v.name: v.type for v in (*kernel.heap, *kernel.numbers)}
+    _verify_body(kernel.body, known, fields)
     for function in kernel.functions:
         _verify_body(function.body, {}, fields)
 

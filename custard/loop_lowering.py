@@ -56,7 +56,6 @@ from custard.loop_ir import (
     ZERO,
     Assign,
     Comment,
-    Const,
     Declare,
     Expr,
     Field,
@@ -83,7 +82,6 @@ from custard.schedule import Command
 from custard.value_types import arithmetic, c_type, concrete, number
 from custard.workspaces import DenseWorkspace, SparseWorkspace, Workspace
 from sam.blocks.arithmetic import ValueType, result_type
-from sam.errors import UserError
 from sam.graph import Slot
 
 # Points of a lattice, and bodies of a kernel, beyond which a loop asks each operand instead.
@@ -96,6 +94,7 @@ class Lowered:
     """A kernel, and what was decided for it, in sentences.
 
     ``slots``       the storage of the inputs that it reads, in the order of its parameters
+    ``numbers``     the variables whose extents are parameters of their own
     ``result``      the slot that it fills, before what is done to it behind the kernel
     ``dtype``       the type of the result's values
     ``rearranged``  which tensors are stored in another way, each with the declaration of the
@@ -104,6 +103,7 @@ class Lowered:
 
     kernel: Kernel
     slots: tuple[Slot, ...]
+    numbers: tuple[str, ...]
     result: Slot
     dtype: ValueType
     rearranged: Mapping[str, str | None]
@@ -114,7 +114,6 @@ def lower(
     program: cin.Program,
     formats: Mapping[str, Format],
     choices: Mapping[tuple[str, str], Command],
-    dims: Mapping[str, int],
     types: Types,
     header: Sequence[str] = (),
     drop_zeros: bool = False,
@@ -122,10 +121,10 @@ def lower(
     """The kernel of a program, for inputs of given types.
 
     ``formats`` has one for each tensor; ``choices`` what the schedule forces by tensor and loop;
-    ``dims`` the extents that are known; ``drop_zeros`` keeps values that come out as 0 out of
-    compressed levels. Raises UserError for a type that an operation refuses.
+    ``drop_zeros`` keeps values that come out as 0 out of compressed levels. Raises UserError for a
+    type that an operation refuses.
     """
-    return _Lowering(program, formats, choices, dims, types).lowered(header, drop_zeros)
+    return _Lowering(program, formats, choices, types).lowered(header, drop_zeros)
 
 
 class _Lowering:
@@ -136,11 +135,10 @@ class _Lowering:
         program: cin.Program,
         formats: Mapping[str, Format],
         choices: Mapping[tuple[str, str], Command],
-        dims: Mapping[str, int],
         types: Types,
     ) -> None:
         self.program, self.formats, self.choices = program, formats, choices
-        self.dims, self.types = dims, types
+        self.types = types
         self.builder = Builder()
         self.slots: dict[Slot, str] = {}
         self.functions: dict[tuple[str, int], LevelFunctions] = {}
@@ -150,6 +148,7 @@ class _Lowering:
         self.keys = 0
         self.bodies = 1
         self.names: dict[str, str] = {}
+        self.numbers: dict[str, Var] = {}
         self.assembly: Assembly | None = None
         self.located: set[int] = set()
 
@@ -157,7 +156,7 @@ class _Lowering:
 
     def lowered(self, header: Sequence[str], drop_zeros: bool) -> Lowered:
         """Sets up the operands and the result, and lowers the assignment between them."""
-        self._name_tensors()
+        target = self.builder.fresh(self.program.target.tensor)
         for variable in self.program.loops:
             self.names[variable] = self.builder.fresh(variable)
         tree = self.tree(self.program.value)
@@ -165,7 +164,7 @@ class _Lowering:
         result = self.result_slot()
         self.assembly = Assembly(
             self.builder,
-            self.names[result.tensor or ""],
+            target,
             result.levels,
             result.variables,
             dtype,
@@ -181,17 +180,15 @@ class _Lowering:
             "compute",
             tuple(header),
             tuple(structs),
+            tuple(self.numbers.values()),
             tuple(self.assembly.functions),
             tuple(builder.heap),
             builder.body(body),
         )
         slots = tuple(replace(slot, name=name) for slot, name in self.slots.items())
         decisions = tuple(self.decisions)
-        return Lowered(kernel, slots, result, dtype, self.rearranged, decisions)
-
-    def _name_tensors(self) -> None:
-        """Gives each tensor a name in C, the result first."""
-        self.names[self.program.target.tensor] = self.builder.fresh(self.program.target.tensor)
+        numbers = tuple(self.numbers)
+        return Lowered(kernel, slots, numbers, result, dtype, self.rearranged, decisions)
 
     def outer_order(self, tree: Node, output: TensorOutput) -> tuple[list[str], Node]:
         """The variables of the result in the order of the loops, if it can be written so.
@@ -350,12 +347,7 @@ class _Lowering:
         if base in self.assembly.variables:
             level = self.assembly.variables.index(base)
             return self.builder.local(name, self.assembly.size(level))
-        if base not in self.dims:
-            raise UserError(
-                f"no input fixes the extent of {base}",
-                hint=f'give it in dims, as in dims={{"{base}": 8}}',
-            )
-        return Const(self.dims[base])
+        return self.numbers.setdefault(base, Var(self.builder.fresh(name)))
 
     def _note_rearrangement(
         self, access: cin.Access, modes: tuple[tuple[int, ...], ...], levels: str

@@ -147,9 +147,7 @@ def compile(
         lowered = lower(program, resolved, forced, extents, expression, drop_zeros)
     else:
         require_writable(resolved[program.target.tensor], program.target.tensor)
-        lowered = loop_lowering.lower(
-            program, resolved, forced, extents, Types(), header, drop_zeros
-        )
+        lowered = loop_lowering.lower(program, resolved, forced, Types(), header, drop_zeros)
     if strict and lowered.rearranged:
         note, instead = next(iter(lowered.rearranged.items()))
         write = "" if instead is None else f"write the format {instead}, or "

@@ -181,12 +181,13 @@ def _first_wrong(entry: Entry, target: str, engine: str) -> str:
         if engine == "both":
             found, wrong = _on_both(program, case.inputs)
         else:
-            found, wrong = program.simulate(case.inputs, engine=engine), ""
+            options = {"engine": engine} if target == "sam" else {}
+            found, wrong = program.run(case.inputs, **options), ""
         if not wrong:
             due = case.due
             if due is None:
                 due = evaluate(entry.expression, case.inputs, dims)
-            wrong = difference(found.output.to_numpy(), due)
+            wrong = difference(found.to_numpy(), due)
         if wrong:
             extents = ", ".join(f"{name}={extent}" for name, extent in case.extents.items())
             return f"{wrong}, on {case.name} inputs with {extents}"
@@ -194,7 +195,7 @@ def _first_wrong(entry: Entry, target: str, engine: str) -> str:
 
 
 def _on_both(program: custard.Program, inputs: Mapping[str, Any]) -> tuple[Any, str]:
-    """The run on SimPy, and how that on the compiled engine differs; raises what both raise."""
+    """The result on SimPy, and how that on the compiled engine differs; raises what both raise."""
     found: list[Run | UserError] = []
     for engine in ("simpy", "compiled"):
         try:
@@ -204,7 +205,7 @@ def _on_both(program: custard.Program, inputs: Mapping[str, Any]) -> tuple[Any, 
     wrong = engines_differ(*found)
     if isinstance(found[0], UserError) and not wrong:
         raise found[0]
-    return found[0], wrong
+    return found[0] if isinstance(found[0], UserError) else found[0].output, wrong
 
 
 def engines_differ(simpy: Run | UserError, compiled: Run | UserError) -> str:
