@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import time
+import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -99,9 +100,19 @@ class CProgram:
             formats = {**self.formats, **dense}
             slots = self._lower(formats, Types()).slots
         stored = {slot.name: _stored(slot, given, tensors) for slot in slots}
-        types = _types(slots, stored, tensors)
-        kernel = self.kernel(types, dense)
-        return Bound(self, kernel, stored, found)
+        types = replace(_types(slots, stored), wide=self._needs_wide_keys(found))
+        stored = {slot.name: stored[slot.name].widened(types.index(slot.tensor)) for slot in slots}
+        return Bound(self, types, dense, stored, found)
+
+    def _needs_wide_keys(self, extents: Mapping[str, int]) -> bool:
+        """Whether the coordinates of a sparse workspace need a key of more than 64 bits."""
+        bits = [
+            sum(extents[variable].bit_length() for variable in variables)
+            for variables in self.lowered.keyed
+        ]
+        if max(bits, default=0) > 128:
+            raise UserError("the extents of the result are too large for a sparse workspace")
+        return max(bits, default=0) > 63
 
     def _dense(self, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> dict[str, Format]:
         """The formats of the inputs without one that are dense arrays."""
@@ -120,6 +131,8 @@ class CProgram:
         key = (
             tuple(sorted((n, t.name) for n, t in types.values.items())),
             tuple(sorted((n, t.name) for n, t in types.indices.items())),
+            types.result.name,
+            types.wide,
             tuple(sorted((n, str(f)) for n, f in formats.items())),
         )
         if key not in self.kernels:
@@ -141,30 +154,72 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Stored:
-    """An input in its slot: the numbers and arrays of the struct, by member."""
+    """An input in its slot: the numbers and arrays of the struct, by member.
 
-    tensor: Tensor | None
+    ``index``  the type of its index arrays, None if it has none
+    """
+
     members: Mapping[str, Any]
-    index: Type
+    index: Type | None
+
+    def widened(self, index: Type) -> Stored:
+        """The same with index arrays of a type."""
+        if self.index in (None, index):
+            return self
+        wide = {
+            name: value.astype(np.int64)
+            if isinstance(value, np.ndarray) and name != "values" and value.dtype == np.int32
+            else value
+            for name, value in self.members.items()
+        }
+        return Stored(wide, index)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Bound:
     """A program with its inputs: ``run`` computes, ``seconds`` tells how long it takes."""
 
     program: CProgram
-    kernel: Kernel
+    types: Types
+    formats: Mapping[str, Format]
     stored: Mapping[str, Stored]
     extents: Mapping[str, int]
 
+    @property
+    def kernel(self) -> Kernel:
+        """The compiled kernel for the inputs."""
+        return self.program.kernel(self.types, self.formats)
+
     def run(self) -> Tensor:
-        """The result."""
+        """The result. Raises MemoryError where it does not fit."""
+        result = self._compute()
         lowered = self.kernel.lowered
-        result = self._result_struct()
-        self._compute(result)
         shape = [self.extents[cin.base(v)] for v in lowered.result.variables]
-        tensor = _tensor(lowered, result, shape, self.kernel)
+        tensor = _tensor(lowered, result, shape)
         return _finished(tensor, lowered.result, self.program.formats)
+
+    def seconds(self) -> float:
+        """How long the kernel takes, assembly of the result included, conversions excluded."""
+        result, inputs = self._result_struct(), self._inputs()
+        arguments = self._arguments(inputs)
+        begin = time.perf_counter()
+        status = self.kernel.compute(result.address, *arguments)
+        took = time.perf_counter() - begin
+        if status:
+            raise MemoryError
+        self.kernel.release(result.address)
+        return took
+
+    def _compute(self) -> _Struct:
+        """The struct of the result, once with 32-bit indices, then with 64 if they need them."""
+        inputs = self._inputs()
+        while True:
+            result = self._result_struct()
+            if not self.kernel.compute(result.address, *self._arguments(inputs)):
+                return result
+            if self.types.result == INT:
+                raise MemoryError
+            self.types = replace(self.types, result=INT)
 
     def _result_struct(self) -> _Struct:
         lowered = self.kernel.lowered
@@ -178,11 +233,6 @@ class Bound:
                 count *= self.extents[cin.base(variable)]
             struct.hold("values", np.empty(count, concrete(lowered.dtype)))
         return struct
-
-    def _compute(self, result: _Struct) -> None:
-        inputs = self._inputs()
-        if self.kernel.compute(result.address, *self._arguments(inputs)):
-            raise MemoryError
 
     def _arguments(self, inputs: Sequence[_Struct]) -> list[Any]:
         numbers = [self.extents[name] for name in self.kernel.lowered.numbers]
@@ -199,18 +249,6 @@ class Bound:
                     struct[name] = value
             structs.append(struct)
         return structs
-
-    def seconds(self) -> float:
-        """How long the kernel takes, assembly of the result included, conversions excluded."""
-        result, inputs = self._result_struct(), self._inputs()
-        arguments = self._arguments(inputs)
-        begin = time.perf_counter()
-        status = self.kernel.compute(result.address, *arguments)
-        took = time.perf_counter() - begin
-        if status:
-            raise MemoryError
-        self.kernel.release(result.address)
-        return took
 
 
 class _Struct:
@@ -236,10 +274,16 @@ class _Struct:
     def address(self) -> ctypes.c_void_p:
         return ctypes.c_void_p(self.words.ctypes.data)
 
-    def array(self, name: str, count: int, dtype: Any) -> np.ndarray[Any, Any]:
-        """A copy of the array that a member points to."""
+    def take(self, name: str, count: int, dtype: Any) -> np.ndarray[Any, Any]:
+        """The array that a member points to; its memory is freed with it."""
         size = count * np.dtype(dtype).itemsize
-        return np.frombuffer((ctypes.c_char * size).from_address(self[name]), dtype).copy()
+        memory = (ctypes.c_char * size).from_address(self[name])
+        weakref.finalize(memory, _FREE, self[name])
+        return np.frombuffer(memory, dtype)
+
+
+_FREE = ctypes.CDLL(None).free
+_FREE.argtypes = (ctypes.c_void_p,)
 
 
 def _stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Stored:
@@ -249,7 +293,7 @@ def _stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]
     if direct is not None:
         return direct
     try:
-        tensor = tensors[name].arrange(slot.levels, slot.modes)
+        tensor = _checked(tensors[name]).arrange(slot.levels, slot.modes)
     except UserError as mistake:
         raise mistake.about(name) from None
     members: dict[str, Any] = {}
@@ -260,7 +304,19 @@ def _stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]
             value = getattr(level, part)
             members[f"{part}{n}"] = np.ascontiguousarray(value) if np.ndim(value) else value
     members["values"] = np.ascontiguousarray(tensor.values)
-    return Stored(tensor, members, INT)
+    indexed = any(LEVEL_FUNCTIONS[level.code].arrays for level in tensor.levels)
+    return Stored(members, INT if indexed else None)
+
+
+_CHECKED: weakref.WeakSet[Tensor] = weakref.WeakSet()
+
+
+def _checked(tensor: Tensor) -> Tensor:
+    """The tensor, looked at once: a coordinate out of range would be an address out of range."""
+    if tensor not in _CHECKED:
+        tensor.validate()
+        _CHECKED.add(tensor)
+    return tensor
 
 
 def _compressed(slot: Slot, data: Any) -> Stored | None:
@@ -287,26 +343,24 @@ def _compressed(slot: Slot, data: Any) -> Stored | None:
         "coordinates1": np.ascontiguousarray(data.indices[:count]),
         "values": np.ascontiguousarray(data.data[:count]),
     }
-    return Stored(None, members, _INDEX_TYPES[data.indices.dtype])
+    return Stored(members, _INDEX_TYPES[data.indices.dtype])
 
 
 _VALUE_TYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
 
 
-def _types(
-    slots: Sequence[Slot], stored: Mapping[str, Stored], tensors: Mapping[str, Tensor]
-) -> Types:
+def _types(slots: Sequence[Slot], stored: Mapping[str, Stored]) -> Types:
     """What the kernel for these inputs is specialised for."""
     values = {slot.tensor or "": stored[slot.name].members["values"].dtype for slot in slots}
     indices: dict[str, Type] = {}
     for slot in slots:
-        name = slot.tensor or ""
-        if indices.setdefault(name, stored[slot.name].index) != stored[slot.name].index:
-            indices[name] = INT
-    return Types(values, indices)
+        index = stored[slot.name].index
+        if index is not None and indices.setdefault(slot.tensor or "", index) != index:
+            indices[slot.tensor or ""] = INT
+    return Types(values, indices, INT if INT in indices.values() else INT32)
 
 
-def _tensor(lowered: Lowered, struct: _Struct, shape: Sequence[int], kernel: Kernel) -> Tensor:
+def _tensor(lowered: Lowered, struct: _Struct, shape: Sequence[int]) -> Tensor:
     """The tensor that a kernel has assembled."""
     slot, members = lowered.result, lowered.kernel.structs[0].fields
     index = {name: type.name.removesuffix("_t") for name, type in members}
@@ -322,16 +376,15 @@ def _tensor(lowered: Lowered, struct: _Struct, shape: Sequence[int], kernel: Ker
         for part in functions.arrays:
             name = f"{part}{level}"
             if part == "segments":
-                segments = struct.array(name, positions + 1, index[name])
+                segments = struct.take(name, positions + 1, index[name])
                 parts[part] = segments.astype(np.int64, copy=False)
                 positions = int(segments[-1])
             else:
-                found = struct.array(name, positions, index[name])
+                found = struct.take(name, positions, index[name])
                 parts[part] = found.astype(np.int64, copy=False)
         levels.append(LEVELS[code](**parts))
-    if kernel.lowered.kernel.functions:
-        values = struct.array("values", positions, concrete(lowered.dtype))
-        kernel.release(struct.address)
+    if lowered.kernel.functions:
+        values = struct.take("values", positions, concrete(lowered.dtype))
     else:
         values = struct.held["values"]
     order = tuple(range(len(shape)))

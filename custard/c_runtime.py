@@ -83,11 +83,11 @@ static inline int64_t locate_hashed_T(const T *buckets, int64_t width, int64_t p
                                       int64_t coordinate)
 {
     const T *table = buckets + parent * width;
-    int64_t at = coordinate & (width - 1);
+    int64_t at = coordinate % width;
     for (int64_t n = 0; n < width && table[at] != -1; n++) {
         if (table[at] == coordinate)
             return parent * width + at;
-        at = (at + 1) & (width - 1);
+        at = at + 1 < width ? at + 1 : 0;
     }
     return -1;
 }
@@ -113,12 +113,12 @@ static int64_t sort_buckets_T(const T *buckets, int64_t first, int64_t width, in
 """,
 }
 
-# Text for each type T of values, which `+=` adds; W is the name of the workspace's struct.
+# Text for each type T of values, which `+=` adds, and K of keys; W is the name of the struct.
 _WORKSPACE = r"""
 // A sparse workspace: components with their coordinates in a key. The first `sorted` are in order
 // and have distinct keys, those behind them were inserted since (Zhang et al., PLDI 2024).
 struct W {
-    uint64_t *keys, *other_keys;
+    K *keys, *other_keys;
     T *values, *other_values;
     int64_t sorted, count, capacity;
 };
@@ -163,12 +163,12 @@ static void W_empty(struct W *w)
 static void W_sort_inserted(struct W *w)
 {
     int64_t n = w->count - w->sorted;
-    uint64_t *keys = w->keys + w->sorted, *to_keys = w->other_keys, *swap_keys;
+    K *keys = w->keys + w->sorted, *to_keys = w->other_keys, *swap_keys;
     T *values = w->values + w->sorted, *to_values = w->other_values, *swap_values;
-    uint64_t used = 0;
+    K used = 0;
     for (int64_t p = 0; p < n; p++)
         used |= keys[p] ^ keys[0];
-    for (int shift = 0; shift < 64 && used >> shift; shift += 8) {
+    for (int shift = 0; shift < (int)sizeof(K) * 8 && used >> shift; shift += 8) {
         int64_t places[257] = {0};
         if (!((used >> shift) & 255))
             continue;
@@ -207,14 +207,14 @@ static void W_sort(struct W *w)
             w->other_values[to] = w->values[from];
         }
     }
-    uint64_t *keys = w->keys;
+    K *keys = w->keys;
     T *values = w->values;
     w->keys = w->other_keys, w->other_keys = keys;
     w->values = w->other_values, w->other_values = values;
     w->sorted = w->count = to + 1;
 }
 
-static inline bool W_insert(struct W *w, uint64_t key, T value)
+static inline bool W_insert(struct W *w, K key, T value)
 {
     if (w->count == w->capacity) {
         W_sort(w);
@@ -234,7 +234,7 @@ INDEX_TYPES = ("int32_t", "int64_t")
 def helpers(used: Iterable[str]) -> Iterator[str]:
     """The text of the helpers of these names, and of those that they need, each once."""
     names = list(dict.fromkeys(used))
-    workspaces = list(dict.fromkeys(n[: n.rindex("_")] for n in names if n.startswith("workspace")))
+    workspaces = list(dict.fromkeys(n[: n.rindex("_")] for n in names if "workspace" in n))
     plain = {n for n in names if n in _PLAIN} | ({"resized"} if workspaces else set())
     plain |= {need for name in plain for need in _NEEDS.get(name, ())}
     yield from (text for name, text in _PLAIN.items() if name in plain)
@@ -242,11 +242,13 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
         for index in INDEX_TYPES:
             if f"{name}_{index}" in names:
                 yield re.sub(r"\bT\b|(?<=_)T\b", index, text)
+    if any(name.startswith("wide_") for name in workspaces):
+        yield "\ntypedef unsigned __int128 wide_t;\n"
     for name in workspaces:
-        value = name.removeprefix("workspace_")
-        value = value.replace("_complex", " complex")
+        value = (
+            name.removeprefix("wide_").removeprefix("workspace_").replace("_complex", " complex")
+        )
         text = re.sub(r"\bW(?=\b|_)", name, _WORKSPACE)
+        text = re.sub(r"\bK\b", "wide_t" if name.startswith("wide_") else "uint64_t", text)
         text = re.sub(r"\bT\b", value, text)
-        if value == "bool":
-            text = text.replace("[to] += ", "[to] |= ")
-        yield text
+        yield text.replace("[to] += ", "[to] |= ") if value == "bool" else text

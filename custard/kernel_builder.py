@@ -13,6 +13,7 @@ import numpy as np
 from custard.loop_ir import (
     BOOL,
     INT,
+    INT32,
     ZERO,
     Assign,
     Call,
@@ -44,11 +45,15 @@ class Types:
     """What a kernel is specialised for.
 
     ``values``   the type of the values of each input; float64 for those not named
-    ``indices``  likewise that of the index arrays, of the result's too; int32 for those not named
+    ``indices``  likewise that of the index arrays; int32 for those not named
+    ``result``   that of the result's
+    ``wide``     whether a key that stands for some coordinates may need more than 64 bits
     """
 
     values: Mapping[str, np.dtype[Any]] = field(default_factory=dict)
     indices: Mapping[str, Type] = field(default_factory=dict)
+    result: Type = INT32
+    wide: bool = False
 
     def value(self, tensor: str) -> np.dtype[Any]:
         """The type of a tensor's values."""
@@ -56,7 +61,7 @@ class Types:
 
     def index(self, tensor: str) -> Type:
         """The type of a tensor's index arrays."""
-        return self.indices.get(tensor, Type("int32_t"))
+        return self.indices.get(tensor, INT32)
 
 
 class Builder:

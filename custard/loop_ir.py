@@ -29,6 +29,7 @@ class Type:
 INT = Type("int64_t")
 INT32 = Type("int32_t")
 WORD = Type("uint64_t")
+WIDE = Type("wide_t")  # unsigned, of 128 bits
 BOOL = Type("bool")
 
 
@@ -150,7 +151,7 @@ def as_expr(value: Value) -> Expr:
 
 
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=", "&&", "||", "!")
-_WHOLE = (INT, INT32, WORD)
+_WHOLE = (INT, INT32, WORD, WIDE)
 
 
 def op(name: str, *operands: Value) -> Expr:
@@ -209,6 +210,14 @@ def cast(value: Expr, type: Type) -> Expr:
 def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
     """``condition ? then : otherwise``."""
     return then if condition == TRUE else Op("?:", (condition, then, otherwise), then.type)
+
+
+def product(factors: Sequence[Expr]) -> Expr:
+    """The product of one or more factors."""
+    result = factors[0]
+    for factor in factors[1:]:
+        result = result * factor
+    return result
 
 
 def both(*conditions: Expr) -> Expr:

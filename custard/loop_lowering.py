@@ -50,7 +50,6 @@ from custard.loop_ir import (
     BOOL,
     FALSE,
     INT,
-    INT32,
     ONE,
     TRUE,
     ZERO,
@@ -65,7 +64,6 @@ from custard.loop_ir import (
     Op,
     Stmt,
     Struct,
-    Type,
     Var,
     While,
     array,
@@ -95,6 +93,7 @@ class Lowered:
 
     ``slots``       the storage of the inputs that it reads, in the order of its parameters
     ``numbers``     the variables whose extents are parameters of their own
+    ``keyed``       the variables of each sparse workspace
     ``result``      the slot that it fills, before what is done to it behind the kernel
     ``dtype``       the type of the result's values
     ``rearranged``  which tensors are stored in another way, each with the declaration of the
@@ -104,6 +103,7 @@ class Lowered:
     kernel: Kernel
     slots: tuple[Slot, ...]
     numbers: tuple[str, ...]
+    keyed: tuple[tuple[str, ...], ...]
     result: Slot
     dtype: ValueType
     rearranged: Mapping[str, str | None]
@@ -149,6 +149,7 @@ class _Lowering:
         self.bodies = 1
         self.names: dict[str, str] = {}
         self.numbers: dict[str, Var] = {}
+        self.keyed: list[tuple[str, ...]] = []
         self.assembly: Assembly | None = None
         self.located: set[int] = set()
 
@@ -168,7 +169,7 @@ class _Lowering:
             result.levels,
             result.variables,
             dtype,
-            self.result_index(),
+            self.types.result,
         )
         output = TensorOutput(dtype, {}, self.assembly, drop_zeros=drop_zeros)
         order, tree = self.outer_order(tree, output)
@@ -188,7 +189,8 @@ class _Lowering:
         slots = tuple(replace(slot, name=name) for slot, name in self.slots.items())
         decisions = tuple(self.decisions)
         numbers = tuple(self.numbers)
-        return Lowered(kernel, slots, numbers, result, dtype, self.rearranged, decisions)
+        keyed = tuple(dict.fromkeys(self.keyed))
+        return Lowered(kernel, slots, numbers, keyed, result, dtype, self.rearranged, decisions)
 
     def outer_order(self, tree: Node, output: TensorOutput) -> tuple[list[str], Node]:
         """The variables of the result in the order of the loops, if it can be written so.
@@ -312,12 +314,6 @@ class _Lowering:
             levels = ("d" if full else "s") * len(kept)
         variables = tuple(access.variables[group[0]] for group in kept)
         return Slot(access.tensor, access.tensor, levels, kept, variables)
-
-    def result_index(self) -> Type:
-        """The type of the result's index arrays: 64 bits as soon as an input's have them."""
-        found = [self.types.index(slot.tensor or "") for slot in self.slots if slot.levels]
-        sparse = [LEVEL_FUNCTIONS[c].arrays for s in self.slots for c in s.levels]
-        return INT if INT in found and any(sparse) else INT32
 
     def input_struct(self, slot: Slot) -> Struct:
         """The parameter for an input."""
@@ -488,7 +484,8 @@ class _Lowering:
         if len(after) == 1:
             workspace = DenseWorkspace(self.builder, name, after[0], extents[0], dtype)
         else:
-            workspace = SparseWorkspace(self.builder, name, after, extents, dtype)
+            workspace = SparseWorkspace(self.builder, name, after, extents, dtype, self.types.wide)
+            self.keyed.append(tuple(map(cin.base, after)))
         self._note_workspace(after)
         slot = Slot(name, None, workspace.levels, tuple((n,) for n in range(len(after))))
         for level in range(len(after)):

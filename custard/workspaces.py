@@ -17,11 +17,11 @@ from custard.level_functions import Counted, Iterator, LevelFunctions, Place, Ru
 from custard.loop_ir import (
     BOOL,
     INT,
+    WIDE,
     WORD,
     ZERO,
     Assign,
     Call,
-    Const,
     Declare,
     Expr,
     Field,
@@ -35,6 +35,7 @@ from custard.loop_ir import (
     array,
     cast,
     op,
+    product,
 )
 from custard.outputs import Output
 from custard.value_types import adding, c_type, number
@@ -124,7 +125,10 @@ class _Listed(LevelFunctions):
 
 
 class SparseWorkspace(Workspace):
-    """Components with their coordinates in one number, the key, whose order is that of storage."""
+    """Components with their coordinates in one number, the key, whose order is that of storage.
+
+    A ``wide`` one has keys of 128 bits.
+    """
 
     def __init__(
         self,
@@ -133,17 +137,20 @@ class SparseWorkspace(Workspace):
         variables: Sequence[str],
         extents: Sequence[Expr],
         dtype: ValueType,
+        wide: bool,
     ) -> None:
         self.variables, self.extents, self.dtype = tuple(variables), tuple(extents), dtype
         n = len(variables)
         self.levels = "s" if n == 1 else "u" + "c" * (n - 2) + "q"
         self.builder = builder
-        self.kind = f"workspace_{c_type(dtype).name.replace(' ', '_')}"
+        self.key = WIDE if wide else WORD
+        prefix = "wide_" if wide else ""
+        self.kind = f"{prefix}workspace_{c_type(dtype).name.replace(' ', '_')}"
         self.handle = builder.owned(name, Type(f"struct {self.kind}", pointer=True))
         builder.prologue.append(Assign(self.handle, Call(f"{self.kind}_new", (), self.handle.type)))
         builder.required.append(exists(self.handle))
         self.values = Field(self.handle.name, "values", array(c_type(dtype)))
-        self.keys = Field(self.handle.name, "keys", array(WORD))
+        self.keys = Field(self.handle.name, "keys", array(self.key))
         self.count = Field(self.handle.name, "sorted")
 
     def output(self) -> Output:
@@ -160,11 +167,20 @@ class SparseWorkspace(Workspace):
 
     def coordinate(self, level: int, position: Expr) -> Expr:
         """The coordinate of a level in the key at a position."""
-        stride: Expr = Const(1)
-        for extent in self.extents[level + 1 :]:
-            stride = stride * extent
-        key = op("/", cast(self.keys[position], INT), stride)
-        return key if level == 0 else key % self.extents[level]
+        key = self.keys[position]
+        extents = [cast(extent, self.key) for extent in self.extents]
+        if level + 1 < len(extents):
+            key = op("/", key, product(extents[level + 1 :]))
+        if level > 0:
+            key = op("%", key, extents[level])
+        return cast(key, INT)
+
+    def key_of(self, coordinates: Sequence[Expr]) -> Expr:
+        """The key of the coordinates."""
+        key = cast(coordinates[0], self.key)
+        for coordinate, extent in zip(coordinates[1:], self.extents[1:], strict=True):
+            key = key * cast(extent, self.key) + cast(coordinate, self.key)
+        return key
 
 
 @dataclass(frozen=True)
@@ -176,10 +192,8 @@ class _SparseOutput(Output):
         return True
 
     def write(self, value: Expr) -> list[Stmt]:
-        key: Expr = ZERO
-        for variable, extent in zip(self.workspace.variables, self.workspace.extents, strict=True):
-            key = key * extent + self.bound[variable]
-        arguments = (self.workspace.handle, cast(key, WORD), value)
+        key = self.workspace.key_of([self.bound[v] for v in self.workspace.variables])
+        arguments = (self.workspace.handle, key, value)
         return [Require(Call(f"{self.workspace.kind}_insert", arguments, BOOL))]
 
 
