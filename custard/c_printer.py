@@ -181,7 +181,7 @@ def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
             yield f"{pad}// {text}"
         case Declare(var, value, const):
             yield f"{pad}{_declared(var, value, const, written)} = {_text(value)};"
-        case Assign(target, Const(1 | True), "+"):
+        case Assign(target, Const(1), "+"):
             yield f"{pad}{_text(target)}++;"
         case Assign(target, value, operator):
             yield f"{pad}{_text(target)} {operator}= {_text(value)};"
@@ -278,9 +278,6 @@ def _expression(node: Expr) -> tuple[str, int]:
             return "INT64_MAX", _POSTFIX
         case Op("largest32"):
             return "INT32_MAX", _POSTFIX
-        case Op("min", (left, right)):
-            a, b = _text(left, 10), _text(right, 10)
-            return f"{a} < {b} ? {a} : {b}", 3
         case Op("?:", (condition, then, otherwise)):
             return f"{_text(condition, 4)} ? {_text(then, 3)} : {_text(otherwise, 3)}", 3
         case Op(name, (operand,)):

@@ -20,11 +20,11 @@ from custard import cin
 from custard.c_printer import printed
 from custard.formats import Format
 from custard.kernel_builder import Types
+from custard.kernel_values import concrete
 from custard.level_functions import LEVEL_FUNCTIONS
 from custard.loop_ir import INT, INT32, Type, verify
 from custard.loop_lowering import Lowered, lower
 from custard.schedule import Command
-from custard.value_types import concrete
 from sam import cc
 from sam.errors import UserError
 from sam.graph import Graph, Slot
@@ -101,7 +101,9 @@ class CProgram:
             slots = self._lower(formats, Types()).slots
         stored = {slot.name: _stored(slot, given, tensors) for slot in slots}
         types = replace(_types(slots, stored), wide=self._needs_wide_keys(found))
-        stored = {slot.name: stored[slot.name].widened(types.index(slot.tensor)) for slot in slots}
+        stored = {
+            slot.name: stored[slot.name].widened(types.index(slot.tensor or "")) for slot in slots
+        }
         return Bound(self, types, dense, stored, found)
 
     def _needs_wide_keys(self, extents: Mapping[str, int]) -> bool:

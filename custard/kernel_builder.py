@@ -35,7 +35,7 @@ _KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline
     int long register restrict return short signed sizeof static struct switch typedef union
     unsigned void volatile while bool true false complex I NULL asm typeof linux unix main malloc
-    calloc realloc free memset memcpy abs div compute release failed status had size_t int32_t
+    calloc realloc free memset memcpy abs div compute release failed status had key size_t int32_t
     int64_t uint64_t uint32_t INT32_MAX INT64_MAX INFINITY
 """
 
@@ -128,22 +128,13 @@ class Builder:
         self.extents[var] = value
         return var
 
-    def owned(self, name: str, type: Type) -> Var:
-        """A pointer of the kernel's own, NULL at first."""
-        var = Var(self.fresh(name), type)
-        self.heap.append(var)
-        return var
-
     def scratch(self, name: str, type: Type, size: Expr) -> Var:
         """An array of the kernel's own, all zero at first."""
-        var = self.owned(name, type)
-        self.allocate(var, size, zeroed=True)
-        return var
-
-    def allocate(self, var: Var, count: Expr, zeroed: bool = False) -> None:
-        """Gives an array of the kernel's own its first room."""
-        self.prologue.append(resized(var, ZERO, count, zeroed))
+        var = Var(self.fresh(name), type)
+        self.heap.append(var)
+        self.prologue.append(resized(var, ZERO, size, zeroed=True))
         self.required.append(exists(var))
+        return var
 
     def body(self, loops: Sequence[Stmt]) -> list[Stmt]:
         """The whole kernel around its loops."""

@@ -165,7 +165,7 @@ class Counted(Iterator):
     def advance(self, condition: Expr) -> list[Stmt]:
         if self.valid is not None:
             return _when(condition, [Assign(self.cursor, ONE, "+"), *self._skip()])
-        return [Assign(self.cursor, cast(condition, INT), "+")]
+        return [Assign(self.cursor, ONE if condition == TRUE else cast(condition, INT), "+")]
 
 
 def _when(condition: Expr, body: list[Stmt]) -> list[Stmt]:

@@ -125,7 +125,7 @@ class Load(Expr):
 
 @dataclass(frozen=True)
 class Op(Expr):
-    """An operator of C; besides, ``min``, ``?:`` (condition, then, else), and ``cast``."""
+    """An operator of C; besides, ``?:`` (condition, then, else), ``cast`` and ``sizeof``."""
 
     name: str
     operands: tuple[Expr, ...]

@@ -17,8 +17,8 @@ it is there.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Iterator as Generator
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from custard import cin, lattice
@@ -38,53 +38,35 @@ from custard.kernel_tree import (
     mapped,
     operands,
     walk,
-    without,
 )
+from custard.kernel_values import c_type, concrete, number, presence, value
 from custard.level_functions import (
     LEVEL_FUNCTIONS,
-    Iterator,
     LevelFunctions,
-    dimension,
 )
 from custard.loop_ir import (
     BOOL,
     FALSE,
-    INT,
-    ONE,
-    TRUE,
-    ZERO,
-    Assign,
     Comment,
     Declare,
     Expr,
     Field,
-    For,
     If,
     Kernel,
-    Op,
     Stmt,
     Struct,
     Var,
-    While,
     array,
-    both,
     cast,
-    either,
-    op,
     reads,
-    select,
     without_variable,
 )
+from custard.loop_nest import Nest
 from custard.outputs import Assembly, Output, ScalarOutput, TensorOutput
 from custard.schedule import Command
-from custard.value_types import arithmetic, c_type, concrete, number
 from custard.workspaces import DenseWorkspace, SparseWorkspace, Workspace
 from sam.blocks.arithmetic import ValueType, result_type
 from sam.graph import Slot
-
-# Points of a lattice, and bodies of a kernel, beyond which a loop asks each operand instead.
-MOST_POINTS = 7
-MOST_BODIES = 40
 
 
 @dataclass(frozen=True)
@@ -124,10 +106,10 @@ def lower(
     ``drop_zeros`` keeps values that come out as 0 out of compressed levels. Raises UserError for a
     type that an operation refuses.
     """
-    return _Lowering(program, formats, choices, types).lowered(header, drop_zeros)
+    return Lowering(program, formats, choices, types).lowered(header, drop_zeros)
 
 
-class _Lowering:
+class Lowering:
     """The state of one lowering."""
 
     def __init__(
@@ -234,10 +216,10 @@ class _Lowering:
                 return Product(_joint_type("multiply", parts), parts, everywhere)
             case cin.Negate(operand):
                 inner = self.tree(operand)
-                dtype = result_type("negate", inner.dtype)
+                negative = result_type("negate", inner.dtype)
                 if isinstance(inner, Total):
-                    return replace(inner, dtype=dtype, operand=Minus(dtype, inner.operand))
-                return Minus(dtype, inner)
+                    return replace(inner, dtype=negative, operand=Minus(negative, inner.operand))
+                return Minus(negative, inner)
             case cin.Divide(numerator, denominator):
                 parts = (self.tree(numerator), self.tree(denominator))
                 everywhere = cin.divides(cin.Divide(cin.Literal(1), denominator))
@@ -446,10 +428,10 @@ class _Lowering:
 
     def guarded(self, order: Sequence[str], tree: Node, output: Output, guard: bool) -> list[Stmt]:
         """Statements that are left out where the whole tree is known to be absent."""
-        present = self.presence(tree) if guard else None
+        present = presence(tree) if guard else None
         if present is None:
             return self.statements(order, tree, output)
-        self.note_partial(output)
+        self.note_partial(output, output.bound)
         with self.builder.scope():
             tree = self.assumed(tree, present)
             body = self.statements(order, tree, output)
@@ -522,7 +504,7 @@ class _Lowering:
         fused = self.fused(variable, formula, tree, output)
         if fused is not None:
             return self.statements(*fused)
-        nest = _Nest(self, variable, rest, tree, output, formula)
+        nest = Nest(self, variable, rest, tree, output, formula)
         return [*output.begin(variable), *nest.statements(), *output.end(variable)]
 
     def fused(
@@ -622,311 +604,15 @@ class _Lowering:
 
         return mapped(tree, change)
 
-    def note_partial(self, output: Output, variable: str | None = None) -> None:
-        """Notes that places of the result may stay as they are, if a loop is one over it."""
-        if isinstance(output, TensorOutput) and (
-            variable is None or variable in output.assembly.variables
-        ):
-            output.assembly.partial = True
-
-    # Values
-
     def written(self, tree: Node, output: Output) -> list[Stmt]:
         """Writes the value of a tree, all of whose variables are bound."""
-        value, _ = self.value(tree)
-        return output.write(cast(value, c_type(output.dtype)))
+        found, _ = value(tree, self.value_array)
+        return output.write(cast(found, c_type(output.dtype)))
 
-    def value(self, node: Node) -> tuple[Expr, ValueType]:
-        """The value of a tree where it is present, and its type."""
-        match node:
-            case Operand():
-                return self.value_array(node)[node.place.position], node.dtype
-            case Scalar(dtype, value):
-                if isinstance(value, Expr):
-                    return value, dtype
-                return number(value, dtype), dtype
-            case Minus(dtype, operand):
-                type = c_type(dtype)
-                return Op("-", (cast(self.value(operand)[0], type),), type), dtype
-            case Sum(_, parts):
-                return self.chained("add", node, [self.masked(part) for part in parts])
-            case Product(_, parts, everywhere):
-                get = self.masked if everywhere else self.value
-                return self.chained("multiply", node, [get(part) for part in parts])
-            case Quotient(_, numerator, denominator, everywhere):
-                above = self.masked(numerator) if everywhere else self.value(numerator)
-                return self.chained("divide", node, [above, self.masked(denominator)])
-        raise AssertionError(node)
-
-    def chained(
-        self, name: str, node: Node, parts: Sequence[tuple[Expr, ValueType]]
-    ) -> tuple[Expr, ValueType]:
-        """An operation on values, from left to right."""
-        value, dtype = parts[0]
-        for part in parts[1:]:
-            value, dtype = self.arithmetic(name, (value, dtype), part)
-        return cast(value, c_type(node.dtype)), node.dtype
-
-    def arithmetic(
-        self, name: str, left: tuple[Expr, ValueType], right: tuple[Expr, ValueType]
-    ) -> tuple[Expr, ValueType]:
-        """One operation on two values."""
-        return arithmetic(name, left, right)
-
-    def masked(self, node: Node) -> tuple[Expr, ValueType]:
-        """The value of a tree, 0 where it is absent."""
-        value, dtype = self.value(node)
-        present = self.presence(node)
-        if present is None:
-            return value, dtype
-        if isinstance(node, Scalar):
-            return value, dtype  # a sum without terms is 0
-        return select(present, value, number(0, dtype)), dtype
-
-    def presence(self, node: Node) -> Expr | None:
-        """Whether a tree is present at what is bound; None where it is for certain."""
-        match node:
-            case Operand():
-                return node.place.present
-            case Scalar():
-                return node.present
-            case Sum():
-                found = [self.presence(term) for term in node.terms]
-                known = [one for one in found if one is not None]
-                return either(*dict.fromkeys(known)) if len(known) == len(found) else None
-            case Product(everywhere=True) | Quotient(everywhere=True):
-                return None
-            case Quotient():
-                return self.presence(node.numerator)
-        known = [one for c in children(node) if (one := self.presence(c)) is not None]
-        return both(*dict.fromkeys(known)) if known else None
-
-
-class _Nest:
-    """The loops over one variable."""
-
-    def __init__(
-        self,
-        lowering: _Lowering,
-        variable: str,
-        rest: Sequence[str],
-        tree: Node,
-        output: Output,
-        formula: lattice.Formula,
-    ) -> None:
-        self.lowering, self.builder = lowering, lowering.builder
-        self.variable, self.rest, self.tree, self.output = variable, rest, tree, output
-        self.located = lowering.located
-        self.var = self.builder.loop_variable(lowering.names[variable])
-        self.iterators: dict[int, Iterator] = {}
-        self.formula = lattice.replaced(formula, self._guard)
-
-    def _guard(self, when: lattice.When) -> lattice.Formula:
-        """Stands for a condition in a union: the whole dimension, or nothing of it."""
-        key = -1 - len(self.iterators)
-        cursor = Var(self.builder.fresh(f"{self.var.name}_all"))
-        extent = self.lowering.extent(self.variable)
-        self.iterators[key] = dimension(cursor, extent, when.condition)
-        return lattice.Has(key)
-
-    def statements(self) -> list[Stmt]:
-        """The loops along the lattice."""
-        lowering = self.lowering
-        points = lattice.points(self.formula, MOST_POINTS)
-        keys = lattice.iterated(self.formula)
-        dense = lattice.is_dense(self.formula)
-        alone = points is not None and len(points) == 1 and len(keys) <= 1
-        ordered = not alone or self.variable in self.output.appended
-        for key in keys:
-            if key >= 0:
-                self.iterators[key] = self.iterator(key, ordered)
-        if not dense:
-            lowering.note_partial(self.output, self.variable)
-        if points is not None and alone:
-            return self.alone(keys[0] if keys else None)
-        bodies = sum(1 for p in points or () for q in points or () if q <= p)
-        if points is None or lowering.bodies * bodies > MOST_BODIES:
-            return self.asked(keys, dense)
-        return self.merged(points, keys, dense)
-
-    def iterator(self, key: int, ordered: bool) -> Iterator:
-        """The iterator over an operand's next level."""
-        operand = self.lowering.operand(self.tree, key)
-        unique = not (isinstance(self.output, TensorOutput) and self.output.accumulate)
-        unique = unique or ordered or not is_linear(self.tree, key)
-        level = self.lowering.functions_of(operand)
-        return level.iterate(operand.place, key, ordered, unique)
-
-    def alone(self, key: int | None) -> list[Stmt]:
-        """The loop over one operand, or over the whole dimension."""
-        if key is None:
-            body = self.body({}, ())
-            return [For(self.var, ZERO, self.lowering.extent(self.variable), body)]
-        iterator = self.iterators[key]
-        loop = iterator.loop(self.var, lambda: self.body({key: None}, ()))
-        self.builder.bound.update(
-            one.var.name for one in loop if isinstance(one, Declare) and one.var == self.var
-        )
-        return loop
-
-    def body(self, present: Mapping[int, Expr | None], absent: Sequence[int]) -> list[Stmt]:
-        """What is done at a coordinate where some operands are present, and others are not.
-
-        One that is present may be so under a condition.
-        """
-        lowering = self.lowering
-        with self.builder.scope():
-            self.builder.bound.add(self.var.name)
-            output = self.output.bind(self.variable, self.var)
-            before: list[Stmt] = []
-            tree = without(self.tree, absent)
-            if tree is None:
-                return []
-            new_condition = any(condition is not None for condition in present.values())
-
-            def change(node: Node) -> Node:
-                nonlocal new_condition
-                if not isinstance(node, Operand):
-                    return node
-                if node.key in present:
-                    iterator = self.iterators[node.key]
-                    place = node.place.below(
-                        iterator.position, self.var, iterator.group_end, present[node.key]
-                    )
-                    return replace(node, place=place)
-                if node.key in self.located and node.left[:1] == (self.variable,):
-                    new_condition = True
-                    return self.locate(node, before)
-                return node
-
-            tree = lowering.bound(mapped(tree, change), output)
-            inner = lowering.guarded(self.rest, tree, output, new_condition)
-            return [
-                *before,
-                *output.enter(self.variable),
-                *inner,
-                *output.leave(self.variable),
-            ]
-
-    def locate(self, operand: Operand, before: list[Stmt]) -> Operand:
-        """An operand whose level may lack the coordinate."""
-        level = self.lowering.functions_of(operand)
-        place = level.locate(operand.place, self.var)
-        position = level.cursor()
-        before.append(Declare(position, place.position, const=True))
-        found = op(">=", position, ZERO)
-        there = operand.place.below(position, self.var, None, found)
-        return replace(operand, place=there)
-
-    def label(self, key: int) -> str:
-        """What tells the coordinates of an operand from those of others."""
-        return self.lowering.operand(self.tree, key).slot.name if key >= 0 else "all"
-
-    def merged(
-        self, points: Sequence[lattice.Point], keys: Sequence[int], dense: bool
-    ) -> list[Stmt]:
-        """A loop for each point, with a body for each point below it."""
-        lowering = self.lowering
-        result: list[Stmt] = []
-        for key in keys:
-            result += self.iterators[key].begin()
-        counter = Var(self.builder.fresh(self.var.name)) if dense else None
-        if counter is not None:
-            result.append(Declare(counter, ZERO))
-        bodies = sum(1 for p in points for q in points if q <= p)
-        lowering.bodies *= bodies
-        for point in points:
-            below = [other for other in points if other <= point]
-            with self.builder.scope():
-                result.append(self.merge(point, below, keys, counter))
-        lowering.bodies //= bodies
-        return result
-
-    def merge(
-        self,
-        point: lattice.Point,
-        below: Sequence[lattice.Point],
-        keys: Sequence[int],
-        counter: Var | None,
-    ) -> Stmt:
-        """The loop while all operands of a point have coordinates left."""
-        together = [key for key in keys if key in point]
-        alive = both(*(self.iterators[key].alive for key in together))
-        if counter is not None and not together:
-            # The rest of the dimension.
-            body = self.body({}, keys)
-            rest = Declare(self.var, counter)
-            return While(
-                counter < self.lowering.extent(self.variable),
-                [rest, *body, Assign(counter, ONE, "+")],
-            )
-        inside: list[Stmt] = []
-        at: dict[int, Expr] = {}
-        for key in together:
-            here = Var(self.builder.fresh(f"{self.var.name}{self.label(key)}"))
-            inside.append(Declare(here, self.iterators[key].coordinate, const=True))
-            at[key] = here
-        if counter is not None:
-            smallest: Expr = counter
-        else:
-            smallest = at[together[0]]
-            for key in together[1:]:
-                smallest = Op("min", (smallest, at[key]), INT)
-        if smallest in at.values() and len(together) == 1:
-            inside[0] = Declare(self.var, self.iterators[together[0]].coordinate, const=True)
-            at[together[0]] = self.var
-        else:
-            inside.append(Declare(self.var, smallest, const=True))
-        cases: list[tuple[Expr, Sequence[Stmt]]] = []
-        for other in below:
-            chosen = [key for key in together if key in other]
-            condition = both(*(at[key].eq(self.var) for key in chosen if at[key] != self.var))
-            absent = [key for key in keys if key not in other]
-            cases.append((condition, self.body(dict.fromkeys(chosen), absent)))
-        alone = {other for other in below if len(other) == 1}
-        if counter is None and len(alone) == len(together):
-            cases[-1] = (TRUE, cases[-1][1])  # one of them is at the coordinate
-        inside += _branches(cases)
-        for key in together:
-            here = at[key]
-            condition = TRUE if here == self.var else here.eq(self.var)
-            inside += self.iterators[key].advance(condition)
-        if counter is not None:
-            inside.append(Assign(counter, ONE, "+"))
-        return While(alive, inside)
-
-    def asked(self, keys: Sequence[int], dense: bool) -> list[Stmt]:
-        """One loop over all operands, each of which is asked at each coordinate."""
-        result: list[Stmt] = []
-        for key in keys:
-            result += self.iterators[key].begin()
-        extent = self.lowering.extent(self.variable)
-        inside: list[Stmt] = []
-        smallest: Expr = extent
-        at: dict[int, Expr] = {}
-        for key in keys:
-            iterator = self.iterators[key]
-            here = Var(self.builder.fresh(f"{self.var.name}{self.label(key)}"))
-            coordinate = select(iterator.alive, iterator.coordinate, extent)
-            inside.append(Declare(here, coordinate, const=True))
-            at[key] = here
-            smallest = here if smallest is extent else Op("min", (smallest, here), INT)
-        present: dict[int, Expr | None] = {}
-        if not dense:
-            inside.append(Declare(self.var, smallest, const=True))
-        for key in keys:
-            flag = Var(self.builder.fresh(f"{at[key].name}_here"), BOOL)
-            inside.append(Declare(flag, at[key].eq(self.var), const=True))
-            present[key] = flag
-        inside += self.body(present, ())
-        for key in keys:
-            condition = present[key]
-            assert condition is not None
-            inside += self.iterators[key].advance(condition)
-        if dense:
-            return [*result, For(self.var, ZERO, extent, inside)]
-        alive = either(*(self.iterators[key].alive for key in keys))
-        return [*result, While(alive, inside)]
+    def note_partial(self, output: Output, variables: Iterable[str]) -> None:
+        """Notes that some coordinates of the result may be passed over."""
+        if isinstance(output, TensorOutput):
+            output.assembly.partial |= set(variables) & set(output.assembly.variables)
 
 
 def written_levels(levels: str) -> str:
@@ -937,15 +623,6 @@ def written_levels(levels: str) -> str:
         direct = form.full or (form.appends and form.iterates_positions and code != "b")
         kept += code if direct else "s"
     return kept
-
-
-def _branches(cases: Sequence[tuple[Expr, Sequence[Stmt]]]) -> list[Stmt]:
-    """The first case that holds; the last may hold always."""
-    if cases[0][0] == TRUE:
-        return list(cases[0][1])
-    if cases[-1][0] == TRUE:
-        return [If(cases[:-1], cases[-1][1])]
-    return [If(cases)]
 
 
 def _split(total: Total, own: Sequence[str], after: Sequence[str]) -> tuple[list[str], Node]:
@@ -961,7 +638,7 @@ def _split(total: Total, own: Sequence[str], after: Sequence[str]) -> tuple[list
 def _accumulating(output: Output) -> Output:
     if not isinstance(output, TensorOutput):
         return output
-    output.assembly.partial = True
+    output.assembly.partial |= set(output.assembly.variables)
     return replace(output, accumulate=True)
 
 

@@ -19,6 +19,7 @@ from functools import cached_property
 
 from custard.formats import LEVEL_FORMATS
 from custard.kernel_builder import Builder, exists, resized
+from custard.kernel_values import adding, c_type, number
 from custard.loop_ir import (
     BOOL,
     INT,
@@ -47,7 +48,6 @@ from custard.loop_ir import (
     either,
     op,
 )
-from custard.value_types import adding, c_type, number
 from sam.blocks.arithmetic import ValueType
 
 
@@ -149,7 +149,7 @@ class Assembly:
             Field(name, "values", values) if self.units else builder.stored(name, "values", values)
         )
         self.functions = [self._grow(n) for n in range(len(self.units))]
-        self.partial = False
+        self.partial: set[str] = set()
         self._prologue()
 
     def fields(self) -> list[tuple[str, Type]]:
@@ -276,19 +276,19 @@ class Assembly:
         ]
 
     def finish(self) -> None:
-        """Completes what the loops passed over."""
-        if not self.partial:
-            return
-        for n, unit in enumerate(self.units):
-            if unit.first and LEVEL_FORMATS[self.levels[unit.first - 1]].full:
-                parents = self._block(self.units[n - 1].last + 1 if n else 0, unit.first)
-                if n:
-                    parents = self.units[n - 1].count * parents
-                self.builder.epilogue.append(self._filled(unit.segments, parents))
-        if not self.units:
+        """Completes what the loops passed over: ``partial`` has the variables whose loops do."""
+        if not self.units and self.partial:
             p = Var(self.builder.fresh("p"))
             zero = Assign(self.values[p], number(0, self.dtype))
             self.builder.prologue.append(For(p, ZERO, self._block(0, len(self.levels)), [zero]))
+        first = 0
+        for n, unit in enumerate(self.units):
+            if self.partial & set(self.variables[first : unit.first]):
+                parents = self._block(first, unit.first)
+                if n:
+                    parents = self.units[n - 1].count * parents
+                self.builder.epilogue.append(self._filled(unit.segments, parents))
+            first = unit.last + 1
 
     def _filled(self, segments: Expr, parents: Expr) -> Stmt:
         """Gives the parents that were passed over an empty fiber."""

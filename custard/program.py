@@ -11,7 +11,7 @@ import numpy as np
 
 from custard import cin, loop_lowering, notation
 from custard.c_program import CProgram
-from custard.formats import Format, parse_format, require_supported, require_writable
+from custard.formats import LEVEL_FORMATS, Format, parse_format, require_supported, require_writable
 from custard.kernel_builder import Types
 from custard.sam_lowering import lower
 from custard.schedule import Command, choices, loop_order, parse_schedule
@@ -135,7 +135,7 @@ def compile(
         variables = dict.fromkeys(cin.base(variable) for variable in program.loops)
         program = cin.reordered(program, loop_order(variables, commands))
     else:
-        loops = cin.concordant_order(program, _storage_orders(program, resolved))
+        loops = cin.concordant_order(program, _orders(program, resolved, target))
         if loops != program.loops:
             notes.append(f"the loop order is {', '.join(loops)}: the tensors are stored so")
         program = replace(program, loops=loops)
@@ -252,10 +252,29 @@ def _variables(program: cin.Program) -> dict[str, dict[str, None]]:
     return found
 
 
-def _storage_orders(program: cin.Program, formats: Mapping[str, Format]) -> list[tuple[str, ...]]:
-    """The variables of each operand, then of the target, in the order of its levels."""
+def _orders(
+    program: cin.Program, formats: Mapping[str, Format], target: str
+) -> list[tuple[str, ...]]:
+    """The orders of variables that the loops should have, the most wanted first.
+
+    Those are the orders in which the operands and the result are stored. In C, full levels may
+    come in any order; there, the variables of all others come before those that have just full
+    levels, for the innermost loops to be dense ones.
+    """
     accesses = [node for node in cin.walk(program.value) if isinstance(node, cin.Access)]
-    return [
-        tuple(access.variables[mode] for mode in formats[access.tensor].mode_order)
+    stored = {
+        access: tuple(access.variables[mode] for mode in formats[access.tensor].mode_order)
         for access in (*accesses, program.target)
-    ]
+    }
+    if target == "sam":
+        return list(stored.values())
+    clashing: list[tuple[str, ...]] = []
+    sparse: dict[str, None] = {}
+    for access, order in stored.items():
+        for n, code in enumerate(formats[access.tensor].levels):
+            if not LEVEL_FORMATS[code].full:
+                clashing += [(before, order[n]) for before in order[:n]]
+                sparse[order[n]] = None
+    dense = [variable for variable in program.loops if variable not in sparse]
+    inner = [(outer, variable) for outer in sparse for variable in dense]
+    return [*clashing, *inner, *stored.values()]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from custard.kernel_builder import Builder, exists
+from custard.kernel_values import adding, c_type, number
 from custard.level_functions import Counted, Iterator, LevelFunctions, Place, Runs
 from custard.loop_ir import (
     BOOL,
@@ -38,7 +39,6 @@ from custard.loop_ir import (
     product,
 )
 from custard.outputs import Output
-from custard.value_types import adding, c_type, number
 from sam.blocks.arithmetic import ValueType
 
 
@@ -75,7 +75,7 @@ class DenseWorkspace(Workspace):
     ) -> None:
         self.builder, self.variable, self.dtype, self.extent = builder, variable, dtype, extent
         words = op("/", extent, 64) + 1
-        self.values = builder.scratch(name, array(c_type(dtype)), extent)
+        self.values = builder.scratch(f"{name}_values", array(c_type(dtype)), extent)
         self.words = builder.scratch(f"{name}_words", array(WORD), words)
         self.tops = builder.scratch(f"{name}_tops", array(WORD), op("/", words, 64) + 1)
         self.list = builder.scratch(f"{name}_list", array(INT), extent)
@@ -146,7 +146,8 @@ class SparseWorkspace(Workspace):
         self.key = WIDE if wide else WORD
         prefix = "wide_" if wide else ""
         self.kind = f"{prefix}workspace_{c_type(dtype).name.replace(' ', '_')}"
-        self.handle = builder.owned(name, Type(f"struct {self.kind}", pointer=True))
+        self.handle = Var(name, Type(f"struct {self.kind}", pointer=True))
+        builder.heap.append(self.handle)
         builder.prologue.append(Assign(self.handle, Call(f"{self.kind}_new", (), self.handle.type)))
         builder.required.append(exists(self.handle))
         self.values = Field(self.handle.name, "values", array(c_type(dtype)))
@@ -192,9 +193,11 @@ class _SparseOutput(Output):
         return True
 
     def write(self, value: Expr) -> list[Stmt]:
-        key = self.workspace.key_of([self.bound[v] for v in self.workspace.variables])
-        arguments = (self.workspace.handle, key, value)
-        return [Require(Call(f"{self.workspace.kind}_insert", arguments, BOOL))]
+        workspace = self.workspace
+        key = Var("key", workspace.key)
+        insert = Call(f"{workspace.kind}_insert", (workspace.handle, key, value), BOOL)
+        coordinates = [self.bound[v] for v in workspace.variables]
+        return [Declare(key, workspace.key_of(coordinates), const=True), Require(insert)]
 
 
 class _Keys(LevelFunctions):

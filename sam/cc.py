@@ -83,7 +83,7 @@ def build(
     if missing:
         _log.info("compiling %d C sources, once on this machine", len(missing))
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(lambda one: _compile(*one, headers, flags), missing.items()))
+            list(pool.map(lambda one: _compile(one[0], one[1], headers, flags), missing.items()))
     return [ctypes.CDLL(str(path)) for path in paths]
 
 
