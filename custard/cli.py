@@ -19,8 +19,8 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from custard import cin, notation, record
-from custard.console import Parser, complain, parse, stdout
+from custard import cin, notation, record, sweep_cli
+from custard.console import Parser, complain, parse, stdout, whole_number
 from custard.formats import (
     LEVEL_FORMATS,
     NAMED_FORMATS,
@@ -58,12 +58,6 @@ def _many(name: str, shown: str, help: str) -> dict[str, Any]:
     return {"action": "append", "default": [], "dest": name, "metavar": shown, "help": help}
 
 
-def _whole_number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 19):
-        raise argparse.ArgumentTypeError(f'"{text}" is no whole number of at least 0')
-    return int(text)
-
-
 _OPTIONS: Mapping[str, _Options] = {
     "the program": {
         "-f": _many(
@@ -85,7 +79,7 @@ _OPTIONS: Mapping[str, _Options] = {
             "without inputs the program is only compiled",
         ),
         "--seed": {
-            "type": _whole_number,
+            "type": whole_number,
             "default": 0,
             "metavar": "N",
             "help": "of @random and @dense; 0 by default",
@@ -121,7 +115,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # the bars are not in every encoding
     try:
-        status = _run(_parse(argv))
+        words = list(sys.argv[1:] if argv is None else argv)
+        command = _COMMANDS.get(words[0]) if words else None
+        status = _run(_parse(words)) if command is None else command(words[1:])
         sys.stdout.flush()
         return status
     except UserError as mistake:
@@ -139,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = Parser(
         prog="custard",
-        usage='custard "EXPRESSION" [options]\n       custard configs\n       custard formats',
+        usage='custard "EXPRESSION" [options]' + "".join(f"\n       custard {c}" for c in _USAGE),
         description="Compiles a sparse tensor expression to a SAM graph and simulates it.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -156,12 +152,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    if arguments.expression in _LISTS:
-        stdout().print(_LISTS[arguments.expression]())
-        return 0
     if arguments.expression.isidentifier():
         word = arguments.expression
-        raise UserError(f"there is no command {word}", hint=one_of(word, _LISTS))
+        raise UserError(f"there is no command {word}", hint=one_of(word, _COMMANDS))
     program = _compiled(arguments)
     machine = config.load(arguments.config, dict(map(config.parse_override, arguments.overrides)))
     outputs = [_output(text, program.cin.target) for text in arguments.outputs]
@@ -240,7 +233,7 @@ def _extents(texts: Sequence[str]) -> dict[str, int]:
 def _extent(text: str) -> tuple[str, int]:
     variable, _, extent = (part.strip() for part in text.partition("="))
     try:
-        return variable, _whole_number(extent)
+        return variable, whole_number(extent)
     except argparse.ArgumentTypeError:
         raise UserError(f'"{text}" is no extent', hint="--dims i=5, or --dims i=5,j=6") from None
 
@@ -333,7 +326,34 @@ _CAPABILITIES: Collection[str] = (
     "inserts",
     "appends",
 )
-_LISTS: Mapping[str, Callable[[], RenderableType]] = {"configs": _configs, "formats": _formats}
+
+
+def _report(argv: Sequence[str]) -> int:
+    """Prints the report of a result of a sweep, or of a file of ``--json``."""
+    parser = Parser(prog="custard report", description=_report.__doc__, allow_abbrev=False)
+    parser.add_argument("file", metavar="RESULT")
+    return record.report_file(stdout(), Path(parse(parser, argv, ()).file))
+
+
+def _listing(name: str, listed: Callable[[], RenderableType]) -> Callable[[Sequence[str]], int]:
+    """The command that prints a list."""
+
+    def command(argv: Sequence[str]) -> int:
+        parse(Parser(prog=f"custard {name}", allow_abbrev=False), argv, ())
+        stdout().print(listed())
+        return 0
+
+    return command
+
+
+# The words that may stand in the place of an expression.
+_COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
+    "sweep": sweep_cli.main,
+    "report": _report,
+    "configs": _listing("configs", _configs),
+    "formats": _listing("formats", _formats),
+}
+_USAGE = ("sweep SWEEP.yaml", "report RESULT", "configs", "formats")
 
 
 def _put_json(place: str | None, document: Mapping[str, Any]) -> None:

@@ -35,6 +35,13 @@ def parse(
     return arguments
 
 
+def whole_number(text: str) -> int:
+    """The value of an option that is at least 0."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 19):
+        raise argparse.ArgumentTypeError(f'"{text}" is no whole number of at least 0')
+    return int(text)
+
+
 def stdout(quiet: bool = False) -> Console:
     """Stdout; what is not read on a terminal has lines of a fixed width."""
     width = None if sys.stdout.isatty() else _PIPE_WIDTH

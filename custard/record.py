@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from custard import check, cin
+from custard.console import complain
 from custard.inputs import read_inputs
 from custard.program import Program
+from sam.errors import UserError
 from sam.tensor import Tensor
 from sim import binding, report
 from sim.config import Config
@@ -99,6 +103,32 @@ def show(console: Console, told: Mapping[str, Any]) -> None:
     console.print(report.summary(told, told["seconds"]) if ran else _primitives(told))
     if told.get("matches_numpy"):
         console.print(Text("matches numpy", "green"))
+
+
+def report_file(console: Console, path: Path) -> int:
+    """Prints the report of a record in a file: a result of a sweep, or what ``--json`` wrote.
+
+    Returns the exit status that the run would have had. Raises UserError.
+    """
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as mistake:
+        raise UserError(f"cannot read {path}: {mistake.strerror}") from None
+    except ValueError:
+        told = None
+    if isinstance(told, dict) and told.get("status") == "failed":
+        complain(told["error"])
+        return 1
+    told = told.get("record", told) if isinstance(told, dict) else None
+    if told is None or "cin" not in told:
+        raise UserError(
+            f"{path} is no result", hint="give a file of a sweep's folder, or of custard --json"
+        )
+    show(console, told)
+    if told.get("difference"):
+        complain(told["difference"])
+        return 1
+    return 0
 
 
 def _primitives(told: Mapping[str, Any]) -> Table:

@@ -97,6 +97,10 @@ def _is_positive(value: Any) -> bool:
     return number and math.isfinite(value) and value > 0
 
 
+def is_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
+
+
 Text = Annotated[str, must_be("text", lambda value: isinstance(value, str))]
 Count = Annotated[int, must_be("a whole number of at least 1", is_count)]
 Positive = Annotated[float, must_be("a number greater than 0", _is_positive)]

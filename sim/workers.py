@@ -1,0 +1,235 @@
+"""Measures points in processes of their own, so that one bad point does not take others along.
+
+``run_local`` starts a process for each point, which ends at its limits, on this machine;
+``run_on_dask`` has the workers of a Dask cluster do the same. Both yield outcomes as they come:
+
+``status``             done or failed
+``record``             what the measure returned, if done
+``error``              why it failed, for a person; ``traceback``, if it is a bug
+``seconds``            wall time of the process
+``peak_memory_bytes``  the most memory that it had resident, if it came to its end
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from sam.errors import UserError
+
+Settings = Mapping[str, Any]
+Outcome = dict[str, Any]
+Measure = Callable[[Settings], Mapping[str, Any]]  # a function of a module, or a partial of one
+Task = tuple[str, Settings]  # a name for the point, and what the measure gets
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one point may take; None for no limit.
+
+    ``seconds``       wall time of its process
+    ``memory_bytes``  private memory that it may have beside what its process starts with. An
+                      allocation over the limit fails, whether its pages are touched or not
+    """
+
+    seconds: float | None = None
+    memory_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory_bytes is not None and sys.platform != "linux":
+            raise UserError("memory can be limited on Linux only", hint="leave out memory_bytes")
+
+
+def run_local(
+    tasks: Iterable[Task], measure: Measure, limits: Limits, jobs: int
+) -> Iterator[tuple[str, Outcome]]:
+    """The outcomes of the tasks as they come, on that many processes at a time.
+
+    Where the iterator is closed before its end, the processes under way are ended.
+    """
+    waiting = deque(tasks)
+    running: list[_Worker] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                running.append(_Worker(*waiting.popleft(), measure, limits))
+            wait([worker.answer for worker in running], min(worker.left() for worker in running))
+            for worker in [worker for worker in running if worker.is_over()]:
+                running.remove(worker)
+                yield worker.name, worker.end()
+    finally:
+        for worker in running:
+            worker.end()
+
+
+def run_on_dask(
+    tasks: Iterable[Task], measure: Measure, limits: Limits, address: str
+) -> Iterator[tuple[str, Outcome]]:
+    """The outcomes of the tasks as they come, from the cluster whose scheduler has the address."""
+    try:
+        import distributed
+    except ImportError:
+        raise UserError(
+            "--dask needs the package distributed",
+            hint='pip install "sparse-abstract-machine[dask]"',
+        ) from None
+    try:
+        client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError):
+        raise UserError(f"no Dask scheduler answers at {address}") from None
+    with client:
+        names = {
+            client.submit(attempt, measure, settings, limits, pure=False): name
+            for name, settings in tasks
+        }
+        try:
+            for future in distributed.as_completed(list(names)):
+                mistake = future.exception()
+                lost = {"status": "failed", "error": f"lost by the Dask cluster: {mistake}"}
+                yield names[future], future.result() if mistake is None else lost
+        finally:
+            client.cancel(list(names))
+
+
+def attempt(measure: Measure, settings: Settings, limits: Limits) -> Outcome:
+    """The outcome of one point, measured in a process of its own."""
+    # The workers of a Dask cluster are daemons, which may not start processes.
+    multiprocessing.current_process().daemon = False
+    return next(run_local([("", settings)], measure, limits, jobs=1))[1]
+
+
+_CONNECT_SECONDS = 10
+
+
+class _Worker:
+    """The process that measures one point."""
+
+    def __init__(self, name: str, settings: Settings, measure: Measure, limits: Limits) -> None:
+        context = _context(measure)
+        self.name = name
+        self.started = time.monotonic()
+        self.limits = limits
+        self.answer, question = context.Pipe(duplex=False)
+        self.process: BaseProcess = context.Process(
+            target=_work, args=(measure, settings, limits.memory_bytes, question)
+        )
+        self.process.start()
+        question.close()
+
+    def left(self) -> float:
+        """Seconds until the limit."""
+        if self.limits.seconds is None:
+            return _FOREVER
+        return max(0.0, self.started + self.limits.seconds - time.monotonic())
+
+    def is_over(self) -> bool:
+        """Whether it has answered, has come to its end, or has had its time."""
+        return self.answer.poll() or self.left() <= 0
+
+    def end(self) -> Outcome:
+        """Ends the process, and tells what came of it."""
+        outcome: Outcome = {"status": "failed"}
+        if self.answer.poll():
+            try:
+                outcome = json.loads(self.answer.recv_bytes())
+            except (EOFError, OSError):
+                self.process.join()
+                outcome["error"] = _ending(self.process.exitcode)
+        else:
+            self.process.kill()
+            outcome["error"] = f"over the limit of {self.limits.seconds} seconds"
+        self.process.join()
+        outcome["seconds"] = time.monotonic() - self.started
+        self.answer.close()
+        self.process.close()
+        return outcome
+
+
+_FOREVER = 3600.0  # seconds; what waits that long waits again
+
+
+def _ending(exit_code: int | None) -> str:
+    if exit_code is None or exit_code >= 0:
+        return f"its process ended with status {exit_code}"
+    return f"its process was ended by {signal.Signals(-exit_code).name}"
+
+
+def _context(measure: Measure) -> Any:
+    """Processes that fork from a server which has imported what the measure needs, if it can be."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    function = measure.func if isinstance(measure, partial) else measure
+    context.set_forkserver_preload(["__main__", function.__module__])
+    return context
+
+
+def _work(
+    measure: Measure, settings: Settings, memory_bytes: int | None, question: Connection
+) -> None:
+    """Measures a point, in its process, and tells the outcome."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        with _limited_memory(memory_bytes):
+            outcome: Outcome = {"status": "done", "record": measure(settings)}
+    except UserError as mistake:
+        outcome = {"status": "failed", "error": str(mistake)}
+    except MemoryError:
+        allowed = "" if memory_bytes is None else f": the limit is {memory_bytes:,} bytes"
+        outcome = {"status": "failed", "error": f"out of memory{allowed}"}
+    except Exception as bug:
+        error = f"{type(bug).__name__}: {bug}"
+        outcome = {"status": "failed", "error": error, "traceback": traceback.format_exc()}
+    outcome["peak_memory_bytes"] = _peak_memory()
+    question.send_bytes(json.dumps(outcome).encode())
+
+
+def _end_with_parent() -> None:
+    """Ends this process when its parent has gone, even by kill -9."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+@contextmanager
+def _limited_memory(extra_bytes: int | None) -> Iterator[None]:
+    """Lets this process have so many bytes more than it has now."""
+    if extra_bytes is None:
+        yield
+        return
+    import resource  # which not every system has
+
+    has = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (has + extra_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _peak_memory() -> int | None:
+    """In bytes; None where the machine does not tell."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
