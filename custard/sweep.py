@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -67,6 +67,7 @@ _Label = Annotated[str | int | float, must_be("text or a number", _is_input)]
 class _Point(Section):
     """What may be said of a point; each option of ``custard`` stands beside its key.
 
+    ``labels``      columns of the table that name the point, and do nothing else
     ``expression``  EXPRESSION
     ``formats``     -f, a format by tensor
     ``schedule``    -s, a command or a list of them
@@ -79,9 +80,9 @@ class _Point(Section):
     ``set``         --set, a value by dotted key
     ``engine``      --engine
     ``check``       --check; a point whose result is wrong has failed
-    ``labels``      columns of the table that say of a point what no other key does
     """
 
+    labels: Annotated[dict[str, _Label], _SECTION] = Field(default_factory=dict)
     expression: Text | None = None
     formats: Annotated[dict[str, Text], _SECTION] = Field(default_factory=dict)
     schedule: _Commands = Field(default_factory=list)
@@ -94,11 +95,11 @@ class _Point(Section):
     set: Annotated[dict[str, Any], _SECTION] = Field(default_factory=dict)
     engine: Text = "auto"
     check: _Flag = False
-    labels: Annotated[dict[str, _Label], _SECTION] = Field(default_factory=dict)
 
     def given(self) -> dict[str, Any]:
         """The keys that are set, each with its value."""
-        return {key: getattr(self, key) for key in self.model_fields_set & {*_Point.model_fields}}
+        set_ = self.model_fields_set
+        return {key: getattr(self, key) for key in _Point.model_fields if key in set_}
 
 
 class _Limits(Section):
@@ -208,12 +209,12 @@ def _expanded(file: _File) -> Iterator[tuple[_Point, dict[str, Any]]]:
         [_part(_at(place, value), f"grid.{'.'.join(place)}") for value in values]
         for place, values in _axes(file.grid)
     ]
+    changing = [part for axis in (listed, *axes) for part in axis]
+    columns = dict.fromkeys(column for part in changing for column in _flat(part))
     for parts in product(listed, *axes):
-        merged, told = base, {}
-        for part in parts:
-            merged = _merged(merged, part)
-            told.update(_flat(part))
-        yield validated(_Point, merged, "the point"), told
+        merged = reduce(_merged, parts, base)
+        values = _flat(merged)
+        yield validated(_Point, merged, "the point"), {name: values.get(name) for name in columns}
 
 
 def _part(data: Any, origin: str) -> dict[str, Any]:
@@ -250,7 +251,7 @@ def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _flat(part: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of the table that a part of a point fills."""
+    """The columns of the table that the keys of a point fill."""
     columns: dict[str, Any] = {}
     for key, value in part.items():
         if key == "labels":

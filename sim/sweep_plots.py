@@ -48,6 +48,7 @@ _UNITS = {
 
 # Colours that the colour-blind tell apart (Okabe and Ito), and marks that print without colour.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_MOST_TICKS = 8  # on a logarithmic axis, at the values themselves
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
@@ -140,7 +141,8 @@ def _rows(plot: Plot, columns: Table) -> list[dict[str, Any]]:
     rows = [row for row in rows if row["status"] == "done"]
     if not rows:
         raise UserError("no point is done: there is nothing to plot")
-    for column in (plot.y,) if plot.kind == "line" else (plot.x, plot.y):
+    numeric_x = plot.kind == "pareto" or "x" in plot.log
+    for column in (plot.x, plot.y) if numeric_x else (plot.y,):
         for row in rows:
             if not _is_number(row[column]):
                 raise UserError(
@@ -163,7 +165,8 @@ def _name(row: Mapping[str, Any], series: Sequence[str]) -> str:
 def _fill(axes: Any, plot: Plot, groups: Mapping[str, list[dict[str, Any]]]) -> None:
     styles = cycle((_COLOURS[n % 7], _MARKS[n % 8]) for n in range(56))
     lines = plot.kind == "line"
-    places = _places([row[plot.x] for rows in groups.values() for row in rows])
+    values = list(dict.fromkeys(row[plot.x] for rows in groups.values() for row in rows))
+    places = _places(values)
     for (name, rows), (colour, mark) in zip(groups.items(), styles, strict=False):
         points = sorted((places.get(row[plot.x], row[plot.x]), row[plot.y]) for row in rows)
         x, y = zip(*points, strict=True)
@@ -171,16 +174,25 @@ def _fill(axes: Any, plot: Plot, groups: Mapping[str, list[dict[str, Any]]]) -> 
             raise UserError(
                 f"two points of a line have the same {plot.x}", hint="name more axes in series"
             )
-        line = "-" if lines else ""
-        axes.plot(x, y, line, marker=mark, color=colour, markersize=4, linewidth=1.2, label=name)
-    if places:
-        axes.set_xticks(list(places.values()), list(map(str, places)))
+        line = "-" if lines else "none"
+        axes.plot(
+            *(x, y),
+            linestyle=line,
+            linewidth=1.2,
+            marker=mark,
+            markersize=4,
+            color=colour,
+            label=name,
+        )
     if not lines:
         best = front([(row[plot.x], row[plot.y]) for rows in groups.values() for row in rows])
         x, y = zip(*best, strict=True)
         axes.step(x, y, where="post", color="0.4", linewidth=1, zorder=1, label="Pareto front")
     for axis in plot.log:
         axes.set(**{f"{axis}scale": "log"})
+    if places or ("x" in plot.log and len(values) <= _MOST_TICKS):
+        axes.set_xticks([places.get(value, value) for value in values], list(map(str, values)))
+        axes.set_xticks([], minor=True)
     if "y" not in plot.log and lines:
         axes.set_ylim(bottom=0)
     axes.set_xlabel(plot.x_label or label(plot.x))
@@ -192,7 +204,7 @@ def _fill(axes: Any, plot: Plot, groups: Mapping[str, list[dict[str, Any]]]) -> 
 
 
 def _places(values: Sequence[Any]) -> dict[Any, int]:
-    """Where values stand on the x axis in their order, unless all are numbers."""
+    """Where distinct values stand on the x axis in their order, unless all are numbers."""
     if all(map(_is_number, values)):
         return {}
-    return {value: place for place, value in enumerate(dict.fromkeys(values))}
+    return {value: place for place, value in enumerate(values)}

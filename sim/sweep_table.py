@@ -1,7 +1,7 @@
 """The table of a sweep: a row for each point, in the order of the sweep; CSV or Parquet.
 
-Columns are the axes, the status, metrics, the error and the hash of each point. A metric is a
-place in the record of a run, its keys joined by dots, as in ``blocks.scan_B_i.busy``.
+Columns are the axes, the status, metrics, the error's first line and the hash of each point. A
+metric is a place in the record of a run, its keys joined by dots, as in ``blocks.scan_B_i.busy``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def table(
             raise UserError(f"no run has the metric {metric}", hint=one_of(metric, known))
     for time in TIMES if times else ():
         columns[time] = [result.get(time) for result in found]
-    columns["error"] = [result.get("error") for result in found]
+    columns["error"] = [result.get("error", "").partition("\n")[0] or None for result in found]
     columns["hash"] = [point.hash for point in points]
     return columns
 

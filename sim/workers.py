@@ -74,7 +74,7 @@ def run_local(
                 yield worker.name, worker.end()
     finally:
         for worker in running:
-            worker.end()
+            worker.stop()
 
 
 def run_on_dask(
@@ -89,7 +89,7 @@ def run_on_dask(
             hint='pip install "sparse-abstract-machine[dask]"',
         ) from None
     try:
-        client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        client = distributed.Client(address, timeout=_CONNECT_SECONDS)
     except (OSError, ValueError, TypeError):
         raise UserError(f"no Dask scheduler answers at {address}") from None
     with client:
@@ -122,13 +122,13 @@ class _Worker:
     def __init__(self, name: str, settings: Settings, measure: Measure, limits: Limits) -> None:
         context = _context(measure)
         self.name = name
-        self.started = time.monotonic()
         self.limits = limits
         self.answer, question = context.Pipe(duplex=False)
         self.process: BaseProcess = context.Process(
             target=_work, args=(measure, settings, limits.memory_bytes, question)
         )
-        self.process.start()
+        self.process.start()  # returns when the server has forked it
+        self.started = time.monotonic()
         question.close()
 
     def left(self) -> float:
@@ -142,22 +142,25 @@ class _Worker:
         return self.answer.poll() or self.left() <= 0
 
     def end(self) -> Outcome:
-        """Ends the process, and tells what came of it."""
+        """What came of it, which is over; ends its process."""
         outcome: Outcome = {"status": "failed"}
-        if self.answer.poll():
-            try:
+        try:
+            if self.answer.poll():
                 outcome = json.loads(self.answer.recv_bytes())
-            except (EOFError, OSError):
-                self.process.join()
-                outcome["error"] = _ending(self.process.exitcode)
-        else:
-            self.process.kill()
-            outcome["error"] = f"over the limit of {self.limits.seconds} seconds"
-        self.process.join()
+            else:
+                outcome["error"] = f"over the limit of {self.limits.seconds:g} seconds"
+        except (EOFError, OSError):
+            self.process.join()
+            outcome["error"] = _ending(self.process.exitcode)
         outcome["seconds"] = time.monotonic() - self.started
-        self.answer.close()
-        self.process.close()
+        self.stop()
         return outcome
+
+    def stop(self) -> None:
+        """Ends its process."""
+        self.process.kill()
+        self.process.join()
+        self.answer.close()
 
 
 _FOREVER = 3600.0  # seconds; what waits that long waits again
@@ -170,12 +173,14 @@ def _ending(exit_code: int | None) -> str:
 
 
 def _context(measure: Measure) -> Any:
-    """Processes that fork from a server which has imported what the measure needs, if it can be."""
+    """Processes that fork from a server, if they can, which has imported what they need."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     function = measure.func if isinstance(measure, partial) else measure
-    context.set_forkserver_preload(["__main__", function.__module__])
+    package = function.__module__.partition(".")[0]
+    loaded = [name for name in list(sys.modules) if name.partition(".")[0] == package]
+    context.set_forkserver_preload(["__main__", *loaded])
     return context
 
 
