@@ -152,9 +152,9 @@ def read(path: Path) -> Sweep:
     data = read_yaml(path, "sweep")
     file = validated(_File, data, str(path))
     home = path.absolute().parent
-    for name in file.plots:
-        require_picture(Path(name))
     try:
+        for name in file.plots:
+            require_picture(Path(name))
         digests: dict[str, str] = {}
         points = [_resolved(merged, axes, home, digests) for merged, axes in _expanded(file)]
         require_own_names((axis for point in points for axis in point.axes), file.metrics)

@@ -21,7 +21,12 @@ from sim import sweep_plots, sweep_table, workers
 from sim.sweep import STATUSES, Point, Results, run, shard
 
 _OPTIONS: Mapping[str, Mapping[str, Any]] = {
-    "--jobs": {"type": whole_number, "metavar": "N", "help": "processes; one a core by default"},
+    "--jobs": {
+        "type": whole_number,
+        "default": 0,
+        "metavar": "N",
+        "help": "processes; one for each core by default",
+    },
     "--dask": {"metavar": "ADDRESS", "help": "run on a Dask cluster, as in tcp://host:8786"},
     "--shard": {"metavar": "I/N", "help": "only the I-th of N parts of the points, as in 1/4"},
     "--retry": {"action": "store_true", "help": "run the points again that failed"},
@@ -65,7 +70,7 @@ def _run(
     arguments: argparse.Namespace, asked: sweep.Sweep, points: Sequence[Point], results: Results
 ) -> int:
     if arguments.dask is None:
-        jobs = os.cpu_count() or 1 if arguments.jobs is None else max(1, arguments.jobs)
+        jobs = arguments.jobs or os.cpu_count() or 1
         start = partial(workers.run_local, measure=asked.measure, limits=asked.limits, jobs=jobs)
     else:
         start = partial(

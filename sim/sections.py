@@ -40,8 +40,10 @@ def validated(model: type[_Model], data: Any, origin: str) -> _Model:
         return model.model_validate(data)
     except ValidationError as mistake:
         first = mistake.errors()[0]
-    context = first["ctx"]
     path = [str(part) for part in first["loc"]]
+    if first["type"] == "missing":
+        raise UserError(f"{origin}: {'.'.join(path)} is missing")
+    context = first["ctx"]
     if "key" in context:
         key = ".".join([*path, context["key"]])
         raise UserError(f'{origin}: unknown key "{key}"', hint=context["hint"])

@@ -89,13 +89,15 @@ def run(
     again = ("not run", "failed") if retry else ("not run",)
     due = [(name, by_hash[name].settings) for name, found in status.items() if found in again]
     _make_folder(results.folder)
+    console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
+        disable=not console.is_terminal,
     )
     with bar:
         shown = bar.add_task(title, total=len(by_hash), completed=len(by_hash) - len(due))

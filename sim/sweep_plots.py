@@ -68,7 +68,7 @@ class Plot(Section):
     """
 
     kind: Annotated[str, must_be(" or ".join(_KINDS), lambda value: value in _KINDS)] = "line"
-    x: Annotated[str, must_be("a column", lambda value: isinstance(value, str))]
+    x: Text
     y: Text = "cycles"
     series: Annotated[list[str], must_be("a list of columns", is_texts)] | None = None
     log: Annotated[list[str], must_be("a list of x and y", _is_log)] = Field(default_factory=list)

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -64,17 +65,21 @@ def run_local(
     """
     waiting = deque(tasks)
     running: list[_Worker] = []
-    try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                running.append(_Worker(*waiting.popleft(), measure, limits))
-            wait([worker.answer for worker in running], min(worker.left() for worker in running))
-            for worker in [worker for worker in running if worker.is_over()]:
-                running.remove(worker)
-                yield worker.name, worker.end()
-    finally:
-        for worker in running:
-            worker.stop()
+    with _Interrupts() as interrupts:
+        context = _context(measure)
+        try:
+            while waiting or running:
+                while waiting and len(running) < jobs:
+                    running.append(_Worker(context, *waiting.popleft(), measure, limits))
+                with interrupts.welcome():
+                    answers = [worker.answer for worker in running]
+                    wait(answers, min(worker.left() for worker in running))
+                for worker in [worker for worker in running if worker.is_over()]:
+                    running.remove(worker)
+                    yield worker.name, worker.end()
+        finally:
+            for worker in running:
+                worker.stop()
 
 
 def run_on_dask(
@@ -119,8 +124,9 @@ _CONNECT_SECONDS = 10
 class _Worker:
     """The process that measures one point."""
 
-    def __init__(self, name: str, settings: Settings, measure: Measure, limits: Limits) -> None:
-        context = _context(measure)
+    def __init__(
+        self, context: Any, name: str, settings: Settings, measure: Measure, limits: Limits
+    ) -> None:
         self.name = name
         self.limits = limits
         self.answer, question = context.Pipe(duplex=False)
@@ -160,6 +166,7 @@ class _Worker:
         """Ends its process."""
         self.process.kill()
         self.process.join()
+        self.process.close()
         self.answer.close()
 
 
@@ -181,7 +188,62 @@ def _context(measure: Measure) -> Any:
     package = function.__module__.partition(".")[0]
     loaded = [name for name in list(sys.modules) if name.partition(".")[0] == package]
     context.set_forkserver_preload(["__main__", *loaded])
+    with _ignored_interrupts():  # else Ctrl-C would end the server while it imports
+        forkserver.ensure_running()
     return context
+
+
+class _Interrupts:
+    """Lets Ctrl-C through in the main thread only where nothing is half done."""
+
+    def __init__(self) -> None:
+        self.pending = self.open = False
+
+    def __enter__(self) -> _Interrupts:
+        self.mine = _in_main_thread() and signal.getsignal(signal.SIGINT) == _RAISES
+        if self.mine:
+            signal.signal(signal.SIGINT, self._came)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.mine:
+            signal.signal(signal.SIGINT, _RAISES)
+
+    def _came(self, *_: object) -> None:
+        self.pending = True
+        if self.open:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def welcome(self) -> Iterator[None]:
+        """Lets them through, also one that came before."""
+        self.open = True
+        try:
+            if self.pending:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self.open = False
+
+
+_RAISES = signal.default_int_handler
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def _ignored_interrupts() -> Iterator[None]:
+    """What is started meanwhile ignores Ctrl-C, too."""
+    if not _in_main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _work(
