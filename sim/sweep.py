@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from sam.errors import UserError
 from sam.files import write_whole
-from sim.workers import Outcome, Task
+from sim.workers import Outcome, Outcomes, Task
 
 STATUSES = ("done", "failed", "not run")
 
@@ -75,7 +75,7 @@ class Results:
 def run(
     points: Sequence[Point],
     results: Results,
-    start: Callable[[Iterable[Task]], Iterator[tuple[str, Outcome]]],
+    start: Callable[[Iterable[Task]], Outcomes],
     retry: bool = False,
     title: str = "",
 ) -> None:
@@ -109,7 +109,7 @@ def run(
                 failed = list(status.values()).count("failed")
                 bar.update(shown, advance=1, description=f"{title} {failed} failed")
         finally:
-            outcomes.close()  # type: ignore[attr-defined]
+            outcomes.close()
 
 
 def shard(points: Sequence[Point], text: str) -> list[Point]:

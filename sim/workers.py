@@ -21,11 +21,10 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -37,6 +36,7 @@ Settings = Mapping[str, Any]
 Outcome = dict[str, Any]
 Measure = Callable[[Settings], Mapping[str, Any]]  # a function of a module, or a partial of one
 Task = tuple[str, Settings]  # a name for the point, and what the measure gets
+Outcomes = Generator[tuple[str, Outcome], None, None]  # by the names of the tasks
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,7 @@ class Limits:
             raise UserError("memory can be limited on Linux only", hint="leave out memory_bytes")
 
 
-def run_local(
-    tasks: Iterable[Task], measure: Measure, limits: Limits, jobs: int
-) -> Iterator[tuple[str, Outcome]]:
+def run_local(tasks: Iterable[Task], measure: Measure, limits: Limits, jobs: int) -> Outcomes:
     """The outcomes of the tasks as they come, on that many processes at a time.
 
     Where the iterator is closed before its end, the processes under way are ended.
@@ -82,9 +80,7 @@ def run_local(
                 worker.stop()
 
 
-def run_on_dask(
-    tasks: Iterable[Task], measure: Measure, limits: Limits, address: str
-) -> Iterator[tuple[str, Outcome]]:
+def run_on_dask(tasks: Iterable[Task], measure: Measure, limits: Limits, address: str) -> Outcomes:
     """The outcomes of the tasks as they come, from the cluster whose scheduler has the address."""
     try:
         import distributed
@@ -183,6 +179,8 @@ def _context(measure: Measure) -> Any:
     """Processes that fork from a server, if they can, which has imported what they need."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
+    from multiprocessing import forkserver  # which not every system has
+
     context = multiprocessing.get_context("forkserver")
     function = measure.func if isinstance(measure, partial) else measure
     package = function.__module__.partition(".")[0]
