@@ -23,8 +23,6 @@ from custard.program import compile
 from sam.errors import UserError, one_of
 from sim import config
 from sim.sections import (
-    Count,
-    Positive,
     Section,
     Text,
     check_section,
@@ -102,11 +100,6 @@ class _Point(Section):
         return {key: getattr(self, key) for key in _Point.model_fields if key in set_}
 
 
-class _Limits(Section):
-    seconds: Positive | None = None
-    memory_bytes: Count | None = None
-
-
 class _File(_Point):
     """A sweep file: a point that all start from, and the keys that only a sweep has.
 
@@ -122,7 +115,7 @@ class _File(_Point):
         list[Any] | None, must_be("a list of points", lambda v: isinstance(v, list) and v)
     ] = None
     grid: Annotated[dict[str, Any], _SECTION] = Field(default_factory=dict)
-    limits: _Limits = Field(default_factory=_Limits)
+    limits: Limits = Field(default_factory=Limits)
     output: Text | None = None
     metrics: Annotated[list[str], must_be("a list of metrics", is_texts)] = Field(
         default_factory=lambda: list(METRICS)
@@ -158,13 +151,12 @@ def read(path: Path) -> Sweep:
         digests: dict[str, str] = {}
         points = [_resolved(merged, axes, home, digests) for merged, axes in _expanded(file)]
         require_own_names((axis for point in points for axis in point.axes), file.metrics)
-        limits = Limits(file.limits.seconds, file.limits.memory_bytes)
     except UserError as mistake:
         raise mistake.about(str(path)) from None
     return Sweep(
         points=points,
         folder=home / (path.stem if file.output is None else file.output),
-        limits=limits,
+        limits=file.limits,
         metrics=list(file.metrics),
         plots=file.plots,
         measure=partial(measure, folder=str(home)),
@@ -292,20 +284,27 @@ def _resolved(point: _Point, axes: Mapping[str, Any], home: Path, digests: dict[
 def _require_names(point: _Point) -> None:
     """Raises UserError for a tensor or variable that the expression does not have."""
     assert point.expression is not None
-    tensors = _tensors(point.expression)
-    for key, given in (("formats", point.formats), ("inputs", point.inputs)):
+    tensors, variables = _names(point.expression)
+    for key, given, what, known in (
+        ("formats", point.formats, "tensor", tensors),
+        ("inputs", point.inputs, "tensor", tensors),
+        ("dims", point.dims, "variable", variables),
+    ):
         for name in given:
-            if name not in tensors:
+            if name not in known:
                 raise UserError(
-                    f"{key} has {name}, and {point.expression} has no such tensor",
-                    hint=one_of(name, tensors),
+                    f"{key} has {name}, and {point.expression} has no such {what}",
+                    hint=one_of(name, known),
                 )
 
 
 @lru_cache
-def _tensors(expression: str) -> list[str]:
-    accesses = notation.accesses(notation.parse(expression))
-    return list(dict.fromkeys(access.tensor for access in accesses))
+def _names(expression: str) -> tuple[list[str], list[str]]:
+    """The tensors and the variables of an expression."""
+    nodes = list(notation.walk(notation.parse(expression)))
+    tensors = [node.tensor for node in nodes if isinstance(node, notation.Access)]
+    variables = [node.name for node in nodes if isinstance(node, notation.Variable)]
+    return list(dict.fromkeys(tensors)), list(dict.fromkeys(variables))
 
 
 def _machine(point: _Point, home: Path) -> config.Config:

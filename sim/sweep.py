@@ -59,7 +59,8 @@ class Results:
             found = json.loads(self.path(point).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return found if isinstance(found, dict) and found.get("hash") == point.hash else None
+        whole = isinstance(found, dict) and found.get("hash") == point.hash and "status" in found
+        return found if whole else None
 
     def status(self, point: Point) -> str:
         """One of ``STATUSES``."""
@@ -91,7 +92,7 @@ def run(
     _make_folder(results.folder)
     console = Console(stderr=True)
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),

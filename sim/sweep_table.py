@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -125,5 +126,7 @@ def _places(data: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
 
 
 def _plain(value: Any) -> Any:
-    """A value that fits into a cell: lists as text."""
-    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else value
+    """A value that fits into a cell: lists and sections as text."""
+    if isinstance(value, list | tuple):
+        return "; ".join(map(str, value))
+    return json.dumps(value) if isinstance(value, Mapping) else value

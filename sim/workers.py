@@ -23,7 +23,6 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -31,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from sam.errors import UserError
+from sim.sections import Count, Positive, Section
 
 Settings = Mapping[str, Any]
 Outcome = dict[str, Any]
@@ -39,8 +39,7 @@ Task = tuple[str, Settings]  # a name for the point, and what the measure gets
 Outcomes = Generator[tuple[str, Outcome], None, None]  # by the names of the tasks
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Section):
     """What one point may take; None for no limit.
 
     ``seconds``       wall time of its process
@@ -48,10 +47,10 @@ class Limits:
                       allocation over the limit fails, whether its pages are touched or not
     """
 
-    seconds: float | None = None
-    memory_bytes: int | None = None
+    seconds: Positive | None = None
+    memory_bytes: Count | None = None
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, _: Any) -> None:
         if self.memory_bytes is not None and sys.platform != "linux":
             raise UserError("memory can be limited on Linux only", hint="leave out memory_bytes")
 

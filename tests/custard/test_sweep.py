@@ -125,7 +125,7 @@ def test_a_wrong_result_is_a_mistake(read, monkeypatch):
 def test_the_example_is_read():
     asked = sweep.read(ROOT / "examples" / "sweep.yaml")
     assert len(asked.points) == 15
-    assert asked.limits == Limits(60, 4_000_000_000)
+    assert asked.limits == Limits(seconds=60, memory_bytes=4_000_000_000)
     assert sorted(asked.plots) == ["depths.pdf", "pareto.png"]
 
 
@@ -188,6 +188,10 @@ def test_the_example_is_read():
         (
             VECTOR + "inputs: {xx: '@dense'}",
             "inputs has xx, and y(i) = x(i) has no such tensor\nhint: did you mean x?",
+        ),
+        (
+            VECTOR + "dims: {k: 3}",
+            "dims has k, and y(i) = x(i) has no such variable\nhint: one of i",
         ),
         (
             VECTOR + "inputs: {x: true}",

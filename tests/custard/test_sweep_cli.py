@@ -129,7 +129,7 @@ def test_ctrl_c_keeps_what_is_done(folder):
     Path("s.yaml").write_text(
         "expression: y(i) = A(i,j) * x(j)\n"
         'inputs: {A: "@random(0.3)", x: "@dense"}\n'
-        "dims: {i: 80, j: 80}\n"
+        "dims: {i: 60, j: 60}\n"
         "engine: simpy\n"
         "grid: {seed: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}\n"
     )

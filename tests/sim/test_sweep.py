@@ -76,11 +76,11 @@ def test_a_result_file_is_whole(results):
     assert sorted(results.folder.iterdir()) == sorted(map(results.path, (well, mistake)))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"hash": "0123456789abcdef"}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"hash": "0123456789abcdef"}', '{"hash": "%s"}'])
 def test_a_file_that_is_no_result_is_run_again(results, text):
     point = _point(how="well")
     results.folder.mkdir(parents=True)
-    results.path(point).write_text(text)
+    results.path(point).write_text(text.replace("%s", point.hash))
     assert _run([point], results) == ["well"]
     assert results.status(point) == "done"
 

@@ -55,9 +55,11 @@ def test_metrics_must_be_in_some_run(results):
     assert table(points[1:], kept, ["anything"])["anything"] == [None, None]
 
 
-def test_values_that_are_lists_are_text(tmp_path):
-    points = [Point({}, {"schedule": ["reorder(i,j)", "locate(x,j)"]})]
-    assert table(points, Results(tmp_path, {}), [])["schedule"] == ["reorder(i,j); locate(x,j)"]
+def test_lists_and_sections_are_text(tmp_path):
+    axes = {"schedule": ["reorder(i,j)", "locate(x,j)"], "set.queues.kinds": {"crd": {"depth": 2}}}
+    columns = table([Point({}, axes)], Results(tmp_path, {}), [])
+    assert columns["schedule"] == ["reorder(i,j); locate(x,j)"]
+    assert columns["set.queues.kinds"] == ['{"crd": {"depth": 2}}']
 
 
 def test_labels_have_names_of_their_own():

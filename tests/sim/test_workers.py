@@ -88,10 +88,10 @@ def test_a_dask_cluster_does_the_same():
         n_workers=1, threads_per_worker=3, processes=True, dashboard_address=None
     ) as cluster:
         start = partial(run_on_dask, address=cluster.scheduler_address)
-        found = dict(start(tasks, misbehave, Limits(seconds=1)))
+        found = dict(start(tasks, misbehave, Limits(seconds=0.6)))
     assert found["1"]["record"] == {"cycles": 7}
     assert found["2"]["error"] == "its process ended with status 3"
-    assert found["3"]["error"] == "over the limit of 1 seconds"
+    assert found["3"]["error"] == "over the limit of 0.6 seconds"
 
 
 def test_a_dask_cluster_that_is_not_there():
