@@ -116,8 +116,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # the bars are not in every encoding
     try:
         words = list(sys.argv[1:] if argv is None else argv)
-        command = _COMMANDS.get(words[0]) if words else None
-        status = _run(_parse(words)) if command is None else command(words[1:])
+        if words and words[0] in _COMMANDS:
+            status = _COMMANDS[words[0]][1](words[1:])
+        else:
+            status = _run(_parse(words))
         sys.stdout.flush()
         return status
     except UserError as mistake:
@@ -133,9 +135,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    usages = (f"custard {word} {rest}".rstrip() for word, (rest, _) in _COMMANDS.items())
     parser = Parser(
         prog="custard",
-        usage='custard "EXPRESSION" [options]' + "".join(f"\n       custard {c}" for c in _USAGE),
+        usage="\n       ".join(['custard "EXPRESSION" [options]', *usages]),
         description="Compiles a sparse tensor expression to a SAM graph and simulates it.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -346,14 +349,13 @@ def _listing(name: str, listed: Callable[[], RenderableType]) -> Callable[[Seque
     return command
 
 
-# The words that may stand in the place of an expression.
-_COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
-    "sweep": sweep_cli.main,
-    "report": _report,
-    "configs": _listing("configs", _configs),
-    "formats": _listing("formats", _formats),
+# The words that may stand in the place of an expression, each with what follows it.
+_COMMANDS: Mapping[str, tuple[str, Callable[[Sequence[str]], int]]] = {
+    "sweep": ("SWEEP.yaml", sweep_cli.main),
+    "report": ("RESULT", _report),
+    "configs": ("", _listing("configs", _configs)),
+    "formats": ("", _listing("formats", _formats)),
 }
-_USAGE = ("sweep SWEEP.yaml", "report RESULT", "configs", "formats")
 
 
 def _put_json(place: str | None, document: Mapping[str, Any]) -> None:
