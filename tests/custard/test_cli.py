@@ -148,7 +148,16 @@ def test_json_on_stdout_is_all_that_is_there(folder, capsys):
     assert told["versions"]["numpy"] == np.__version__
     assert told["matches_numpy"] is True
     assert told["seconds"] > 0
-    assert told["result"] == {"shape": [4], "format": "s:0", "dtype": "float64", "nnz": 2}
+    assert told["result"] == {
+        "tensor": "y",
+        "shape": [4],
+        "format": "s:0",
+        "dtype": "float64",
+        "nnz": 2,
+        "entries": 2,
+        "nonzeros": 2,
+        "first": [["0", "6.0"], ["1", "16.0"]],
+    }
     for block in told["blocks"].values():
         spent = block["busy"] + block["memory"] + block["done"]
         spent += sum(block["starved"].values()) + sum(block["blocked"].values())
