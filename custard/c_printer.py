@@ -59,6 +59,7 @@ _PRECEDENCE = {
     "%": 13,
 }
 _UNARY, _POSTFIX = 14, 15
+_OPPOSITES = {"!=": "==", "<": ">=", "<=": ">"}
 # Operators that gcc would like to see parentheses around inside one another.
 _MIXED = {("||", "&&"), ("|", "+"), ("&", "-"), ("&", "+"), ("|", "&")}
 
@@ -125,7 +126,8 @@ def _function(kernel: Kernel, body: Body) -> Iterator[str]:
 
 def _local_function(function: Function) -> Iterator[str]:
     yield f"// {function.about}"
-    yield f"static bool {function.name}(struct {function.struct} *{function.struct})"
+    numbers = "".join(f", {_type(var.type)} {var.name}" for var in function.numbers)
+    yield f"static bool {function.name}(struct {function.struct} *{function.struct}{numbers})"
     yield "{"
     yield from _body(function.body, 1, {function.struct})
     yield f"    return {_text(function.says)};"
@@ -234,8 +236,8 @@ def _negated(condition: Expr) -> str:
             return f"{_negated(left)} || {_negated(right)}"
         case Op("||", (left, right)):
             return f"{_negated(left)} && {_negated(right)}"
-        case Op("!=", (left, right)):
-            return f"{_text(left, 10)} == {_text(right, 10)}"
+        case Op("!=" | "<" | "<=" as name, (left, right)):
+            return f"{_text(left, 11)} {_OPPOSITES[name]} {_text(right, 11)}"
     return f"!{_text(condition, _UNARY)}"
 
 

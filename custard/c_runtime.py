@@ -32,13 +32,12 @@ static void *resized_zero(void *had, int64_t old, int64_t count, size_t size)
     return array;
 }
 """,
-    "doubled": r"""
-// Twice the capacity, or a first one, but at most `most`; -1 if it is that already.
-static inline int64_t doubled(int64_t capacity, int64_t most)
+    "grown": r"""
+// A capacity for `need` elements: twice the old one, if that is enough; -1 beyond `most`.
+static inline int64_t grown(int64_t capacity, int64_t need, int64_t most)
 {
-    if (capacity > most / 2)
-        return capacity < most ? most : -1;
-    return capacity ? 2 * capacity : 1024;
+    int64_t twice = capacity < 512 ? 1024 : capacity < most / 2 ? 2 * capacity : most;
+    return need > most ? -1 : need > twice ? need : twice;
 }
 """,
     "lowest_bit": r"""
@@ -77,6 +76,18 @@ static int64_t take_bits(uint64_t *words, uint64_t *tops, int64_t size, int64_t 
 
 # Text for each type T of index arrays.
 _INDEXED = {
+    "run_end": r"""
+// The first position behind p whose coordinate is another; coordinates do not decrease.
+static inline int64_t run_end_T(const T *coordinates, int64_t p, int64_t end)
+{
+    const T coordinate = coordinates[p++];
+    while (p + 8 <= end && coordinates[p + 7] == coordinate)
+        p += 8;
+    while (p < end && coordinates[p] == coordinate)
+        p++;
+    return p;
+}
+""",
     "locate_hashed": r"""
 // The bucket of a coordinate in the table of a parent, or -1.
 static inline int64_t locate_hashed_T(const T *buckets, int64_t width, int64_t parent,
@@ -214,6 +225,15 @@ static void W_sort(struct W *w)
     w->sorted = w->count = to + 1;
 }
 
+// The first position behind p with another key, when keys are divided by `stride`.
+static inline int64_t W_run_end(const struct W *w, int64_t p, int64_t end, K stride)
+{
+    const K last = w->keys[p] - w->keys[p] % stride + (stride - 1);
+    while (p < end && w->keys[p] <= last)
+        p++;
+    return p;
+}
+
 static inline bool W_insert(struct W *w, K key, T value)
 {
     if (w->count == w->capacity) {
@@ -234,7 +254,9 @@ INDEX_TYPES = ("int32_t", "int64_t")
 def helpers(used: Iterable[str]) -> Iterator[str]:
     """The text of the helpers of these names, and of those that they need, each once."""
     names = list(dict.fromkeys(used))
-    workspaces = list(dict.fromkeys(n[: n.rindex("_")] for n in names if "workspace" in n))
+    workspaces = list(
+        dict.fromkeys(n.removesuffix("_new") for n in names if re.search("workspace_.*_new$", n))
+    )
     plain = {n for n in names if n in _PLAIN} | ({"resized"} if workspaces else set())
     plain |= {need for name in plain for need in _NEEDS.get(name, ())}
     yield from (text for name, text in _PLAIN.items() if name in plain)

@@ -51,10 +51,15 @@ class Operand(Node):
 
 @dataclass(frozen=True)
 class Scalar(Node):
-    """A value that is known; ``present`` is None where it is certainly there."""
+    """A value that is known.
+
+    ``present``  whether it is there; None where that is certain
+    ``zero``     whether it is 0 where it is not
+    """
 
     value: Expr | int | float
     present: Expr | None = None
+    zero: bool = True
 
 
 @dataclass(frozen=True)

@@ -108,10 +108,10 @@ def _chained(name: str, node: Node, parts: Sequence[Typed]) -> Typed:
 
 
 def _masked(node: Node, arrays: Arrays) -> Typed:
-    """The value of a tree, 0 where it is absent; a sum without terms is that already."""
+    """The value of a tree, 0 where it is absent."""
     found, dtype = value(node, arrays)
     present = presence(node)
-    if present is None or isinstance(node, Scalar):
+    if present is None or (isinstance(node, Scalar) and node.zero):
         return found, dtype
     return select(present, found, number(0, dtype)), dtype
 

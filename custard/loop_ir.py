@@ -328,14 +328,16 @@ class Struct:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of its own that works on one parameter, and says whether it could.
+    """A function of its own that works on one struct, and says whether it could.
 
-    Its body ends with what it says.
+    ``numbers``  its other parameters
+    ``says``     what it returns
     """
 
     name: str
     about: str
     struct: str
+    numbers: Sequence[Var]
     body: Body
     says: Expr
 
@@ -453,7 +455,7 @@ def verify(kernel: Kernel) -> None:
     known = {v.name: v.type for v in (*kernel.heap, *kernel.numbers)}
     _verify_body(kernel.body, known, fields)
     for function in kernel.functions:
-        _verify_body(function.body, {}, fields)
+        _verify_body(function.body, {v.name: v.type for v in function.numbers}, fields)
 
 
 def _verify_body(body: Body, known: dict[str, Type], fields: dict[tuple[str, str], Type]) -> None:

@@ -513,7 +513,8 @@ class Lowering:
         """The assignment with all sums added up in the result, where that fuses loops.
 
         That is so where one operand alone is iterated over, and repeats coordinates: its chain of
-        branchless levels is gone through in one loop then (formats paper, Section 4.3).
+        branchless levels is gone through in one loop then (formats paper, Section 4.3). Where the
+        innermost loops only sum, their sum is rather kept in a register.
         """
         if not isinstance(formula, lattice.Has) or not isinstance(output, TensorOutput):
             return None
@@ -523,6 +524,8 @@ class Lowering:
         if not is_linear(tree, formula.key) or not isinstance(tree, Total):
             return None
         own = self.own_order(tree, output)
+        if own[-1] in tree.variables:
+            return None
         order = [v for v in self.program.loops if v in output.assembly.variables or v in own]
         order = [v for v in order if v not in output.bound]
         return order, tree.operand, _accumulating(output)

@@ -218,6 +218,14 @@ class _Keys(LevelFunctions):
         if above.present is not None:
             end = Op("?:", (above.present, end, first), INT)
         if level + 1 < len(workspace.levels):
-            return Runs(cursor, first, end, lambda at: workspace.coordinate(level, at))
+            find = f"{workspace.kind}_run_end"
+            stride = product([cast(e, workspace.key) for e in workspace.extents[level + 1 :]])
+            return Runs(
+                cursor,
+                first,
+                end,
+                lambda at: workspace.coordinate(level, at),
+                lambda at, last: Call(find, (workspace.handle, at, last, stride)),
+            )
         found = workspace.coordinate(level, cursor)
         return Counted(cursor, first, end, found, cursor)
