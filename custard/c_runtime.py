@@ -7,6 +7,10 @@ from collections.abc import Iterable, Iterator
 
 _PLAIN = {
     "resized": r"""
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 // Room for `count` elements where `had` was; NULL, with the old array freed, if there is none.
 static void *resized(void *had, int64_t count, size_t size)
 {
@@ -16,6 +20,11 @@ static void *resized(void *had, int64_t count, size_t size)
         array = realloc(had, bytes ? bytes : 1);
     if (!array)
         free(had);
+#ifdef MADV_HUGEPAGE
+    const size_t page = 4096, large = (size_t)1 << 22;
+    if (array && bytes >= large) // fewer page faults
+        madvise((void *)((uintptr_t)array & -page), bytes, MADV_HUGEPAGE);
+#endif
     return array;
 }
 """,
@@ -122,6 +131,38 @@ static int64_t sort_buckets_T(const T *buckets, int64_t first, int64_t width, in
     return count;
 }
 """,
+}
+
+# Text for each type T of values, with an unsigned type B of its size.
+_VALUED = {
+    "kept": r"""
+// The value where it is here, else 0, without a branch.
+static inline T kept_N(bool here, T value)
+{
+    union { T value; B bits; } kept = {value};
+    kept.bits &= -(B)here;
+    return kept.value;
+}
+""",
+    "kept_pair": r"""
+// The value where it is here, else 0, without a branch.
+static inline T kept_N(bool here, T value)
+{
+    union { T value; B bits[2]; } kept = {value};
+    kept.bits[0] &= -(B)here;
+    kept.bits[1] &= -(B)here;
+    return kept.value;
+}
+""",
+}
+_BITS = {
+    "bool": "uint8_t",
+    "int32_t": "uint32_t",
+    "int64_t": "uint64_t",
+    "float": "uint32_t",
+    "double": "uint64_t",
+    "float complex": "uint32_t",
+    "double complex": "uint64_t",
 }
 
 # Text for each type T of values, which `+=` adds, and K of keys; W is the name of the struct.
@@ -264,6 +305,12 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
         for index in INDEX_TYPES:
             if f"{name}_{index}" in names:
                 yield re.sub(r"\bT\b|(?<=_)T\b", index, text)
+    for value, bits in _BITS.items():
+        named = value.replace(" ", "_")
+        if f"kept_{named}" in names:
+            text = _VALUED["kept_pair" if "complex" in value else "kept"]
+            text = text.replace("kept_N", f"kept_{named}")
+            yield re.sub(r"\bT\b", value, re.sub(r"\bB\b", bits, text))
     if any(name.startswith("wide_") for name in workspaces):
         yield "\ntypedef unsigned __int128 wide_t;\n"
     for name in workspaces:

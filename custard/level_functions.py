@@ -354,6 +354,10 @@ class LevelFunctions(ABC):
         ``ordered`` and ``unique`` ask for iterator conversion where the format is not.
         """
 
+    def positions(self, parents: Expr) -> Expr:
+        """How many positions the level has for that many parents."""
+        return parents
+
     def limits(self, above: Place) -> tuple[Expr, Expr] | None:
         """Between which coordinates of the level above this one has one; None where in all.
 
@@ -374,6 +378,9 @@ class Dense(LevelFunctions):
         end = _guarded(above, self.size, ZERO)
         return Counted(cursor, ZERO, end, cursor, self.at(above, cursor))
 
+    def positions(self, parents: Expr) -> Expr:
+        return parents * self.size
+
     def at(self, above: Place, coordinate: Expr) -> Expr:
         """The position of a coordinate."""
         return above.position * self.size + coordinate
@@ -386,6 +393,9 @@ class Compressed(LevelFunctions):
     """The fiber of a parent is the positions from ``segments[parent]`` to the next one."""
 
     arrays = ("segments", "coordinates")
+
+    def positions(self, parents: Expr) -> Expr:
+        return cast(self.array("segments")[parents], INT)
 
     def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
         segments, crd = self.array("segments"), self.array("coordinates")
@@ -456,6 +466,9 @@ class Hashed(LevelFunctions):
         table.ordered = False
         return table
 
+    def positions(self, parents: Expr) -> Expr:
+        return parents * self.number("width")
+
     def scratch(self, owner: int, width: Expr) -> Var:
         """The array in which an operand's buckets are sorted."""
         if owner not in self.scratches:
@@ -500,6 +513,9 @@ class Range(LevelFunctions):
 
     arrays = ("begins", "ends")
 
+    def positions(self, parents: Expr) -> Expr:
+        return parents * self.size
+
     def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
         cursor = self.cursor()
         begin = cast(self.array("begins")[above.position], INT)
@@ -535,8 +551,15 @@ class Bitvector(LevelFunctions):
 
     arrays = ("words", "ranks")
 
+    def words(self) -> Expr:
+        """The number of words of a fiber."""
+        return op("/", self.size + (WORD_BITS - 1), WORD_BITS)
+
+    def positions(self, parents: Expr) -> Expr:
+        return cast(self.array("ranks")[parents * self.words()], INT)
+
     def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
-        width = op("/", self.size + (WORD_BITS - 1), WORD_BITS)
+        width = self.words()
         first = _guarded(above, above.position * width, ZERO)
         count = _guarded(above, width, ZERO)
         name = self.cursor().name

@@ -47,6 +47,7 @@ from custard.level_functions import (
 from custard.loop_ir import (
     BOOL,
     FALSE,
+    ONE,
     Comment,
     Declare,
     Expr,
@@ -152,6 +153,7 @@ class Lowering:
             result.variables,
             dtype,
             self.types.result,
+            self.expected(tree) or ONE,
         )
         output = TensorOutput(dtype, {}, self.assembly, drop_zeros=drop_zeros)
         order, tree = self.outer_order(tree, output)
@@ -193,6 +195,19 @@ class Lowering:
     def uses(self, tree: Node, variable: str) -> bool:
         """Whether the value of a tree depends on a variable."""
         return any(variable in operand.variables for operand in operands(tree))
+
+    def expected(self, node: Node) -> Expr | None:
+        """About how many values a tree has; None where that is not known."""
+        match node:
+            case Operand() if not all(LEVEL_FORMATS[code].full for code in node.slot.levels):
+                count: Expr = ONE
+                for level in range(len(node.slot.levels)):
+                    count = self.functions[node.slot.name, level].positions(count)
+                return count
+            case Sum(_, terms):
+                known = [n for term in terms if (n := self.expected(term)) is not None]
+                return sum(known[1:], start=known[0]) if known else None
+        return next((n for c in children(node) if (n := self.expected(c)) is not None), None)
 
     # Operands and the result
 

@@ -149,6 +149,7 @@ class Assembly:
         variables: Sequence[str],
         dtype: ValueType,
         index: Type,
+        expected: Expr,
     ) -> None:
         self.builder, self.name, self.levels = builder, name, levels
         self.variables, self.dtype, self.index = tuple(variables), dtype, index
@@ -159,7 +160,7 @@ class Assembly:
         )
         self.functions = [self._grow(n) for n in range(len(self.units))]
         self.partial: set[str] = set()
-        self._prologue()
+        self._prologue(expected)
 
     def fields(self) -> list[tuple[str, Type]]:
         """The members of the parameter."""
@@ -200,8 +201,8 @@ class Assembly:
             {n: Field(self.name, f"coordinates{n}", indices) for n in range(first, last + 1)},
         )
 
-    def _prologue(self) -> None:
-        """Makes the arrays, with some room."""
+    def _prologue(self, expected: Expr) -> None:
+        """Makes the arrays, with some room; the innermost level may get ``expected`` positions."""
         body = self.builder.prologue
         body += [Assign(member, Const(None, member.type)) for member in self.arrays()]
         for n, unit in enumerate(self.units):
@@ -210,7 +211,8 @@ class Assembly:
                 parents = self._block(0, unit.first)
                 body.append(resized(unit.segments, ZERO, parents + 1, zeroed=True))
                 self.builder.required.append(exists(unit.segments))
-            self.builder.required.append(self.grow(n, ONE))
+            last = unit.last + 1 == len(self.levels)
+            self.builder.required.append(self.grow(n, expected if last else ONE))
 
     def _grow(self, n: int) -> Function:
         """The function that makes room for more positions of a unit."""
