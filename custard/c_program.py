@@ -306,8 +306,24 @@ def _stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]
             value = getattr(level, part)
             members[f"{part}{n}"] = np.ascontiguousarray(value) if np.ndim(value) else value
     members["values"] = np.ascontiguousarray(tensor.values)
-    indexed = any(LEVEL_FUNCTIONS[level.code].arrays for level in tensor.levels)
-    return Stored(members, INT if indexed else None)
+    return _narrowed(members)
+
+
+def _narrowed(members: dict[str, Any]) -> Stored:
+    """An input whose index arrays have 32 bits if its extents and positions fit."""
+    indices = {
+        name: value
+        for name, value in members.items()
+        if isinstance(value, np.ndarray) and value.dtype == np.int64 and name != "values"
+    }
+    sizes = [value for name, value in members.items() if name.startswith("size")]
+    if not indices:
+        return Stored(members, None)
+    largest = max(*sizes, *map(len, indices.values()), len(members["values"]))
+    if largest > np.iinfo(np.int32).max:
+        return Stored(members, INT)
+    narrow = {name: value.astype(np.int32) for name, value in indices.items()}
+    return Stored({**members, **narrow}, INT32)
 
 
 _CHECKED: weakref.WeakSet[Tensor] = weakref.WeakSet()

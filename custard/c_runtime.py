@@ -89,9 +89,15 @@ _INDEXED = {
 // The first position behind p whose coordinate is another; coordinates do not decrease.
 static inline int64_t run_end_T(const T *coordinates, int64_t p, int64_t end)
 {
-    const T coordinate = coordinates[p++];
-    while (p + 8 <= end && coordinates[p + 7] == coordinate)
-        p += 8;
+    const T coordinate = coordinates[p];
+    while (p + 16 <= end) {
+        int same = 0;
+        for (int n = 0; n < 16; n++)
+            same += coordinates[p + n] == coordinate;
+        p += same;
+        if (same < 16)
+            return p;
+    }
     while (p < end && coordinates[p] == coordinate)
         p++;
     return p;
