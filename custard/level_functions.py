@@ -81,6 +81,9 @@ class Place:
         return Place((*self.positions, position), (*self.coordinates, coordinate), group_end, both)
 
 
+START = Place()
+
+
 class Iterator(ABC):
     """The coordinates of a fiber, in increasing order unless ``ordered`` is False."""
 

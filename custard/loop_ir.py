@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Union
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,9 @@ BOOL = Type("bool")
 def array(of: Type) -> Type:
     """The type of a pointer to values of a type."""
     return replace(of, pointer=True)
+
+
+POINTER = array(Type("void"))
 
 
 class Expr:
@@ -75,7 +78,7 @@ class Expr:
         return Load(self, as_expr(index))
 
 
-Value = Union[Expr, int]
+Value = Expr | int
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class Param(Expr):
     """A parameter of the kernel, to be handed on."""
 
     name: str
-    type: Type = array(Type("void"))
+    type: Type = POINTER
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ class Lowering:
             self.types.result,
             self.expected(tree) or ONE,
         )
-        output = TensorOutput(dtype, {}, self.assembly, drop_zeros=drop_zeros)
+        output = TensorOutput(dtype=dtype, assembly=self.assembly, drop_zeros=drop_zeros)
         order, tree = self.outer_order(tree, output)
         body = self.statements(order, tree, output)
         self.assembly.finish()
@@ -424,7 +424,7 @@ class Lowering:
         if output.sparse and self.may_be_empty(total, own):
             flag = Var(self.builder.fresh(f"{var.name}_found"), BOOL)
             before.append(Declare(flag, FALSE))
-        inner = ScalarOutput(dtype, output.bound, var, flag)
+        inner = ScalarOutput(dtype=dtype, bound=output.bound, var=var, flag=flag)
         before += self.statements(own, total.operand, inner)
         scalar = Scalar(dtype, var, flag)
         tree = mapped(tree, lambda node: scalar if node is total else node)

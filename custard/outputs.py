@@ -51,7 +51,7 @@ from custard.loop_ir import (
 from sam.blocks.arithmetic import ValueType
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Output(ABC):
     """Where values go.
 
@@ -109,11 +109,11 @@ class Output(ABC):
         """Writes a value, once all variables are bound."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ScalarOutput(Output):
     """A number that values are added to; ``flag`` is set when there is one."""
 
-    var: Var = Var("")
+    var: Var
     flag: Var | None = None
 
     def write(self, value: Expr) -> list[Stmt]:
@@ -315,7 +315,7 @@ class Assembly:
         return For(p, ZERO, parents, [If([(behind, [Assign(segments[p + 1], segments[p])])])])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TensorOutput(Output):
     """A tensor that is assembled.
 
@@ -324,7 +324,7 @@ class TensorOutput(Output):
     ``reserved``    there is room for what is written
     """
 
-    assembly: Assembly = None  # type: ignore[assignment]
+    assembly: Assembly
     accumulate: bool = False
     drop_zeros: bool = False
     reserved: bool = False
