@@ -109,7 +109,7 @@ def test_a_full_reducer_is_refused_in_the_same_words():
     inputs = {"B": np.ones((4, 4)), "C": np.ones((4, 4))}
     few = {"blocks.capacity": 3}
     text = outcome(program, inputs, few, "compiled")
-    assert text.startswith("a reducer of 2 dimension(s) has room for 3 entries")
+    assert text.startswith("a reducer of 2 dimensions has room for 3 entries")
     assert text == outcome(program, inputs, few, "simpy")
 
 
