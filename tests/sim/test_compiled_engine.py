@@ -1,6 +1,8 @@
 """The compiled engine gives what the SimPy engine gives, to the last cycle."""
 
+import re
 import shutil
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from sam import cc
 from sam.blocks import StreamError
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node
+from tests.custard.test_level_formats import LEVELS, RESULT_LEVELS, chained
 from tests.profiles import examples
 from tests.programs import programs
 
@@ -51,8 +54,9 @@ def outcome(program: custard.Program, inputs: Any, config: Any, engine: str) -> 
     return run.cycles, run.blocks, run.streams, run.output.format, repr(values.tolist())
 
 
-def agree(program: Any, config: Any) -> None:
+def agree(program: Any, config: Any, commands: list[str] | None = None) -> None:
     schedule = [f"reorder({','.join(program.order)})"] if program.order else []
+    schedule += commands or []
     compiled = custard.compile(program.expression, program.formats, schedule, dims=program.dims)
     inputs = program.tensors
     assert outcome(compiled, inputs, config, "compiled") == outcome(
@@ -70,6 +74,26 @@ def test_random_programs_and_configs(program, config):
 @given(programs(max_operands=4, max_order=4, explicit_sums=True, operators="+-*/"), configs)
 def test_larger_programs_and_configs(program, config):
     agree(program, config)
+
+
+@settings(relaxed, max_examples=examples(300))
+@given(st.data())
+def test_programs_in_all_formats(data):
+    program = data.draw(programs(levels=LEVELS, result_levels=RESULT_LEVELS))
+    formats = {name: data.draw(chained(form)) for name, form in program.formats.items()}
+    agree(replace(program, formats=formats), data.draw(configs))
+
+
+@settings(relaxed, max_examples=examples(100))
+@given(st.data())
+def test_hash_tables_are_located_and_inserted_into(data):
+    program = data.draw(programs(levels="h", max_order=2))
+    located = [
+        f"locate({name},{variable})"
+        for name, variables in re.findall(r"(\w)\(([\w,]+)\)", program.expression)
+        for variable in variables.split(",")
+    ]
+    agree(program, data.draw(configs), located)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64", "complex128"])
