@@ -279,14 +279,18 @@ class _Translation:
             case ast.Return(value):
                 return self.leave(self.evaluate(value) if value else _Known(None))
             case ast.Raise(ast.Call(ast.Name("StreamError"), [ast.Constant(str(text))])):
-                self.messages[text] = None
-                self.write(f"b->port = {list(self.messages).index(text)}; goto failed;")
+                self.write(self.failure(text))
                 return True
             case ast.Pass():
                 pass
             case _:
                 raise self.refuse(f"the statement {type(node).__name__}")
         return False
+
+    def failure(self, text: str) -> str:
+        """What ends the run with a stream error."""
+        self.messages[text] = None
+        return f"{{ b->port = {list(self.messages).index(text)}; goto failed; }}"
 
     def branch(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> bool:
         condition = self.condition(test)
@@ -618,6 +622,8 @@ class _Translation:
         if symbol in _INTEGER:
             if wide != INT:
                 raise self.refuse(f"{type(op).__name__} of what is no whole number")
+            if symbol in ("//", "%") and not isinstance(right, _Known):
+                self.write(f"if (!{b.text}) {self.failure('a division by zero')}")
             return _Open(_INTEGER[symbol].format(a=a.text, b=b.text), INT)
         return _Open(f"({a.text} {symbol} {b.text})", wide)
 

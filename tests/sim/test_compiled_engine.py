@@ -215,6 +215,25 @@ def truths(p, s, m):
     return True if kind == 3 else None
 
 
+def whole(p, s, m):
+    kind, value = p.in_val.peek()
+    p.in_val.take()
+    if kind == 0:
+        s.a = s.a - 3
+        bits = (s.a + 100 << 33) + (s.a + 100 >> 1 & 12 | 1)
+        p.val.give(kind, value + s.a // s.b * 100 + s.a % s.b * 10 + bits % 7 + bits // 8 % 5)
+    else:
+        p.val.give(kind, value)
+    return True if kind == 3 else None
+
+
+def divides_by_zero(p, s, m):
+    kind, value = p.in_val.peek()
+    p.in_val.take()
+    p.val.give(kind, value + (kind + 5) % s.a)
+    return True if kind == 3 else None
+
+
 def swaps(p, s, m):
     kind, value = p.in_val.peek()
     p.in_val.take()
@@ -257,11 +276,18 @@ def widest(p, s, m):
         (truths, {"count": 2, "on": True}),
         (swaps_apart, {"a": 1, "b": 5}),
         (widest, {}),
+        (whole, {"a": 0, "b": 4}),
+        (whole, {"a": 0, "b": -4}),
     ],
 )
 def test_steps_mean_in_c_what_they_mean_in_python(step, state):
     tokens = "1.5, 2.5, 0.125, S0, 3.5, S0, D"
     assert stepped(step, tokens, state, "compiled") == stepped(step, tokens, state, "simpy")
+
+
+def test_a_division_by_zero_ends_the_run():
+    with pytest.raises(StreamError, match="a division by zero"):
+        stepped(divides_by_zero, "1.5, S0, D", {"a": 0}, "compiled")
 
 
 def test_a_step_that_might_mean_something_else_in_c_is_refused():
