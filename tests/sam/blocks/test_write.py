@@ -408,6 +408,15 @@ def test_references_into_a_hash_table_are_numbers_in_the_order_of_coming():
     )
 
 
+def test_tables_that_have_grown_still_know_their_coordinates():
+    """Position 2 has two, so the tables of 0 and 1 have moved when these come again."""
+    check_references(
+        level("h", by_reference=True),
+        {"in_crd": "4, S0, 4, S0, 4, 5, S0, 4, S0, 4, S1, D", "in_ref": "0, 1, 2, 0, 1, S0, D"},
+        "0, S0, 1, S0, 2, 3, S0, 0, S0, 1, S1, D",
+    )
+
+
 @pytest.mark.parametrize(
     ("crd", "firings"),
     [
