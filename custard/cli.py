@@ -76,7 +76,10 @@ _OPTIONS: Mapping[str, _Options] = {
         "-s": _many("schedule", "COMMAND", "a scheduling command, as in reorder(i,k,j)"),
         "--dims": _many("dims", "VARIABLE=N", "extents that no input fixes, as in i=5,j=6"),
         "--target": {"default": "sam", "help": "what to compile to: sam, the only one yet"},
-        "--strict": {"action": "store_true", "help": "refuse to transpose, and to pass over"},
+        "--strict": {
+            "action": "store_true",
+            "help": "refuse to transpose a tensor or pass over a loop",
+        },
         "--drop-zeros": {"action": "store_true", "help": "do not store results that are 0"},
     },
     "the inputs and the result": {

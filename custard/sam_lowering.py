@@ -443,9 +443,9 @@ class _Lowering:
         order = tuple(mode for group in modes for mode in group)
         diagonal = len(modes) < len(order)
         if diagonal:
-            self.decisions[
-                f"{access} is written as {codes}, then put on the diagonal of {asked}"
-            ] = None
+            stay = ", whose other entries stay" if self.program.accumulates else ""
+            note = f"{access} is written as {codes}, then put on the diagonal of {asked}{stay}"
+            self.decisions[note] = None
         elif order != asked.mode_order:
             written = Format(codes, order)
             note = f"{access} is written as {written}, then stored as {asked}"

@@ -103,7 +103,7 @@ def test_a_diagonal_on_the_left_has_one_level():
     assert (program.graph.result.levels, program.graph.result.around) == ("ds", "X")
     assert program.notes == (
         "the diagonal of X(i,i) is taken before the run",
-        "X(i,i) is written as s, then put on the diagonal of ds:0,1",
+        "X(i,i) is written as s, then put on the diagonal of ds:0,1, whose other entries stay",
     )
     assert custard.compile("X(i,i) = X(i,i) + b(i)").graph.result.around is None
 
