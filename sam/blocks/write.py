@@ -14,8 +14,8 @@ it known whether each position above it has one coordinate, and no more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,7 +30,6 @@ from sam.blocks.base import (
     Block,
     Kind,
     Step,
-    Surroundings,
     into,
     out,
     walk,
@@ -38,7 +37,6 @@ from sam.blocks.base import (
 from sam.blocks.memories import Growing, Stored
 from sam.graph import Parameters, Slot
 from sam.levels import (
-    LEVELS,
     WORD_BITS,
     Bitvector,
     Compressed,
@@ -276,82 +274,106 @@ class _Arrivals:
         return self.parents[positions], self.coordinates[positions]
 
 
-def _compressed(kind: type[Compressed]) -> Callable[[Any, int, int], Compressed]:
+@dataclass(frozen=True)
+class _Writing:
+    """How a level format is written.
+
+    ``step``          the step at the root of the tensor, and below a level that appends
+    ``by_reference``  the step where the positions of the level above are told
+    ``memory``        what they fill, by a node's parameters and the extent
+    ``level``         the level in such a memory, by the number of parents and the extent
+    ``state``         what they remember, beside what ``walk`` does
+    """
+
+    step: Step
+    by_reference: Step
+    memory: Callable[[Parameters, int], Mapping[str, Any]]
+    level: Callable[[Any, int, int], Level | _Arrivals]
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _fibers(kind: type[Compressed]) -> _Writing:
+    """How a compressed level is written; what comes out is a level of ``kind``."""
+
+    def memory(parameters: Parameters, size: int) -> Mapping[str, Any]:
+        return {
+            "root": parameters["level"] == 0,
+            "repeats": parameters.get("repeats", 0),
+            "segments": Growing([] if parameters["by_reference"] else [0]),
+            "coordinates": Growing(),
+        }
+
     def level(memory: Any, parents: int, size: int) -> Compressed:
         coordinates = memory.coordinates.to_numpy(np.int64)
         segments = memory.segments.to_numpy(np.int64)
         missing = np.full(parents + 1 - len(segments), len(coordinates), np.int64)
         return kind(np.concatenate((segments, missing)), coordinates)
 
-    return level
+    return _Writing(append_fibers, append_fibers_by_reference, memory, level, {"filled": False})
 
 
-def _bitvector(memory: Any, parents: int, size: int) -> Bitvector:
-    return Bitvector.of(size, memory.words.to_numpy(parents * words_for(size), np.uint64))
-
-
-def _arrivals(memory: Any, parents: int, size: int) -> _Arrivals:
-    return _Arrivals(memory.parents.to_numpy(np.int64), memory.coordinates.to_numpy(np.int64))
-
-
-@dataclass(frozen=True)
-class _Writing:
-    """How a level format is written: the step at the root and below what appends, and the step that
-    goes by references; and the level in a memory, for a number of parents and an extent."""
-
-    step: Step
-    by_reference: Step
-    level: Callable[[Any, int, int], Level | _Arrivals]
-
-
-_WRITING: dict[str, _Writing] = {
-    Dense.code: _Writing(place, place_by_reference, lambda memory, parents, size: Dense(size)),
-    Bitvector.code: _Writing(append_bits, append_bits_by_reference, _bitvector),
-    Hashed.code: _Writing(insert, insert_by_reference, _arrivals),
-} | {
-    code: _Writing(append_fibers, append_fibers_by_reference, _compressed(kind))
-    for code, kind in {
-        Compressed.code: Compressed,
-        CompressedNonUnique.code: CompressedNonUnique,
-        Singleton.code: Compressed,
-        SingletonNonUnique.code: Compressed,
-    }.items()
-}
-
-
-def _chained(kind: type[Level]) -> _Writing:
-    """How a singleton level of a chain is written."""
+def _in_chain(kind: type[Singleton]) -> _Writing:
+    """How a singleton level of a chain is written, which is never told references."""
     return _Writing(
         append_coordinate,
         append_coordinate,
-        lambda memory, parents, size: kind(memory.coordinates.to_numpy(np.int64)),  # type: ignore[call-arg]
+        lambda parameters, size: {"coordinates": Growing()},
+        lambda memory, parents, size: kind(memory.coordinates.to_numpy(np.int64)),
     )
+
+
+_DENSE = _Writing(
+    place,
+    place_by_reference,
+    lambda parameters, size: {"size": size},
+    lambda memory, parents, size: Dense(size),
+)
+_BITS = _Writing(
+    append_bits,
+    append_bits_by_reference,
+    lambda parameters, size: {
+        "words_of_fiber": words_for(size),
+        "words": Stored(0, integers=True),
+    },
+    lambda memory, parents, size: Bitvector.of(
+        size, memory.words.to_numpy(parents * words_for(size), np.uint64)
+    ),
+    {"filled": False, "parent": 0, "ones": 0},
+)
+_TABLES = _Writing(
+    insert,
+    insert_by_reference,
+    lambda parameters, size: {
+        "parents": Growing(),
+        "coordinates": Growing(),
+        "buckets": Stored(0, integers=True),
+        "lengths": Stored(0, integers=True),
+    },
+    lambda memory, parents, size: _Arrivals(
+        memory.parents.to_numpy(np.int64), memory.coordinates.to_numpy(np.int64)
+    ),
+    {"width": 1, "begin": 0, "last": 0, "probes": 0, "moved": 0, "moving": 0},
+)
+
+_WRITING: Mapping[str, _Writing] = {
+    Dense.code: _DENSE,
+    Compressed.code: _fibers(Compressed),
+    CompressedNonUnique.code: _fibers(CompressedNonUnique),
+    Singleton.code: _fibers(Compressed),
+    SingletonNonUnique.code: _fibers(Compressed),
+    Hashed.code: _TABLES,
+    Bitvector.code: _BITS,
+}
+_CHAINED: Mapping[str, _Writing] = {
+    kind.code: _in_chain(kind) for kind in (Singleton, SingletonNonUnique)
+}
 
 
 def _level_writer(parameters: Parameters) -> Block:
     """``repeats`` levels below repeat its coordinates; one that is ``chained`` is among such."""
-    code, by_reference = parameters["format"], parameters["by_reference"]
-    repeated = parameters.get("repeats", 0)
-    writing = _chained(LEVELS[code]) if parameters.get("chained") else _WRITING[code]
-
-    def memory(around: Surroundings) -> SimpleNamespace:
-        size = around.extents[parameters["variable"]]
-        return SimpleNamespace(
-            root=parameters["level"] == 0,
-            repeats=repeated,
-            size=size,
-            segments=Growing([] if by_reference else [0]),
-            coordinates=Growing(),
-            words_of_fiber=words_for(size),
-            words=Stored(0, integers=True),
-            parents=Growing(),
-            buckets=Stored(0, integers=True),
-            lengths=Stored(0, integers=True),
-        )
-
+    by_reference, repeated = parameters["by_reference"], parameters.get("repeats", 0)
+    writing = (_CHAINED if parameters.get("chained") else _WRITING)[parameters["format"]]
     references = (into("in_ref", "ref"),) if by_reference else ()
-    state = {"filled": False, "parent": 0, "ones": 0}
-    table = {"width": 1, "begin": 0, "last": 0, "probes": 0, "moved": 0, "moving": 0}
     return Block(
         ports=(
             into("in_crd", "crd", 1, payload=repeated > 0),
@@ -359,8 +381,10 @@ def _level_writer(parameters: Parameters) -> Block:
             out("ref", "ref", 1),
         ),
         step=writing.by_reference if by_reference else writing.step,
-        state={**WALK, **state, **table},
-        memory=memory,
+        state={**WALK, **writing.state},
+        memory=lambda around: SimpleNamespace(
+            **writing.memory(parameters, around.extents[parameters["variable"]])
+        ),
     )
 
 
@@ -401,9 +425,7 @@ def written(slot: Slot, shape: tuple[int, ...], memories: Sequence[Any], dtype: 
     parents = 1
     for n, (code, size, memory) in enumerate(zip(slot.levels, shape, memories[:-1], strict=True)):
         in_chain = n > 0 and hanging[n - 1] > 0
-        level = (_chained(LEVELS[code]) if in_chain else _WRITING[code]).level(
-            memory, parents, size
-        )
+        level = (_CHAINED if in_chain else _WRITING)[code].level(memory, parents, size)
         codes += Hashed.code if isinstance(level, _Arrivals) else level.code
         levels.append(level)
         parents = level.positions(parents)
