@@ -14,7 +14,7 @@ from custard.c_program import CProgram
 from custard.formats import LEVEL_FORMATS, Format, parse_format, require_supported, require_writable
 from custard.kernel_builder import Types
 from custard.sam_lowering import lower
-from custard.schedule import Command, choices, loop_order, parse_schedule
+from custard.schedule import Command, choices, loop_order, parse_schedule, without_unknown_loops
 from sam.errors import UserError, one_of
 from sam.graph import Graph
 from sam.tensor import Tensor
@@ -112,7 +112,8 @@ def compile(
                   levels are compressed, unless the input turns out to be a dense array
     ``schedule``  scheduling commands, as in ``["reorder(i,k,j)"]`` or ``"reorder(i,k,j)"``
     ``dims``      extents by variable that no input fixes
-    ``strict``    refuses where the compiler would have to transpose a tensor
+    ``strict``    refuses where the compiler would have to transpose a tensor, or to pass over a
+                  loop of a ``reorder`` that the program does not have
     ``drop_zeros``  keeps values that come out as 0 out of the compressed levels of the result
 
     Raises UserError for a mistake in any of these.
@@ -124,15 +125,18 @@ def compile(
             f"the expression is {_kind(expression)}, not text",
             hint='as in custard.compile("X(i,j) = B(i,k) * C(k,j)")',
         )
-    assignment = notation.parse(expression)
+    assignment = notation.parse(expression, formats if isinstance(formats, Mapping) else ())
     orders = {access.tensor: len(access.indices) for access in notation.accesses(assignment)}
     resolved = _formats({} if formats is None else formats, orders)
     program = cin.concretize(assignment)
     extents = _dims({} if dims is None else dims, program)
     commands = parse_schedule(_texts(schedule))
-    notes = []
+    notes: list[str] = []
     if commands:
         variables = dict.fromkeys(cin.base(variable) for variable in program.loops)
+        if not strict:
+            commands, passed_over = without_unknown_loops(commands, variables)
+            notes += passed_over
         program = cin.reordered(program, loop_order(variables, commands))
     else:
         loops = cin.concordant_order(program, _orders(program, resolved, target))

@@ -141,4 +141,4 @@ def _primitives(told: Mapping[str, Any]) -> Table:
 def _expected(program: Program, inputs: Mapping[str, Tensor]) -> check.Expected:
     extents = binding.extents(program.graph, inputs)
     by_base = {cin.base(variable): extent for variable, extent in extents.items()}
-    return check.evaluate(program.expression, inputs, by_base)
+    return check.evaluate(program.expression, inputs, by_base, program.formats)

@@ -22,10 +22,12 @@ from sam.validate import Stream, validate
 class Bound:
     """A graph with its inputs: ``tensors`` by slot, ``extents`` by index variable.
 
-    ``streams`` tells what each edge carries, ``types`` the type of the values on each output.
+    ``streams`` tells what each edge carries, ``types`` the type of the values on each output;
+    ``given`` has the inputs as they came, by name.
     """
 
     graph: Graph
+    given: Mapping[str, Tensor]
     streams: Mapping[Edge, Stream]
     tensors: Mapping[str, Tensor]
     extents: Mapping[str, int]
@@ -66,9 +68,8 @@ class Bound:
         shape = tuple(self.extents[variable] for variable in result.slot.variables)
         dtype = next(self.types[n.name] for n in self.graph.nodes if n.kind == "value_writer")
         stored = written(result.slot, shape, [writers[n] for n in sorted(writers)], dtype)
-        modes = tuple(modes[0] for modes in result.slot.modes)
-        original = tuple(shape[modes.index(mode)] for mode in range(len(modes)))
-        tensor = Tensor(original, modes, stored.levels, stored.values)
+        around = None if result.around is None else self.given[result.around]
+        tensor = stored.spread(result.slot.modes, around)
         try:
             return tensor.convert(result.levels, result.mode_order), ()
         except UserError as misfit:
@@ -93,7 +94,7 @@ def bind(graph: Graph, inputs: Mapping[str, Any]) -> Bound:
                 hint=f'compile it with dims={{"{variable}": 0}}',
             )
     tensors = {slot.name: _stored(slot, given) for slot in graph.slots}
-    return Bound(graph, streams, tensors, found, value_types(graph, streams, tensors))
+    return Bound(graph, given, streams, tensors, found, value_types(graph, streams, tensors))
 
 
 def _stored(slot: Slot, given: Mapping[str, Tensor]) -> Tensor:
