@@ -24,11 +24,12 @@ from custard.kernel_values import concrete
 from custard.level_functions import LEVEL_FUNCTIONS
 from custard.loop_ir import INT, INT32, Type, verify
 from custard.loop_lowering import Lowered, lower
-from custard.schedule import Command
+from custard.program import Program
 from sam import cc
 from sam.errors import UserError
-from sam.graph import Graph, Slot
+from sam.graph import Slot
 from sam.levels import LEVELS, Level
+from sam.slots import extents, gather
 from sam.tensor import Tensor
 
 # Sums may be taken in another order, so that they vectorise; NaN and infinity keep their meaning,
@@ -42,25 +43,21 @@ _INDEX_TYPES = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT}
 
 
 @dataclass(frozen=True)
-class CProgram:
+class CProgram(Program):
     """A program on target ``c``.
 
-    ``cin``         its concrete index notation
-    ``notes``       what the compiler decided: loop order, transpositions, workspaces
-    ``undeclared``  the tensors that no format was given for
+    ``header``   what the C file says it is
+    ``lowered``  its kernel for inputs of float64 with int32 indices
+    ``kernels``  those that have been compiled, by what they are specialised for
     """
 
-    expression: str
-    formats: Mapping[str, Format]
-    undeclared: frozenset[str]
-    drop_zeros: bool
-    choices: Mapping[tuple[str, str], Command]
-    cin: cin.Program
-    dims: Mapping[str, int]
-    notes: tuple[str, ...]
     header: tuple[str, ...]
     lowered: Lowered
     kernels: dict[Any, Kernel] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        return self.lowered.slots
 
     @property
     def source(self) -> str:
@@ -82,29 +79,18 @@ class CProgram:
 
         Raises UserError for inputs that do not fit.
         """
-        from sim.binding import extents, gather
-
         given = {} if inputs is None else dict(inputs)
-        slots = self.lowered.slots
-        graph = Graph((), (), tuple(slots), dims=tuple(self.dims.items()))
-        tensors = gather(graph, given)
-        found = extents(graph, tensors)
-        for variable in map(cin.base, self.cin.loops):
-            if variable not in found:
-                raise UserError(
-                    f"no input fixes the extent of {variable}",
-                    hint=f'give it in dims, as in dims={{"{variable}": 8}}',
-                )
-        dense = self._dense(given, tensors)
-        if dense:
-            formats = {**self.formats, **dense}
-            slots = self._lower(formats, Types()).slots
+        tensors = gather(self.slots, given)
+        found = extents(self.slots, tensors, self.dims, map(cin.base, self.cin.loops))
+        dense = self.dense_arrays(given, tensors)
+        slots = self._lower({**self.formats, **dense}, Types()).slots if dense else self.slots
         stored = {slot.name: _stored(slot, given, tensors) for slot in slots}
         types = replace(_types(slots, stored), wide=self._needs_wide_keys(found))
         stored = {
             slot.name: stored[slot.name].widened(types.index(slot.tensor or "")) for slot in slots
         }
-        return Bound(self, types, dense, stored, found)
+        around = tensors.get(self.cin.target.tensor) if self.cin.accumulates else None
+        return Bound(self, types, dense, stored, found, around)
 
     def _needs_wide_keys(self, extents: Mapping[str, int]) -> bool:
         """Whether the coordinates of a sparse workspace need a key of more than 64 bits."""
@@ -115,14 +101,6 @@ class CProgram:
         if max(bits, default=0) > 128:
             raise UserError("the extents of the result are too large for a sparse workspace")
         return max(bits, default=0) > 63
-
-    def _dense(self, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> dict[str, Format]:
-        """The formats of the inputs without one that are dense arrays."""
-        return {
-            name: Format("d" * tensors[name].ndim, tuple(range(tensors[name].ndim)))
-            for name in sorted(self.undeclared & set(inputs))
-            if isinstance(inputs[name], np.ndarray | list | tuple) and tensors[name].ndim > 0
-        }
 
     def _lower(self, formats: Mapping[str, Format], types: Types) -> Lowered:
         return lower(self.cin, formats, self.choices, types, self.header, self.drop_zeros)
@@ -179,13 +157,17 @@ class Stored:
 
 @dataclass
 class Bound:
-    """A program with its inputs: ``run`` computes, ``seconds`` tells how long it takes."""
+    """A program with its inputs: ``run`` computes, ``seconds`` tells how long it takes.
+
+    ``around``  where the result is a diagonal that is added to, the entries off it
+    """
 
     program: CProgram
     types: Types
     formats: Mapping[str, Format]
     stored: Mapping[str, Stored]
     extents: Mapping[str, int]
+    around: Tensor | None
 
     @property
     def kernel(self) -> Kernel:
@@ -197,8 +179,12 @@ class Bound:
         result = self._compute()
         lowered = self.kernel.lowered
         shape = [self.extents[cin.base(v)] for v in lowered.result.variables]
-        tensor = _tensor(lowered, result, shape)
-        return _finished(tensor, lowered.result, self.program.formats)
+        whole = _tensor(lowered, result, shape).spread(lowered.result.modes, self.around)
+        asked = self.program.formats[self.program.cin.target.tensor]
+        try:
+            return whole.convert(asked.levels, asked.mode_order)
+        except UserError:
+            return whole  # a singleton level cannot hold it
 
     def seconds(self) -> float:
         """How long the kernel takes, assembly of the result included, conversions excluded."""
@@ -407,22 +393,3 @@ def _tensor(lowered: Lowered, struct: _Struct, shape: Sequence[int]) -> Tensor:
         values = struct.held["values"]
     order = tuple(range(len(shape)))
     return Tensor(tuple(shape), order, tuple(levels), values)
-
-
-def _finished(tensor: Tensor, slot: Slot, formats: Mapping[str, Format]) -> Tensor:
-    """The result with its modes as in the program, in the format that was asked for."""
-    asked = formats[slot.tensor or ""]
-    if all(len(group) == 1 for group in slot.modes):
-        modes = tuple(group[0] for group in slot.modes)
-        shape = tuple(tensor.shape[modes.index(mode)] for mode in range(len(modes)))
-        whole = Tensor(shape, modes, tensor.levels, tensor.values)
-    else:
-        coordinates, values = tensor.to_coo()
-        count = sum(len(group) for group in slot.modes)
-        level_of = [next(n for n, g in enumerate(slot.modes) if m in g) for m in range(count)]
-        shape = tuple(tensor.shape[n] for n in level_of)
-        whole = Tensor.from_coo(coordinates[level_of], values, shape)
-    try:
-        return whole.convert(asked.levels, asked.mode_order)
-    except UserError:
-        return whole

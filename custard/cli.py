@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from custard import cin, notation, record, sweep_cli
+from custard.compiler import compile
 from custard.console import Parser, complain, parse, stdout, whole_number
 from custard.formats import (
     LEVEL_FORMATS,
@@ -30,7 +31,8 @@ from custard.formats import (
     parse_format,
 )
 from custard.inputs import input_uses
-from custard.program import Program, compile
+from custard.program import Program
+from custard.sam_program import SamProgram
 from sam import io
 from sam.blocks import StreamError
 from sam.dot import to_dot
@@ -166,6 +168,7 @@ def _run(arguments: argparse.Namespace) -> int:
         word = arguments.expression
         raise UserError(f"there is no command {word}", hint=one_of(word, _COMMANDS))
     program = _compiled(arguments)
+    assert isinstance(program, SamProgram)
     machine = config.load(arguments.config, dict(map(config.parse_override, arguments.overrides)))
     outputs = [_output(text, program.cin.target) for text in arguments.outputs]
     require_engine(arguments.engine, arguments.validate)
@@ -193,7 +196,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _simulated(
-    program: Program, machine: config.Config, arguments: argparse.Namespace
+    program: SamProgram, machine: config.Config, arguments: argparse.Namespace
 ) -> tuple[Tensor, dict[str, Any]]:
     """The result of a run, and its record."""
     with _Progress() as progress:

@@ -52,8 +52,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import custard
 from custard import UserError, notation
+from custard.compiler import TARGETS
 from custard.formats import LEVEL_FORMATS, Format, parse_declaration
-from custard.program import TARGETS
 from sim import Run
 from tests.dense import evaluate
 

@@ -713,5 +713,5 @@ def test_what_cannot_be_written_is_refused_before_the_run(monkeypatch, where):
     def run(*_, **__):
         raise AssertionError
 
-    monkeypatch.setattr("custard.program.Program.simulate", run)
+    monkeypatch.setattr("custard.sam_program.SamProgram.simulate", run)
     assert main([MATVEC, *GIVEN, *where]) == 2

@@ -9,9 +9,10 @@ import scipy.sparse
 from sam.blocks.memories import Growing, Stored
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
+from sam.slots import gather
 from sam.tensor import Tensor
 from sim import simulate
-from sim.binding import Bound, bind, extents, gather
+from sim.binding import Bound, bind, extents
 
 B = Slot("B", "B", "ss", ((0,), (1,)), ("i", "j"))
 C = Slot("c", "c", "s", ((0,),), ("j",))
