@@ -1,5 +1,6 @@
 """The commands sweep and report: what they print and write, and the exit status."""
 
+import csv
 import json
 import os
 import re
@@ -53,7 +54,7 @@ def test_points_are_run_once_and_told(folder, capsys):
     capsys.readouterr()
     assert main(["sweep", "--table", "s.yaml"]) == 0
     table = capsys.readouterr().out
-    rows = [line.split(",") for line in table.splitlines()]
+    rows = list(csv.reader(table.splitlines()))
     assert rows[0] == [
         *("dims.i", "schedule", "status", "cycles", "bottleneck", "result.nnz"),
         *("error", "hash"),
