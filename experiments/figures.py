@@ -12,7 +12,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -26,7 +26,6 @@ from rich.console import Console
 from rich.table import Table
 
 from custard import Program, UserError
-from sam import cc
 from sam.files import write_whole
 from sam.tensor import Tensor
 from sim.stats import Run
@@ -103,11 +102,11 @@ def leave(main: Callable[[], int]) -> NoReturn:
         sys.exit(2)
 
 
-def simulate(program: Program, inputs: dict[str, Tensor]) -> Run:
-    """The program on the ideal machine, compiled where there is a C compiler."""
-    engine = "compiled" if cc.available() else "auto"
-    run: Run = program.simulate(inputs, config="ideal", engine=engine)
-    return run
+def simulate(program: Program, inputs: Mapping[str, Tensor]) -> tuple[Tensor, Run]:
+    """The program on the ideal machine: its result, and the run."""
+    run: Run = program.simulate(inputs, config="ideal")
+    assert run.output is not None
+    return run.output, run
 
 
 def published(record: str) -> int | None:
@@ -130,21 +129,22 @@ def pattern(name: str) -> Tensor:
     return Tensor.from_coo(coordinates, np.arange(1.0, len(positions) + 1), shape)
 
 
-def tell(counts: Sequence[Count], claims: Sequence[Claim], title: str) -> int:
-    """Prints what the paper says beside what we got; returns the exit status.
-
-    That is 1 where a result is wrong, a count differs, or a claim does not hold.
-    """
-    console = Console(width=120, highlight=False)
+def compare(title: str, counts: Sequence[Count]) -> int:
+    """Prints published and our cycles; returns 1 where a result is wrong or a count differs."""
+    console = _console()
     console.print(f"[bold]{title}[/]", _counted(counts), sep="\n")
     for reason in dict.fromkeys(count.fewer for count in counts if count.verdict == "fewer"):
         console.print(f"fewer: {reason}")
+    return 0 if all(count.verdict in ("", "agrees", "fewer") for count in counts) else 1
+
+
+def tell(claims: Sequence[Claim]) -> int:
+    """Prints what the paper says beside what we got; returns 1 where a claim does not hold."""
     table = Table("the paper", "here", "holds", show_lines=True)
     for claim in claims:
         table.add_row(claim.paper, claim.ours, claim.holds)
-    console.print(table)
-    right = all(count.verdict in ("", "agrees", "fewer") for count in counts)
-    return 0 if right and all(claim.holds != "no" for claim in claims) else 1
+    _console().print(table)
+    return 0 if all(claim.holds != "no" for claim in claims) else 1
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -167,6 +167,10 @@ def picture(folder: Path, name: str, width: float, height: float) -> Iterator[Fi
             axes.set_axisbelow(True)
         for suffix in (".png", ".pdf"):
             save(figure, folder / f"{name}{suffix}")
+
+
+def _console() -> Console:
+    return Console(width=120, highlight=False)
 
 
 def _counted(counts: Sequence[Count]) -> Table:

@@ -50,7 +50,7 @@ _UNITS = {
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # The fonts of a picture: TrueType in a PDF, as publishers ask.
-STYLE: Mapping[str, Any] = {"pdf.fonttype": 42, "svg.hashsalt": "sweep", "font.size": 9}
+STYLE: Any = {"pdf.fonttype": 42, "svg.hashsalt": "sweep", "font.size": 9}
 _MOST_TICKS = 8  # on a logarithmic axis, at the values themselves
 
 
