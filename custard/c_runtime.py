@@ -90,13 +90,13 @@ _INDEXED = {
 static inline int64_t run_end_T(const T *coordinates, int64_t p, int64_t end)
 {
     const T coordinate = coordinates[p];
-    while (p + 16 <= end) {
+    while (p + 16 <= end && coordinates[p + 15] == coordinate)
+        p += 16;
+    if (p + 16 <= end) { // counting does not branch
         int same = 0;
         for (int n = 0; n < 16; n++)
             same += coordinates[p + n] == coordinate;
-        p += same;
-        if (same < 16)
-            return p;
+        return p + same;
     }
     while (p < end && coordinates[p] == coordinate)
         p++;
