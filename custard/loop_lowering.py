@@ -529,7 +529,7 @@ class Lowering:
 
         That is so where one operand alone is iterated over, and repeats coordinates: its chain of
         branchless levels is gone through in one loop then (formats paper, Section 4.3). Where the
-        innermost loops only sum, their sum is rather kept in a register.
+        innermost loops only sum, and many terms at a time, the sum is rather kept in a register.
         """
         if not isinstance(formula, lattice.Has) or not isinstance(output, TensorOutput):
             return None
@@ -539,7 +539,7 @@ class Lowering:
         if not is_linear(tree, formula.key) or not isinstance(tree, Total):
             return None
         own = self.own_order(tree, output)
-        if own[-1] in tree.variables:
+        if own[-1] in tree.variables and operand.slot.tensor in self.types.runs:
             return None
         order = [v for v in self.program.loops if v in output.assembly.variables or v in own]
         order = [v for v in order if v not in output.bound]
