@@ -61,7 +61,8 @@ _UNITS = (
 _RACES = "NoRaces IgnoreRaces Atomics Temporary ParallelReduction"
 _MOST = 2**31 - 1
 
-_CHOICES = ("locate", "coiterate")
+# How a tensor is iterated over at a loop; None is as its level suggests.
+_CHOICES = ("locate", "coiterate", "bitvector")
 _BOUNDS = "MinExact MinConstraint MaxExact MaxConstraint"
 
 
@@ -93,6 +94,7 @@ COMMANDS: Mapping[str, Signature] = {
     "assemble": Signature((_TENSOR, _choice("strategy", "Append Insert"))),
     "locate": Signature((_TENSOR, _LOOP)),
     "coiterate": Signature((_TENSOR, _LOOP)),
+    "bitvector": Signature((_TENSOR, _LOOP)),
 }
 
 
@@ -158,7 +160,7 @@ def without_unknown_loops(
 def choices(
     commands: Iterable[Command], variables: Mapping[str, Collection[str]]
 ) -> dict[tuple[str, str], Command]:
-    """The ``locate`` or ``coiterate`` that holds for a tensor and loop: the last one.
+    """The command of ``_CHOICES`` that holds for a tensor and loop: the last one.
 
     ``variables`` has those of each tensor. Raises UserError for a tensor or a loop of it that is
     unknown.

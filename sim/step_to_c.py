@@ -236,7 +236,7 @@ class _Translation:
                 frame.names[name] = self.assign(frame.prefix + name, value)
         label = f"{frame.prefix}end"
         body = [s for s in tree.body if not _is_text(s)]
-        if len(body) == 1 and isinstance(body[0], ast.Return):
+        if len(self.frames) > 1 and len(body) == 1 and isinstance(body[0], ast.Return):
             result = self.evaluate(body[0].value) if body[0].value else _Known(None)
             self.frames.pop()
             return result

@@ -9,6 +9,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from sam.blocks.base import Block, Kind, Port, into, out
 from sam.blocks.memories import Growing
 from sam.graph import Parameters
@@ -33,13 +35,16 @@ def keep(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def _generator(port: Port, tokens: list[Token]) -> Block:
+    values: Any = [value for _, value in tokens]
+    if port.stream == "bv":  # numpy takes the highest bit of a word for a reason to round
+        values = np.array(values, np.uint64)
     return Block(
         ports=(port,),
         step=generate,
         state={"next": 0},
         memory=lambda around: SimpleNamespace(
             kinds=around.numbers([kind for kind, _ in tokens]),
-            values=around.numbers([value for _, value in tokens]),
+            values=around.numbers(values),
         ),
     )
 
