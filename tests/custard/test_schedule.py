@@ -51,6 +51,7 @@ def test_an_expression_is_one_argument():
         "assemble(A,Insert)",
         "locate(B,i)",
         "coiterate(i,B)",
+        "bitvector(B,i)",
     ],
 )
 def test_every_command(text):

@@ -16,7 +16,7 @@ from sam import cc
 from sam.blocks import StreamError
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node
-from tests.custard.test_level_formats import LEVELS, RESULT_LEVELS, chained
+from tests.custard.test_level_formats import LEVELS, RESULT_LEVELS, chained, in_words
 from tests.profiles import examples
 from tests.programs import programs
 
@@ -37,6 +37,7 @@ configs = st.fixed_dictionaries(
         "queues.kinds.crd.latency_cycles": cycles,
         "blocks.latency_cycles": cycles,
         "blocks.initiation_interval_cycles": cycles,
+        "blocks.word_bits": st.sampled_from([1, 2, 3, 64]),
         "blocks.kinds.level_scanner.initiation_interval_cycles": cycles,
         "blocks.kinds.reducer.latency_cycles": cycles,
         "blocks.names.write_X_vals.initiation_interval_cycles": cycles,
@@ -94,6 +95,13 @@ def test_hash_tables_are_located_and_inserted_into(data):
         for variable in variables.split(",")
     ]
     agree(program, data.draw(configs), located)
+
+
+@settings(relaxed, max_examples=examples(200))
+@given(st.data())
+def test_bitvectors_are_merged_by_words(data):
+    program = data.draw(programs(levels="bbs", max_extent=9))
+    agree(program, data.draw(configs), data.draw(in_words(program)))
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64", "complex128"])
