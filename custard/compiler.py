@@ -13,7 +13,13 @@ from custard.formats import LEVEL_FORMATS, Format, parse_format, require_support
 from custard.kernel_builder import Types
 from custard.program import Program
 from custard.sam_program import SamProgram
-from custard.schedule import choices, loop_order, parse_schedule, without_unknown_loops
+from custard.schedule import (
+    choices,
+    loop_order,
+    parse_schedule,
+    refuse_words,
+    without_unknown_loops,
+)
 from sam.errors import UserError, one_of
 
 TARGETS = ("sam", "c")
@@ -92,6 +98,7 @@ def compile(
         lowered = sam_lowering.lower(program, resolved, forced, extents, expression, drop_zeros)
     else:
         require_writable(resolved[program.target.tensor], program.target.tensor)
+        refuse_words(forced.values(), target)
         lowered = loop_lowering.lower(program, resolved, forced, Types(), header, drop_zeros)
     if strict and lowered.rearranged:
         note, instead = next(iter(lowered.rearranged.items()))

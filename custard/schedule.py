@@ -125,8 +125,8 @@ def loop_order(variables: Iterable[str], commands: Iterable[Command]) -> list[st
             continue
         if command.name != "reorder":
             raise UserError(
-                f"{command.name} does not work yet: this version runs reorder, locate and "
-                "coiterate",
+                f"{command.name} does not work yet: this version runs reorder, locate, "
+                "coiterate and bitvector",
                 source=command.text,
                 span=command.span,
             )
@@ -183,6 +183,18 @@ def choices(
                     )
             found[tensor, loop] = command
     return found
+
+
+def refuse_words(commands: Iterable[Command], target: str) -> None:
+    """Raises UserError for ``bitvector``, which is about streams, on a target that has none."""
+    for command in commands:
+        if command.name == "bitvector":
+            raise UserError(
+                f"bitvector has no meaning on target {target}, which has no streams",
+                source=command.text,
+                span=command.span,
+                hint="target sam takes it",
+            )
 
 
 def _check_loops(command: Command, loops: list[str]) -> None:

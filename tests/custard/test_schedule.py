@@ -159,7 +159,7 @@ def test_reorder(texts, order):
         ),
         (
             "reorder(col,row), split(row,r0,r1,4)",
-            "split does not work yet: this version runs reorder, locate and coiterate\n"
+            "split does not work yet: this version runs reorder, locate, coiterate and bitvector\n"
             "  reorder(col,row), split(row,r0,r1,4)\n"
             "                    ^^^^^^^^^^^^^^^^^^",
         ),

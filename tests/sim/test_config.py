@@ -221,6 +221,10 @@ def test_an_override_with_a_broken_value() -> None:
             "it must be a whole number of at least 1",
         ),
         (
+            {"blocks": {"word_bits": 65}},
+            "config: blocks.word_bits is 65; it must be a whole number from 1 to 64",
+        ),
+        (
             {"clock": {"clock_ghz": 0}},
             "config: clock.clock_ghz is 0; it must be a number greater than 0",
         ),
