@@ -104,6 +104,21 @@ def test_bitvectors_are_merged_by_words(data):
     agree(program, data.draw(configs), data.draw(in_words(program)))
 
 
+@settings(relaxed, max_examples=examples(100))
+@given(st.integers(0, 200), st.just(64) | st.integers(1, 64), st.floats(0, 1), st.booleans())
+def test_long_bitvectors_in_words_of_any_width(length, width, density, together):
+    generator = np.random.default_rng(length)
+    inputs = {name: 1.0 * (generator.random(length) < density) for name in "BC"}
+    program = custard.compile(
+        f"X(i) = B(i) {'*' if together else '-'} C(i)", dict.fromkeys("XBC", "b")
+    )
+    config = {"blocks.word_bits": width}
+    found = outcome(program, inputs, config, "compiled")
+    assert found == outcome(program, inputs, config, "simpy")
+    due = inputs["B"] * inputs["C"] if together else inputs["B"] - inputs["C"]
+    assert found[-1] == repr(due.tolist())
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64", "complex128"])
 @pytest.mark.parametrize("expression", ["X(i,j)=B(i,k)*C(k,j)", "X(i,j)=B(i,j)+C(i,j)"])
 def test_values_of_every_type(dtype, expression):

@@ -1,5 +1,6 @@
 """Bitvector scanners, converters, intersecters and unioners (SAM paper, Sections 4.3 and 6.5)."""
 
+import itertools
 import shutil
 
 import numpy as np
@@ -60,15 +61,19 @@ def test_a_fiber_that_is_not_there_has_no_words():
     scan(rows, "0, N, 1, S0, S0, D", due, 64, level=1)
 
 
-@given(st.lists(st.booleans(), max_size=200), st.integers(1, 64))
-@settings(max_examples=examples(300))
-def test_words_of_any_width(bits, width):
-    level, _ = Bitvector.build(np.zeros(sum(bits), np.int64), np.flatnonzero(bits), 1, len(bits))
-    level = level.as_lists()
-    for step in range(0, len(bits), width):
-        due = sum(bit << k for k, bit in enumerate(bits[step : step + width]))
-        assert level.word(0, step, width) == due
-        assert level.position(0, step) == sum(bits[:step])
+@pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 200])
+def test_words_of_every_width(size):
+    """Two fibers: each begins with a word of its own, and no word has a bit of the other's."""
+    bits = np.random.default_rng(size).random((2, size)) < 0.5
+    built, _ = Bitvector.build(*np.nonzero(bits), 2, size)
+    level = built.as_lists()
+    for width, parent in itertools.product(range(1, 65), range(2)):
+        begin, end = level.fiber(parent)
+        for step in range(begin, end, width):
+            here = step - begin
+            due = sum(1 << k for k, bit in enumerate(bits[parent, here : here + width]) if bit)
+            assert level.word(parent, step, width) == due
+            assert level.position(parent, step) == bits[:parent].sum() + bits[parent, :here].sum()
 
 
 def merge(kind, words, refs, due, refs_due):
@@ -158,7 +163,8 @@ def test_the_published_intersecter(test):
 def cases(draw):
     """As many operands as ``n``, each with as many fibers of coordinates."""
     n, count = draw(st.integers(1, 4)), draw(st.integers(0, 4))
-    sets = st.sets(st.integers(0, 20)).map(sorted)
+    coordinates = st.integers(0, 20) | st.sampled_from([62, 63, 64, 65, 127, 128])
+    sets = st.sets(coordinates).map(sorted)
     return [draw(st.lists(sets, min_size=count, max_size=count)) for _ in range(n)]
 
 
@@ -166,7 +172,7 @@ def cases(draw):
 @given(
     cases(),
     st.sampled_from(["intersecter", "unioner"]),
-    st.integers(1, 64),
+    st.just(64) | st.integers(1, 64),
     st.sampled_from([1, 2, 5, "unbounded"]),
 )
 def test_random_fibers_in_words_and_back(operands, kind, width, depth):
