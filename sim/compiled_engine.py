@@ -11,7 +11,7 @@ Kernels are compiled once for each step, arity and type of values, and kept on d
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
@@ -52,10 +52,12 @@ class _Queue(ctypes.Structure):
     _fields_ = [
         ("writer", ctypes.c_void_p),
         ("reader", ctypes.c_void_p),
-        ("places", ctypes.c_void_p),
+        ("control", ctypes.c_void_p),
         ("taken", ctypes.c_void_p),
         ("history", ctypes.c_void_p),
-        *((name, ctypes.c_int64) for name in ("size", "mask", "span", "head", "tail", "depth")),
+        ("lanes", ctypes.c_int64),
+        ("sizes", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("mask", "span", "head", "tail", "depth")),
         *((name, ctypes.c_int64) for name in ("latency", "seen", "batch", "peak")),
         *((name, ctypes.c_int64) for name in ("starves", "crowds")),
     ]
@@ -137,7 +139,7 @@ class _Channel:
 
     depth: int
     latency: int
-    size: int = 8
+    sizes: list[int] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     givers: list[int] = field(default_factory=list)
     takers: list[int] = field(default_factory=list)
@@ -176,7 +178,7 @@ class _Machine:
         ]
         self.runtime, *libraries = cc.build([_text("scheduler.c"), *sources], self.headers)
         self.runtime.run.restype = ctypes.c_int64
-        for channel in self.channels.values():
+        for channel in self._distinct():
             self._open(channel)
         for part, kernel, library in zip(self.parts, self.kernels, libraries, strict=True):
             self._fill(part, kernel, library)
@@ -282,8 +284,11 @@ class _Machine:
                     channel.edges.append(edge)
                     channel.givers.append(n)
                     channel.takers.append(k)
-                    channel.size += np.dtype(_TYPES[ctype]).itemsize
+                    channel.sizes.append(np.dtype(_TYPES[ctype]).itemsize)
         return found
+
+    def _distinct(self) -> Iterable[_Channel]:
+        return (channel for part in self.parts for channel in part.channels_in)
 
     def _passage(self, edge: Edge) -> tuple[int, int, str]:
         """The depth and the latency of an edge, and the type of what it carries."""
@@ -293,7 +298,10 @@ class _Machine:
 
     def _open(self, channel: _Channel) -> None:
         queue = channel.queue
-        queue.size, queue.depth, queue.latency = channel.size, channel.depth, channel.latency
+        queue.depth, queue.latency = channel.depth, channel.latency
+        sizes = np.array(channel.sizes, np.int64)
+        queue.lanes, queue.sizes = len(sizes), sizes.ctypes.data
+        self.kept.append(sizes)
         if not self.runtime.open_queue(ctypes.byref(queue)):
             raise MemoryError
 
@@ -417,7 +425,7 @@ class _Machine:
 
     def report(self) -> Run:
         """The result and the statistics of a finished run."""
-        for channel in self.channels.values():
+        for channel in self._distinct():
             if not self.runtime.settle(ctypes.byref(channel.queue)):
                 raise MemoryError
         for found, made, values in self.grown:
@@ -447,7 +455,7 @@ class _Machine:
 
     def close(self) -> None:
         """Gives back the memory that C has taken."""
-        for channel in {id(channel): channel for channel in self.channels.values()}.values():
+        for channel in self._distinct():
             self.runtime.close_queue(ctypes.byref(channel.queue))
         for _, made, _ in self.grown:
             for growing in _arrays(made):

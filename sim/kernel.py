@@ -106,8 +106,8 @@ class _Writer:
             fields=_each("    {} {};\n", ((t, name) for name, (t, _) in body.state.items()))
             or "    char none;\n",
             starts=_each("    s->{} = {};\n", ((n, value) for n, (_, value) in body.state.items())),
-            places=self.places(),
-            macros="".join(map(self.input_macros, body.inputs))
+            macros=self.rooms()
+            + "".join(map(self.input_macros, body.inputs))
             + "".join(map(self.output_macros, body.outputs)),
             locals=self.locals(),
             room="".join(self.room(q, queue) for q, queue in enumerate(self.outputs)),
@@ -131,31 +131,30 @@ class _Writer:
 
     # Before the firings
 
-    def places(self) -> str:
-        ends = [("In", q, queue, self.body.inputs) for q, queue in enumerate(self.inputs)]
-        ends += [("Out", q, queue, self.body.outputs) for q, queue in enumerate(self.outputs)]
-        rooms = [
+    def rooms(self) -> str:
+        return "".join(
             (_BOUNDED_ROOM if queue.bounded else _ROOM_IN).format(q=q)
             for q, queue in enumerate(self.outputs)
-        ]
+        )
+
+    def lanes(self, form: str, q: int, queue: Queue, ports: Sequence[Port]) -> str:
+        """The arrays of the values of a queue, which lie one behind the other."""
+        before = ["control"] + [f"lane{n}" for n in range(len(queue.ports) - 1)]
         return "".join(
-            _PLACE.format(
-                end=end,
-                q=q,
-                lanes=_each(
-                    " {} lane{};", ((ports[p].ctype, n) for n, p in enumerate(queue.ports))
-                ),
-            )
-            for end, q, queue, ports in ends
-        ) + "".join(rooms)
+            form.format(q=q, n=n, ctype=ports[port].ctype, before=before[n])
+            for n, port in enumerate(queue.ports)
+        )
 
     def locals(self) -> str:
         body = self.body
-        parts = [_INPUT_QUEUE.format(q=q) for q in range(len(self.inputs))]
-        parts += [
-            _OUTPUT_QUEUE.format(q=q) + (_BOUNDED_QUEUE.format(q=q) if queue.bounded else "")
-            for q, queue in enumerate(self.outputs)
-        ]
+        parts = []
+        for q, queue in enumerate(self.inputs):
+            parts.append(_INPUT_QUEUE.format(q=q))
+            parts.append(self.lanes(_INPUT_LANE, q, queue, body.inputs))
+        for q, queue in enumerate(self.outputs):
+            parts.append(_OUTPUT_QUEUE.format(q=q))
+            parts.append(_BOUNDED_QUEUE.format(q=q) if queue.bounded else "")
+            parts.append(self.lanes(_OUTPUT_LANE, q, queue, body.outputs))
         parts += [_INPUT.format(n=port.index, ctype=port.ctype) for port in body.inputs]
         parts += [_OUTPUT.format(n=port.index, ctype=port.ctype) for port in body.outputs]
         parts.append(_each("    {1} {0} = 0;\n", body.variables.items()))
@@ -179,7 +178,7 @@ class _Writer:
     def input_macros(self, port: Port) -> str:
         n, q = port.index, self.queue_of[port.index]
         values = _each(
-            " v{0} = x{1}[h{1} & M{1}].lane{2}; k{0} = c_ & 3;",
+            " v{0} = in{1}_lane{2}[h{1} & M{1}]; k{0} = c_ & 3;",
             ((p, q, lane) for lane, p in enumerate(self.inputs[q].ports)),
         )
         take = f" take{n} = 1;" if self.body.taken[n] == n else ""
@@ -229,7 +228,7 @@ class _Writer:
             if queue.ports[0] in line.gives:
                 first = self.body.given[queue.ports[0]]
                 values = _each(
-                    " z{0}[T{0} & R{0}].lane{1} = gv{2};",
+                    " out{0}_lane{1}[T{0} & R{0}] = gv{2};",
                     ((q, lane, port) for lane, port in enumerate(queue.ports)),
                 )
                 pushed = _PUSHED.format(q=q, n=first, values=values)
@@ -262,22 +261,26 @@ def _each(form: str, items: Iterable[tuple[object, ...]]) -> str:
     return "".join(form.format(*item) for item in items)
 
 
-_PLACE = "typedef struct {{ int64_t control;{lanes} }} {end}{q};\n"
-
 _ROOM_IN = "#define ROOM_IN_{q} (R{q} + 1 - (T{q} - r{q}->seen))\n"
 _BOUNDED_ROOM = "#define ROOM_IN_{q} (D{q} - (T{q} - H{q}))\n"
 
 _INPUT_QUEUE = """    Queue *q{q} = b->in[{q}];
     int64_t h{q} = q{q}->head;
     const int64_t e{q} = q{q}->tail, M{q} = q{q}->mask;
-    const In{q} *restrict x{q} = (void *)q{q}->places;
+    const int64_t *restrict in{q}_control = q{q}->control;
     uint32_t *restrict g{q} = q{q}->taken;
 """
 
 _OUTPUT_QUEUE = """    Queue *r{q} = b->out[{q}];
     int64_t T{q} = r{q}->tail;
     const int64_t R{q} = r{q}->mask, L{q} = r{q}->latency;
-    Out{q} *restrict z{q} = (void *)r{q}->places;
+    int64_t *restrict out{q}_control = r{q}->control;
+"""
+
+_INPUT_LANE = """    const {ctype} *restrict in{q}_lane{n} = (void *)(in{q}_{before} + M{q} + 1);
+"""
+
+_OUTPUT_LANE = """    {ctype} *restrict out{q}_lane{n} = (void *)(out{q}_{before} + R{q} + 1);
 """
 
 _BOUNDED_QUEUE = """    const int64_t H{q} = r{q}->head, D{q} = r{q}->depth;
@@ -295,7 +298,7 @@ _OUTPUT = """    int64_t give{n} = 0, gk{n} = 0;
 
 _INPUT_MACROS = """#define PEEK{n} \\
     if (h{q} == e{q}) {{ b->port = {n}; q{q}->starves = 1; goto starved; }} \\
-    {{ int64_t c_ = x{q}[h{q} & M{q}].control, w_ = c_ >> 2;{values} \\
+    {{ int64_t c_ = in{q}_control[h{q} & M{q}], w_ = c_ >> 2;{values} \\
        if (w_ > now) {{ now = w_; cause = {n}; }} }}
 #define TAKE{n}{take}
 #define TAKE_IF{n}(test){take_if}
@@ -316,7 +319,7 @@ _SAVE = "        if (tries) {{{saves} }}\n"
 _TAKEN = "g{q}[h{q} & M{q}] = (uint32_t)now; h{q} += {n};"
 _COUNTED = "given{n} += (uint64_t)1 << 16 * gk{n};"
 _MAYBE_COUNTED = "given{n} += (uint64_t)give{n} << 16 * gk{n};"
-_PUSHED = "z{q}[T{q} & R{q}].control = (now + L{q}) << 2 | gk{n};{values} T{q}++;"
+_PUSHED = "out{q}_control[T{q} & R{q}] = (now + L{q}) << 2 | gk{n};{values} T{q}++;"
 
 _TEMPLATE = """#include "runtime.h"
 
@@ -329,7 +332,6 @@ void start(State *s) {{
     memset(s, 0, sizeof *s);
 {starts}}}
 
-{places}
 {macros}
 #define FIRED waits[cause] += now - ready; ready = now + interval; left--;
 

@@ -29,11 +29,12 @@ typedef struct Block Block;
 /* A queue holds one token or several that always move together, one in each lane. */
 typedef struct {
     Block *writer, *reader;
-    char *places;      /* each an int64_t: the cycle of becoming visible, times 4, plus the kind;
-                          and behind it the value in each lane: int64_t, double, double complex */
+    int64_t *control;  /* by place: the cycle of becoming visible, times 4, plus the kind; behind
+                          them the values, lane by lane: int64_t, double or double complex */
     uint32_t *taken;   /* by place: the cycle of the latest taking, its lower half */
     uint32_t *history; /* such cycles of all takings that the peak may depend on */
-    int64_t size;      /* bytes of a place */
+    int64_t lanes;
+    int64_t *sizes;    /* bytes of a value, by lane */
     int64_t mask;      /* places - 1 */
     int64_t span;      /* cycles in the history - 1 */
     int64_t head, tail;/* tokens taken and given so far */

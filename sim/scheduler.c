@@ -14,35 +14,58 @@ typedef struct {
 /* The takings that a peak accounts for at once; and the fewest places of an unbounded queue. */
 enum { BATCH = 256, FEWEST_PLACES = 1024 };
 
+/* Room for the control words and values of that many tokens. */
+static int64_t *allocate(const Queue *q, int64_t places) {
+    int64_t size = 8;
+    for (int64_t n = 0; n < q->lanes; n++) size += q->sizes[n];
+    return malloc((size_t)(places * size));
+}
+
 /* Moves the tokens of a queue to as many places. */
 static int resize(Queue *q, int64_t places) {
-    char *made = malloc((size_t)(places * q->size));
+    int64_t *made = allocate(q, places), size = 8;
     uint32_t *taken = malloc((size_t)places * 4);
     if (!made || !taken) return free(made), free(taken), 0;
-    for (int64_t n = q->head; n < q->tail; n++) {
-        int64_t from = n & q->mask, to = n & (places - 1);
-        memcpy(made + to * q->size, q->places + from * q->size, (size_t)q->size);
+    char *from = (char *)q->control, *to = (char *)made;
+    for (int64_t lane = -1; lane < q->lanes; lane++) {
+        if (lane >= 0) size = q->sizes[lane];
+        for (int64_t n = q->head; n < q->tail; n++)
+            memcpy(to + (n & (places - 1)) * size, from + (n & q->mask) * size, (size_t)size);
+        from += (q->mask + 1) * size;
+        to += places * size;
     }
-    free(q->places);
+    free(q->control);
     free(q->taken);
-    q->places = made;
+    q->control = made;
     q->taken = taken;
     q->mask = places - 1;
     return 1;
 }
 
-/* Makes room in the history for a peak that is a few batches higher. */
+/* Copies the takings [from, to) between histories, or parts of them, where they are in one piece. */
+static void copy(uint32_t *made, int64_t room, const uint32_t *old, int64_t span, int64_t from,
+                 int64_t to) {
+    if (from < to)
+        memcpy(made + (from & (room - 1)), old + (from & (span - 1)), (size_t)(to - from) * 4);
+}
+
+/* Makes room in the history for a peak that is a few batches higher. Its first batch stands once
+ * more at its end, so that a batch is always in one piece. Takings before the first are asked for
+ * too, a batch at most: those have been in the cycle ``before``. */
 static int remember(Queue *q, uint32_t before) {
-    int64_t span = q->span + 1, room = span ? span : BATCH;
+    int64_t span = q->span + 1, room = span ? span : 4 * BATCH;
     while (q->peak + 4 * BATCH > room) room *= 2;
     if (room == span) return 1;
     uint32_t *made = malloc((size_t)(room + BATCH) * 4);
     if (!made) return 0;
-    for (int64_t n = 0; n < room + BATCH; n++) made[n] = before;
-    for (int64_t n = q->seen > span ? q->seen - span : 0; n < q->seen; n++) {
-        made[n & (room - 1)] = q->history[n & (span - 1)];
-        if ((n & (room - 1)) < BATCH) made[room + (n & (room - 1))] = q->history[n & (span - 1)];
+    if (span) {
+        int64_t first = q->seen > span ? q->seen - span : 0, wrap = q->seen / span * span;
+        copy(made, room, q->history, span, first, wrap);
+        copy(made, room, q->history, span, wrap > first ? wrap : first, q->seen);
     }
+    if (q->seen < room - 2 * BATCH)
+        for (int64_t n = room - 2 * BATCH; n < room; n++) made[n] = before;
+    memcpy(made + room, made, BATCH * 4);
     free(q->history);
     q->history = made;
     q->span = room - 1;
@@ -65,10 +88,9 @@ static int account(Queue *q) {
     while (q->seen < q->head) {
         int64_t first = q->seen, at = first & q->mask, end = (first | wrap) + 1;
         int64_t length = (end < q->head ? end : q->head) - first;
-        const char *place = q->places + at * q->size;
         uint32_t given[BATCH];
         for (int64_t k = 0; k < length; k++)
-            given[k] = (uint32_t)((*(int64_t *)(place + k * q->size) >> 2) - q->latency);
+            given[k] = (uint32_t)((q->control[at + k] >> 2) - q->latency);
         if (!remember(q, given[0] - 1)) return 0;
         uint32_t *last = q->history + (first & q->span);
         memcpy(last, q->taken + at, (size_t)length * 4);
@@ -102,18 +124,18 @@ int open_queue(Queue *q) {
     int64_t places = FEWEST_PLACES;
     if (q->depth)
         for (places = 64; places < 4 * q->depth;) places *= 2;
-    q->places = malloc((size_t)(places * q->size));
+    q->control = allocate(q, places);
     q->taken = malloc((size_t)places * 4);
     q->mask = places - 1;
     q->span = -1;
     q->batch = places / 2 < BATCH ? places / 2 : BATCH;
-    return q->places && q->taken;
+    return q->control && q->taken;
 }
 
 /* Accounts for the last tokens that were taken. */
 int settle(Queue *q) { return q->batch == INT64_MAX || account(q); }
 
-void close_queue(Queue *q) { free(q->places), free(q->taken), free(q->history); }
+void close_queue(Queue *q) { free(q->control), free(q->taken), free(q->history); }
 
 void release(void *memory) { free(memory); }
 
