@@ -11,7 +11,7 @@ Kernels are compiled once for each step, arity and type of values, and kept on d
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
@@ -33,6 +33,7 @@ from sim.step_to_c import Kernel, translate
 Progress = Callable[[int], None]
 
 _ROUNDS = 4096
+_PLACES, _GAP = 1024, 8
 _FINISHED, _FAILED, _OVER_CAPACITY = 4, 5, 6
 _STARVED = 1
 _TYPES = {INT: np.int64, REAL: np.float64, COMPLEX: np.complex128}
@@ -52,12 +53,11 @@ class _Queue(ctypes.Structure):
     _fields_ = [
         ("writer", ctypes.c_void_p),
         ("reader", ctypes.c_void_p),
-        ("control", ctypes.c_void_p),
-        ("taken", ctypes.c_void_p),
+        ("from_", ctypes.c_void_p),
+        ("to", ctypes.c_void_p),
         ("history", ctypes.c_void_p),
-        ("lanes", ctypes.c_int64),
-        ("sizes", ctypes.c_void_p),
-        *((name, ctypes.c_int64) for name in ("mask", "span", "head", "tail", "depth")),
+        *((name, ctypes.c_int64) for name in ("size", "places", "span", "head", "tail", "base")),
+        ("depth", ctypes.c_int64),
         *((name, ctypes.c_int64) for name in ("latency", "seen", "batch", "peak")),
         *((name, ctypes.c_int64) for name in ("starves", "crowds")),
     ]
@@ -145,6 +145,15 @@ class _Channel:
     takers: list[int] = field(default_factory=list)
     queue: _Queue = field(default_factory=_Queue)
 
+    @property
+    def places(self) -> int:
+        """The places of its stretches: at least four times as many as a finite depth."""
+        return 1 << max(6, (4 * self.depth - 1).bit_length()) if self.depth else _PLACES
+
+    def end(self, ports: Sequence[int]) -> Queue:
+        """One of its ends, as kernels know it."""
+        return Queue(tuple(ports), self.places, self.depth > 0, self.latency == 1)
+
 
 class _Machine:
     """All blocks and queues of a run, laid out for C."""
@@ -171,8 +180,9 @@ class _Machine:
         sources = [
             source(
                 kernel.body,
-                [Queue(tuple(one.takers), one.depth > 0) for one in part.channels_in],
-                [Queue(tuple(one.givers), one.depth > 0) for one in part.channels_out],
+                [one.end(one.takers) for one in part.channels_in],
+                [one.end(one.givers) for one in part.channels_out],
+                part.timing.initiation_interval == 1,
             )
             for part, kernel in zip(self.parts, self.kernels, strict=True)
         ]
@@ -299,9 +309,8 @@ class _Machine:
     def _open(self, channel: _Channel) -> None:
         queue = channel.queue
         queue.depth, queue.latency = channel.depth, channel.latency
-        sizes = np.array(channel.sizes, np.int64)
-        queue.lanes, queue.sizes = len(sizes), sizes.ctypes.data
-        self.kept.append(sizes)
+        queue.places = channel.places
+        queue.size = 16 + (queue.places + _GAP) * (12 + sum(channel.sizes)) + 4 * _GAP
         if not self.runtime.open_queue(ctypes.byref(queue)):
             raise MemoryError
 

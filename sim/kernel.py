@@ -80,22 +80,32 @@ class Body:
 
 @dataclass(frozen=True)
 class Queue:
-    """An end of a queue: the numbers of the ports that its lanes belong to."""
+    """An end of a queue: the numbers of the ports that its lanes belong to.
+
+    ``quick``  whether its latency is 1
+    """
 
     ports: tuple[int, ...]
+    places: int
     bounded: bool
+    quick: bool
 
 
-def source(body: Body, inputs: Sequence[Queue], outputs: Sequence[Queue]) -> str:
-    """The whole C source of a block's kernel, between queues."""
-    return _Writer(body, inputs, outputs).source()
+def source(body: Body, inputs: Sequence[Queue], outputs: Sequence[Queue], quick: bool) -> str:
+    """The whole C source of a block's kernel between queues; ``quick`` where it may fire always.
+
+    What is 1 in most machines, an initiation interval or a latency, is written into it.
+    """
+    return _Writer(body, inputs, outputs, quick).source()
 
 
 class _Writer:
     """Writes a kernel."""
 
-    def __init__(self, body: Body, inputs: Sequence[Queue], outputs: Sequence[Queue]) -> None:
-        self.body, self.inputs, self.outputs = body, inputs, outputs
+    def __init__(
+        self, body: Body, inputs: Sequence[Queue], outputs: Sequence[Queue], quick: bool
+    ) -> None:
+        self.body, self.inputs, self.outputs, self.quick = body, inputs, outputs, quick
         self.queue_of = {port: q for q, queue in enumerate(inputs) for port in queue.ports}
         self.tries = any(queue.bounded for queue in outputs)
 
@@ -106,6 +116,8 @@ class _Writer:
             fields=_each("    {} {};\n", ((t, name) for name, (t, _) in body.state.items()))
             or "    char none;\n",
             starts=_each("    s->{} = {};\n", ((n, value) for n, (_, value) in body.state.items())),
+            places=self.places(),
+            interval="1" if self.quick else "b->interval",
             macros=self.rooms()
             + "".join(map(self.input_macros, body.inputs))
             + "".join(map(self.output_macros, body.outputs)),
@@ -131,31 +143,40 @@ class _Writer:
 
     # Before the firings
 
-    def rooms(self) -> str:
+    def places(self) -> str:
+        """The structures that the tokens of the queues lie in."""
+        ends = [("In", q, queue, self.body.inputs) for q, queue in enumerate(self.inputs)]
+        ends += [("Out", q, queue, self.body.outputs) for q, queue in enumerate(self.outputs)]
         return "".join(
-            (_BOUNDED_ROOM if queue.bounded else _ROOM_IN).format(q=q)
-            for q, queue in enumerate(self.outputs)
+            _PLACES.format(
+                end=end,
+                q=q,
+                places=queue.places,
+                lanes=_each(
+                    " {} lane{}[{} + GAP];",
+                    ((ports[p].ctype, lane, queue.places) for lane, p in enumerate(queue.ports)),
+                ),
+            )
+            for end, q, queue, ports in ends
         )
 
-    def lanes(self, form: str, q: int, queue: Queue, ports: Sequence[Port]) -> str:
-        """The arrays of the values of a queue, which lie one behind the other."""
-        before = ["control"] + [f"lane{n}" for n in range(len(queue.ports) - 1)]
+    def rooms(self) -> str:
         return "".join(
-            form.format(q=q, n=n, ctype=ports[port].ctype, before=before[n])
-            for n, port in enumerate(queue.ports)
+            (_BOUNDED_ROOM if queue.bounded else _ROOM_IN).format(q=q, places=queue.places)
+            for q, queue in enumerate(self.outputs)
         )
 
     def locals(self) -> str:
         body = self.body
         parts = []
         for q, queue in enumerate(self.inputs):
-            parts.append(_INPUT_QUEUE.format(q=q))
-            parts.append(self.lanes(_INPUT_LANE, q, queue, body.inputs))
+            end = f"q{q}->tail" if queue.bounded else f"end_of(q{q})"
+            parts.append(_INPUT_QUEUE.format(q=q, end=end))
         for q, queue in enumerate(self.outputs):
-            parts.append(_OUTPUT_QUEUE.format(q=q))
+            latency = "1" if queue.quick else f"r{q}->latency"
+            parts.append(_OUTPUT_QUEUE.format(q=q, latency=latency))
             parts.append(_BOUNDED_QUEUE.format(q=q) if queue.bounded else "")
-            parts.append(self.lanes(_OUTPUT_LANE, q, queue, body.outputs))
-        parts += [_INPUT.format(n=port.index, ctype=port.ctype) for port in body.inputs]
+        parts += [_INPUT.format(n=port.index) for port in body.inputs]
         parts += [_OUTPUT.format(n=port.index, ctype=port.ctype) for port in body.outputs]
         parts.append(_each("    {1} {0} = 0;\n", body.variables.items()))
         for name, (ctype, _) in body.state.items():
@@ -177,24 +198,28 @@ class _Writer:
 
     def input_macros(self, port: Port) -> str:
         n, q = port.index, self.queue_of[port.index]
-        values = _each(
-            " v{0} = in{1}_lane{2}[h{1} & M{1}]; k{0} = c_ & 3;",
-            ((p, q, lane) for lane, p in enumerate(self.inputs[q].ports)),
+        kinds = _each(
+            " k{} = c_ & 3;", ((p,) for p in self.inputs[q].ports)
         )
+        lane = self.inputs[q].ports.index(n)
         take = f" take{n} = 1;" if self.body.taken[n] == n else ""
         take_if = f" take{n} |= (test);" if self.body.taken[n] == n else ""
-        return _INPUT_MACROS.format(n=n, q=q, values=values, take=take, take_if=take_if)
+        return _INPUT_MACROS.format(n=n, q=q, lane=lane, kinds=kinds, at=self.at("h", q, self.inputs), take=take, take_if=take_if)
 
     def output_macros(self, port: Port) -> str:
         n = port.index
         first = f" give{n} = 1; gk{n} = (kind);" if self.body.given[n] == n else ""
         number = len(self.body.inputs) + n
         rooms = "".join(
-            _ROOM.format(q=q, number=number) if queue.bounded else ""
+            _ROOM.format(q=q, number=number, places=queue.places) if queue.bounded else ""
             for q, queue in enumerate(self.outputs)
             if n in queue.ports
         )
         return _OUTPUT_MACROS.format(n=n, first=first, rooms=rooms)
+
+    def at(self, end: str, q: int, queues: Sequence[Queue]) -> str:
+        """The place at an end of a queue."""
+        return f"{end}{q} & {queues[q].places - 1}"
 
     def line(self, line: str | Wait | Leave) -> str:
         if isinstance(line, Wait):
@@ -215,30 +240,33 @@ class _Writer:
 
     def leave(self, line: Leave) -> str:
         """What is done when a firing ends here."""
-        lines = ["FIRED"]
+        known = line.finished in ("0", "1")
+        lines = ["FIRED"] if known else [f"last = {line.finished};", "FIRED"]
         for q, queue in enumerate(self.inputs):
             if queue.ports[0] in line.takes:
                 first = self.body.taken[queue.ports[0]]
                 sure = line.takes[queue.ports[0]]
-                lines.append(_TAKEN.format(q=q, n="1" if sure else f"take{first}"))
+                lines.append(_TAKEN.format(
+                    q=q, at=self.at("h", q, self.inputs), n="1" if sure else f"take{first}"
+                ))
         for n, sure in line.gives.items():
             if self.body.given[n] == n:
                 lines.append(_COUNTED.format(n=n) if sure else _MAYBE_COUNTED.format(n=n))
         for q, queue in enumerate(self.outputs):
             if queue.ports[0] in line.gives:
                 first = self.body.given[queue.ports[0]]
+                at = self.at("T", q, self.outputs)
                 values = _each(
-                    " out{0}_lane{1}[T{0} & R{0}] = gv{2};",
-                    ((q, lane, port) for lane, port in enumerate(queue.ports)),
+                    " out{0}->lane{1}[{2}] = gv{3};",
+                    ((q, lane, at, port) for lane, port in enumerate(queue.ports)),
                 )
-                pushed = _PUSHED.format(q=q, n=first, values=values)
+                pushed = _PUSHED.format(q=q, n=first, at=at, values=values)
                 sure = line.gives[queue.ports[0]]
                 lines.append(pushed if sure else f"if (give{first}) {{ {pushed} }}")
         if line.finished == "1":
             lines.append("goto finished;")
         else:
-            test = f"if ({line.finished}) goto finished; " if line.finished != "0" else ""
-            lines.append(f"{test}continue;")
+            lines.append("continue;" if known else "if (last) goto finished; continue;")
         return "\n".join(line.indent + one for one in lines)
 
     # After the firings
@@ -249,7 +277,7 @@ class _Writer:
     def back(self) -> str:
         body = self.body
         parts = [
-            _INPUT_BACK.format(q=q, wake=_WAKE_WRITER.format(q=q) if queue.bounded else "")
+            (_BOUNDED_INPUT_BACK if queue.bounded else _INPUT_BACK).format(q=q)
             for q, queue in enumerate(self.inputs)
         ]
         parts += [_COUNTS.format(n=port.index, k=body.given[port.index]) for port in body.outputs]
@@ -261,34 +289,30 @@ def _each(form: str, items: Iterable[tuple[object, ...]]) -> str:
     return "".join(form.format(*item) for item in items)
 
 
-_ROOM_IN = "#define ROOM_IN_{q} (R{q} + 1 - (T{q} - r{q}->seen))\n"
+_PLACES = """typedef struct {{
+    Stretch stretch; int64_t control[{places} + GAP]; uint32_t taken[{places} + 2 * GAP];{lanes}
+}} {end}{q};
+"""
+
+_ROOM_IN = "#define ROOM_IN_{q} ({places} - (T{q} - r{q}->base))\n"
 _BOUNDED_ROOM = "#define ROOM_IN_{q} (D{q} - (T{q} - H{q}))\n"
 
 _INPUT_QUEUE = """    Queue *q{q} = b->in[{q}];
     int64_t h{q} = q{q}->head;
-    const int64_t e{q} = q{q}->tail, M{q} = q{q}->mask;
-    const int64_t *restrict in{q}_control = q{q}->control;
-    uint32_t *restrict g{q} = q{q}->taken;
+    const int64_t e{q} = {end};
+    In{q} *restrict in{q} = (void *)q{q}->from;
 """
 
 _OUTPUT_QUEUE = """    Queue *r{q} = b->out[{q}];
     int64_t T{q} = r{q}->tail;
-    const int64_t R{q} = r{q}->mask, L{q} = r{q}->latency;
-    int64_t *restrict out{q}_control = r{q}->control;
-"""
-
-_INPUT_LANE = """    const {ctype} *restrict in{q}_lane{n} = (void *)(in{q}_{before} + M{q} + 1);
-"""
-
-_OUTPUT_LANE = """    {ctype} *restrict out{q}_lane{n} = (void *)(out{q}_{before} + R{q} + 1);
+    const int64_t L{q} = {latency};
+    Out{q} *restrict out{q} = (void *)r{q}->to;
 """
 
 _BOUNDED_QUEUE = """    const int64_t H{q} = r{q}->head, D{q} = r{q}->depth;
-    const uint32_t *y{q} = r{q}->taken;
 """
 
 _INPUT = """    int64_t k{n} = 0, take{n} = 0;
-    {ctype} v{n} = 0;
 """
 
 _OUTPUT = """    int64_t give{n} = 0, gk{n} = 0;
@@ -296,9 +320,10 @@ _OUTPUT = """    int64_t give{n} = 0, gk{n} = 0;
     {ctype} gv{n} = 0;
 """
 
-_INPUT_MACROS = """#define PEEK{n} \\
+_INPUT_MACROS = """#define v{n} in{q}->lane{lane}[{at}]
+#define PEEK{n} \\
     if (h{q} == e{q}) {{ b->port = {n}; q{q}->starves = 1; goto starved; }} \\
-    {{ int64_t c_ = in{q}_control[h{q} & M{q}], w_ = c_ >> 2;{values} \\
+    {{ int64_t c_ = in{q}->control[{at}], w_ = c_ >> 2;{kinds} \\
        if (w_ > now) {{ now = w_; cause = {n}; }} }}
 #define TAKE{n}{take}
 #define TAKE_IF{n}(test){take_if}
@@ -311,15 +336,15 @@ _OUTPUT_MACROS = """#define GIVE{n}(kind, value){first} gv{n} = (value);
 _ROOM = """ \\
     {{ int64_t f_ = T{q} - D{q}; \\
        if (f_ >= H{q}) {{ b->port = {number}; b->which = {q}; goto blocked; }} \\
-       int64_t w_ = now + (int32_t)(y{q}[f_ & R{q}] + 1 - (uint32_t)now); \\
+       int64_t w_ = now + (int32_t)(out{q}->taken[f_ & ({places} - 1)] + 1 - (uint32_t)now); \\
        if (f_ >= 0 && w_ > now) {{ now = w_; cause = {number}; }} }}"""
 
 _SAVE = "        if (tries) {{{saves} }}\n"
 
-_TAKEN = "g{q}[h{q} & M{q}] = (uint32_t)now; h{q} += {n};"
+_TAKEN = "in{q}->taken[{at}] = (uint32_t)now; h{q} += {n};"
 _COUNTED = "given{n} += (uint64_t)1 << 16 * gk{n};"
 _MAYBE_COUNTED = "given{n} += (uint64_t)give{n} << 16 * gk{n};"
-_PUSHED = "out{q}_control[T{q} & R{q}] = (now + L{q}) << 2 | gk{n};{values} T{q}++;"
+_PUSHED = "out{q}->control[{at}] = (now + L{q}) << 2 | gk{n};{values} T{q}++;"
 
 _TEMPLATE = """#include "runtime.h"
 
@@ -332,13 +357,14 @@ void start(State *s) {{
     memset(s, 0, sizeof *s);
 {starts}}}
 
-{macros}
+{places}{macros}
 #define FIRED waits[cause] += now - ready; ready = now + interval; left--;
 
 int64_t fire(Block *b) {{
     State *state = b->state;
     int64_t now, cause, ready = b->ready, *restrict waits = b->waits;
-    const int64_t interval = b->interval, tries = b->tries;
+    const int64_t interval = {interval}, tries = b->tries;
+    int64_t last;
 {locals}
     int64_t left = MOST_FIRINGS;
 {room}    const int64_t most = left;
@@ -396,14 +422,19 @@ _COUNTS = "    count(b->counts[{n}], given{k});\n"
 
 _INPUT_BACK = """    if (q{q}->head != h{q}) {{
         q{q}->head = h{q};
-        if (h{q} - q{q}->seen >= q{q}->batch && !b->account(q{q})) b->status = NO_MEMORY;
-{wake}    }}
+        if (h{q} - q{q}->seen >= q{q}->batch || (h{q} == e{q} && q{q}->from != q{q}->to))
+            if (!b->account(q{q})) b->status = NO_MEMORY;
+    }}
 """
 
-_WAKE_WRITER = """        if (q{q}->crowds) {{
+_BOUNDED_INPUT_BACK = """    if (q{q}->head != h{q}) {{
+        q{q}->head = h{q};
+        if (h{q} - q{q}->seen >= q{q}->batch && !b->account(q{q})) b->status = NO_MEMORY;
+        if (q{q}->crowds) {{
             q{q}->crowds = 0;
             wake(q{q}->writer);
         }}
+    }}
 """
 
 _OUTPUT_BACK = """    if (r{q}->tail != T{q}) {{

@@ -26,18 +26,31 @@ enum { MOST_FIRINGS = 65535 };
 
 typedef struct Block Block;
 
-/* A queue holds one token or several that always move together, one in each lane. */
+/* What the arrays in a stretch are longer than its places, so that no two places of the same number
+ * fall into the same set of a cache. */
+enum { GAP = 8 };
+
+/* Places of a queue, used in turn: for the control words, an int64_t each, the cycle of becoming
+ * visible, times 4, plus the kind; behind them, for the cycles of the latest takings, a uint32_t,
+ * the lower half; behind those for the values, lane by lane: int64_t, double or double complex. */
+typedef struct Stretch {
+    struct Stretch *next;
+    int64_t end; /* the token after its last, where there is a next */
+} Stretch;
+
+static inline int64_t *control_of(Stretch *s) { return (int64_t *)(s + 1); }
+
+/* A queue holds one token or several that always move together, one in each lane. Its tokens are
+ * given to its last stretch and taken from its first; mostly, both are one. */
 typedef struct {
     Block *writer, *reader;
-    int64_t *control;  /* by place: the cycle of becoming visible, times 4, plus the kind; behind
-                          them the values, lane by lane: int64_t, double or double complex */
-    uint32_t *taken;   /* by place: the cycle of the latest taking, its lower half */
-    uint32_t *history; /* such cycles of all takings that the peak may depend on */
-    int64_t lanes;
-    int64_t *sizes;    /* bytes of a value, by lane */
-    int64_t mask;      /* places - 1 */
+    Stretch *from, *to;
+    uint32_t *history; /* the cycles of all takings that the peak may depend on */
+    int64_t size;      /* bytes of a stretch */
+    int64_t places;    /* of a stretch */
     int64_t span;      /* cycles in the history - 1 */
     int64_t head, tail;/* tokens taken and given so far */
+    int64_t base;      /* the first token that needs its place in the last stretch */
     int64_t depth;     /* 0 where unbounded */
     int64_t latency;
     int64_t seen;      /* taken tokens that the peak accounts for */
@@ -46,6 +59,9 @@ typedef struct {
     int64_t starves;   /* whether its reader waits for a token in it */
     int64_t crowds;    /* whether its writer waits for room in it */
 } Queue;
+
+/* The token after the last in the stretch that is taken from. */
+static inline int64_t end_of(const Queue *q) { return q->from == q->to ? q->tail : q->from->end; }
 
 struct Block {
     Queue **in;

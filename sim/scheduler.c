@@ -11,35 +11,32 @@ typedef struct {
     int64_t failed;  /* the block that failed */
 } Machine;
 
-/* The takings that a peak accounts for at once; and the fewest places of an unbounded queue. */
-enum { BATCH = 256, FEWEST_PLACES = 1024 };
+/* The takings that a peak accounts for at once. */
+enum { BATCH = 256 };
 
-/* Room for the control words and values of that many tokens. */
-static int64_t *allocate(const Queue *q, int64_t places) {
-    int64_t size = 8;
-    for (int64_t n = 0; n < q->lanes; n++) size += q->sizes[n];
-    return malloc((size_t)(places * size));
+static uint32_t *taken_of(const Queue *q, Stretch *s) {
+    return (uint32_t *)(control_of(s) + q->places + GAP);
 }
 
-/* Moves the tokens of a queue to as many places. */
-static int resize(Queue *q, int64_t places) {
-    int64_t *made = allocate(q, places), size = 8;
-    uint32_t *taken = malloc((size_t)places * 4);
-    if (!made || !taken) return free(made), free(taken), 0;
-    char *from = (char *)q->control, *to = (char *)made;
-    for (int64_t lane = -1; lane < q->lanes; lane++) {
-        if (lane >= 0) size = q->sizes[lane];
-        for (int64_t n = q->head; n < q->tail; n++)
-            memcpy(to + (n & (places - 1)) * size, from + (n & q->mask) * size, (size_t)size);
-        from += (q->mask + 1) * size;
-        to += places * size;
+/* Lets a queue go on in a new stretch. */
+static int extend(Queue *q) {
+    Stretch *made = malloc((size_t)q->size);
+    if (!made) return 0;
+    if (q->to) {
+        q->to->next = made;
+        q->to->end = q->tail;
     }
-    free(q->control);
-    free(q->taken);
-    q->control = made;
-    q->taken = taken;
-    q->mask = places - 1;
+    q->to = made;
+    q->base = q->tail;
     return 1;
+}
+
+/* Goes over to the next stretch, whose first token is the next to be taken. */
+static void turn(Queue *q) {
+    Stretch *done = q->from;
+    q->from = done->next;
+    free(done);
+    wake(q->reader);
 }
 
 /* Copies the takings [from, to) between histories, or parts of them, where they are in one piece. */
@@ -84,16 +81,18 @@ static int exceeded(const Queue *q, int64_t peak, const uint32_t *given, int64_t
 /* Raises the peak to the most that the queue held when each of the tokens was given that have been
  * taken. Their peak is found by bisection: tokens that are one more can raise it by one. */
 static int account(Queue *q) {
-    int64_t wrap = q->mask < BATCH - 1 ? q->mask : BATCH - 1;
+    const int64_t wrap = (q->places < BATCH ? q->places : BATCH) - 1;
+    const int64_t *control = control_of(q->from);
+    const uint32_t *taken = taken_of(q, q->from);
     while (q->seen < q->head) {
-        int64_t first = q->seen, at = first & q->mask, end = (first | wrap) + 1;
+        int64_t first = q->seen, at = first & (q->places - 1), end = (first | wrap) + 1;
         int64_t length = (end < q->head ? end : q->head) - first;
         uint32_t given[BATCH];
         for (int64_t k = 0; k < length; k++)
-            given[k] = (uint32_t)((q->control[at + k] >> 2) - q->latency);
+            given[k] = (uint32_t)((control[at + k] >> 2) - q->latency);
         if (!remember(q, given[0] - 1)) return 0;
         uint32_t *last = q->history + (first & q->span);
-        memcpy(last, q->taken + at, (size_t)length * 4);
+        memcpy(last, taken + at, (size_t)length * 4);
         if ((first & q->span) < BATCH) memcpy(last + q->span + 1, last, (size_t)length * 4);
         if (exceeded(q, q->peak, given, length)) {
             int64_t low = q->peak, high = q->peak + length;
@@ -109,8 +108,8 @@ static int account(Queue *q) {
         q->seen += length;
     }
     if (q->depth == 0) {
-        if (q->mask >= FEWEST_PLACES && q->tail - q->head < q->mask / 8)
-            resize(q, (q->mask + 1) / 2);
+        if (q->from != q->to && q->head == q->from->end) turn(q);
+        if (q->from == q->to) q->base = q->seen;
         if (q->crowds) q->crowds = 0, wake(q->writer);
     } else if (q->peak == q->depth) {
         q->batch = INT64_MAX;
@@ -121,21 +120,25 @@ static int account(Queue *q) {
 }
 
 int open_queue(Queue *q) {
-    int64_t places = FEWEST_PLACES;
-    if (q->depth)
-        for (places = 64; places < 4 * q->depth;) places *= 2;
-    q->control = allocate(q, places);
-    q->taken = malloc((size_t)places * 4);
-    q->mask = places - 1;
     q->span = -1;
-    q->batch = places / 2 < BATCH ? places / 2 : BATCH;
-    return q->control && q->taken;
+    q->batch = q->places / 2 < BATCH ? q->places / 2 : BATCH;
+    if (!extend(q)) return 0;
+    q->from = q->to;
+    return 1;
 }
 
 /* Accounts for the last tokens that were taken. */
 int settle(Queue *q) { return q->batch == INT64_MAX || account(q); }
 
-void close_queue(Queue *q) { free(q->control), free(q->taken), free(q->history); }
+void close_queue(Queue *q) {
+    while (q->from != q->to) {
+        Stretch *next = q->from->next;
+        free(q->from);
+        q->from = next;
+    }
+    free(q->from);
+    free(q->history);
+}
 
 void release(void *memory) { free(memory); }
 
@@ -186,7 +189,7 @@ static int64_t relieve(Machine *m) {
         Queue *q = b->out[b->which];
         if (q->depth)
             b->tries = 1;
-        else if (!account(q) || (q->tail - q->head > q->mask / 2 && !resize(q, 2 * (q->mask + 1)))) {
+        else if (!account(q) || (q->tail - q->base > q->places / 2 && !extend(q))) {
             b->status = NO_MEMORY;
             m->failed = n;
             return -1;
