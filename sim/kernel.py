@@ -33,12 +33,14 @@ class Wait:
     """A line of a step that waits for a token at an input, or for room at an output.
 
     ``after``  the ports of the same side that have been waited for before
+    ``data``   whether what follows is right for data only
     """
 
     indent: str
     port: int
     output: bool
     after: frozenset[int]
+    data: bool = False
 
 
 @dataclass(frozen=True)
@@ -230,7 +232,8 @@ class _Writer:
         """The wait, unless all queues of the port have been waited for."""
         if not line.output:
             queue = self.inputs[self.queue_of[line.port]]
-            return "" if line.after & {*queue.ports} else f"{line.indent}PEEK{line.port}"
+            name = "PEEK_DATA" if line.data else "PEEK"
+            return "" if line.after & {*queue.ports} else f"{line.indent}{name}{line.port}"
         new = [
             queue
             for queue in self.outputs
@@ -325,6 +328,11 @@ _INPUT_MACROS = """#define v{n} in{q}->lane{lane}[{at}]
     if (h{q} == e{q}) {{ b->port = {n}; q{q}->starves = 1; goto starved; }} \\
     {{ int64_t c_ = in{q}->control[{at}], w_ = c_ >> 2;{kinds} \\
        if (w_ > now) {{ now = w_; cause = {n}; }} }}
+#define PEEK_DATA{n} \\
+    if (h{q} == e{q}) {{ b->port = {n}; q{q}->starves = 1; goto starved; }} \\
+    {{ int64_t c_ = in{q}->control[{at}], w_ = c_ >> 2; \\
+       if (c_ & 3) goto any_tokens; \\
+       if (w_ > now) {{ now = w_; cause = {n}; }} }}
 #define TAKE{n}{take}
 #define TAKE_IF{n}(test){take_if}
 """
@@ -358,6 +366,7 @@ void start(State *s) {{
 {starts}}}
 
 {places}{macros}
+#define ANY_TOKENS any_tokens: now = ready; cause = 0;
 #define FIRED waits[cause] += now - ready; ready = now + interval; left--;
 
 int64_t fire(Block *b) {{

@@ -29,6 +29,7 @@ from sam.blocks.arithmetic import Operation
 from sam.blocks.base import Step
 from sam.blocks.memories import Accumulator, Growing, Stored
 from sam.errors import UserError
+from sam.token import DATA
 from sim.kernel import COMPLEX, INT, REAL, Body, Leave, Port, Wait
 
 
@@ -180,6 +181,7 @@ class _Translation:
         self.frames: list[_Frame] = []
         self.reached = _Reached()
         self.fates = 0
+        self.data = False
         self.ends: _Reached | None = None
         self.versions: dict[str, int] = {}
         self.memory: dict[tuple[str, ...], str] = {}
@@ -255,10 +257,16 @@ class _Translation:
     # Calls and statements
 
     def step(self, function: Step, arguments: Sequence[Any]) -> None:
-        """Writes a firing."""
-        tree, frame = self.enter(function, arguments, "step")
-        self.block([*tree.body, *([] if _returns(tree.body[-1:]) else [ast.Return(None)])])
-        self.frames.pop()
+        """Writes a firing: first for data at all inputs, then, where it peeks, for any tokens."""
+        for self.data in (True, False):
+            self.reached = _Reached()
+            tree, _ = self.enter(function, arguments, "step")
+            self.block([*tree.body, *([] if _returns(tree.body[-1:]) else [ast.Return(None)])])
+            self.frames.pop()
+            if not any(isinstance(line, Wait) and not line.output for line in self.lines):
+                break
+            if self.data:
+                self.write("ANY_TOKENS")
 
     def finish(self, value: Any) -> None:
         """Ends the firing."""
@@ -787,13 +795,14 @@ class _Translation:
 
     # Ports
 
-    def port_peek(self, port: Port) -> tuple[_Open, _Open]:
+    def port_peek(self, port: Port) -> tuple[_Known | _Open, _Open]:
         """The kind and value at the head of an input; they stand still until the firing is over."""
         n = port.index
         if n not in self.reached.peeked:
-            self.lines.append(Wait("    " * self.depth, n, False, self.reached.peeked))
+            self.lines.append(Wait("    " * self.depth, n, False, self.reached.peeked, self.data))
             self.reached = _Reached(self.reached.peeked | {n}, self.reached.moved)
-        return _Open(f"k{n}", INT), _Open(f"v{n}", port.ctype)
+        kind = _Known(DATA) if self.data else _Open(f"k{n}", INT)
+        return kind, _Open(f"v{n}", port.ctype)
 
     def port_take(self, port: Port) -> _Known:
         self.write(f"TAKE{port.index}")
