@@ -135,7 +135,7 @@ class _Writer:
                 "        give{} = 0;\n", ((n,) for n in range(len(body.outputs)) if body.given[n] == n)
             ),
             body="\n".join(filter(None, map(self.line, body.lines))),
-            spent="".join(self.spent(q, queue) for q, queue in enumerate(self.outputs)),
+            crowded="".join(self.crowded(q, queue) for q, queue in enumerate(self.outputs)),
             blocked=_BLOCKED.format(restore=_each(" {0} = o{0};", ((name,) for name in saved)))
             if self.tries
             else "",
@@ -274,8 +274,8 @@ class _Writer:
 
     # After the firings
 
-    def spent(self, q: int, queue: Queue) -> str:
-        return _SPENT.format(q=q, number=len(self.body.inputs) + queue.ports[0])
+    def crowded(self, q: int, queue: Queue) -> str:
+        return _CROWDED.format(q=q, number=len(self.body.inputs) + queue.ports[0])
 
     def back(self) -> str:
         body = self.body
@@ -375,8 +375,12 @@ int64_t fire(Block *b) {{
     const int64_t interval = {interval}, tries = b->tries;
     int64_t last;
 {locals}
-    int64_t left = MOST_FIRINGS;
-{room}    const int64_t most = left;
+    int64_t fired = 0, most = 0, left = 0;
+spent:
+    fired += most;
+    left = MOST_FIRINGS - fired;
+{room}    most = left;
+    if (left <= 0) goto crowded;
     for (;;) {{
         if (left == 0) goto spent;
         now = ready;
@@ -384,8 +388,8 @@ int64_t fire(Block *b) {{
 {save}{reset}
 {body}
     }}
-spent:
-{spent}    b->status = RUNNING;
+crowded:
+{crowded}    b->status = RUNNING;
     wake(b);
     goto back;
 starved:
@@ -405,10 +409,11 @@ no_memory:
     goto back;
 {blocked}back:
     b->ready = ready;
-    b->fired += most - left;
+    fired += most - left;
+    b->fired += fired;
     b->tries = 0;
 {back}
-    return most - left;
+    return fired;
 }}
 """
 
@@ -418,7 +423,7 @@ _BLOCKED = """blocked:
    {restore}
 """
 
-_SPENT = """    if (ROOM_IN_{q} <= 0) {{
+_CROWDED = """    if (ROOM_IN_{q} <= 0) {{
         b->port = {number};
         b->which = {q};
         b->status = CROWDED;
