@@ -325,13 +325,13 @@ _OUTPUT = """    int64_t give{n} = 0, gk{n} = 0;
 
 _INPUT_MACROS = """#define v{n} in{q}->lane{lane}[{at}]
 #define PEEK{n} \\
-    if (h{q} == e{q}) {{ b->port = {n}; q{q}->starves = 1; goto starved; }} \\
+    if (RARE(h{q} == e{q})) {{ b->port = {n}; q{q}->starves = 1; goto starved; }} \\
     {{ int64_t c_ = in{q}->control[{at}], w_ = c_ >> 2;{kinds} \\
        if (w_ > now) {{ now = w_; cause = {n}; }} }}
 #define PEEK_DATA{n} \\
-    if (h{q} == e{q}) {{ b->port = {n}; q{q}->starves = 1; goto starved; }} \\
+    if (RARE(h{q} == e{q})) {{ b->port = {n}; q{q}->starves = 1; goto starved; }} \\
     {{ int64_t c_ = in{q}->control[{at}], w_ = c_ >> 2; \\
-       if (c_ & 3) goto any_tokens; \\
+       if (RARE(c_ & 3)) goto any_tokens; \\
        if (w_ > now) {{ now = w_; cause = {n}; }} }}
 #define TAKE{n}{take}
 #define TAKE_IF{n}(test){take_if}
@@ -367,7 +367,9 @@ void start(State *s) {{
 
 {places}{macros}
 #define ANY_TOKENS any_tokens: now = ready; cause = 0;
-#define FIRED waits[cause] += now - ready; ready = now + interval; left--;
+#define FIRED \\
+    if (now > ready) waits[cause] += now - ready; \\
+    ready = now + interval; left--;
 
 int64_t fire(Block *b) {{
     State *state = b->state;
@@ -382,7 +384,7 @@ spent:
 {room}    most = left;
     if (left <= 0) goto crowded;
     for (;;) {{
-        if (left == 0) goto spent;
+        if (RARE(left == 0)) goto spent;
         now = ready;
         cause = 0;
 {save}{reset}

@@ -24,6 +24,8 @@ enum { RUNNING, STARVED, BLOCKED, CROWDED, FINISHED_BLOCK, FAILED, OVER_CAPACITY
 /* The most firings in one call: as many as a part of a packed count can tell. */
 enum { MOST_FIRINGS = 65535 };
 
+#define RARE(test) __builtin_expect(!!(test), 0)
+
 typedef struct Block Block;
 
 /* What the arrays in a stretch are longer than its places, so that no two places of the same number
