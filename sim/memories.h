@@ -52,10 +52,11 @@ static inline uint64_t scramble(const int64_t *point, int64_t n) {
     return hash;
 }
 
-/* The place in the table of a point, or the free place that it should get. The table of points
- * with one coordinate has a place for each coordinate; that of others is a hash table. */
-static inline int64_t *place_of(Accumulator *a, const int64_t *point) {
-    int64_t n = a->dimensions, *table = a->table.items;
+/* The place in the table of a point of n coordinates, or the free place that it should get. The
+ * table of points with one coordinate has a place for each coordinate; that of others is a hash
+ * table. */
+static inline int64_t *place_of(Accumulator *a, int64_t n, const int64_t *point) {
+    int64_t *table = a->table.items;
     if (n == 1) return table + point[0];
     uint64_t mask = (uint64_t)a->table.room - 1, h = scramble(point, n) & mask;
     while (table[h] &&
@@ -65,8 +66,7 @@ static inline int64_t *place_of(Accumulator *a, const int64_t *point) {
 }
 
 /* Makes sure that the table has a place for one more point. */
-static inline int make_place(Accumulator *a, const int64_t *point) {
-    int64_t n = a->dimensions;
+static inline int make_place(Accumulator *a, int64_t n, const int64_t *point) {
     if (n == 1) {
         while (point[0] >= a->table.room)
             if (!grow(&a->table, 8)) return 0;
@@ -80,27 +80,29 @@ static inline int make_place(Accumulator *a, const int64_t *point) {
     a->table.items = table;
     a->table.room = room;
     for (int64_t i = 0; i < a->points.length; i++)
-        *place_of(a, (int64_t *)a->points.items + i * n) = i + 1;
+        *place_of(a, n, (int64_t *)a->points.items + i * n) = i + 1;
     return 1;
 }
 
-#define ACCUMULATE(a, type, point, value, plus)                             \
+/* Adds a value at a point of n coordinates. Whether the point is new is hard to foresee, so there is
+ * no branch on it. Points and values have room for as many. */
+#define ACCUMULATE(a, n, type, point, value, plus)                          \
     do {                                                                    \
         Accumulator *a_ = (a);                                              \
-        if (!make_place(a_, point)) goto no_memory;                         \
-        int64_t *place_ = place_of(a_, point), n_ = a_->dimensions;         \
-        if (*place_) {                                                      \
-            type x_ = ((type *)a_->values.items)[*place_ - 1], y_ = (value); \
-            ((type *)a_->values.items)[*place_ - 1] = plus(x_, y_);         \
-        } else {                                                            \
-            if (a_->points.length == a_->capacity) goto over_capacity;      \
-            if (a_->points.length == a_->points.room && !grow(&a_->points, n_ * 8)) \
-                goto no_memory;                                             \
-            memcpy((int64_t *)a_->points.items + a_->points.length * n_, point, \
-                   (size_t)(n_ * 8));                                       \
-            APPEND(&a_->values, type, value);                               \
-            *place_ = ++a_->points.length;                                  \
-        }                                                                   \
+        if (!make_place(a_, n, point)) goto no_memory;                      \
+        int64_t *place_ = place_of(a_, n, point), length_ = a_->points.length; \
+        if (length_ == a_->points.room &&                                   \
+            !(grow(&a_->points, n * 8) && grow(&a_->values, sizeof(type)))) \
+            goto no_memory;                                                 \
+        int64_t new_ = *place_ == 0, index_ = new_ ? length_ : *place_ - 1; \
+        if (new_ & (length_ == a_->capacity)) goto over_capacity;           \
+        type *sum_ = (type *)a_->values.items + index_, x_ = *sum_, y_ = (value); \
+        type sums_[2] = {plus(x_, y_), y_};                                 \
+        *sum_ = sums_[new_];                                                \
+        for (int k_ = 0; k_ < n; k_++)                                      \
+            ((int64_t *)a_->points.items)[length_ * n + k_] = point[k_];    \
+        *place_ = index_ + 1;                                               \
+        a_->points.length = length_ + new_;                                 \
     } while (0)
 
 /* Sorts indices of points by one of their coordinates, 11 bits at a time, keeping the order of
@@ -151,21 +153,35 @@ static inline int sort_points(const int64_t *points, int64_t n, Growing *order) 
     return 1;
 }
 
+/* Puts points with one coordinate in order by a walk through the table, which becomes empty. */
+static inline void walk_table(Accumulator *a) {
+    int64_t *table = a->table.items, *order = a->order.items, found = 0;
+    for (int64_t point = 0; found < a->order.length; point++) {
+        order[found] = table[point] - 1;
+        found += table[point] != 0;
+        table[point] = 0;
+    }
+}
+
 /* Sorts the sub-tensor that has been taken in, and makes it the one that is given out. */
 static inline int complete(Accumulator *a) {
     Growing points = a->out_points, values = a->out_values;
     int64_t length = a->points.length, n = a->dimensions;
-    for (int64_t i = 0; i < length; i++)
-        if (n == 1) ((int64_t *)a->table.items)[((int64_t *)a->points.items)[i]] = 0;
-    if (n > 1 && a->table.room > 0) memset(a->table.items, 0, (size_t)a->table.room * 8);
     a->out_points = a->points;
     a->out_values = a->values;
-    points.length = values.length = 0;
+    points.length = 0;
     a->points = points;
     a->values = values;
     while (a->order.room < length)
         if (!grow(&a->order, 8)) return 0;
     a->order.length = length;
+    if (n == 1 && length > a->table.room / 16) {
+        walk_table(a);
+        return 1;
+    }
+    for (int64_t i = 0; i < length; i++)
+        if (n == 1) ((int64_t *)a->table.items)[((int64_t *)a->out_points.items)[i]] = 0;
+    if (n > 1 && a->table.room > 0) memset(a->table.items, 0, (size_t)a->table.room * 8);
     return sort_points(a->out_points.items, n, &a->order);
 }
 

@@ -749,7 +749,8 @@ class _Translation:
             )
             self.write(f"#define PLUS(x_, y_) ({plus.text})")
             self.write(f"{{ int64_t point_[] = {{{point}}};")
-            self.write(f"ACCUMULATE({pointer}, {self.values}, point_, {texts[0]}, PLUS); }}")
+            n = owner.value.dimensions
+            self.write(f"ACCUMULATE({pointer}, {n}, {self.values}, point_, {texts[0]}, PLUS); }}")
             return _Known(None)
         if name == "complete":
             self.write(f"if (!complete({pointer})) goto no_memory;")
