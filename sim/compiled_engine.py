@@ -58,7 +58,7 @@ class _Queue(ctypes.Structure):
         ("history", ctypes.c_void_p),
         *((name, ctypes.c_int64) for name in ("size", "places", "span", "head", "tail", "base")),
         ("depth", ctypes.c_int64),
-        *((name, ctypes.c_int64) for name in ("latency", "seen", "batch", "peak")),
+        *((name, ctypes.c_int64) for name in ("latency", "seen", "batch", "peak", "growth")),
         *((name, ctypes.c_int64) for name in ("starves", "crowds")),
     ]
 
@@ -93,7 +93,7 @@ class _Block(ctypes.Structure):
         ("bit", ctypes.c_uint64),
         *(
             (name, ctypes.c_int64)
-            for name in ("interval", "ready", "fired", "tries", "status", "port", "which")
+            for name in ("interval", "ready", "fired", "tries", "always", "status", "port", "which")
         ),
     ]
 
@@ -321,6 +321,8 @@ class _Machine:
         library.start(state)
         part.counts = np.zeros((max(1, len(part.outputs)), 4), np.int64)
         part.waits = np.zeros(max(1, len(part.inputs) + len(part.outputs)), np.int64)
+        # A block that hands over gives but seldom what has to wait for room.
+        hands_over = any(name == "handover" for name, _ in part.outputs)
         numbers = np.array([_at(part.memory, path) for path in kernel.numbers] or [0], np.int64)
         part.block = _Block(
             in_=self._pointers([channel.queue for channel in part.channels_in]),
@@ -331,6 +333,8 @@ class _Machine:
             waits=part.waits.ctypes.data,
             counts=part.counts.ctypes.data,
             interval=part.timing.initiation_interval,
+            tries=hands_over,
+            always=hands_over,
         )
         self.kept += [state, numbers]
 

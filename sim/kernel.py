@@ -413,7 +413,7 @@ no_memory:
     b->ready = ready;
     fired += most - left;
     b->fired += fired;
-    b->tries = 0;
+    b->tries = b->always;
 {back}
     return fired;
 }}

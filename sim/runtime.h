@@ -58,6 +58,7 @@ typedef struct {
     int64_t seen;      /* taken tokens that the peak accounts for */
     int64_t batch;     /* how many more there may be before it has to account for them */
     int64_t peak;      /* the most tokens that it held at once */
+    int64_t growth;    /* of the peak, when it grew last */
     int64_t starves;   /* whether its reader waits for a token in it */
     int64_t crowds;    /* whether its writer waits for room in it */
 } Queue;
@@ -78,6 +79,7 @@ struct Block {
     uint64_t bit;
     int64_t interval, ready, fired;
     int64_t tries;     /* whether it fires without knowing that there is room for all */
+    int64_t always;    /* whether it always does */
     int64_t status, port, which; /* why it stopped, at which port, at which queue of its outputs */
 };
 

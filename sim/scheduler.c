@@ -78,8 +78,30 @@ static int exceeded(const Queue *q, int64_t peak, const uint32_t *given, int64_t
     return found < 0;
 }
 
+/* The most that the queue held when each of these tokens was given, where that is more than
+ * ``peak``. By bisection: with each token it can be one more. A queue that fills goes on to fill at
+ * the same rate, mostly. */
+static int64_t highest(const Queue *q, const uint32_t *given, int64_t length) {
+    int64_t low = q->peak, high = q->peak + length, guess = low + q->growth;
+    for (int64_t k = -4; k <= 4; k += 8) {
+        if (guess + k <= low || guess + k >= high) continue;
+        if (exceeded(q, guess + k, given, length))
+            low = guess + k;
+        else
+            high = guess + k;
+    }
+    while (high - low > 1) {
+        int64_t middle = (low + high) / 2;
+        if (exceeded(q, middle, given, length))
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
 /* Raises the peak to the most that the queue held when each of the tokens was given that have been
- * taken. Their peak is found by bisection: tokens that are one more can raise it by one. */
+ * taken. */
 static int account(Queue *q) {
     const int64_t wrap = (q->places < BATCH ? q->places : BATCH) - 1;
     const int64_t *control = control_of(q->from);
@@ -95,15 +117,9 @@ static int account(Queue *q) {
         memcpy(last, taken + at, (size_t)length * 4);
         if ((first & q->span) < BATCH) memcpy(last + q->span + 1, last, (size_t)length * 4);
         if (exceeded(q, q->peak, given, length)) {
-            int64_t low = q->peak, high = q->peak + length;
-            while (high - low > 1) {
-                int64_t middle = (low + high) / 2;
-                if (exceeded(q, middle, given, length))
-                    low = middle;
-                else
-                    high = middle;
-            }
-            q->peak = high;
+            int64_t peak = highest(q, given, length);
+            q->growth = peak - q->peak;
+            q->peak = peak;
         }
         q->seen += length;
     }
