@@ -60,13 +60,13 @@ def agree(program: Any, config: Any) -> None:
     )
 
 
-@settings(relaxed, max_examples=examples(500))
+@settings(relaxed, max_examples=examples(1000))
 @given(programs(), configs)
 def test_random_programs_and_configs(program, config):
     agree(program, config)
 
 
-@settings(relaxed, max_examples=examples(500))
+@settings(relaxed, max_examples=examples(1000))
 @given(programs(max_operands=4, max_order=4, explicit_sums=True, operators="+-*/"), configs)
 def test_larger_programs_and_configs(program, config):
     agree(program, config)
