@@ -128,19 +128,14 @@ class _Writer:
             save=_SAVE.format(saves=_each(" o{0} = {0};", ((name,) for name in saved)))
             if saved
             else "",
-            reset=_each(
-                "        take{} = 0;\n", ((n,) for n in range(len(body.inputs)) if body.taken[n] == n)
-            )
-            + _each(
-                "        give{} = 0;\n", ((n,) for n in range(len(body.outputs)) if body.given[n] == n)
-            ),
+            reset=_each("        take{} = 0;\n", ((n,) for n in _firsts(body.taken)))
+            + _each("        give{} = 0;\n", ((n,) for n in _firsts(body.given))),
             body="\n".join(filter(None, map(self.line, body.lines))),
             crowded="".join(self.crowded(q, queue) for q, queue in enumerate(self.outputs)),
             blocked=_BLOCKED.format(restore=_each(" {0} = o{0};", ((name,) for name in saved)))
             if self.tries
             else "",
-            back=_each("    state->{0} = {0};\n", ((name,) for name in body.state))
-            + self.back(),
+            back=_each("    state->{0} = {0};\n", ((name,) for name in body.state)) + self.back(),
         )
 
     # Before the firings
@@ -200,13 +195,16 @@ class _Writer:
 
     def input_macros(self, port: Port) -> str:
         n, q = port.index, self.queue_of[port.index]
-        kinds = _each(
-            " k{} = c_ & 3;", ((p,) for p in self.inputs[q].ports)
-        )
+        kinds = _each(" k{} = c_ & 3;", ((p,) for p in self.inputs[q].ports))
         lane = self.inputs[q].ports.index(n)
-        take = f" take{n} = 1;" if self.body.taken[n] == n else ""
-        take_if = f" take{n} |= (test);" if self.body.taken[n] == n else ""
-        return _INPUT_MACROS.format(n=n, q=q, lane=lane, kinds=kinds, at=self.at("h", q, self.inputs), take=take, take_if=take_if)
+        at = self.at("h", q, self.inputs)
+        macros = _INPUT_MACROS.format(n=n, q=q, lane=lane, kinds=kinds, at=at)
+        first = self.body.taken[n] == n
+        return macros + _TAKE_MACROS.format(
+            n=n,
+            take=f" take{n} = 1;" if first else "",
+            some=f" take{n} |= (test);" if first else "",
+        )
 
     def output_macros(self, port: Port) -> str:
         n = port.index
@@ -249,9 +247,11 @@ class _Writer:
             if queue.ports[0] in line.takes:
                 first = self.body.taken[queue.ports[0]]
                 sure = line.takes[queue.ports[0]]
-                lines.append(_TAKEN.format(
-                    q=q, at=self.at("h", q, self.inputs), n="1" if sure else f"take{first}"
-                ))
+                lines.append(
+                    _TAKEN.format(
+                        q=q, at=self.at("h", q, self.inputs), n="1" if sure else f"take{first}"
+                    )
+                )
         for n, sure in line.gives.items():
             if self.body.given[n] == n:
                 lines.append(_COUNTED.format(n=n) if sure else _MAYBE_COUNTED.format(n=n))
@@ -286,6 +286,11 @@ class _Writer:
         parts += [_COUNTS.format(n=port.index, k=body.given[port.index]) for port in body.outputs]
         parts += [_OUTPUT_BACK.format(q=q) for q in range(len(self.outputs))]
         return "".join(parts)
+
+
+def _firsts(leaders: Sequence[int]) -> list[int]:
+    """The ports that others move with, and those that move alone."""
+    return [n for n, first in enumerate(leaders) if n == first]
 
 
 def _each(form: str, items: Iterable[tuple[object, ...]]) -> str:
@@ -333,8 +338,10 @@ _INPUT_MACROS = """#define v{n} in{q}->lane{lane}[{at}]
     {{ int64_t c_ = in{q}->control[{at}], w_ = c_ >> 2; \\
        if (RARE(c_ & 3)) goto any_tokens; \\
        if (w_ > now) {{ now = w_; cause = {n}; }} }}
-#define TAKE{n}{take}
-#define TAKE_IF{n}(test){take_if}
+"""
+
+_TAKE_MACROS = """#define TAKE{n}{take}
+#define TAKE_IF{n}(test){some}
 """
 
 _OUTPUT_MACROS = """#define GIVE{n}(kind, value){first} gv{n} = (value);

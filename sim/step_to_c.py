@@ -387,23 +387,24 @@ class _Translation:
         ends = self.block(body)
         self.depth -= 1
         after = None if ends else self.reached
-        takes = [_TAKE.fullmatch(line) for line in self.lines[start + 1 :] if isinstance(line, str)]
-        if not orelse and all(takes) and 0 < len(takes) == len(self.lines) - start - 1:
+        inside = self.lines[start + 1 :]
+        takes = [line.strip() for line in inside if isinstance(line, str) and _TAKE.match(line)]
+        if not orelse and takes and len(takes) == len(inside):
             del self.lines[start:]
             for take in takes:
-                self.write(f"TAKE_IF{take[1]}({condition.text})")
+                self.write(f"{take.replace('TAKE', 'TAKE_IF')}({condition.text})")
             self.reached = self.join(before, after)
             return False
         self.reached = before
+        other: _Reached | None = before
         if orelse:
             self.write("} else {")
             self.depth += 1
-            ends_too = self.block(orelse)
+            other = None if self.block(orelse) else self.reached
             self.depth -= 1
-            before = None if ends_too else self.reached
         self.write("}")
-        self.reached = self.join(before, after)
-        return before is None and after is None
+        self.reached = self.join(other, after)
+        return other is None and after is None
 
     def unroll(self, target: ast.expr, iterable: ast.expr, body: list[ast.stmt]) -> None:
         values = self.evaluate(iterable)
@@ -905,7 +906,7 @@ class _Translation:
 
 
 # What a branch that does no more than this is written without.
-_TAKE = re.compile(r" *TAKE(\d+)")
+_TAKE = re.compile(r" *TAKE\d+$")
 
 _COMPARISONS = {
     ast.Eq: "==",
