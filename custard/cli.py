@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,15 +12,16 @@ from dataclasses import fields
 from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-import numpy as np
 from rich.console import Console, Group, RenderableType
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from custard import check, cin, notation
+from custard import cin, notation, record, sweep_cli
+from custard.compiler import compile
+from custard.console import Parser, complain, parse, stdout, whole_number
 from custard.formats import (
     LEVEL_FORMATS,
     NAMED_FORMATS,
@@ -30,15 +30,17 @@ from custard.formats import (
     parse_declaration,
     parse_format,
 )
-from custard.inputs import input_uses, read_inputs
-from custard.program import Program, compile
+from custard.inputs import input_uses
+from custard.program import Program
+from custard.sam_program import SamProgram
 from sam import io
+from sam.blocks import StreamError
 from sam.dot import to_dot
 from sam.drawing import draw
 from sam.errors import UserError, one_of
 from sam.files import require_folder, write_whole
 from sam.tensor import Tensor
-from sim import binding, config, report
+from sim import config
 from sim.simulate import require_engine
 
 _EXAMPLES = """\
@@ -59,12 +61,6 @@ def _many(name: str, shown: str, help: str) -> dict[str, Any]:
     return {"action": "append", "default": [], "dest": name, "metavar": shown, "help": help}
 
 
-def _whole_number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 19):
-        raise argparse.ArgumentTypeError(f'"{text}" is no whole number of at least 0')
-    return int(text)
-
-
 _OPTIONS: Mapping[str, _Options] = {
     "the program": {
         "-f": _many(
@@ -75,7 +71,10 @@ _OPTIONS: Mapping[str, _Options] = {
         "-s": _many("schedule", "COMMAND", "a scheduling command, as in reorder(i,k,j)"),
         "--dims": _many("dims", "VARIABLE=N", "extents that no input fixes, as in i=5,j=6"),
         "--target": {"default": "sam", "help": "what to compile to: sam, the only one yet"},
-        "--strict": {"action": "store_true", "help": "refuse to transpose a tensor"},
+        "--strict": {
+            "action": "store_true",
+            "help": "refuse to transpose a tensor or pass over a loop",
+        },
         "--drop-zeros": {"action": "store_true", "help": "do not store results that are 0"},
     },
     "the inputs and the result": {
@@ -86,7 +85,7 @@ _OPTIONS: Mapping[str, _Options] = {
             "without inputs the program is only compiled",
         ),
         "--seed": {
-            "type": _whole_number,
+            "type": whole_number,
             "default": 0,
             "metavar": "N",
             "help": "of @random and @dense; 0 by default",
@@ -112,27 +111,31 @@ _OPTIONS: Mapping[str, _Options] = {
     },
 }
 
-_PACKAGE = "sparse-abstract-machine"
-_PIPE_WIDTH = 120
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status.
 
-    0 for success, 1 for a result that ``--check`` finds wrong or a reader that has gone, 2 for a
-    mistake of the user, 130 after Ctrl-C.
+    0 for success, 1 for a result that ``--check`` finds wrong, a stream that ``--validate`` does or
+    a reader that has gone, 2 for a mistake of the user, 130 after Ctrl-C.
     """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # the bars are not in every encoding
     try:
-        status = _run(_parse(argv))
+        words = list(sys.argv[1:] if argv is None else argv)
+        if words and words[0] in _COMMANDS:
+            status = _COMMANDS[words[0]][1](words[1:])
+        else:
+            status = _run(_parse(words))
         sys.stdout.flush()
         return status
     except UserError as mistake:
-        _complain(str(mistake))
+        complain(str(mistake))
         return 2
+    except StreamError as mistake:
+        complain(f"{mistake}\nhint: a block or the graph is at fault, not the command")
+        return 1
     except KeyboardInterrupt:
-        _complain("interrupted")
+        complain("interrupted")
         return 130
     except BrokenPipeError:
         # Python flushes stdout once more at its end, and would complain then.
@@ -140,47 +143,32 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UserError(message, hint="custard --help lists the options")
-
-
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = _Parser(
+    usages = (f"custard {word} {rest}".rstrip() for word, (rest, _) in _COMMANDS.items())
+    parser = Parser(
         prog="custard",
-        usage='custard "EXPRESSION" [options]\n       custard configs\n       custard formats',
+        usage="\n       ".join(['custard "EXPRESSION" [options]', *usages]),
         description="Compiles a sparse tensor expression to a SAM graph and simulates it.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("expression", metavar="EXPRESSION", help="as in X(i,j) = B(i,k) * C(k,j)")
-    parser.add_argument("--version", action="version", version=f"custard {version(_PACKAGE)}")
+    parser.add_argument("--version", action="version", version=f"custard {version(record.PACKAGE)}")
     for title, options in _OPTIONS.items():
         group = parser.add_argument_group(title)
         for name, settings in options.items():
             group.add_argument(name, **settings)
-    arguments, unknown = parser.parse_known_args(argv)
-    if unknown and unknown[0].startswith("-"):
-        known = [name for options in _OPTIONS.values() for name in options]
-        raise UserError(
-            f"there is no option {unknown[0]}", hint=one_of(unknown[0].partition("=")[0], known)
-        )
-    if unknown:
-        raise UserError(
-            f"{unknown[0]} is one argument too many", hint="put the expression in quotes"
-        )
-    return arguments
+    known = [name for options in _OPTIONS.values() for name in options]
+    return parse(parser, argv, known, "put the expression in quotes")
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    if arguments.expression in _LISTS:
-        _console().print(_LISTS[arguments.expression]())
-        return 0
     if arguments.expression.isidentifier():
         word = arguments.expression
-        raise UserError(f"there is no command {word}", hint=one_of(word, _LISTS))
+        raise UserError(f"there is no command {word}", hint=one_of(word, _COMMANDS))
     program = _compiled(arguments)
+    assert isinstance(program, SamProgram)
     machine = config.load(arguments.config, dict(map(config.parse_override, arguments.overrides)))
     outputs = [_output(text, program.cin.target) for text in arguments.outputs]
     require_engine(arguments.engine, arguments.validate)
@@ -190,58 +178,44 @@ def _run(arguments: argparse.Namespace) -> int:
         write_whole(arguments.dot, to_dot(program.graph))
     if arguments.draw:
         draw(program.graph, arguments.draw)
-    console = _console(quiet=arguments.json == "-")
-    about = _about(program, arguments)
+    console = stdout(quiet=arguments.json == "-")
     if not (arguments.inputs or arguments.check or outputs or _needs_no_input(program)):
-        _print_program(console, program, "compiled, not run: no inputs are given")
-        console.print(_primitives(program))
-        _put_json(arguments.json, about)
+        told = record.of_program(program, arguments.schedule)
+        record.show(console, told)
+        _put_json(arguments.json, told)
         return 0
-    result, told = _simulate(program, machine, arguments, console)
-    _put_json(arguments.json, {**about, **told})
+    result, told = _simulated(program, machine, arguments)
+    record.show(console, told)
+    if told.get("difference"):
+        complain(told["difference"])
+    _put_json(arguments.json, told)
     for path in outputs:
         io.write(path, result)
         console.print(Text(f"{program.cin.target.tensor} is in {path}"), soft_wrap=True)
-    return 1 if told.get("matches_numpy") is False else 0
+    return 0 if told.get("matches_numpy", True) else 1
 
 
-def _simulate(
-    program: Program, machine: config.Config, arguments: argparse.Namespace, console: Console
+def _simulated(
+    program: SamProgram, machine: config.Config, arguments: argparse.Namespace
 ) -> tuple[Tensor, dict[str, Any]]:
-    """The result of a run, which is reported on the console, and what the JSON tells of it."""
-    inputs = read_inputs(arguments.inputs, program, arguments.seed)
-    expected = _expected(program, inputs) if arguments.check else None
-    started = time.perf_counter()
+    """The result of a run, and its record."""
     with _Progress() as progress:
-        run = program.simulate(
-            inputs,
+        return record.simulate(
+            program,
+            arguments.schedule,
+            arguments.inputs,
             machine,
+            seed=arguments.seed,
             engine=arguments.engine,
+            compare=arguments.check,
             progress=progress,
             validate=arguments.validate or None,
         )
-    seconds = time.perf_counter() - started
-    assert run.output is not None
-    _print_program(console, program, f"config {machine.name}, engine {run.engine}")
-    console.print(report.summary(run, seconds))
-    told = {
-        "inputs": arguments.inputs,
-        "seed": arguments.seed,
-        **report.as_json(run),
-        "seconds": seconds,
-    }
-    if expected is not None:
-        difference = check.first_difference(run.output, expected)
-        told["matches_numpy"] = difference is None
-        if difference is None:
-            console.print(Text("matches numpy", "green"))
-        else:
-            _complain(difference)
-    return run.output, told
 
 
 def _compiled(arguments: argparse.Namespace) -> Program:
-    accesses = notation.accesses(notation.parse(arguments.expression))
+    declared = [text.partition(":")[0].strip() for text in arguments.formats]
+    accesses = notation.accesses(notation.parse(arguments.expression, declared))
     orders = {access.tensor: len(access.indices) for access in accesses}
     formats = {}
     for text in arguments.formats:
@@ -273,7 +247,7 @@ def _extents(texts: Sequence[str]) -> dict[str, int]:
 def _extent(text: str) -> tuple[str, int]:
     variable, _, extent = (part.strip() for part in text.partition("="))
     try:
-        return variable, _whole_number(extent)
+        return variable, whole_number(extent)
     except argparse.ArgumentTypeError:
         raise UserError(f'"{text}" is no extent', hint="--dims i=5, or --dims i=5,j=6") from None
 
@@ -292,12 +266,6 @@ def _output(text: str, target: cin.Access) -> Path:
 def _needs_no_input(program: Program) -> bool:
     """Whether the program can run although no input is given."""
     return not input_uses(program) and {*program.cin.loops} <= {*program.dims}
-
-
-def _expected(program: Program, inputs: Mapping[str, Tensor]) -> check.Expected:
-    extents = binding.extents(program.graph, inputs)
-    by_base = {cin.base(variable): extent for variable, extent in extents.items()}
-    return check.evaluate(program.expression, inputs, by_base)
 
 
 class _Progress:
@@ -324,39 +292,6 @@ class _Progress:
     def __exit__(self, *_: object) -> None:
         if self.status is not None:
             self.status.stop()
-
-
-def _about(program: Program, arguments: argparse.Namespace) -> dict[str, Any]:
-    """What the JSON object tells of the program, run or not."""
-    return {
-        "expression": program.expression,
-        "formats": {tensor: str(format) for tensor, format in program.formats.items()},
-        "schedule": arguments.schedule,
-        "loops": list(program.cin.loops),
-        "notes": list(program.notes),
-        "dims": dict(program.dims),
-        "primitives": program.graph.counts(),
-        "versions": {
-            _PACKAGE: version(_PACKAGE),
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-        },
-    }
-
-
-def _print_program(console: Console, program: Program, how: str) -> None:
-    formats = [f"{tensor} {format}" for tensor, format in program.formats.items() if format.levels]
-    lines = [str(program.cin), f"formats {', '.join(formats)}", how]
-    console.print(Text(program.expression, "bold"), soft_wrap=True)
-    for line in (*lines, *(f"note: {note}" for note in program.notes)):
-        console.print(Text(f"  {line}"), soft_wrap=True)
-
-
-def _primitives(program: Program) -> Table:
-    table = Table("primitive", "count", box=None, pad_edge=False, header_style="bold")
-    for primitive, count in program.graph.counts().items():
-        table.add_row(primitive.replace("_", " "), str(count))
-    return table
 
 
 def _configs() -> RenderableType:
@@ -405,7 +340,33 @@ _CAPABILITIES: Collection[str] = (
     "inserts",
     "appends",
 )
-_LISTS: Mapping[str, Callable[[], RenderableType]] = {"configs": _configs, "formats": _formats}
+
+
+def _report(argv: Sequence[str]) -> int:
+    """Prints the report of a result of a sweep, or of a file of ``--json``."""
+    parser = Parser(prog="custard report", description=_report.__doc__, allow_abbrev=False)
+    parser.add_argument("file", metavar="RESULT")
+    return record.report_file(stdout(), Path(parse(parser, argv, ()).file))
+
+
+def _listing(name: str, listed: Callable[[], RenderableType]) -> Callable[[Sequence[str]], int]:
+    """The command that prints a list."""
+
+    def command(argv: Sequence[str]) -> int:
+        parse(Parser(prog=f"custard {name}", allow_abbrev=False), argv, ())
+        stdout().print(listed())
+        return 0
+
+    return command
+
+
+# The words that may stand in the place of an expression, each with what follows it.
+_COMMANDS: Mapping[str, tuple[str, Callable[[Sequence[str]], int]]] = {
+    "sweep": ("SWEEP.yaml", sweep_cli.main),
+    "report": ("RESULT", _report),
+    "configs": ("", _listing("configs", _configs)),
+    "formats": ("", _listing("formats", _formats)),
+}
 
 
 def _put_json(place: str | None, document: Mapping[str, Any]) -> None:
@@ -415,14 +376,3 @@ def _put_json(place: str | None, document: Mapping[str, Any]) -> None:
         sys.stdout.write(text)
     elif place is not None:
         write_whole(place, text)
-
-
-def _console(quiet: bool = False) -> Console:
-    """Stdout; what is not read on a terminal has lines of a fixed width."""
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    return Console(width=width, highlight=False, quiet=quiet)
-
-
-def _complain(text: str) -> None:
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(Text.assemble(("custard: ", "bold red"), text))

@@ -57,6 +57,13 @@ def read_inputs(texts: Sequence[str], program: Program, seed: int = 0) -> dict[s
     return {name: tensors[name] for name in uses}
 
 
+def file_of(value: str) -> str | None:
+    """The path of the file that an input is read from; None where it is a number or made up."""
+    if _is_generated(value) or _number(value) is not None:
+        return None
+    return value.removeprefix("@")
+
+
 def input_uses(program: Program) -> dict[str, list[cin.Access]]:
     """The program's inputs, each with the accesses that read it."""
     uses: dict[str, list[cin.Access]] = {}

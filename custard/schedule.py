@@ -7,9 +7,10 @@ The commands are those of the TACO tool (scheduling paper, section 4), written a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from custard.formats import LEVEL_FORMATS, LevelFormat
 from sam.errors import UserError, one_of
 
 Span: TypeAlias = tuple[int, int]
@@ -133,6 +134,26 @@ def loop_order(variables: Iterable[str], commands: Iterable[Command]) -> list[st
         for place, loop in zip(places, command.arguments, strict=True):
             loops[place] = loop
     return loops
+
+
+def without_unknown_loops(
+    commands: Iterable[Command], loops: Collection[str]
+) -> tuple[list[Command], list[str]]:
+    """The commands, each ``reorder`` without what is no loop; and a note for each that is none."""
+    kept, notes = [], []
+    for command in commands:
+        if command.name == "reorder":
+            arguments = tuple(word for word in command.arguments if word in loops)
+            for word in dict.fromkeys(command.arguments):
+                if word not in loops:
+                    notes.append(
+                        f"reorder passes over {word}, which is not a loop: {one_of(word, loops)}"
+                    )
+            spans = zip(command.arguments, command.spans, strict=True)
+            known = tuple(span for word, span in spans if word in loops)
+            command = replace(command, arguments=arguments, spans=known)
+        kept.append(command)
+    return kept, notes
 
 
 def choices(
@@ -265,3 +286,16 @@ def _stripped(text: str, start: int, end: int) -> Span:
     part = text[start:end]
     left = start + len(part) - len(part.lstrip())
     return left, left + len(part.strip())
+
+
+def require_locatable(level: LevelFormat, choice: Command) -> None:
+    """Raises UserError where a level cannot be located, as a choice wants it."""
+    if not level.locates:
+        tensor, loop = choice.arguments
+        raise UserError(
+            f"{tensor} cannot be located at {loop}: its level there is {level.name}",
+            source=choice.text,
+            span=choice.span,
+            hint="a level that can locate is "
+            + " or ".join(form.name for form in LEVEL_FORMATS.values() if form.locates),
+        )

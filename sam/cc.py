@@ -68,19 +68,22 @@ def library(source: str, flags: Sequence[str] = FLAGS) -> Path:
     return cached() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.so"
 
 
-def build(sources: Sequence[str], headers: Mapping[str, str]) -> list[ctypes.CDLL]:
+def build(
+    sources: Sequence[str], headers: Mapping[str, str] | None = None, flags: Sequence[str] = FLAGS
+) -> list[ctypes.CDLL]:
     """The shared libraries of C sources, compiled where they are not in the cache yet.
 
     ``headers`` has the text of the files that the sources include, by name. Raises UserError
     where there is no compiler, or it fails.
     """
+    headers = headers or {}
     whole = [source + "".join(headers.values()) for source in sources]
-    paths = [library(text) for text in whole]
+    paths = [library(text, flags) for text in whole]
     missing = {p: s for p, s in zip(paths, sources, strict=True) if not p.exists()}
     if missing:
         _log.info("compiling %d C sources, once on this machine", len(missing))
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(lambda one: _compile(one[0], one[1], headers), missing.items()))
+            list(pool.map(lambda one: _compile(one[0], one[1], headers, flags), missing.items()))
     return [ctypes.CDLL(str(path)) for path in paths]
 
 
@@ -91,14 +94,14 @@ def _version() -> tuple[str, ...]:
     return *command, said.stdout
 
 
-def _compile(path: Path, source: str, headers: Mapping[str, str]) -> None:
+def _compile(path: Path, source: str, headers: Mapping[str, str], flags: Sequence[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         for name, text in {**headers, "kernel.c": source}.items():
             (Path(folder) / name).write_text(text)
         made = Path(folder) / "kernel.so"
         done = subprocess.run(
-            [*compiler(), *FLAGS, "kernel.c", "-o", made.name, "-lm"],
+            [*compiler(), *flags, "kernel.c", "-o", made.name, "-lm"],
             cwd=folder,
             capture_output=True,
             text=True,

@@ -7,22 +7,31 @@ wins, each key on its own. Units stand in the keys.
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
-import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field
 
 from sam.errors import UserError, nearest, one_of
 from sam.graph import Graph
+from sim.sections import (
+    Count,
+    Positive,
+    Section,
+    Text,
+    check_keys,
+    check_section,
+    is_count,
+    must_be,
+    parse_yaml,
+    read_yaml,
+    show,
+    validated,
+)
 
 
 @dataclass(frozen=True)
@@ -34,99 +43,39 @@ class BlockTiming:
     capacity: int | None
 
 
-def _must_be(what: str, holds: Callable[[Any], bool]) -> BeforeValidator:
-    """Refuses a value for which ``holds`` is false, telling ``what`` it must be."""
-
-    def check(value: Any) -> Any:
-        value = value.item() if isinstance(value, np.generic) else value
-        if not holds(value):
-            raise _mistake(f"is {_show(value)}; it must be {what}")
-        return value
-
-    return BeforeValidator(check)
-
-
-def _check_section(value: Any) -> Any:
-    """Refuses what is no mapping from text."""
-    if not isinstance(value, Mapping):
-        raise _mistake(f"is {_show(value)}; it must be a section of keys and values")
-    for key in value:
-        if not isinstance(key, str):
-            raise _mistake(f"has the key {_show(key)}, which is not text: put it in quotes")
-    return value
-
-
-def _check_keys(value: Any, known: Iterable[str]) -> Any:
-    """Refuses what is no mapping from words that are ``known``."""
-    words = list(known)
-    for key in _check_section(value):
-        if key not in words:
-            raise _mistake("unknown key", key=key, hint=one_of(key, words))
-    return value
-
-
-def _mistake(text: str, **context: str) -> PydanticCustomError:
-    return PydanticCustomError("config", "{text}", {"text": text, **context})
-
-
-def _show(value: Any) -> str:
-    return json.dumps(value, default=str, ensure_ascii=False)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def _is_positive(value: Any) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value) and value > 0
-
-
 def _check_stream_kinds(value: Any) -> Any:
-    return _check_keys(value, ("crd", "ref", "val"))
+    return check_keys(value, ("crd", "ref", "val"))
 
 
 def _check_block_kinds(value: Any) -> Any:
     from sam.blocks import KINDS
 
-    return _check_keys(value, KINDS)
+    return check_keys(value, KINDS)
 
 
-Text = Annotated[str, _must_be("text", lambda value: isinstance(value, str))]
-Count = Annotated[int, _must_be("a whole number of at least 1", _is_count)]
 Limit = Annotated[
     int | Literal["unbounded"],
-    _must_be(
+    must_be(
         'a whole number of at least 1, or "unbounded"',
-        lambda value: value == "unbounded" or _is_count(value),
+        lambda value: value == "unbounded" or is_count(value),
     ),
 ]
-Positive = Annotated[float, _must_be("a number greater than 0", _is_positive)]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_known_keys(cls, data: Any) -> Any:
-        return _check_keys(data, cls.model_fields)
-
-
-class Clock(_Section):
+class Clock(Section):
     """``clock_ghz``  cycles per nanosecond."""
 
     clock_ghz: Positive = 1.0
 
 
-class QueueSettings(_Section):
+class QueueSettings(Section):
     """What one kind of stream, or one queue, has otherwise than the section says."""
 
     depth: Limit | None = None
     latency_cycles: Count | None = None
 
 
-class Queues(_Section):
+class Queues(Section):
     """The queues between blocks.
 
     ``depth``           tokens that a queue holds
@@ -137,11 +86,15 @@ class Queues(_Section):
 
     depth: Limit = "unbounded"
     latency_cycles: Count = 1
-    kinds: Annotated[dict[str, QueueSettings], BeforeValidator(_check_stream_kinds)] = {}
-    names: Annotated[dict[str, QueueSettings], BeforeValidator(_check_section)] = {}
+    kinds: Annotated[dict[str, QueueSettings], BeforeValidator(_check_stream_kinds)] = Field(
+        default_factory=dict
+    )
+    names: Annotated[dict[str, QueueSettings], BeforeValidator(check_section)] = Field(
+        default_factory=dict
+    )
 
 
-class BlockSettings(_Section):
+class BlockSettings(Section):
     """What one kind of block, or one block, has otherwise than the section says."""
 
     latency_cycles: Count | None = None
@@ -149,7 +102,7 @@ class BlockSettings(_Section):
     capacity: Limit | None = None
 
 
-class Blocks(_Section):
+class Blocks(Section):
     """The blocks.
 
     ``latency_cycles``              from a firing to the push of what it emits
@@ -162,11 +115,15 @@ class Blocks(_Section):
     latency_cycles: Count = 1
     initiation_interval_cycles: Count = 1
     capacity: Limit = "unbounded"
-    kinds: Annotated[dict[str, BlockSettings], BeforeValidator(_check_block_kinds)] = {}
-    names: Annotated[dict[str, BlockSettings], BeforeValidator(_check_section)] = {}
+    kinds: Annotated[dict[str, BlockSettings], BeforeValidator(_check_block_kinds)] = Field(
+        default_factory=dict
+    )
+    names: Annotated[dict[str, BlockSettings], BeforeValidator(check_section)] = Field(
+        default_factory=dict
+    )
 
 
-class Config(_Section):
+class Config(Section):
     """A machine."""
 
     name: Text = "custom"
@@ -225,7 +182,7 @@ class Config(_Section):
         return self.model_dump(mode="json", exclude_none=True)
 
 
-def _first(places: Iterable[_Section | None], key: str) -> Any:
+def _first(places: Iterable[Section | None], key: str) -> Any:
     return next(found for place in places if (found := getattr(place, key, None)) is not None)
 
 
@@ -246,7 +203,7 @@ def load(
     if isinstance(config, Config):
         base = config
     elif isinstance(config, Mapping):
-        base = _validate(config, "config")
+        base = validated(Config, config, "config")
     elif config is None or isinstance(config, str | Path):
         base = _load_named("ideal" if config is None else config)
     else:
@@ -264,7 +221,7 @@ def load(
     data = base.resolved()
     for key, value in overrides.items():
         _set(data, key, value)
-    return _validate(data, "overrides")
+    return validated(Config, data, "overrides")
 
 
 def shipped() -> dict[str, str]:
@@ -277,7 +234,7 @@ def parse_override(text: str) -> tuple[str, object]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise UserError(f'"{text}" sets nothing', hint="KEY=VALUE, as in queues.depth=8")
-    return key.strip(), _parse_yaml(value, f"--set {text}")
+    return key.strip(), parse_yaml(value, f"--set {text}")
 
 
 def _shipped_names() -> list[str]:
@@ -290,6 +247,7 @@ def _load_named(config: str | Path) -> Config:
     if config in _shipped_names():
         origin = f"{config}.yaml"
         text = resources.files("hw_configs").joinpath(origin).read_text(encoding="utf-8")
+        data = parse_yaml(text, origin)
     elif isinstance(config, str) and path.name == config and not path.suffix and not path.exists():
         close = nearest(config, _shipped_names())
         meant = f"did you mean {close}? " if close else ""
@@ -299,51 +257,20 @@ def _load_named(config: str | Path) -> Config:
         )
     else:
         origin = str(config)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except OSError as mistake:
-            raise UserError(f'cannot read the config "{path}": {mistake.strerror}') from None
-        except UnicodeDecodeError:
-            raise UserError(f'cannot read the config "{path}": it is not UTF-8 text') from None
-    data = _parse_yaml(text, origin)
+        data = read_yaml(path, "config")
     if isinstance(data, dict):
         data = {"name": path.stem, **data}
-    return _validate(data, origin)
+    return validated(Config, data, origin)
 
 
-class _Loader(yaml.SafeLoader):
-    """Refuses what YAML lets pass: a key that stands twice in a mapping."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f'the key "{key.value}" stands twice', problem_mark=key.start_mark
-                )
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-def _parse_yaml(text: str, origin: str) -> Any:
-    try:
-        return yaml.load(text, _Loader)
-    except yaml.MarkedYAMLError as mistake:
-        mark = mistake.problem_mark
-        line = 1 if mark is None else mark.line + 1
-        raise UserError(f"{origin}, line {line}: {mistake.problem}") from None
-    except (yaml.YAMLError, ValueError, TypeError) as mistake:
-        raise UserError(f"{origin}: it is not YAML: {mistake}") from None
-
-
-_SECTIONS: Mapping[str, type[_Section]] = {"queues": Queues, "blocks": Blocks, "clock": Clock}
+_SECTIONS: Mapping[str, type[Section]] = {"queues": Queues, "blocks": Blocks, "clock": Clock}
 
 
 def _set(data: dict[str, Any], key: str, value: object) -> None:
     """Puts the value at the key's path into ``data``."""
     if not isinstance(key, str):
         raise UserError(
-            f"overrides has the key {_show(key)}, which is not text", hint='as in "queues.depth"'
+            f"overrides has the key {show(key)}, which is not text", hint='as in "queues.depth"'
         )
     path = key.split(".")
     for section, keys in _SECTIONS.items():
@@ -360,16 +287,3 @@ def _set(data: dict[str, Any], key: str, value: object) -> None:
                 f'overrides: unknown key "{key}"', hint=f"{'.'.join(path[: n + 1])} has no keys"
             )
     data[path[-1]] = deepcopy(value)
-
-
-def _validate(data: Any, origin: str) -> Config:
-    try:
-        return Config.model_validate(data)
-    except ValidationError as mistake:
-        first = mistake.errors()[0]
-    context = first["ctx"]
-    path = [str(part) for part in first["loc"]]
-    if "key" in context:
-        key = ".".join([*path, context["key"]])
-        raise UserError(f'{origin}: unknown key "{key}"', hint=context["hint"])
-    raise UserError(f"{origin}: {'.'.join(path) or 'it'} {context['text']}")

@@ -1,4 +1,4 @@
-"""What a run tells, for a person (tables of rich) and for a program (``as_json``)."""
+"""What a run tells, for a program (``as_json``) and, made of that, for a person (``summary``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from sam.tensor import Tensor
 from sim.stats import TOKEN_KINDS, BlockStats, Run
 
 _BAR_WIDTH = 20
@@ -28,21 +27,26 @@ _SHARES = {
 }
 
 
-def summary(run: Run, seconds: float) -> RenderableType:
-    """The blocks, the totals and the beginning of the result; ``seconds`` is the time it took."""
-    return Group(Padding(blocks_table(run), (1, 0)), _totals(run, seconds), *_result_lines(run))
+def summary(told: Mapping[str, Any], seconds: float) -> RenderableType:
+    """The blocks, the totals and the beginning of the result of a run, as ``as_json`` told it.
+
+    ``seconds`` is the time that it took.
+    """
+    lines = () if told["result"] is None else _result_lines(told["result"])
+    return Group(Padding(blocks_table(told), (1, 0)), _totals(told, seconds), *lines)
 
 
 def bottleneck(run: Run) -> str | None:
     """The block with the most busy cycles, the first of them; None where no block was busy."""
-    blocks = _machine_blocks(run)
+    blocks = _machine_blocks(run.blocks)
     busiest = max(blocks, key=lambda name: blocks[name].busy, default=None)
     return None if busiest is None or blocks[busiest].busy == 0 else busiest
 
 
-def blocks_table(run: Run) -> Table:
-    """Where the cycles of each block went, in per cent of the run's."""
-    blocks = _machine_blocks(run)
+def blocks_table(told: Mapping[str, Any]) -> Table:
+    """Where the cycles of each block went, in per cent of the run's, as ``as_json`` told it."""
+    blocks = _machine_blocks({name: BlockStats(**each) for name, each in told["blocks"].items()})
+    cycles = told["cycles"]
     waits_for_memory = any(block.memory for block in blocks.values())
     table = Table(box=None, header_style="bold", pad_edge=False, caption=_legend(waits_for_memory))
     table.caption_justify = "left"
@@ -55,28 +59,29 @@ def blocks_table(run: Run) -> Table:
     if waits_for_memory:
         table.add_column("memory", justify="right")
     table.add_column("done", justify="right")
-    marked = bottleneck(run)
+    marked = told["bottleneck"]
     for name, block in blocks.items():
         cells: list[RenderableType] = [
             Text(f"{name} ◀" if name == marked else name, "bold" if name == marked else ""),
             str(block.fired),
-            _percent(block.busy, run.cycles),
-            _bar(block, run.cycles),
-            _by_port(block.starved, run.cycles),
-            _by_port(block.blocked, run.cycles),
-            _percent(block.done, run.cycles),
+            _percent(block.busy, cycles),
+            _bar(block, cycles),
+            _by_port(block.starved, cycles),
+            _by_port(block.blocked, cycles),
+            _percent(block.done, cycles),
         ]
         if waits_for_memory:
-            cells.insert(-1, _percent(block.memory, run.cycles))
+            cells.insert(-1, _percent(block.memory, cycles))
         table.add_row(*cells)
     return table
 
 
 def as_json(run: Run) -> dict[str, Any]:
-    """The run as plain JSON data, the values of its result left out.
+    """The run as plain JSON data, with no more of its result than the summary shows.
 
     ``blocks`` by node: the fields of ``BlockStats``; ``streams`` by edge: those of
-    ``StreamStats``; ``result``: shape, format, type of the values, and how many are stored.
+    ``StreamStats``; ``result``: the tensor's name, shape, format, type of the values, how many
+    are stored (``nnz``), how many of them are entries and not 0, and the first entries as text.
     """
     return {
         "engine": run.engine,
@@ -86,13 +91,13 @@ def as_json(run: Run) -> dict[str, Any]:
         "bottleneck": bottleneck(run),
         "blocks": {name: asdict(block) for name, block in run.blocks.items()},
         "streams": {name: asdict(stream) for name, stream in run.streams.items()},
-        "result": None if run.output is None else _described(run.output),
+        "result": _result(run),
     }
 
 
-def _machine_blocks(run: Run) -> dict[str, BlockStats]:
+def _machine_blocks(blocks: Mapping[str, BlockStats]) -> dict[str, BlockStats]:
     """The blocks without the root, which stands outside the machine."""
-    return {name: block for name, block in run.blocks.items() if block.kind != "root"}
+    return {name: block for name, block in blocks.items() if block.kind != "root"}
 
 
 def _tokens(run: Run) -> dict[str, int]:
@@ -103,12 +108,21 @@ def _tokens(run: Run) -> dict[str, int]:
     return dict(total)
 
 
-def _described(tensor: Tensor) -> dict[str, Any]:
+def _result(run: Run) -> dict[str, Any] | None:
+    tensor = run.output
+    if tensor is None or run.graph.result is None:
+        return None
+    coordinates, values = tensor.to_coo()
+    shown = range(min(_SHOWN_ENTRIES, len(values)))
     return {
+        "tensor": run.graph.result.slot.tensor,
         "shape": list(tensor.shape),
         "format": tensor.format,
         "dtype": str(tensor.dtype),
         "nnz": tensor.nnz,
+        "entries": len(values),
+        "nonzeros": int(np.count_nonzero(values)),
+        "first": [[",".join(str(mode[n]) for mode in coordinates), str(values[n])] for n in shown],
     }
 
 
@@ -148,28 +162,23 @@ def _legend(waits_for_memory: bool) -> Text:
     return legend.append("◀ the bottleneck: the most busy cycles")
 
 
-def _totals(run: Run, seconds: float) -> Text:
-    tokens = _tokens(run)
+def _totals(told: Mapping[str, Any], seconds: float) -> Text:
+    tokens = told["tokens"]
     kinds = ", ".join(f"{tokens[kind]:,} {kind}" for kind in TOKEN_KINDS)
-    text = Text.assemble((f"{run.cycles:,} cycles", "bold"))
+    text = Text.assemble((f"{told['cycles']:,} cycles", "bold"))
     return text.append(f"\n{sum(tokens.values()):,} tokens: {kinds}\n{seconds:.2f} s to simulate")
 
 
-def _result_lines(run: Run) -> Iterator[Text]:
-    if run.output is None or run.graph.result is None:
+def _result_lines(result: Mapping[str, Any]) -> Iterator[Text]:
+    name, shape, nonzeros = result["tensor"], result["shape"], result["nonzeros"]
+    if not shape:
+        yield Text(f"\n{name} = {result['first'][0][1]}")
         return
-    tensor, name = run.output, run.graph.result.slot.tensor
-    coordinates, values = tensor.to_coo()
-    if tensor.ndim == 0:
-        yield Text(f"\n{name} = {values[0]}")
-        return
-    nonzeros = int(np.count_nonzero(values))
     yield Text(
-        f"\n{name} has the shape {tensor.shape}, stored as {tensor.format}: "
+        f"\n{name} has the shape {tuple(shape)}, stored as {result['format']}: "
         f"{nonzeros} nonzero{'s' * (nonzeros != 1)}"
     )
-    for entry in range(min(_SHOWN_ENTRIES, len(values))):
-        at = ",".join(str(mode[entry]) for mode in coordinates)
-        yield Text(f"  {name}({at}) = {values[entry]}")
-    if len(values) > _SHOWN_ENTRIES:
+    for coordinates, value in result["first"]:
+        yield Text(f"  {name}({coordinates}) = {value}")
+    if result["entries"] > len(result["first"]):
         yield Text("  ...")

@@ -15,7 +15,8 @@ import scipy.sparse
 
 from custard import cli
 from custard.cli import main
-from custard.program import Program
+from custard.sam_program import SamProgram
+from sam.blocks import StreamError
 from sam.io import read
 
 WEST = Path(__file__).parents[2] / "experiments" / "data" / "west0067.mtx"
@@ -148,7 +149,16 @@ def test_json_on_stdout_is_all_that_is_there(folder, capsys):
     assert told["versions"]["numpy"] == np.__version__
     assert told["matches_numpy"] is True
     assert told["seconds"] > 0
-    assert told["result"] == {"shape": [4], "format": "s:0", "dtype": "float64", "nnz": 2}
+    assert told["result"] == {
+        "tensor": "y",
+        "shape": [4],
+        "format": "s:0",
+        "dtype": "float64",
+        "nnz": 2,
+        "entries": 2,
+        "nonzeros": 2,
+        "first": [["0", "6.0"], ["1", "16.0"]],
+    }
     for block in told["blocks"].values():
         spent = block["busy"] + block["memory"] + block["done"]
         spent += sum(block["starved"].values()) + sum(block["blocked"].values())
@@ -170,14 +180,14 @@ def test_json_of_what_is_only_compiled(capsys):
 
 
 def test_a_wrong_result_fails_the_check(folder, capsys, monkeypatch):
-    simulate = Program.simulate
+    simulate = SamProgram.simulate
 
     def wrong(*arguments, **options):
         run = simulate(*arguments, **options)
         output = replace(run.output, values=run.output.values + np.array([0, 0.5]))
         return replace(run, output=output)
 
-    monkeypatch.setattr(Program, "simulate", wrong)
+    monkeypatch.setattr(SamProgram, "simulate", wrong)
     given = ["y(i) = x(i) * z(i)", "-i", "x=x.tns", "-i", "z=z.tns", "--dims", "i=4", "--check"]
     assert main(given) == 1
     out, err = capsys.readouterr()
@@ -212,9 +222,40 @@ def test_ctrl_c_leaves_no_traceback(folder, capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Program, "simulate", interrupted)
+    monkeypatch.setattr(SamProgram, "simulate", interrupted)
     assert main(["a = x(i)", "-i", "x=x.tns"]) == 130
     assert capsys.readouterr() == ("", "custard: interrupted\n")
+
+
+def test_a_stream_that_validation_refuses_leaves_no_traceback(folder, capsys, monkeypatch):
+    def refused(*_, **__):
+        raise StreamError("edge a.crd -> b.in_crd, token 1: 2 came, a coordinate above 3 was due")
+
+    monkeypatch.setattr(SamProgram, "simulate", refused)
+    assert main(["a = x(i)", "-i", "x=x.tns", "--validate"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "custard: edge a.crd -> b.in_crd, token 1: 2 came, a coordinate above 3 was due\n"
+        "hint: a block or the graph is at fault, not the command\n",
+    )
+
+
+def test_subscripts_in_tacos_way(folder, capsys):
+    """As typed into the TACO web page: a declaration of x makes x_i an access of it."""
+    arguments = ["y_i = x_i * z_{i}", "-i", "x=x.tns", "-i", "z=z.tns", "--dims", "i=4", "--check"]
+    assert main([*arguments, "-f=y:d:0", "-f=x:s:0"]) == 0
+    out, _ = capsys.readouterr()
+    assert "  forall(i) y(i) = x(i) * z(i)\n  formats y d:0, x s:0, z s:0\n" in out
+    assert "matches numpy" in out
+    assert main(["y_i = x_i", "-f=y_i:", "-i", "x_i=3"]) == 0
+    assert "y_i = 3" in capsys.readouterr().out
+
+
+def test_a_loop_that_is_not_there_is_passed_over(folder, capsys):
+    arguments = ["y(i) = x(i)", "-i", "x=x.tns", "-s=reorder(ii,i)", "--dims", "i=4"]
+    assert main(arguments) == 0
+    note = "  note: reorder passes over ii, which is not a loop: did you mean i?\n"
+    assert note in capsys.readouterr().out
 
 
 def test_a_reader_that_goes_away_is_no_mistake():
@@ -272,7 +313,7 @@ BIG = "1000000000"
             "there is no scheduling command redorder\n  redorder(i)\n  ^^^^^^^^\n"
             "hint: did you mean reorder?",
         ),
-        (["y = x(i)", "--target", "c"], "unknown target c\nhint: one of sam"),
+        (["y = x(i)", "--target", "x"], "unknown target x\nhint: one of sam, c"),
         (["y = x(i)", "--dims", "i"], '"i" is no extent\nhint: --dims i=5, or --dims i=5,j=6'),
         (
             ["y = x(i)", "--dims", "i=5,j=-1"],

@@ -49,7 +49,7 @@ def _printed(thing) -> list[str]:
 
 
 def test_the_table_shares_out_the_cycles_of_each_block():
-    header, *rows, legend = _printed(blocks_table(_run()))
+    header, *rows, legend = _printed(blocks_table(as_json(_run())))
     assert header.split() == [
         *("block", "fired", "busy", "of", "all", "cycles"),
         *("starved", "by", "blocked", "by", "done"),
@@ -67,7 +67,7 @@ def test_the_table_shares_out_the_cycles_of_each_block():
 
 
 def test_memory_has_a_column_where_some_block_waits_for_it():
-    header, *rows, legend = _printed(blocks_table(_run(memory=100)))
+    header, *rows, legend = _printed(blocks_table(as_json(_run(memory=100))))
     assert header.split()[-2:] == ["memory", "done"]
     assert rows[2].split() == [
         *("array", "500", "50%", "██████████▒▒▒▒▒▒▒▒▚▚", "-", "val", "40%", "10%", "-")
@@ -77,7 +77,7 @@ def test_memory_has_a_column_where_some_block_waits_for_it():
 
 def test_the_summary_ends_with_the_beginning_of_the_result():
     tensor = Tensor.from_coo([[1, 2, 3, 5, 6, 8]], np.arange(6) / 2, (9,))
-    assert _printed(summary(_run(output=tensor), 0.25))[-12:] == [
+    assert _printed(summary(as_json(_run(output=tensor)), 0.25))[-12:] == [
         "",
         "1,000 cycles",
         "1,212 tokens: 1,205 data, 2 empty, 3 stop, 2 done",
@@ -91,7 +91,7 @@ def test_the_summary_ends_with_the_beginning_of_the_result():
         "  X(6) = 2.0",
         "  ...",
     ]
-    assert _printed(summary(_run(output=Tensor.of(2.5)), 0.25))[-1] == "X = 2.5"
+    assert _printed(summary(as_json(_run(output=Tensor.of(2.5))), 0.25))[-1] == "X = 2.5"
 
 
 def test_the_bottleneck_is_in_the_machine():
@@ -114,5 +114,14 @@ def test_json_is_plain_and_whole():
         "tokens": {"out": NO_TOKENS},
     }
     assert told["streams"]["array.val -> sink.in"]["peak"] == 1
-    assert told["result"] == {"shape": [2], "format": "d:0", "dtype": "float64", "nnz": 2}
+    assert told["result"] == {
+        "tensor": "X",
+        "shape": [2],
+        "format": "d:0",
+        "dtype": "float64",
+        "nnz": 2,
+        "entries": 1,
+        "nonzeros": 1,
+        "first": [["0", "1.0"]],
+    }
     assert as_json(_run())["result"] is None

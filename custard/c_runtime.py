@@ -1,0 +1,336 @@
+"""The helper functions that generated C may call, as text; a kernel gets those that it uses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+_PLAIN = {
+    "resized": r"""
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+// Room for `count` elements where `had` was; NULL, with the old array freed, if there is none.
+static void *resized(void *had, int64_t count, size_t size)
+{
+    size_t bytes;
+    void *array = NULL;
+    if (count >= 0 && !__builtin_mul_overflow((size_t)count, size, &bytes))
+        array = realloc(had, bytes ? bytes : 1);
+    if (!array)
+        free(had);
+#ifdef MADV_HUGEPAGE
+    const size_t page = 4096, large = (size_t)1 << 22;
+    if (array && bytes >= large) // fewer page faults
+        madvise((void *)((uintptr_t)array & -page), bytes, MADV_HUGEPAGE);
+#endif
+    return array;
+}
+""",
+    "resized_zero": r"""
+// The same, with all elements from number `old` on zero.
+static void *resized_zero(void *had, int64_t old, int64_t count, size_t size)
+{
+    size_t bytes;
+    if (!had && count > 0 && !__builtin_mul_overflow((size_t)count, size, &bytes))
+        return calloc((size_t)count, size);
+    char *array = resized(had, count, size);
+    if (array && count > old)
+        memset(array + (size_t)old * size, 0, (size_t)(count - old) * size);
+    return array;
+}
+""",
+    "grown": r"""
+// A capacity for `need` elements: twice the old one, if that is enough; -1 beyond `most`.
+static inline int64_t grown(int64_t capacity, int64_t need, int64_t most)
+{
+    int64_t twice = capacity < 512 ? 1024 : capacity < most / 2 ? 2 * capacity : most;
+    return need > most ? -1 : need > twice ? need : twice;
+}
+""",
+    "lowest_bit": r"""
+// The number of the lowest bit that is set.
+static inline int64_t lowest_bit(uint64_t bits)
+{
+    return __builtin_ctzll(bits);
+}
+""",
+    "mark_bit": r"""
+// Sets bit n of the words, and the bit of its word in the tops.
+static inline void mark_bit(uint64_t *words, uint64_t *tops, int64_t n)
+{
+    words[n >> 6] |= UINT64_C(1) << (n & 63);
+    tops[n >> 12] |= UINT64_C(1) << ((n >> 6) & 63);
+}
+""",
+    "take_bits": r"""
+// Lists the bits that are set below `size`, in order, and clears them; returns how many.
+static int64_t take_bits(uint64_t *words, uint64_t *tops, int64_t size, int64_t *list)
+{
+    int64_t count = 0;
+    for (int64_t top = 0; top <= size >> 12; top++) {
+        for (uint64_t left = tops[top]; left; left &= left - 1) {
+            int64_t word = (top << 6) + __builtin_ctzll(left);
+            for (uint64_t bits = words[word]; bits; bits &= bits - 1)
+                list[count++] = (word << 6) + __builtin_ctzll(bits);
+            words[word] = 0;
+        }
+        tops[top] = 0;
+    }
+    return count;
+}
+""",
+}
+
+# Text for each type T of index arrays.
+_INDEXED = {
+    "run_end": r"""
+// The first position behind p whose coordinate is another; coordinates do not decrease. The run is
+// often as long as the one before it.
+static inline int64_t run_end_T(const T *coordinates, int64_t p, int64_t end, int64_t before)
+{
+    const T coordinate = coordinates[p];
+    if (p + before < end && coordinates[p + before - 1] == coordinate
+        && coordinates[p + before] != coordinate)
+        return p + before;
+    while (p + 16 <= end && coordinates[p + 15] == coordinate)
+        p += 16;
+    if (p + 16 <= end) { // counting does not branch
+        int same = 0;
+        for (int n = 0; n < 16; n++)
+            same += coordinates[p + n] == coordinate;
+        return p + same;
+    }
+    while (p < end && coordinates[p] == coordinate)
+        p++;
+    return p;
+}
+""",
+    "locate_hashed": r"""
+// The bucket of a coordinate in the table of a parent, or -1.
+static inline int64_t locate_hashed_T(const T *buckets, int64_t width, int64_t parent,
+                                      int64_t coordinate)
+{
+    const T *table = buckets + parent * width;
+    int64_t at = coordinate % width;
+    for (int64_t n = 0; n < width && table[at] != -1; n++) {
+        if (table[at] == coordinate)
+            return parent * width + at;
+        at = at + 1 < width ? at + 1 : 0;
+    }
+    return -1;
+}
+""",
+    "sort_buckets": r"""
+// Lists the buckets of a table that are in use, by coordinate; returns how many.
+static int64_t sort_buckets_T(const T *buckets, int64_t first, int64_t width, int64_t *list)
+{
+    int64_t count = 0;
+    for (int64_t at = first; at < first + width; at++)
+        if (buckets[at] != -1)
+            list[count++] = at;
+    for (int64_t gap = count / 2; gap > 0; gap /= 2) {
+        for (int64_t n = gap; n < count; n++) {
+            int64_t bucket = list[n], to = n;
+            for (; to >= gap && buckets[list[to - gap]] > buckets[bucket]; to -= gap)
+                list[to] = list[to - gap];
+            list[to] = bucket;
+        }
+    }
+    return count;
+}
+""",
+}
+
+# Text for each type T of values, with an unsigned type B of its size.
+_VALUED = {
+    "kept": r"""
+// The value where it is here, else 0, without a branch.
+static inline T kept_N(bool here, T value)
+{
+    union { T value; B bits; } kept = {value};
+    kept.bits &= -(B)here;
+    return kept.value;
+}
+""",
+    "kept_pair": r"""
+// The value where it is here, else 0, without a branch.
+static inline T kept_N(bool here, T value)
+{
+    union { T value; B bits[2]; } kept = {value};
+    kept.bits[0] &= -(B)here;
+    kept.bits[1] &= -(B)here;
+    return kept.value;
+}
+""",
+}
+_BITS = {
+    "bool": "uint8_t",
+    "int32_t": "uint32_t",
+    "int64_t": "uint64_t",
+    "float": "uint32_t",
+    "double": "uint64_t",
+    "float complex": "uint32_t",
+    "double complex": "uint64_t",
+}
+
+# Text for each type T of values, which `+=` adds, and K of keys; W is the name of the struct.
+_WORKSPACE = r"""
+// A sparse workspace: components with their coordinates in a key. The first `sorted` are in order
+// and have distinct keys, those behind them were inserted since (Zhang et al., PLDI 2024).
+struct W {
+    K *keys, *other_keys;
+    T *values, *other_values;
+    int64_t sorted, count, capacity;
+};
+
+static void W_free(struct W *w)
+{
+    if (w) {
+        free(w->keys);
+        free(w->other_keys);
+        free(w->values);
+        free(w->other_values);
+        free(w);
+    }
+}
+
+static bool W_grow(struct W *w)
+{
+    w->capacity = w->capacity ? 2 * w->capacity : 4096;
+    w->keys = resized(w->keys, w->capacity, sizeof *w->keys);
+    w->other_keys = resized(w->other_keys, w->capacity, sizeof *w->other_keys);
+    w->values = resized(w->values, w->capacity, sizeof *w->values);
+    w->other_values = resized(w->other_values, w->capacity, sizeof *w->other_values);
+    return w->keys && w->other_keys && w->values && w->other_values;
+}
+
+static struct W *W_new(void)
+{
+    struct W *w = calloc(1, sizeof *w);
+    if (w && !W_grow(w)) {
+        W_free(w);
+        w = NULL;
+    }
+    return w;
+}
+
+static void W_empty(struct W *w)
+{
+    w->sorted = w->count = 0;
+}
+
+// Sorts what was inserted, eight bits of the keys at a time, from the lowest to the highest.
+static void W_sort_inserted(struct W *w)
+{
+    int64_t n = w->count - w->sorted;
+    K *keys = w->keys + w->sorted, *to_keys = w->other_keys, *swap_keys;
+    T *values = w->values + w->sorted, *to_values = w->other_values, *swap_values;
+    K used = 0;
+    for (int64_t p = 0; p < n; p++)
+        used |= keys[p] ^ keys[0];
+    for (int shift = 0; shift < (int)sizeof(K) * 8 && used >> shift; shift += 8) {
+        int64_t places[257] = {0};
+        if (!((used >> shift) & 255))
+            continue;
+        for (int64_t p = 0; p < n; p++)
+            places[((keys[p] >> shift) & 255) + 1]++;
+        for (int digit = 0; digit < 256; digit++)
+            places[digit + 1] += places[digit];
+        for (int64_t p = 0; p < n; p++) {
+            int64_t to = places[(keys[p] >> shift) & 255]++;
+            to_keys[to] = keys[p];
+            to_values[to] = values[p];
+        }
+        swap_keys = keys, keys = to_keys, to_keys = swap_keys;
+        swap_values = values, values = to_values, to_values = swap_values;
+    }
+    if (keys == w->other_keys) {
+        memcpy(w->keys + w->sorted, keys, (size_t)n * sizeof *keys);
+        memcpy(w->values + w->sorted, values, (size_t)n * sizeof *values);
+    }
+}
+
+// Brings all components in order, those with one key added up.
+static void W_sort(struct W *w)
+{
+    int64_t a = 0, b = w->sorted, to = -1;
+    if (w->sorted == w->count)
+        return;
+    W_sort_inserted(w);
+    while (a < w->sorted || b < w->count) {
+        bool first = b == w->count || (a < w->sorted && w->keys[a] <= w->keys[b]);
+        int64_t from = first ? a++ : b++;
+        if (to >= 0 && w->other_keys[to] == w->keys[from]) {
+            w->other_values[to] += w->values[from];
+        } else {
+            w->other_keys[++to] = w->keys[from];
+            w->other_values[to] = w->values[from];
+        }
+    }
+    K *keys = w->keys;
+    T *values = w->values;
+    w->keys = w->other_keys, w->other_keys = keys;
+    w->values = w->other_values, w->other_values = values;
+    w->sorted = w->count = to + 1;
+}
+
+// The first position behind p with another key, when keys are divided by `stride`.
+static inline int64_t W_run_end(const struct W *w, int64_t p, int64_t end, int64_t before,
+                                K stride)
+{
+    const K last = w->keys[p] - w->keys[p] % stride + (stride - 1);
+    if (p + before < end && w->keys[p + before - 1] <= last && w->keys[p + before] > last)
+        return p + before;
+    while (p < end && w->keys[p] <= last)
+        p++;
+    return p;
+}
+
+static inline bool W_insert(struct W *w, K key, T value)
+{
+    if (w->count == w->capacity) {
+        W_sort(w);
+        if (w->sorted > w->capacity / 2 && !W_grow(w))
+            return false;
+    }
+    w->keys[w->count] = key;
+    w->values[w->count++] = value;
+    return true;
+}
+"""
+
+_NEEDS = {"resized_zero": ("resized",)}
+INDEX_TYPES = ("int32_t", "int64_t")
+
+
+def helpers(used: Iterable[str]) -> Iterator[str]:
+    """The text of the helpers of these names, and of those that they need, each once."""
+    names = list(dict.fromkeys(used))
+    workspaces = list(
+        dict.fromkeys(n.removesuffix("_new") for n in names if re.search("workspace_.*_new$", n))
+    )
+    plain = {n for n in names if n in _PLAIN} | ({"resized"} if workspaces else set())
+    plain |= {need for name in plain for need in _NEEDS.get(name, ())}
+    yield from (text for name, text in _PLAIN.items() if name in plain)
+    for name, text in _INDEXED.items():
+        for index in INDEX_TYPES:
+            if f"{name}_{index}" in names:
+                yield re.sub(r"\bT\b|(?<=_)T\b", index, text)
+    for value, bits in _BITS.items():
+        named = value.replace(" ", "_")
+        if f"kept_{named}" in names:
+            text = _VALUED["kept_pair" if "complex" in value else "kept"]
+            text = text.replace("kept_N", f"kept_{named}")
+            yield re.sub(r"\bT\b", value, re.sub(r"\bB\b", bits, text))
+    if any(name.startswith("wide_") for name in workspaces):
+        yield "\ntypedef unsigned __int128 wide_t;\n"
+    for name in workspaces:
+        value = (
+            name.removeprefix("wide_").removeprefix("workspace_").replace("_complex", " complex")
+        )
+        text = re.sub(r"\bW(?=\b|_)", name, _WORKSPACE)
+        text = re.sub(r"\bK\b", "wide_t" if name.startswith("wide_") else "uint64_t", text)
+        text = re.sub(r"\bT\b", value, text)
+        yield text.replace("[to] += ", "[to] |= ") if value == "bool" else text

@@ -1,0 +1,503 @@
+"""A small imperative IR: what loops, branches, loads and stores a kernel is made of.
+
+    Expression  Var | Const | Field | Load | Op | Call
+    Statement   Declare | Assign | For | While | If | Require | Run | Comment
+
+Expressions are typed and pure, and fold what is constant as they are made; ``+ - * // %`` and the
+comparisons build them. Pointers are what ``Load`` reads and ``Assign`` stores through. ``verify``
+checks a kernel: names declared once and before use, types that agree. ``c_printer`` prints it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Type:
+    """A C type, or a pointer to values of it."""
+
+    name: str
+    pointer: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} *" if self.pointer else self.name
+
+
+INT = Type("int64_t")
+INT32 = Type("int32_t")
+WORD = Type("uint64_t")
+WIDE = Type("wide_t")  # unsigned, of 128 bits
+BOOL = Type("bool")
+
+
+def array(of: Type) -> Type:
+    """The type of a pointer to values of a type."""
+    return replace(of, pointer=True)
+
+
+POINTER = array(Type("void"))
+
+
+class Expr:
+    """An expression; its ``type`` is known."""
+
+    type: Type
+
+    def __add__(self, other: Value) -> Expr:
+        return op("+", self, other)
+
+    def __radd__(self, other: Value) -> Expr:
+        return op("+", as_expr(other), self)
+
+    def __sub__(self, other: Value) -> Expr:
+        return op("-", self, other)
+
+    def __mul__(self, other: Value) -> Expr:
+        return op("*", self, other)
+
+    def __floordiv__(self, other: Value) -> Expr:
+        return op("/", self, other)
+
+    def __mod__(self, other: Value) -> Expr:
+        return op("%", self, other)
+
+    def __lt__(self, other: Value) -> Expr:
+        return op("<", self, other)
+
+    def __ge__(self, other: Value) -> Expr:
+        return op(">=", self, other)
+
+    def eq(self, other: Value) -> Expr:
+        """The comparison; ``==`` compares the expressions themselves."""
+        return op("==", self, other)
+
+    def __getitem__(self, index: Value) -> Expr:
+        return Load(self, as_expr(index))
+
+
+Value = Expr | int
+
+
+@dataclass(frozen=True)
+class Var(Expr):
+    """A local variable."""
+
+    name: str
+    type: Type = INT
+
+
+@dataclass(frozen=True)
+class Param(Expr):
+    """A parameter of the kernel, to be handed on."""
+
+    name: str
+    type: Type = POINTER
+
+
+@dataclass(frozen=True)
+class Const(Expr):
+    """A number; a bool for the type bool."""
+
+    value: Any
+    type: Type = INT
+
+
+@dataclass(frozen=True)
+class Field(Expr):
+    """A member of a parameter, which is a pointer to a struct."""
+
+    struct: str
+    name: str
+    type: Type = INT
+
+
+@dataclass(frozen=True)
+class Load(Expr):
+    """The element of an array; as the target of ``Assign``, its place."""
+
+    array: Expr
+    index: Expr
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        return replace(self.array.type, pointer=False)
+
+
+@dataclass(frozen=True)
+class Op(Expr):
+    """An operator of C; besides, ``?:`` (condition, then, else), ``cast`` and ``sizeof``."""
+
+    name: str
+    operands: tuple[Expr, ...]
+    type: Type = INT
+
+
+@dataclass(frozen=True)
+class Call(Expr):
+    """A call of a helper of ``c_runtime``, or of a ``Function``."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+    type: Type = INT
+
+
+ZERO, ONE = Const(0), Const(1)
+TRUE, FALSE = Const(True, BOOL), Const(False, BOOL)
+
+
+def as_expr(value: Value) -> Expr:
+    """The expression itself, or a constant."""
+    return value if isinstance(value, Expr) else Const(value)
+
+
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=", "&&", "||", "!")
+_WHOLE = (INT, INT32, WORD, WIDE)
+
+
+def op(name: str, *operands: Value) -> Expr:
+    """An operation on operands of one type; on whole numbers, folded where it can be."""
+    given = tuple(as_expr(operand) for operand in operands)
+    folded = _folded(name, given)
+    if folded is not None:
+        return folded
+    if name in _COMPARISONS:
+        return Op(name, given, BOOL)
+    return Op(name, given, given[-1].type if given[0].type == INT32 else given[0].type)
+
+
+def _folded(name: str, operands: tuple[Expr, ...]) -> Expr | None:
+    """The simpler form of an operation on whole numbers or conditions, where there is one."""
+    if len(operands) != 2 or operands[0].type not in (*_WHOLE, BOOL):
+        return None
+    left, right = operands
+    match name, left, right:
+        case "+", Const(0), _:
+            return right
+        case (("+" | "-"), _, Const(0)):
+            return left
+        case "*", Const(0), _:
+            return ZERO
+        case "*", _, Const(0):
+            return ZERO
+        case (("*" | "/"), _, Const(1)):
+            return left
+        case "*", Const(1), _:
+            return right
+        case "+", Const(a), Const(b):
+            return Const(a + b)
+        case "<", Const(a), Const(b):
+            return Const(a < b, BOOL)
+        case "&&", Const(True), _:
+            return right
+        case "&&", _, Const(True):
+            return left
+        case "||", Const(True), _:
+            return TRUE
+        case "||", _, Const(True):
+            return TRUE
+    return None
+
+
+def cast(value: Expr, type: Type) -> Expr:
+    """The value in another type."""
+    if value.type == type:
+        return value
+    if isinstance(value, Const) and value.type in _WHOLE and type in _WHOLE:
+        return Const(value.value, type)
+    return Op("cast", (value,), type)
+
+
+def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
+    """``condition ? then : otherwise``."""
+    return then if condition == TRUE else Op("?:", (condition, then, otherwise), then.type)
+
+
+def product(factors: Sequence[Expr]) -> Expr:
+    """The product of one or more factors."""
+    result = factors[0]
+    for factor in factors[1:]:
+        result = result * factor
+    return result
+
+
+def both(*conditions: Expr) -> Expr:
+    """Whether all conditions hold."""
+    return _chained("&&", conditions, TRUE)
+
+
+def either(*conditions: Expr) -> Expr:
+    """Whether one of the conditions holds."""
+    return _chained("||", conditions, FALSE)
+
+
+def _chained(name: str, conditions: Sequence[Expr], none: Expr) -> Expr:
+    if not conditions:
+        return none
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = op(name, result, condition)
+    return result
+
+
+class Stmt:
+    """A statement."""
+
+
+Body = Sequence[Stmt]
+
+
+@dataclass(frozen=True)
+class Declare(Stmt):
+    """A new local variable with its first value; one that stays as it is, is ``const``."""
+
+    var: Var
+    value: Expr
+    const: bool = False
+
+
+@dataclass(frozen=True)
+class Assign(Stmt):
+    """``target = value``, or with an operator ``target += value``."""
+
+    target: Expr
+    value: Expr
+    operator: str = ""
+
+
+@dataclass(frozen=True)
+class For(Stmt):
+    """Counts a new variable from ``begin`` up to ``end``, or on to ``next`` after each round."""
+
+    var: Var
+    begin: Expr
+    end: Expr
+    body: Body
+    next: Expr | None = None
+
+
+@dataclass(frozen=True)
+class While(Stmt):
+    """Repeats the body while the condition holds."""
+
+    condition: Expr
+    body: Body
+
+
+@dataclass(frozen=True)
+class If(Stmt):
+    """The body of the first case whose condition holds, else ``otherwise``."""
+
+    cases: Sequence[tuple[Expr, Body]]
+    otherwise: Body = ()
+
+
+@dataclass(frozen=True)
+class Require(Stmt):
+    """Gives up the kernel unless a condition holds: memory or 32-bit indices do not suffice."""
+
+    condition: Expr
+
+
+@dataclass(frozen=True)
+class Run(Stmt):
+    """A call for its effect."""
+
+    call: Call
+
+
+@dataclass(frozen=True)
+class Comment(Stmt):
+    """A line that says what follows."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A parameter of the kernel: a pointer to the fields of a tensor.
+
+    ``about``    says which tensor it is and how it is stored
+    ``written``  whether the kernel changes it
+    """
+
+    name: str
+    about: str
+    fields: tuple[tuple[str, Type], ...]
+    written: bool = False
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of its own that works on one struct, and says whether it could.
+
+    ``numbers``  its other parameters
+    ``says``     what it returns
+    """
+
+    name: str
+    about: str
+    struct: str
+    numbers: Sequence[Var]
+    body: Body
+    says: Expr
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A function.
+
+    ``header``     the lines of its comment
+    ``structs``    its parameters, and behind them ``numbers``
+    ``functions``  those that it calls
+    ``heap``       pointers that are set to NULL first, and freed in the end
+    """
+
+    name: str
+    header: Sequence[str]
+    structs: Sequence[Struct]
+    numbers: Sequence[Var]
+    functions: Sequence[Function]
+    heap: Sequence[Var]
+    body: Body
+
+
+def operands(node: Expr) -> Iterator[Expr]:
+    """The operands of an expression."""
+    match node:
+        case Load(array, index):
+            yield from (array, index)
+        case Op(_, parts) | Call(_, parts):
+            yield from parts
+
+
+def expressions(node: Expr) -> Iterator[Expr]:
+    """The expression and all below it."""
+    yield node
+    for operand in operands(node):
+        yield from expressions(operand)
+
+
+def substituted(node: Expr, old: Expr, new: Expr) -> Expr:
+    """The expression with another in the place of a part of it."""
+    if node == old:
+        return new
+    match node:
+        case Load(array_, index):
+            return Load(substituted(array_, old, new), substituted(index, old, new))
+        case Op(name, given, type):
+            return Op(name, tuple(substituted(n, old, new) for n in given), type)
+        case Call(function, arguments, type):
+            return Call(function, tuple(substituted(n, old, new) for n in arguments), type)
+    return node
+
+
+def parts(statement: Stmt) -> tuple[list[Expr], list[Body]]:
+    """The expressions of a statement, and its bodies."""
+    match statement:
+        case Declare(_, value):
+            return [value], []
+        case Assign(target, value):
+            return [target, value], []
+        case For(_, begin, end, body, after):
+            return [begin, end, *([] if after is None else [after])], [body]
+        case While(condition, body):
+            return [condition], [body]
+        case If(cases, otherwise):
+            return [condition for condition, _ in cases], [*(b for _, b in cases), otherwise]
+        case Require(call) | Run(call):
+            return [call], []
+    return [], []
+
+
+def statements(body: Body) -> Iterator[Stmt]:
+    """The statements and all inside them."""
+    for statement in body:
+        yield statement
+        for inner in parts(statement)[1]:
+            yield from statements(inner)
+
+
+def all_expressions(body: Body) -> Iterator[Expr]:
+    """The expressions of the statements and of all inside them."""
+    for statement in statements(body):
+        for expression in parts(statement)[0]:
+            yield from expressions(expression)
+
+
+def reads(body: Body, var: Var) -> bool:
+    """Whether the statements use a variable."""
+    return any(node == var for node in all_expressions(body))
+
+
+def without_variable(body: Body, var: Var) -> list[Stmt]:
+    """The statements without those that declare a variable, or assign to it."""
+    kept: list[Stmt] = []
+    for statement in body:
+        match statement:
+            case Declare(known) | Assign(known) if known == var:
+                continue
+            case For(body=inner) | While(body=inner):
+                statement = replace(statement, body=without_variable(inner, var))
+            case If(cases, otherwise):
+                new = [(condition, without_variable(inner, var)) for condition, inner in cases]
+                last = without_variable(otherwise, var)
+                statement = replace(statement, cases=new, otherwise=last)
+        kept.append(statement)
+    return kept
+
+
+def verify(kernel: Kernel) -> None:
+    """Raises AssertionError unless every name is declared once and before its use, and types fit.
+
+    A variable may be declared again in another block that does not lie in its own.
+    """
+    fields = {(s.name, name): type for s in kernel.structs for name, type in s.fields}
+    known = {v.name: v.type for v in (*kernel.heap, *kernel.numbers)}
+    _verify_body(kernel.body, known, fields)
+    for function in kernel.functions:
+        _verify_body(function.body, {v.name: v.type for v in function.numbers}, fields)
+
+
+def _verify_body(body: Body, known: dict[str, Type], fields: dict[tuple[str, str], Type]) -> None:
+    known = dict(known)
+    for statement in body:
+        inner = known
+        found, bodies = parts(statement)
+        if isinstance(statement, For):
+            inner = {**known, statement.var.name: statement.var.type}
+            assert statement.var.name not in known, f"{statement.var.name} is declared twice"
+            *outside, found_after = found if statement.next is not None else (*found, ZERO)
+            for expression in outside:
+                _verify_expression(expression, known, fields)
+            found = []
+            declared = {s.var.name: s.var.type for s in statement.body if isinstance(s, Declare)}
+            _verify_expression(found_after, {**inner, **declared}, fields)
+        for expression in found:
+            _verify_expression(expression, known, fields)
+        for one in bodies:
+            _verify_body(one, inner, fields)
+        if isinstance(statement, Declare):
+            name = statement.var.name
+            assert name not in known, f"{name} is declared twice"
+            assert statement.value.type == statement.var.type, f"{statement} mixes types"
+            known[name] = statement.var.type
+        if isinstance(statement, Assign):
+            assert statement.target.type == statement.value.type, f"{statement} mixes types"
+
+
+def _verify_expression(
+    root: Expr, known: dict[str, Type], fields: dict[tuple[str, str], Type]
+) -> None:
+    for node in expressions(root):
+        match node:
+            case Var(name, type):
+                assert known.get(name) == type, f"{name} is not declared as {type}"
+            case Field(struct, name, type):
+                declared = struct in known or fields.get((struct, name)) == type
+                assert declared, f"{struct} has no {type} {name}"
+            case Load(array_, index):
+                assert array_.type.pointer, f"{array_} is no array"
+                assert index.type in _WHOLE, f"{index} is no index"
