@@ -17,7 +17,7 @@ descend).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from custard.formats import (
     require_writable,
     unconditional_levels,
 )
-from custard.schedule import Command
+from custard.schedule import Command, require_able
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 from sam.levels import repeats
@@ -796,18 +796,10 @@ class _Leaf(_Single):
 
     def forced(self, variable: str, name: str) -> bool:
         """Whether the schedule says so of the next level; raises UserError where it cannot be."""
-        choice, (able, can, cannot) = self.choice(variable), _FORCED[name]
+        choice = self.choice(variable)
         if choice is None or choice.name != name:
             return False
-        if not able(self.form()):
-            raise UserError(
-                f"{self.slot.tensor} cannot be {cannot} at {variable}: its level there is "
-                f"{self.form().name}",
-                source=choice.text,
-                span=choice.span,
-                hint=f"a level that can {can} is "
-                + " or ".join(form.name for form in LEVEL_FORMATS.values() if able(form)),
-            )
+        require_able(self.form(), choice)
         return True
 
     def note_conversion(self, variable: str, level: int) -> None:
@@ -852,17 +844,6 @@ class _Leaf(_Single):
             "array", f"array_{self.slot.name}", {"slot": self.slot.name}, ref=self.payload.stream
         )
         return array["val"]
-
-
-# What the schedule may force on an operand: the formats that can, and what they can or cannot.
-_FORCED: Mapping[str, tuple[Callable[[LevelFormat], bool], str, str]] = {
-    "locate": (lambda form: form.locates, "locate", "located"),
-    "bitvector": (
-        lambda form: form.iterates_words or (form.ordered and form.unique and form.appends),
-        "be iterated in words of bits",
-        "iterated in words of bits",
-    ),
-}
 
 
 class _Everywhere(_Leaf):

@@ -6,10 +6,11 @@ The commands are those of the TACO tool (scheduling paper, section 4), written a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from custard.formats import LEVEL_FORMATS, LevelFormat
 from sam.errors import UserError, one_of
 
 Span: TypeAlias = tuple[int, int]
@@ -299,3 +300,28 @@ def _stripped(text: str, start: int, end: int) -> Span:
     part = text[start:end]
     left = start + len(part) - len(part.lstrip())
     return left, left + len(part.strip())
+
+
+# What a level must be able to for a command: the test, and the words for it.
+_ABLE: Mapping[str, tuple[Callable[[LevelFormat], bool], str, str]] = {
+    "locate": (lambda level: level.locates, "locate", "located"),
+    "bitvector": (
+        lambda level: level.iterates_words or (level.ordered and level.unique and level.appends),
+        "be iterated in words of bits",
+        "iterated in words of bits",
+    ),
+}
+
+
+def require_able(level: LevelFormat, choice: Command) -> None:
+    """Raises UserError where a level cannot be located, or whatever a choice wants it to be."""
+    able, can, cannot = _ABLE[choice.name]
+    if not able(level):
+        tensor, loop = choice.arguments
+        raise UserError(
+            f"{tensor} cannot be {cannot} at {loop}: its level there is {level.name}",
+            source=choice.text,
+            span=choice.span,
+            hint=f"a level that can {can} is "
+            + " or ".join(form.name for form in LEVEL_FORMATS.values() if able(form)),
+        )
