@@ -11,7 +11,8 @@ Every cursor over a part of the expression answers the same questions: ``descend
 a variable, or None), ``variables_left`` (those that it may still have one for), ``payloads`` (the
 streams that must go along with its coordinates), ``witnesses`` (streams of which one has a token,
 not ``N``, wherever the part is present) and ``value`` (its values, once nothing is left to
-descend).
+descend). One that ``has_words`` over a variable may be descended in words of bits in place of
+coordinates, together with all that it is merged with.
 """
 
 from __future__ import annotations
@@ -661,6 +662,7 @@ class _Lowering:
         return _unused(base, [slot.name for slot in self.slots])
 
     def note_choices_without_effect(self) -> None:
+        """Notes the tensors that are to be iterated over in words, where that came to nothing."""
         for (tensor, loop), choice in self.choices.items():
             if choice.name == "bitvector" and (tensor, loop) not in self.in_words:
                 text = choice.text[slice(*choice.span)]
@@ -693,6 +695,7 @@ class _Cursor(ABC):
         return False
 
     def descend_in_words(self, variable: str) -> _Fiber:
+        """The fiber over a variable that it has words of; their references are its payload."""
         raise AssertionError(self)
 
     def variables_left(self) -> Collection[str]:

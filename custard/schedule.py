@@ -62,7 +62,7 @@ _UNITS = (
 _RACES = "NoRaces IgnoreRaces Atomics Temporary ParallelReduction"
 _MOST = 2**31 - 1
 
-# How a tensor is iterated over at a loop; None is as its level suggests.
+# How a tensor is iterated over at a loop; with none of them, as its level suggests.
 _CHOICES = ("locate", "coiterate", "bitvector")
 _BOUNDS = "MinExact MinConstraint MaxExact MaxConstraint"
 
