@@ -31,12 +31,14 @@ from sam.graph import Graph, Slot
 from sam.levels import LEVELS, Level
 from sam.tensor import Tensor
 
+LIBRARY = ("-std=gnu11", "-shared", "-fPIC", "-fwrapv", "-fcx-fortran-rules")
 # Sums may be taken in another order, so that they vectorise; NaN and infinity keep their meaning,
 # whole numbers wrap around, and complex numbers are multiplied as numpy does it.
 FLAGS = (
-    *("-std=gnu11", "-O3", "-march=native", "-shared", "-fPIC", "-fwrapv", "-fno-math-errno"),
-    *("-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math", "-fcx-fortran-rules"),
+    *(*LIBRARY, "-O3", "-march=native", "-fno-math-errno"),
+    *("-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math"),
 )
+FAST_MATH = (*LIBRARY, "-O3", "-march=native", "-ffast-math")
 
 _INDEX_TYPES = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT}
 
@@ -48,6 +50,7 @@ class CProgram:
     ``cin``         its concrete index notation
     ``notes``       what the compiler decided: loop order, transpositions, workspaces
     ``undeclared``  the tensors that no format was given for
+    ``flags``       of the C compiler; those that it does not know are left out
     """
 
     expression: str
@@ -60,6 +63,7 @@ class CProgram:
     notes: tuple[str, ...]
     header: tuple[str, ...]
     lowered: Lowered
+    flags: tuple[str, ...] = FLAGS
     kernels: dict[Any, Kernel] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -136,20 +140,22 @@ class CProgram:
             types.result.name,
             types.wide,
             tuple(sorted((n, str(f)) for n, f in formats.items())),
+            self.flags,
         )
         if key not in self.kernels:
-            self.kernels[key] = Kernel(self._lower({**self.formats, **formats}, types))
+            lowered = self._lower({**self.formats, **formats}, types)
+            self.kernels[key] = Kernel(lowered, self.flags)
         return self.kernels[key]
 
 
 class Kernel:
     """A compiled kernel."""
 
-    def __init__(self, lowered: Lowered) -> None:
+    def __init__(self, lowered: Lowered, flags: tuple[str, ...]) -> None:
         verify(lowered.kernel)
         self.lowered = lowered
         self.source = printed(lowered.kernel)
-        (library,) = cc.build([self.source], flags=FLAGS)
+        (library,) = cc.build([self.source], flags=cc.supported(flags))
         self.compute, self.release = library.compute, library.release
         self.compute.restype = ctypes.c_int
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from custard import cin, loop_lowering, notation
-from custard.c_program import CProgram
+from custard.c_program import FAST_MATH, FLAGS, CProgram
 from custard.formats import LEVEL_FORMATS, Format, parse_format, require_supported, require_writable
 from custard.kernel_builder import Types
 from custard.sam_lowering import lower
@@ -105,6 +105,7 @@ def compile(
     dims: Mapping[str, int] | None = None,
     strict: bool = False,
     drop_zeros: bool = False,
+    fast_math: bool = False,
 ) -> Any:
     """Compiles a tensor expression, such as ``X(i,j) = B(i,k) * C(k,j)``.
 
@@ -114,11 +115,14 @@ def compile(
     ``dims``      extents by variable that no input fixes
     ``strict``    refuses where the compiler would have to transpose a tensor
     ``drop_zeros``  keeps values that come out as 0 out of the compressed levels of the result
+    ``fast_math``   gives NaN and infinity up for speed, on target ``c``
 
     Raises UserError for a mistake in any of these.
     """
     if target not in TARGETS:
         raise UserError(f"unknown target {target}", hint=one_of(target, TARGETS))
+    if fast_math and target != "c":
+        raise UserError(f"fast_math has no meaning on target {target}", hint="it is for target c")
     if not isinstance(expression, str):
         raise UserError(
             f"the expression is {_kind(expression)}, not text",
@@ -165,6 +169,7 @@ def compile(
             tuple(notes),
             header,
             lowered,
+            FAST_MATH if fast_math else FLAGS,
         )
     return Program(
         expression,
