@@ -230,11 +230,15 @@ static inline bool W_insert(struct W *w, K key, T value)
 _NEEDS = {"resized_zero": ("resized",)}
 INDEX_TYPES = ("int32_t", "int64_t")
 
+# All names that the text may declare, but for those of sparse workspaces.
+NAMES = frozenset(("wide_t", *_PLAIN, *(f"{name}_{T}" for name in _INDEXED for T in INDEX_TYPES)))
+
 
 def helpers(used: Iterable[str]) -> Iterator[str]:
     """The text of the helpers of these names, and of those that they need, each once."""
     names = list(dict.fromkeys(used))
-    workspaces = list(dict.fromkeys(n[: n.rindex("_")] for n in names if "workspace" in n))
+    of_workspaces = [n for n in names if n.startswith(("workspace_", "wide_workspace_"))]
+    workspaces = list(dict.fromkeys(n[: n.rindex("_")] for n in of_workspaces))
     plain = {n for n in names if n in _PLAIN} | ({"resized"} if workspaces else set())
     plain |= {need for name in plain for need in _NEEDS.get(name, ())}
     yield from (text for name, text in _PLAIN.items() if name in plain)

@@ -292,7 +292,7 @@ class Assembly:
 
     def _filled(self, segments: Expr, parents: Expr) -> Stmt:
         """Gives the parents that were passed over an empty fiber."""
-        p = Var("p")
+        p = Var(self.builder.fresh("p"))
         behind = op("<", segments[p + 1], segments[p])
         return For(p, ZERO, parents, [If([(behind, [Assign(segments[p + 1], segments[p])])])])
 
