@@ -86,13 +86,15 @@ class CProgram:
 
         Raises UserError for inputs that do not fit.
         """
-        from sim.binding import extents, gather
+        from sim.binding import extents, require_inputs
 
-        given = {} if inputs is None else dict(inputs)
+        given = {} if inputs is None else inputs
         slots = self.lowered.slots
         graph = Graph((), (), tuple(slots), dims=tuple(self.dims.items()))
-        tensors = gather(graph, given)
-        found = extents(graph, tensors)
+        require_inputs(graph, given)
+        tensors = _Tensors(given)
+        shaped = {n: x if scipy.sparse.issparse(x) else tensors[n] for n, x in given.items()}
+        found = extents(graph, shaped)
         for variable in map(cin.base, self.cin.loops):
             if variable not in found:
                 raise UserError(
@@ -300,20 +302,42 @@ def _stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]
     direct = _compressed(slot, inputs[name])
     if direct is not None:
         return direct
+    tensor = tensors[name]
     try:
-        tensor = _checked(tensors[name]).arrange(slot.levels, slot.modes)
+        tensor = _checked(tensor).arrange(slot.levels, slot.modes)
     except UserError as mistake:
         raise mistake.about(name) from None
     members: dict[str, Any] = {}
+    indices: dict[str, np.ndarray[Any, Any]] = {}
     for n, (level, mode) in enumerate(zip(tensor.levels, tensor.mode_order, strict=True)):
         members[f"size{n}"] = tensor.shape[mode]
         functions = LEVEL_FUNCTIONS[level.code]
-        for part in (*functions.numbers, *functions.arrays):
-            value = getattr(level, part)
-            members[f"{part}{n}"] = np.ascontiguousarray(value) if np.ndim(value) else value
+        members |= {f"{part}{n}": getattr(level, part) for part in functions.numbers}
+        for part in functions.arrays:
+            found = np.asarray(getattr(level, part))
+            if part == "words":
+                members[f"{part}{n}"] = np.ascontiguousarray(found, np.uint64)
+            else:
+                indices[f"{part}{n}"] = found
+    short = bool(indices) and all(array.dtype == np.int32 for array in indices.values())
+    for name, array in indices.items():
+        members[name] = np.ascontiguousarray(array, np.int32 if short else np.int64)
     members["values"] = np.ascontiguousarray(tensor.values)
-    indexed = any(LEVEL_FUNCTIONS[level.code].arrays for level in tensor.levels)
-    return Stored(members, INT if indexed else None)
+    return Stored(members, (INT32 if short else INT) if indices else None)
+
+
+class _Tensors(dict[str, Tensor]):
+    """The inputs as tensors, each made when it is first asked for."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.given = given
+
+    def __missing__(self, name: str) -> Tensor:
+        from sim.binding import as_tensor
+
+        self[name] = as_tensor(name, self.given[name])
+        return self[name]
 
 
 _CHECKED: weakref.WeakSet[Tensor] = weakref.WeakSet()
@@ -332,9 +356,7 @@ def _compressed(slot: Slot, data: Any) -> Stored | None:
     orders = {"csr": ((0,), (1,)), "csc": ((1,), (0,))}
     if not scipy.sparse.issparse(data) or data.ndim != 2 or slot.levels != "ds":
         return None
-    if orders.get(data.format) != slot.modes or not data.has_canonical_format:
-        return None
-    if data.indptr.dtype != data.indices.dtype or data.data.dtype.name not in _VALUE_TYPES:
+    if orders.get(data.format) != slot.modes or data.data.dtype not in _VALUE_TYPES:
         return None
     try:
         data.check_format(full_check=True)
@@ -342,6 +364,8 @@ def _compressed(slot: Slot, data: Any) -> Stored | None:
         raise UserError(f"the scipy.sparse matrix is not valid: {error}").about(
             slot.tensor or ""
         ) from error
+    if not data.has_canonical_format or data.indptr.dtype != data.indices.dtype:
+        return None
     rows, columns = (data.shape[group[0]] for group in slot.modes)
     count = int(data.indptr[-1])
     members = {
@@ -354,7 +378,9 @@ def _compressed(slot: Slot, data: Any) -> Stored | None:
     return Stored(members, _INDEX_TYPES[data.indices.dtype])
 
 
-_VALUE_TYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
+_VALUE_TYPES = tuple(
+    map(np.dtype, ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128"))
+)
 
 
 def _types(slots: Sequence[Slot], stored: Mapping[str, Stored]) -> Types:

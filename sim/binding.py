@@ -138,6 +138,12 @@ def value_types(
 
 def gather(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
     """The inputs as tensors; raises UserError for one that is missing, unknown or no tensor."""
+    require_inputs(graph, inputs)
+    return {name: as_tensor(name, value) for name, value in inputs.items()}
+
+
+def require_inputs(graph: Graph, inputs: Mapping[str, Any]) -> None:
+    """Raises UserError unless every input is given, and nothing else."""
     names = dict.fromkeys(slot.tensor for slot in graph.slots if slot.tensor is not None)
     if not isinstance(inputs, Mapping):
         raise UserError(
@@ -153,18 +159,18 @@ def gather(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
     missing = [name for name in names if name not in inputs]
     if missing:
         raise UserError(f"no input is given for {', '.join(missing)}")
-    return {name: _tensor(name, value) for name, value in inputs.items()}
 
 
-def _tensor(name: str, value: Any) -> Tensor:
+def as_tensor(name: str, value: Any) -> Tensor:
+    """An input as a tensor; raises UserError."""
     try:
         return Tensor.of(value)
     except UserError as mistake:
         raise mistake.about(name) from None
 
 
-def extents(graph: Graph, given: Mapping[str, Tensor]) -> dict[str, int]:
-    """The extent of each index variable; raises UserError where two disagree or none is known."""
+def extents(graph: Graph, given: Mapping[str, Any]) -> dict[str, int]:
+    """The extent of each index variable, by the shapes of the inputs; raises UserError where two disagree or none is known."""
     found = dict(graph.dims)
     origin = dict.fromkeys(found, "dims")
     for slot in graph.slots:
