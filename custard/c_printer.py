@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from custard.c_runtime import helpers
 from custard.loop_ir import (
+    BOOL,
     INT,
     INT32,
     Assign,
@@ -212,7 +213,7 @@ def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
                 yield from _body(body, depth + 1, written)
             yield f"{pad}}}"
         case Require(condition):
-            yield f"{pad}if ({_negated(condition)})"
+            yield f"{pad}if ({_text(_negated(condition))})"
             yield f"{pad}    goto failed;"
         case Run(call):
             yield f"{pad}{_text(call)};"
@@ -226,17 +227,18 @@ def _undeclared(body: Body, after: Expr) -> list[Stmt]:
     ]
 
 
-def _negated(condition: Expr) -> str:
+def _negated(condition: Expr) -> Expr:
+    """The condition that holds where another does not."""
     match condition:
         case Op("!=", (left, Const(None))):
-            return f"!{_text(left, _UNARY)}"
-        case Op("&&", (left, right)):
-            return f"{_negated(left)} || {_negated(right)}"
-        case Op("||", (left, right)):
-            return f"{_negated(left)} && {_negated(right)}"
-        case Op("!=", (left, right)):
-            return f"{_text(left, 10)} == {_text(right, 10)}"
-    return f"!{_text(condition, _UNARY)}"
+            return Op("!", (left,), BOOL)
+        case Op("!=", sides):
+            return Op("==", sides, BOOL)
+        case Op("&&", sides):
+            return Op("||", tuple(map(_negated, sides)), BOOL)
+        case Op("||", sides):
+            return Op("&&", tuple(map(_negated, sides)), BOOL)
+    return Op("!", (condition,), BOOL)
 
 
 def _declared(var: Var, value: Expr, const: bool, written: set[str]) -> str:
@@ -308,7 +310,8 @@ def _constant(value: object, type: Type) -> tuple[str, int]:
         text = repr(value)
         if value != value or abs(value) == float("inf"):
             text = "INFINITY" if value > 0 else "-INFINITY"
-        return text + ("f" if type.name == "float" else ""), _POSTFIX if value >= 0 else _UNARY
+        negative = text.startswith("-")
+        return text + "f" * (type.name == "float"), _UNARY if negative else _POSTFIX
     text = str(value)
     if value == -(2**63):
         return "INT64_MIN", _POSTFIX
