@@ -477,6 +477,11 @@ def _store(
             if positions > MOST_POSITIONS:
                 raise MemoryError
             levels.append(level)
+            if not level.ordered and n + 1 < len(codes):
+                # A hash table goes round from its end to its begin; the level below goes by it.
+                in_order = np.argsort(position_of_entry, kind="stable")
+                coordinates, values = coordinates[:, in_order], values[in_order]
+                position_of_entry = position_of_entry[in_order]
         if not np.array_equal(position_of_entry, np.arange(positions)):
             stored = np.zeros(positions, values.dtype)
             stored[position_of_entry] = values
