@@ -201,7 +201,7 @@ class Bound:
         return self.program.kernel(self.types, self.formats)
 
     def run(self) -> Tensor:
-        """The result. Raises MemoryError where it does not fit."""
+        """The result. Raises UserError where there is no memory for it."""
         result = self._compute()
         lowered = self.kernel.lowered
         shape = [self.extents[cin.base(v)] for v in lowered.result.variables]
@@ -216,7 +216,7 @@ class Bound:
         status = self.kernel.compute(result.address, *arguments)
         took = time.perf_counter() - begin
         if status:
-            raise MemoryError
+            raise self._too_large()
         self.kernel.release(result.address)
         return took
 
@@ -228,7 +228,7 @@ class Bound:
             if not self.kernel.compute(result.address, *self._arguments(inputs)):
                 return result
             if self.types.result == INT:
-                raise MemoryError
+                raise self._too_large()
             self.types = replace(self.types, result=INT)
 
     def _result_struct(self) -> _Struct:
@@ -241,8 +241,17 @@ class Bound:
             count = 1
             for variable in lowered.result.variables:
                 count *= self.extents[cin.base(variable)]
-            struct.hold("values", np.empty(count, concrete(lowered.dtype)))
+            try:
+                struct.hold("values", np.empty(count, concrete(lowered.dtype)))
+            except (MemoryError, ValueError):
+                raise self._too_large() from None
         return struct
+
+    def _too_large(self) -> UserError:
+        target = self.program.cin.target
+        extents = " x ".join(str(self.extents[cin.base(v)]) for v in target.variables)
+        form = self.program.formats[target.tensor]
+        return UserError(f"there is no memory for {target}, which is {extents}, stored as {form}")
 
     def _arguments(self, inputs: Sequence[_Struct]) -> list[Any]:
         numbers = [self.extents[name] for name in self.kernel.lowered.numbers]

@@ -34,11 +34,20 @@ static void *resized_zero(void *had, int64_t old, int64_t count, size_t size)
 """,
     "doubled": r"""
 // Twice the capacity, or a first one, but at most `most`; -1 if it is that already.
-static inline int64_t doubled(int64_t capacity, int64_t most)
+static inline int64_t doubled(int64_t capacity, int64_t first, int64_t most)
 {
     if (capacity > most / 2)
         return capacity < most ? most : -1;
-    return capacity ? 2 * capacity : 1024;
+    return capacity ? 2 * capacity : first;
+}
+""",
+    "times": r"""
+// The product of two counts, or one that there is no memory for.
+static inline int64_t times(int64_t a, int64_t b)
+{
+    const int64_t most = INT64_MAX / 2;
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) || product > most ? most : product;
 }
 """,
     "lowest_bit": r"""
