@@ -1,6 +1,7 @@
 """Custard: from tensor expressions, formats and schedules to programs."""
 
-from custard.program import Program, compile
+from custard.compiler import compile
+from custard.program import Program
 from sam.errors import UserError
 
 __all__ = ["Program", "UserError", "compile"]

@@ -60,6 +60,7 @@ _PRECEDENCE = {
     "%": 13,
 }
 _UNARY, _POSTFIX = 14, 15
+_OPPOSITES = {"!=": "==", "<": ">=", "<=": ">"}
 # Operators that gcc would like to see parentheses around inside one another.
 _MIXED = {("||", "&&"), ("|", "+"), ("&", "-"), ("&", "+"), ("|", "&")}
 
@@ -126,7 +127,8 @@ def _function(kernel: Kernel, body: Body) -> Iterator[str]:
 
 def _local_function(function: Function) -> Iterator[str]:
     yield f"// {function.about}"
-    yield f"static bool {function.name}(struct {function.struct} *{function.struct})"
+    numbers = "".join(f", {_type(var.type)} {var.name}" for var in function.numbers)
+    yield f"static bool {function.name}(struct {function.struct} *{function.struct}{numbers})"
     yield "{"
     yield from _body(function.body, 1, {function.struct})
     yield f"    return {_text(function.says)};"
@@ -232,12 +234,12 @@ def _negated(condition: Expr) -> Expr:
     match condition:
         case Op("!=", (left, Const(None))):
             return Op("!", (left,), BOOL)
-        case Op("!=", sides):
-            return Op("==", sides, BOOL)
         case Op("&&", sides):
             return Op("||", tuple(map(_negated, sides)), BOOL)
         case Op("||", sides):
             return Op("&&", tuple(map(_negated, sides)), BOOL)
+        case Op("!=" | "<" | "<=" as name, sides):
+            return Op(_OPPOSITES[name], sides, BOOL)
     return Op("!", (condition,), BOOL)
 
 

@@ -24,11 +24,12 @@ from custard.kernel_values import concrete
 from custard.level_functions import LEVEL_FUNCTIONS
 from custard.loop_ir import INT, INT32, Type, verify
 from custard.loop_lowering import Lowered, lower
-from custard.schedule import Command
+from custard.program import Program
 from sam import cc
 from sam.errors import UserError
-from sam.graph import Graph, Slot
+from sam.graph import Slot
 from sam.levels import LEVELS, Level
+from sam.slots import as_tensor, extents, require_inputs
 from sam.tensor import Tensor
 
 LIBRARY = ("-std=gnu11", "-shared", "-fPIC", "-fwrapv", "-fcx-fortran-rules")
@@ -44,27 +45,23 @@ _INDEX_TYPES = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT}
 
 
 @dataclass(frozen=True)
-class CProgram:
+class CProgram(Program):
     """A program on target ``c``.
 
-    ``cin``         its concrete index notation
-    ``notes``       what the compiler decided: loop order, transpositions, workspaces
-    ``undeclared``  the tensors that no format was given for
-    ``flags``       of the C compiler; those that it does not know are left out
+    ``header``   what the C file says it is
+    ``lowered``  its kernel for inputs of float64 with int32 indices
+    ``flags``    of the C compiler; those that it does not know are left out
+    ``kernels``  those that have been compiled, by what they are specialised for
     """
 
-    expression: str
-    formats: Mapping[str, Format]
-    undeclared: frozenset[str]
-    drop_zeros: bool
-    choices: Mapping[tuple[str, str], Command]
-    cin: cin.Program
-    dims: Mapping[str, int]
-    notes: tuple[str, ...]
     header: tuple[str, ...]
     lowered: Lowered
     flags: tuple[str, ...] = FLAGS
     kernels: dict[Any, Kernel] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        return self.lowered.slots
 
     @property
     def source(self) -> str:
@@ -86,31 +83,20 @@ class CProgram:
 
         Raises UserError for inputs that do not fit.
         """
-        from sim.binding import extents, require_inputs
-
         given = {} if inputs is None else inputs
-        slots = self.lowered.slots
-        graph = Graph((), (), tuple(slots), dims=tuple(self.dims.items()))
-        require_inputs(graph, given)
+        require_inputs(self.slots, given)
         tensors = _Tensors(given)
         shaped = {n: x if scipy.sparse.issparse(x) else tensors[n] for n, x in given.items()}
-        found = extents(graph, shaped)
-        for variable in map(cin.base, self.cin.loops):
-            if variable not in found:
-                raise UserError(
-                    f"no input fixes the extent of {variable}",
-                    hint=f'give it in dims, as in dims={{"{variable}": 8}}',
-                )
-        dense = self._dense(given, tensors)
-        if dense:
-            formats = {**self.formats, **dense}
-            slots = self._lower(formats, Types()).slots
+        found = extents(self.slots, shaped, self.dims, map(cin.base, self.cin.loops))
+        dense = self.dense_arrays(given, tensors)
+        slots = self._lower({**self.formats, **dense}, Types()).slots if dense else self.slots
         stored = {slot.name: _stored(slot, given, tensors) for slot in slots}
         types = replace(_types(slots, stored), wide=self._needs_wide_keys(found))
         stored = {
             slot.name: stored[slot.name].widened(types.index(slot.tensor or "")) for slot in slots
         }
-        return Bound(self, types, dense, stored, found)
+        around = tensors[self.cin.target.tensor] if self.cin.accumulates else None
+        return Bound(self, types, dense, stored, found, around)
 
     def _needs_wide_keys(self, extents: Mapping[str, int]) -> bool:
         """Whether the coordinates of a sparse workspace need a key of more than 64 bits."""
@@ -121,14 +107,6 @@ class CProgram:
         if max(bits, default=0) > 128:
             raise UserError("the extents of the result are too large for a sparse workspace")
         return max(bits, default=0) > 63
-
-    def _dense(self, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> dict[str, Format]:
-        """The formats of the inputs without one that are dense arrays."""
-        return {
-            name: Format("d" * tensors[name].ndim, tuple(range(tensors[name].ndim)))
-            for name in sorted(self.undeclared & set(inputs))
-            if isinstance(inputs[name], np.ndarray | list | tuple) and tensors[name].ndim > 0
-        }
 
     def _lower(self, formats: Mapping[str, Format], types: Types) -> Lowered:
         return lower(self.cin, formats, self.choices, types, self.header, self.drop_zeros)
@@ -187,13 +165,17 @@ class Stored:
 
 @dataclass
 class Bound:
-    """A program with its inputs: ``run`` computes, ``seconds`` tells how long it takes."""
+    """A program with its inputs: ``run`` computes, ``seconds`` tells how long it takes.
+
+    ``around``  where the result is a diagonal that is added to, the entries off it
+    """
 
     program: CProgram
     types: Types
     formats: Mapping[str, Format]
     stored: Mapping[str, Stored]
     extents: Mapping[str, int]
+    around: Tensor | None
 
     @property
     def kernel(self) -> Kernel:
@@ -205,8 +187,12 @@ class Bound:
         result = self._compute()
         lowered = self.kernel.lowered
         shape = [self.extents[cin.base(v)] for v in lowered.result.variables]
-        tensor = _tensor(lowered, result, shape)
-        return _finished(tensor, lowered.result, self.program.formats)
+        whole = _tensor(lowered, result, shape).spread(lowered.result.modes, self.around)
+        asked = self.program.formats[self.program.cin.target.tensor]
+        try:
+            return whole.convert(asked.levels, asked.mode_order)
+        except UserError:
+            return whole  # a singleton level cannot hold it
 
     def seconds(self) -> float:
         """How long the kernel takes, assembly of the result included, conversions excluded."""
@@ -317,22 +303,35 @@ def _stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]
     except UserError as mistake:
         raise mistake.about(name) from None
     members: dict[str, Any] = {}
-    indices: dict[str, np.ndarray[Any, Any]] = {}
     for n, (level, mode) in enumerate(zip(tensor.levels, tensor.mode_order, strict=True)):
         members[f"size{n}"] = tensor.shape[mode]
         functions = LEVEL_FUNCTIONS[level.code]
         members |= {f"{part}{n}": getattr(level, part) for part in functions.numbers}
-        for part in functions.arrays:
-            found = np.asarray(getattr(level, part))
-            if part == "words":
-                members[f"{part}{n}"] = np.ascontiguousarray(found, np.uint64)
-            else:
-                indices[f"{part}{n}"] = found
-    short = bool(indices) and all(array.dtype == np.int32 for array in indices.values())
-    for name, array in indices.items():
-        members[name] = np.ascontiguousarray(array, np.int32 if short else np.int64)
+        members |= {f"{part}{n}": np.asarray(getattr(level, part)) for part in functions.arrays}
     members["values"] = np.ascontiguousarray(tensor.values)
-    return Stored(members, (INT32 if short else INT) if indices else None)
+    return _narrowed(members)
+
+
+def _narrowed(members: Mapping[str, Any]) -> Stored:
+    """An input whose index arrays have 32 bits if its extents and positions fit."""
+    arrays = {name: one for name, one in members.items() if isinstance(one, np.ndarray)}
+    sizes = [
+        *(one for name, one in members.items() if name.startswith("size")),
+        *map(len, arrays.values()),
+        *(abs(one).max(initial=0) for name, one in arrays.items() if name.startswith("offsets")),
+    ]
+    index = INT if max(sizes) > np.iinfo(np.int32).max else INT32
+    indices = {
+        name: np.ascontiguousarray(one, np.int64 if index == INT else np.int32)
+        for name, one in arrays.items()
+        if not name.startswith(("values", "words"))
+    }
+    words = {
+        name: np.ascontiguousarray(one, np.uint64)
+        for name, one in arrays.items()
+        if name.startswith("words")
+    }
+    return Stored({**members, **words, **indices}, index if indices else None)
 
 
 class _Tensors(dict[str, Tensor]):
@@ -343,8 +342,6 @@ class _Tensors(dict[str, Tensor]):
         self.given = given
 
     def __missing__(self, name: str) -> Tensor:
-        from sim.binding import as_tensor
-
         self[name] = as_tensor(name, self.given[name])
         return self[name]
 
@@ -432,22 +429,3 @@ def _tensor(lowered: Lowered, struct: _Struct, shape: Sequence[int]) -> Tensor:
         values = struct.held["values"]
     order = tuple(range(len(shape)))
     return Tensor(tuple(shape), order, tuple(levels), values)
-
-
-def _finished(tensor: Tensor, slot: Slot, formats: Mapping[str, Format]) -> Tensor:
-    """The result with its modes as in the program, in the format that was asked for."""
-    asked = formats[slot.tensor or ""]
-    if all(len(group) == 1 for group in slot.modes):
-        modes = tuple(group[0] for group in slot.modes)
-        shape = tuple(tensor.shape[modes.index(mode)] for mode in range(len(modes)))
-        whole = Tensor(shape, modes, tensor.levels, tensor.values)
-    else:
-        coordinates, values = tensor.to_coo()
-        count = sum(len(group) for group in slot.modes)
-        level_of = [next(n for n, g in enumerate(slot.modes) if m in g) for m in range(count)]
-        shape = tuple(tensor.shape[n] for n in level_of)
-        whole = Tensor.from_coo(coordinates[level_of], values, shape)
-    try:
-        return whole.convert(asked.levels, asked.mode_order)
-    except UserError:
-        return whole

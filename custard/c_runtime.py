@@ -7,6 +7,10 @@ from collections.abc import Iterable, Iterator
 
 _PLAIN = {
     "resized": r"""
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 // Room for `count` elements where `had` was; NULL, with the old array freed, if there is none.
 static void *resized(void *had, int64_t count, size_t size)
 {
@@ -16,6 +20,11 @@ static void *resized(void *had, int64_t count, size_t size)
         array = realloc(had, bytes ? bytes : 1);
     if (!array)
         free(had);
+#ifdef MADV_HUGEPAGE
+    const size_t page = 4096, large = (size_t)1 << 22;
+    if (array && bytes >= large) // fewer page faults
+        madvise((void *)((uintptr_t)array & -page), bytes, MADV_HUGEPAGE);
+#endif
     return array;
 }
 """,
@@ -32,13 +41,12 @@ static void *resized_zero(void *had, int64_t old, int64_t count, size_t size)
     return array;
 }
 """,
-    "doubled": r"""
-// Twice the capacity, or a first one, but at most `most`; -1 if it is that already.
-static inline int64_t doubled(int64_t capacity, int64_t first, int64_t most)
+    "grown": r"""
+// A capacity for `need` elements: twice the old one, if that is enough; -1 beyond `most`.
+static inline int64_t grown(int64_t capacity, int64_t need, int64_t least, int64_t most)
 {
-    if (capacity > most / 2)
-        return capacity < most ? most : -1;
-    return capacity ? 2 * capacity : first;
+    int64_t twice = capacity < least ? least : capacity < most / 2 ? 2 * capacity : most;
+    return need > most ? -1 : need > twice ? need : twice;
 }
 """,
     "times": r"""
@@ -86,6 +94,24 @@ static int64_t take_bits(uint64_t *words, uint64_t *tops, int64_t size, int64_t 
 
 # Text for each type T of index arrays.
 _INDEXED = {
+    "run_end": r"""
+// The first position behind p whose coordinate is another; coordinates do not decrease.
+static inline int64_t run_end_T(const T *coordinates, int64_t p, int64_t end)
+{
+    const T coordinate = coordinates[p];
+    while (p + 16 <= end) {
+        int same = 0;
+        for (int n = 0; n < 16; n++)
+            same += coordinates[p + n] == coordinate;
+        p += same;
+        if (same < 16)
+            return p;
+    }
+    while (p < end && coordinates[p] == coordinate)
+        p++;
+    return p;
+}
+""",
     "locate_hashed": r"""
 // The bucket of a coordinate in the table of a parent, or -1.
 static inline int64_t locate_hashed_T(const T *buckets, int64_t width, int64_t parent,
@@ -120,6 +146,38 @@ static int64_t sort_buckets_T(const T *buckets, int64_t first, int64_t width, in
     return count;
 }
 """,
+}
+
+# Text for each type T of values, with an unsigned type B of its size.
+_VALUED = {
+    "kept": r"""
+// The value where it is here, else 0, without a branch.
+static inline T kept_N(bool here, T value)
+{
+    union { T value; B bits; } kept = {value};
+    kept.bits &= -(B)here;
+    return kept.value;
+}
+""",
+    "kept_pair": r"""
+// The value where it is here, else 0, without a branch.
+static inline T kept_N(bool here, T value)
+{
+    union { T value; B bits[2]; } kept = {value};
+    kept.bits[0] &= -(B)here;
+    kept.bits[1] &= -(B)here;
+    return kept.value;
+}
+""",
+}
+_BITS = {
+    "bool": "uint8_t",
+    "int32_t": "uint32_t",
+    "int64_t": "uint64_t",
+    "float": "uint32_t",
+    "double": "uint64_t",
+    "float complex": "uint32_t",
+    "double complex": "uint64_t",
 }
 
 # Text for each type T of values, which `+=` adds, and K of keys; W is the name of the struct.
@@ -223,6 +281,15 @@ static void W_sort(struct W *w)
     w->sorted = w->count = to + 1;
 }
 
+// The first position behind p with another key, when keys are divided by `stride`.
+static inline int64_t W_run_end(const struct W *w, int64_t p, int64_t end, K stride)
+{
+    const K last = w->keys[p] - w->keys[p] % stride + (stride - 1);
+    while (p < end && w->keys[p] <= last)
+        p++;
+    return p;
+}
+
 static inline bool W_insert(struct W *w, K key, T value)
 {
     if (w->count == w->capacity) {
@@ -246,8 +313,9 @@ NAMES = frozenset(("wide_t", *_PLAIN, *(f"{name}_{T}" for name in _INDEXED for T
 def helpers(used: Iterable[str]) -> Iterator[str]:
     """The text of the helpers of these names, and of those that they need, each once."""
     names = list(dict.fromkeys(used))
-    of_workspaces = [n for n in names if n.startswith(("workspace_", "wide_workspace_"))]
-    workspaces = list(dict.fromkeys(n[: n.rindex("_")] for n in of_workspaces))
+    workspaces = list(
+        dict.fromkeys(n.removesuffix("_new") for n in names if re.search("workspace_.*_new$", n))
+    )
     plain = {n for n in names if n in _PLAIN} | ({"resized"} if workspaces else set())
     plain |= {need for name in plain for need in _NEEDS.get(name, ())}
     yield from (text for name, text in _PLAIN.items() if name in plain)
@@ -255,6 +323,12 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
         for index in INDEX_TYPES:
             if f"{name}_{index}" in names:
                 yield re.sub(r"\bT\b|(?<=_)T\b", index, text)
+    for value, bits in _BITS.items():
+        named = value.replace(" ", "_")
+        if f"kept_{named}" in names:
+            text = _VALUED["kept_pair" if "complex" in value else "kept"]
+            text = text.replace("kept_N", f"kept_{named}")
+            yield re.sub(r"\bT\b", value, re.sub(r"\bB\b", bits, text))
     if any(name.startswith("wide_") for name in workspaces):
         yield "\ntypedef unsigned __int128 wide_t;\n"
     for name in workspaces:

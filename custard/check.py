@@ -7,7 +7,7 @@ is an array with a variable for each of its axes; products are ``numpy.einsum``.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
@@ -33,24 +33,51 @@ class Expected:
     largest: float
 
 
-def evaluate(text: str, inputs: Mapping[str, Tensor], extents: Mapping[str, int]) -> Expected:
+def evaluate(
+    text: str,
+    inputs: Mapping[str, Tensor],
+    extents: Mapping[str, int],
+    declared: Collection[str] = (),
+) -> Expected:
     """The value that a program must have, by DESIGN.md, section 3.
 
-    ``inputs`` by tensor; ``extents`` by index variable. Raises UserError where an array would have
-    more than ``MOST_PLACES`` places, or a product more than ``MOST_POINTS`` points.
+    ``inputs`` by tensor; ``extents`` by index variable; ``declared`` as for ``notation.parse``.
+    Raises UserError where an array would have more than ``MOST_PLACES`` places, or a product more
+    than ``MOST_POINTS`` points.
     """
-    assignment = notation.parse(text)
+    assignment = notation.parse(text, declared)
     evaluator = _Evaluator(inputs, extents)
-    target = _variables(assignment.target)
+    target = tuple(dict.fromkeys(_variables(assignment.target)))
     with np.errstate(all="ignore"):
         right = evaluator.value(assignment.value, _free(assignment.value) - set(target))
         if assignment.operator == "+=":
             old = evaluator.value(assignment.target, set())
             right = evaluator.combined(np.add, old, right)
-        value = evaluator.spread(right, target)
-        shape = [extents[variable] for variable in target]
-        _require_places(math.prod(shape))
-        return Expected(np.broadcast_to(value, shape), evaluator.largest)
+        value = np.broadcast_to(evaluator.spread(right, target), [extents[v] for v in target])
+        if len(target) < len(assignment.target.indices):
+            value = _on_diagonal(value, assignment, inputs, extents)
+        _require_places(value.size)
+        return Expected(value, evaluator.largest)
+
+
+def _on_diagonal(
+    value: Array,
+    assignment: notation.Assignment,
+    inputs: Mapping[str, Tensor],
+    extents: Mapping[str, int],
+) -> Array:
+    """The values where the subscripts of the target agree; under ``=`` zeros elsewhere, under
+    ``+=`` what was there."""
+    variables = _variables(assignment.target)
+    shape = [extents[variable] for variable in variables]
+    _require_places(math.prod(shape))
+    array = np.zeros(shape, value.dtype)
+    if assignment.operator == "+=":
+        array[...] = inputs[assignment.target.tensor].to_numpy()
+    grid = np.indices(value.shape, sparse=True)
+    axes: dict[str, Array] = dict(zip(dict.fromkeys(variables), grid, strict=True))
+    array[tuple(axes[variable] for variable in variables)] = value
+    return array
 
 
 def first_difference(found: Tensor, expected: Expected) -> str | None:

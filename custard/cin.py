@@ -104,11 +104,15 @@ class Reduce(Expression):
 
 @dataclass(frozen=True)
 class Program:
-    """An assignment with the order of its loops, outermost first."""
+    """An assignment with the order of its loops, outermost first.
+
+    ``accumulates``  whether it was ``+=``: the old value of the target is part of ``value``
+    """
 
     loops: tuple[str, ...]
     target: Access
     value: Expression
+    accumulates: bool = False
 
     def __str__(self) -> str:
         loops = "".join(f"forall({variable}) " for variable in self.loops)
@@ -169,7 +173,8 @@ def concretize(assignment: notation.Assignment) -> Program:
 
     A variable absent from the left side is summed over the smallest sub-expression that holds
     all of its uses, a product being one sub-expression; the operands of ``+`` and ``-`` are
-    summed each on its own. ``+=`` adds the old value of the left side.
+    summed each on its own. ``+=`` adds the old value of the left side. A variable twice on the
+    left stores the diagonal: with ``=`` all else is zero, with ``+=`` it is as it was.
 
     Raises UserError for subscripts that are not plain variables.
     """
@@ -180,13 +185,14 @@ def concretize(assignment: notation.Assignment) -> Program:
         if variable not in target.variables:
             value = _reduce(value, variable)
     value = _hoist(value)
-    if assignment.operator == "+=":
+    accumulates = assignment.operator == "+="
+    if accumulates:
         value = _add([target, value])
     loops = dict.fromkeys(target.variables)
     for node in walk(value):
         if isinstance(node, Access | Reduce):
             loops.update(dict.fromkeys(node.variables))
-    return Program(tuple(loops), target, value)
+    return Program(tuple(loops), target, value, accumulates)
 
 
 def concordant_order(program: Program, orders: Sequence[Sequence[str]]) -> tuple[str, ...]:

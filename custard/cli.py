@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from custard import cin, notation, record, sweep_cli
+from custard.compiler import compile
 from custard.console import Parser, complain, parse, stdout, whole_number
 from custard.formats import (
     LEVEL_FORMATS,
@@ -30,8 +31,10 @@ from custard.formats import (
     parse_format,
 )
 from custard.inputs import input_uses
-from custard.program import Program, compile
+from custard.program import Program
+from custard.sam_program import SamProgram
 from sam import io
+from sam.blocks import StreamError
 from sam.dot import to_dot
 from sam.drawing import draw
 from sam.errors import UserError, one_of
@@ -68,7 +71,10 @@ _OPTIONS: Mapping[str, _Options] = {
         "-s": _many("schedule", "COMMAND", "a scheduling command, as in reorder(i,k,j)"),
         "--dims": _many("dims", "VARIABLE=N", "extents that no input fixes, as in i=5,j=6"),
         "--target": {"default": "sam", "help": "what to compile to: sam, the only one yet"},
-        "--strict": {"action": "store_true", "help": "refuse to transpose a tensor"},
+        "--strict": {
+            "action": "store_true",
+            "help": "refuse to transpose a tensor or pass over a loop",
+        },
         "--drop-zeros": {"action": "store_true", "help": "do not store results that are 0"},
     },
     "the inputs and the result": {
@@ -109,8 +115,8 @@ _OPTIONS: Mapping[str, _Options] = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status.
 
-    0 for success, 1 for a result that ``--check`` finds wrong or a reader that has gone, 2 for a
-    mistake of the user, 130 after Ctrl-C.
+    0 for success, 1 for a result that ``--check`` finds wrong, a stream that ``--validate`` does or
+    a reader that has gone, 2 for a mistake of the user, 130 after Ctrl-C.
     """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # the bars are not in every encoding
@@ -125,6 +131,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as mistake:
         complain(str(mistake))
         return 2
+    except StreamError as mistake:
+        complain(f"{mistake}\nhint: a block or the graph is at fault, not the command")
+        return 1
     except KeyboardInterrupt:
         complain("interrupted")
         return 130
@@ -159,6 +168,7 @@ def _run(arguments: argparse.Namespace) -> int:
         word = arguments.expression
         raise UserError(f"there is no command {word}", hint=one_of(word, _COMMANDS))
     program = _compiled(arguments)
+    assert isinstance(program, SamProgram)
     machine = config.load(arguments.config, dict(map(config.parse_override, arguments.overrides)))
     outputs = [_output(text, program.cin.target) for text in arguments.outputs]
     require_engine(arguments.engine, arguments.validate)
@@ -186,7 +196,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _simulated(
-    program: Program, machine: config.Config, arguments: argparse.Namespace
+    program: SamProgram, machine: config.Config, arguments: argparse.Namespace
 ) -> tuple[Tensor, dict[str, Any]]:
     """The result of a run, and its record."""
     with _Progress() as progress:
@@ -204,7 +214,8 @@ def _simulated(
 
 
 def _compiled(arguments: argparse.Namespace) -> Program:
-    accesses = notation.accesses(notation.parse(arguments.expression))
+    declared = [text.partition(":")[0].strip() for text in arguments.formats]
+    accesses = notation.accesses(notation.parse(arguments.expression, declared))
     orders = {access.tensor: len(access.indices) for access in accesses}
     formats = {}
     for text in arguments.formats:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from sam.errors import UserError, nearest, one_of
-from sam.levels import LEVELS
+from sam.levels import LEVELS, repeats
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,8 @@ LEVEL_FORMATS: Mapping[str, LevelFormat] = {
     for code, level in LEVELS.items()
 }
 
-# The level formats that target sam scans, and those that its writers fill while a program runs.
-# A result in any other is written with a compressed level in its place, and converted.
+# The level formats that target sam scans.
 SUPPORTED = tuple(LEVEL_FORMATS)
-WRITTEN = ("d", "s")
 
 
 @dataclass(frozen=True)
@@ -132,22 +130,18 @@ def require_writable(format: Format, tensor: str = "the tensor") -> None:
             )
 
 
-def written_levels(levels: str) -> str:
-    """The levels in which target sam writes a result that is stored in these in the end."""
-    return "".join(code if code in WRITTEN else "s" for code in levels)
-
-
 def unconditional_levels(levels: str) -> str:
     """The levels with a compressed one in the place of each that only some tensors fit.
 
     Any tensor fits a writable level that is not branchless; one that is branchless fits if the
-    level that it hangs on may repeat coordinates.
+    level that it hangs on repeats its coordinates.
     """
+    hanging = repeats(levels)
     kept = ""
-    for code in levels:
+    for n, code in enumerate(levels):
         level = LEVEL_FORMATS[code]
-        repeats = kept != "" and not LEVEL_FORMATS[kept[-1]].unique
-        kept += code if level.writable and (repeats or not level.branchless) else "s"
+        fits = not level.branchless or (n > 0 and hanging[n - 1] > 0)
+        kept += code if level.writable and fits else "s"
     return kept
 
 

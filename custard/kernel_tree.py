@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from custard.level_functions import Place
+from custard.level_functions import START, Place
 from custard.loop_ir import Expr
 from sam.blocks.arithmetic import ValueType
 from sam.graph import Slot
@@ -36,7 +36,7 @@ class Operand(Node):
     key: int
     slot: Slot
     variables: tuple[str, ...]
-    place: Place = Place()
+    place: Place = START
 
     @property
     def level(self) -> int:
@@ -51,10 +51,15 @@ class Operand(Node):
 
 @dataclass(frozen=True)
 class Scalar(Node):
-    """A value that is known; ``present`` is None where it is certainly there."""
+    """A value that is known.
+
+    ``present``  whether it is there; None where that is certain
+    ``zero``     whether it is 0 where it is not
+    """
 
     value: Expr | int | float
     present: Expr | None = None
+    zero: bool = True
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from custard.kernel_tree import (
     Sum,
     children,
 )
-from custard.loop_ir import Const, Expr, Op, Type, both, cast, either, select
+from custard.loop_ir import Call, Const, Expr, Op, Type, both, cast, either, select
 from sam.blocks.arithmetic import ValueType, result_type
 
 _C_NAMES = {
@@ -108,11 +108,14 @@ def _chained(name: str, node: Node, parts: Sequence[Typed]) -> Typed:
 
 
 def _masked(node: Node, arrays: Arrays) -> Typed:
-    """The value of a tree, 0 where it is absent; a sum without terms is that already."""
+    """The value of a tree, 0 where it is absent."""
     found, dtype = value(node, arrays)
     present = presence(node)
-    if present is None or isinstance(node, Scalar):
+    if present is None or (isinstance(node, Scalar) and node.zero):
         return found, dtype
+    if isinstance(node, Scalar):
+        type = c_type(dtype)
+        return Call(f"kept_{type.name.replace(' ', '_')}", (present, found), type), dtype
     return select(present, found, number(0, dtype)), dtype
 
 

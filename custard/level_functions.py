@@ -55,12 +55,14 @@ class Place:
 
     ``group_end``  where the last level repeats coordinates: the end of the positions that agree
     ``present``    whether it is there at all; None where that is certain
+    ``clipped``    whether it was only gone through where the next level has a coordinate
     """
 
     positions: tuple[Expr, ...] = (ZERO,)
     coordinates: tuple[Expr, ...] = ()
     group_end: Expr | None = None
     present: Expr | None = None
+    clipped: bool = False
 
     @property
     def position(self) -> Expr:
@@ -77,6 +79,9 @@ class Place:
         """The place of a coordinate one level below."""
         both = self.present if present is None else present
         return Place((*self.positions, position), (*self.coordinates, coordinate), group_end, both)
+
+
+START = Place()
 
 
 class Iterator(ABC):
@@ -96,6 +101,10 @@ class Iterator(ABC):
     coordinate: Expr
     position: Expr
     group_end: Expr | None = None
+
+    def length(self) -> Expr | None:
+        """At most how many coordinates there are, before ``begin``; None where it is not known."""
+        return None
 
     @abstractmethod
     def advance(self, condition: Expr) -> list[Stmt]:
@@ -148,13 +157,22 @@ class Counted(Iterator):
         return substituted(self.valid, self.coordinate, variable)
 
     def begin(self) -> list[Stmt]:
-        self.alive = self.cursor < _named(self.cursor, self.end)
+        last = _named(self.cursor, self.end)
+        self.alive = self.cursor < last
         declared: list[Stmt] = [Declare(self.cursor, self.first)]
-        if self.alive.operands[1] != self.end:  # type: ignore[attr-defined]
-            declared.append(Declare(self.alive.operands[1], self.end, const=True))  # type: ignore
+        if last != self.end:
+            declared.append(Declare(last, self.end, const=True))
         if self.valid is not None:
             declared += self._skip()
         return declared
+
+    def length(self) -> Expr | None:
+        return self.end if self.first == ZERO else self.end - self.first
+
+    def clip(self, low: Expr, high: Expr) -> None:
+        """Keeps to the coordinates from ``low`` to below ``high``; the cursor is the coordinate."""
+        self.first = select(self.first < low, low, self.first)
+        self.end = select(high < self.end, high, self.end)
 
     def _skip(self) -> list[Stmt]:
         """Goes past the steps without a coordinate."""
@@ -172,54 +190,58 @@ def _when(condition: Expr, body: list[Stmt]) -> list[Stmt]:
     return body if condition == TRUE else [If([(condition, body)])]
 
 
-def _named(cursor: Var, end: Expr) -> Expr:
+def _named(cursor: Var, end: Expr) -> Var:
     """The end itself where it is a variable already, else a variable for it."""
     return end if isinstance(end, Var) else Var(f"{cursor.name}_end")
 
 
 @dataclass
 class Runs(Iterator):
-    """Runs of equal coordinates, each taken as one (deduplication with iterator chaining)."""
+    """Runs of equal coordinates, each taken as one (deduplication with iterator chaining).
+
+    ``run_end``  the end of the run that begins at a position, before a last one
+    """
 
     cursor: Var
     first: Expr
     end: Expr
-    crd: Callable[[Expr], Expr]
+    coordinate_at: Callable[[Expr], Expr]
+    run_end: Callable[[Expr, Expr], Expr]
 
     def __post_init__(self) -> None:
-        self.run_end = Var(f"{self.cursor.name}_run")
+        self.next = Var(f"{self.cursor.name}_next")
         self.last = _named(self.cursor, self.end)
         self.alive = self.cursor < self.last
-        self.coordinate = self.crd(self.cursor)
+        self.coordinate = self.coordinate_at(self.cursor)
         self.position = self.cursor
-        self.group_end = self.run_end
+        self.group_end = self.next
 
     def _limit(self) -> list[Stmt]:
-        return [] if self.last == self.end else [Declare(self.last, self.end, const=True)]  # type: ignore[arg-type]
+        return [] if self.last == self.end else [Declare(self.last, self.end, const=True)]
 
-    def _to_run_end(self) -> list[Stmt]:
-        same = op("==", self.crd(self.run_end), self.crd(self.cursor))
-        return [While(both(self.run_end < self.last, same), [Assign(self.run_end, ONE, "+")])]
+    def length(self) -> Expr | None:
+        return self.end - self.first
 
     def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
         inside = [
             Declare(variable, self.coordinate),
-            Declare(self.run_end, self.cursor + 1),
-            *self._to_run_end(),
+            Declare(self.next, self.run_end(self.cursor, self.last)),
             *body(),
         ]
-        return [*self._limit(), For(self.cursor, self.first, self.last, inside, self.run_end)]
+        return [*self._limit(), For(self.cursor, self.first, self.last, inside, self.next)]
 
     def begin(self) -> list[Stmt]:
+        found = self.run_end(self.cursor, self.last)
         return [
             Declare(self.cursor, self.first),
             *self._limit(),
-            Declare(self.run_end, self.cursor),
-            *self._to_run_end(),
+            Declare(self.next, select(self.alive, found, self.cursor)),
         ]
 
     def advance(self, condition: Expr) -> list[Stmt]:
-        return _when(condition, [Assign(self.cursor, self.run_end), *self._to_run_end()])
+        found = self.run_end(self.cursor, self.last)
+        step = [If([(self.alive, [Assign(self.next, found)])])]
+        return _when(condition, [Assign(self.cursor, self.next), *step])
 
 
 @dataclass
@@ -335,6 +357,17 @@ class LevelFunctions(ABC):
         ``ordered`` and ``unique`` ask for iterator conversion where the format is not.
         """
 
+    def positions(self, parents: Expr) -> Expr:
+        """How many positions the level has for that many parents."""
+        return parents
+
+    def limits(self, above: Place) -> tuple[Expr, Expr] | None:
+        """Between which coordinates of the level above this one has one; None where in all.
+
+        ``above`` is the place of that level's fiber.
+        """
+        return None
+
     def locate(self, above: Place, coordinate: Expr) -> Place:
         """The place of a coordinate."""
         raise NotImplementedError(f"{self.format.name} levels do not locate")
@@ -348,6 +381,9 @@ class Dense(LevelFunctions):
         end = _guarded(above, self.size, ZERO)
         return Counted(cursor, ZERO, end, cursor, self.at(above, cursor))
 
+    def positions(self, parents: Expr) -> Expr:
+        return parents * self.size
+
     def at(self, above: Place, coordinate: Expr) -> Expr:
         """The position of a coordinate."""
         return above.position * self.size + coordinate
@@ -360,6 +396,9 @@ class Compressed(LevelFunctions):
     """The fiber of a parent is the positions from ``segments[parent]`` to the next one."""
 
     arrays = ("segments", "coordinates")
+
+    def positions(self, parents: Expr) -> Expr:
+        return cast(self.array("segments")[parents], INT)
 
     def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
         segments, crd = self.array("segments"), self.array("coordinates")
@@ -395,7 +434,14 @@ def _listed(
     else:
         repeats = not level.format.unique or not alone
     if unique and repeats:
-        return Runs(cursor, first, end, lambda at: cast(crd[at], INT))
+        find = f"run_end_{level.index}"
+        return Runs(
+            cursor,
+            first,
+            end,
+            lambda at: cast(crd[at], INT),
+            lambda at, last: Call(find, (crd, at, last)),
+        )
     single = level.format.branchless and alone and above.present is None
     return Counted(cursor, first, end, cast(crd[cursor], INT), cursor, single=single)
 
@@ -423,6 +469,9 @@ class Hashed(LevelFunctions):
         table.ordered = False
         return table
 
+    def positions(self, parents: Expr) -> Expr:
+        return parents * self.number("width")
+
     def scratch(self, owner: int, width: Expr) -> Var:
         """The array in which an operand's buckets are sorted."""
         if owner not in self.scratches:
@@ -448,8 +497,12 @@ class _Sorted(Counted):
         bucket = sorted_[rank]
         super().__init__(rank, ZERO, self.count, cast(crd[bucket], INT), bucket)
         width = _guarded(above, level.number("width"), ZERO)
+        self.width = width
         call = Call(f"sort_buckets_{level.index}", (crd, first, width, sorted_))
         self.sort = Declare(self.count, call, const=True)
+
+    def length(self) -> Expr | None:
+        return self.width
 
     def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
         return [self.sort, *super().loop(variable, body)]
@@ -462,6 +515,9 @@ class Range(LevelFunctions):
     """Positions as in a dense level; the coordinates from ``begins[parent]`` to ``ends``."""
 
     arrays = ("begins", "ends")
+
+    def positions(self, parents: Expr) -> Expr:
+        return parents * self.size
 
     def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
         cursor = self.cursor()
@@ -477,11 +533,16 @@ class Offset(LevelFunctions):
 
     arrays = ("offsets",)
 
+    def limits(self, above: Place) -> tuple[Expr, Expr] | None:
+        shift = cast(self.array("offsets")[above.position], INT)
+        return Op("-", (shift,), INT), self.size - shift
+
     def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
         shift = cast(self.array("offsets")[above.positions[-2]], INT)
         coordinate = above.coordinates[-1] + shift
         cursor = self.cursor()
-        valid = both(coordinate >= ZERO, coordinate < self.size)
+        inside = both(coordinate >= ZERO, coordinate < self.size)
+        valid = None if above.clipped else inside
         first = above.position
         end = _guarded(above, first + 1, first)
         single = above.present is None
@@ -493,8 +554,15 @@ class Bitvector(LevelFunctions):
 
     arrays = ("words", "ranks")
 
+    def words(self) -> Expr:
+        """The number of words of a fiber."""
+        return op("/", self.size + (WORD_BITS - 1), WORD_BITS)
+
+    def positions(self, parents: Expr) -> Expr:
+        return cast(self.array("ranks")[parents * self.words()], INT)
+
     def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
-        width = op("/", self.size + (WORD_BITS - 1), WORD_BITS)
+        width = self.words()
         first = _guarded(above, above.position * width, ZERO)
         count = _guarded(above, width, ZERO)
         name = self.cursor().name

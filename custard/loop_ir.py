@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Union
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,9 @@ BOOL = Type("bool")
 def array(of: Type) -> Type:
     """The type of a pointer to values of a type."""
     return replace(of, pointer=True)
+
+
+POINTER = array(Type("void"))
 
 
 class Expr:
@@ -75,7 +78,7 @@ class Expr:
         return Load(self, as_expr(index))
 
 
-Value = Union[Expr, int]
+Value = Expr | int
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class Param(Expr):
     """A parameter of the kernel, to be handed on."""
 
     name: str
-    type: Type = array(Type("void"))
+    type: Type = POINTER
 
 
 @dataclass(frozen=True)
@@ -328,14 +331,16 @@ class Struct:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of its own that works on one parameter, and says whether it could.
+    """A function of its own that works on one struct, and says whether it could.
 
-    Its body ends with what it says.
+    ``numbers``  its other parameters
+    ``says``     what it returns
     """
 
     name: str
     about: str
     struct: str
+    numbers: Sequence[Var]
     body: Body
     says: Expr
 
@@ -453,7 +458,7 @@ def verify(kernel: Kernel) -> None:
     known = {v.name: v.type for v in (*kernel.heap, *kernel.numbers)}
     _verify_body(kernel.body, known, fields)
     for function in kernel.functions:
-        _verify_body(function.body, {}, fields)
+        _verify_body(function.body, {v.name: v.type for v in function.numbers}, fields)
 
 
 def _verify_body(body: Body, known: dict[str, Type], fields: dict[tuple[str, str], Type]) -> None:

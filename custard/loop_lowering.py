@@ -47,6 +47,7 @@ from custard.level_functions import (
 from custard.loop_ir import (
     BOOL,
     FALSE,
+    ONE,
     Comment,
     Declare,
     Expr,
@@ -152,8 +153,9 @@ class Lowering:
             result.variables,
             dtype,
             self.types.result,
+            self.expected(tree) or ONE,
         )
-        output = TensorOutput(dtype, {}, self.assembly, drop_zeros=drop_zeros)
+        output = TensorOutput(dtype=dtype, assembly=self.assembly, drop_zeros=drop_zeros)
         order, tree = self.outer_order(tree, output)
         body = self.statements(order, tree, output)
         self.assembly.finish()
@@ -193,6 +195,19 @@ class Lowering:
     def uses(self, tree: Node, variable: str) -> bool:
         """Whether the value of a tree depends on a variable."""
         return any(variable in operand.variables for operand in operands(tree))
+
+    def expected(self, node: Node) -> Expr | None:
+        """About how many values a tree has; None where that is not known."""
+        match node:
+            case Operand() if not all(LEVEL_FORMATS[code].full for code in node.slot.levels):
+                count: Expr = ONE
+                for level in range(len(node.slot.levels)):
+                    count = self.functions[node.slot.name, level].positions(count)
+                return count
+            case Sum(_, terms):
+                known = [n for term in terms if (n := self.expected(term)) is not None]
+                return sum(known[1:], start=known[0]) if known else None
+        return next((n for c in children(node) if (n := self.expected(c)) is not None), None)
 
     # Operands and the result
 
@@ -409,7 +424,7 @@ class Lowering:
         if output.sparse and self.may_be_empty(total, own):
             flag = Var(self.builder.fresh(f"{var.name}_found"), BOOL)
             before.append(Declare(flag, FALSE))
-        inner = ScalarOutput(dtype, output.bound, var, flag)
+        inner = ScalarOutput(dtype=dtype, bound=output.bound, var=var, flag=flag)
         before += self.statements(own, total.operand, inner)
         scalar = Scalar(dtype, var, flag)
         tree = mapped(tree, lambda node: scalar if node is total else node)
@@ -513,7 +528,8 @@ class Lowering:
         """The assignment with all sums added up in the result, where that fuses loops.
 
         That is so where one operand alone is iterated over, and repeats coordinates: its chain of
-        branchless levels is gone through in one loop then (formats paper, Section 4.3).
+        branchless levels is gone through in one loop then (formats paper, Section 4.3). Where the
+        innermost loops only sum, their sum is rather kept in a register.
         """
         if not isinstance(formula, lattice.Has) or not isinstance(output, TensorOutput):
             return None
@@ -523,6 +539,8 @@ class Lowering:
         if not is_linear(tree, formula.key) or not isinstance(tree, Total):
             return None
         own = self.own_order(tree, output)
+        if own[-1] in tree.variables:
+            return None
         order = [v for v in self.program.loops if v in output.assembly.variables or v in own]
         order = [v for v in order if v not in output.bound]
         return order, tree.operand, _accumulating(output)

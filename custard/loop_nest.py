@@ -7,8 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from custard import lattice
-from custard.kernel_tree import Node, Operand, is_linear, mapped, without
-from custard.level_functions import Iterator, dimension
+from custard.kernel_tree import (
+    Node,
+    Operand,
+    Scalar,
+    Total,
+    is_linear,
+    mapped,
+    operands,
+    walk,
+    without,
+)
+from custard.kernel_values import c_type
+from custard.level_functions import Counted, Iterator, dimension
 from custard.loop_ir import (
     BOOL,
     ONE,
@@ -27,7 +38,7 @@ from custard.loop_ir import (
     op,
     select,
 )
-from custard.outputs import Output, TensorOutput
+from custard.outputs import Output
 
 if TYPE_CHECKING:
     from custard.loop_lowering import Lowering
@@ -54,6 +65,7 @@ class Nest:
         self.located = lowering.located
         self.var = self.builder.loop_variable(lowering.names[variable])
         self.iterators: dict[int, Iterator] = {}
+        self.clipped = False
         self.formula = lattice.replaced(formula, self._guard)
 
     def _guard(self, when: lattice.When) -> lattice.Formula:
@@ -77,7 +89,23 @@ class Nest:
                 self.iterators[key] = self.iterator(key, ordered)
         if not dense:
             lowering.note_partial(self.output, [self.variable])
-        if points is not None and alone:
+        room: list[Stmt] = []
+        most = None if self.rest else self.most(self.formula)
+        if most is not None and not self.is_single(keys):
+            self.output, room = self.output.reserve(self.variable, most)
+        return [*room, *self.loops(points, keys, dense)]
+
+    def is_single(self, keys: Sequence[int]) -> bool:
+        """Whether there is just one coordinate."""
+        iterators = [self.iterators[key] for key in keys]
+        return len(keys) == 1 and all(isinstance(i, Counted) and i.single for i in iterators)
+
+    def loops(
+        self, points: Sequence[lattice.Point] | None, keys: Sequence[int], dense: bool
+    ) -> list[Stmt]:
+        """One of the three kinds of loops."""
+        lowering = self.lowering
+        if points is not None and len(points) == 1 and len(keys) <= 1:
             return self.alone(keys[0] if keys else None)
         bodies = sum(1 for p in points or () for q in points or () if q <= p)
         if points is None or lowering.bodies * bodies > MOST_BODIES:
@@ -87,10 +115,34 @@ class Nest:
     def iterator(self, key: int, ordered: bool) -> Iterator:
         """The iterator over an operand's next level."""
         operand = self.lowering.operand(self.tree, key)
-        unique = not (isinstance(self.output, TensorOutput) and self.output.accumulate)
-        unique = unique or ordered or not is_linear(self.tree, key)
+        unique = ordered or not self.output.adds or not is_linear(self.tree, key)
         level = self.lowering.functions_of(operand)
         return level.iterate(operand.place, key, ordered, unique)
+
+    def clip(self, key: int) -> None:
+        """Keeps an operand that is alone to where the level below has coordinates."""
+        operand, iterator = self.lowering.operand(self.tree, key), self.iterators[key]
+        levels = operand.slot.levels[operand.level + 1 :]
+        if not levels or not isinstance(iterator, Counted):
+            return
+        below = self.lowering.functions[operand.slot.name, operand.level + 1]
+        limits = below.limits(operand.place)
+        if limits is not None and iterator.coordinate == iterator.cursor:
+            iterator.clip(*limits)
+            self.clipped = True
+
+    def most(self, formula: lattice.Formula) -> Expr | None:
+        """At most how many coordinates the loops go through; None where it is not known."""
+        match formula:
+            case lattice.Has(key):
+                return self.iterators[key].length()
+            case lattice.All(parts):
+                return next((n for part in parts if (n := self.most(part)) is not None), None)
+            case lattice.Any(parts):
+                lengths = [self.most(part) for part in parts]
+                known = [length for length in lengths if length is not None]
+                return sum(known[1:], start=known[0]) if len(known) == len(lengths) else None
+        return self.lowering.extent(self.variable)
 
     def alone(self, key: int | None) -> list[Stmt]:
         """The loop over one operand, or over the whole dimension."""
@@ -98,10 +150,13 @@ class Nest:
             body = self.body({}, ())
             return [For(self.var, ZERO, self.lowering.extent(self.variable), body)]
         iterator = self.iterators[key]
+        if key >= 0:
+            self.clip(key)
         loop = iterator.loop(self.var, lambda: self.body({key: None}, ()))
-        self.builder.bound.update(
-            one.var.name for one in loop if isinstance(one, Declare) and one.var == self.var
-        )
+        # A single coordinate has no block: what is declared at it is so behind it too.
+        declared = {one.var.name for one in loop if isinstance(one, Declare)}
+        self.builder.bound |= declared
+        self.builder.taken |= declared
         return loop
 
     def body(self, present: Mapping[int, Expr | None], absent: Sequence[int]) -> list[Stmt]:
@@ -128,7 +183,7 @@ class Nest:
                     place = node.place.below(
                         iterator.position, self.var, iterator.group_end, present[node.key]
                     )
-                    return replace(node, place=place)
+                    return replace(node, place=replace(place, clipped=self.clipped))
                 if node.key in self.located and node.left[:1] == (self.variable,):
                     new_condition = True
                     return self.locate(node, before)
@@ -208,23 +263,64 @@ class Nest:
             at[together[0]] = self.var
         else:
             inside += self.smallest([at[key] for key in together])
+        alone = {other for other in below if len(other) == 1}
+        covered = counter is not None or len(alone) == len(together)
+        if covered and len(together) > 0 and len(below) > 1 and self.is_last(keys):
+            inside += self.masked({key: at[key].eq(self.var) for key in together}, keys)
+            return While(alive, [*inside, *self.advanced(at, counter)])
         cases: list[tuple[Expr, Sequence[Stmt]]] = []
         for other in below:
             chosen = [key for key in together if key in other]
             condition = both(*(at[key].eq(self.var) for key in chosen if at[key] != self.var))
             absent = [key for key in keys if key not in other]
             cases.append((condition, self.body(dict.fromkeys(chosen), absent)))
-        alone = {other for other in below if len(other) == 1}
-        if counter is None and len(alone) == len(together):
+        if covered and counter is None:
             cases[-1] = (TRUE, cases[-1][1])  # one of them is at the coordinate
         inside += _branches(cases)
-        for key in together:
-            here = at[key]
+        return While(alive, [*inside, *self.advanced(at, counter)])
+
+    def advanced(self, at: Mapping[int, Var], counter: Var | None) -> list[Stmt]:
+        """Goes on from a coordinate, which some operands are at."""
+        steps: list[Stmt] = []
+        for key, here in at.items():
             condition = TRUE if here == self.var else here.eq(self.var)
-            inside += self.iterators[key].advance(condition)
+            steps += self.iterators[key].advance(condition)
         if counter is not None:
-            inside.append(Assign(counter, ONE, "+"))
-        return While(alive, inside)
+            steps.append(Assign(counter, ONE, "+"))
+        return steps
+
+    def is_last(self, keys: Sequence[int]) -> bool:
+        """Whether only values are left to be computed, of operands that are all there."""
+        done = all(o.left in ((), (self.variable,)) for o in operands(self.tree))
+        totals = any(isinstance(node, Total) for node in walk(self.tree))
+        there = all(o.place.present is None for o in operands(self.tree))
+        return not self.rest and done and there and not totals and min(keys) >= 0
+
+    def masked(self, here: Mapping[int, Expr], keys: Sequence[int]) -> list[Stmt]:
+        """The one body for all points: the values of all operands, 0 for those not at it.
+
+        Loads that depend on no condition do not branch.
+        """
+        loads: list[Stmt] = []
+
+        def change(node: Node) -> Node:
+            if not isinstance(node, Operand) or node.key not in here:
+                return node
+            var = Var(self.builder.fresh(f"{node.slot.name}_value"), c_type(node.dtype))
+            position = self.iterators[node.key].position
+            loads.append(Declare(var, self.lowering.value_array(node)[position], const=True))
+            return Scalar(node.dtype, var, here[node.key], zero=False)
+
+        tree = without(self.tree, [key for key in keys if key not in here])
+        assert tree is not None
+        output = self.output.bind(self.variable, self.var)
+        tree = self.lowering.bound(mapped(tree, change), output)
+        return [
+            *loads,
+            *output.enter(self.variable),
+            *self.lowering.written(tree, output),
+            *output.leave(self.variable),
+        ]
 
     def smallest(self, candidates: Sequence[Var]) -> list[Stmt]:
         """Declares the loop's variable as the smallest of some coordinates."""

@@ -5,13 +5,17 @@
     term       = operand {("*" | "/") operand}
     operand    = {"-" | "+"} (NUMBER | "(" expression ")" | reduction | access)
     reduction  = "sum" "(" NAME "," {NAME ","} expression ")"
-    access     = NAME ["(" [subscript {"," subscript}] ")"]
+    access     = NAME ["(" [subscripts] ")"] | NAME_ "{" [subscripts] "}" | NAME_NAME
+    subscripts = subscript {"," subscript}
     subscript  = ["-" | "+"] product {("+" | "-") product}
     product    = (NAME | INTEGER) {"*" (NAME | INTEGER)}        with at most one NAME
 
 Chains are left associative, and a sign binds more tightly than ``*``. A tensor and an index
 variable may share a name. A tensor may be called ``sum`` too: ``sum``, ``sum()``, ``sum(i)`` and
 every target are accesses, and any other ``sum(`` is a reduction.
+
+``T_{i,j}`` and ``T_i`` are TACO's other way to write T(i,j) and T(i). The second is also a name:
+it is an access of T just where T is declared and ``T_i`` is not, and otherwise the scalar ``T_i``.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from __future__ import annotations
 import math
 import string
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias, cast
 
@@ -106,14 +110,15 @@ Index: TypeAlias = Variable | Affine
 Expression: TypeAlias = Access | Number | Negate | Binary | Sum
 
 
-def parse(text: str) -> Assignment:
+def parse(text: str, declared: Collection[str] = ()) -> Assignment:
     """The syntax tree of an assignment in index notation (DESIGN.md, section 3).
 
+    ``declared`` has the tensors that formats are given for, which tell ``T_i`` from ``T(i)``.
     Raises UserError, with the place, where ``text`` is not one assignment of the grammar, where a
-    variable repeats on the left, where a tensor is used with different numbers of subscripts, and
-    where parentheses and signs nest deeper than ``MAX_DEPTH``.
+    tensor is used with different numbers of subscripts, and where parentheses and signs nest deeper
+    than ``MAX_DEPTH``.
     """
-    return _Parser("".join(" " if c.isspace() else c for c in text)).assignment()
+    return _Parser("".join(" " if c.isspace() else c for c in text), declared).assignment()
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -179,8 +184,8 @@ _EXAMPLE = "write, for example, X(i,j) = B(i,k) * C(k,j)"
 class _Parser:
     """Recursive descent. Chains and signs are loops: only parentheses and sums recurse."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, declared: Collection[str]) -> None:
+        self.text, self.declared = text, declared
         self.tokens = _tokens(text)
         self.position = 0
         self.depth = 0
@@ -221,7 +226,7 @@ class _Parser:
         if first.kind != "name":
             raise self._error(f"{first.text} does not begin a tensor", first.span, _EXAMPLE)
         target = self._access()
-        if self._next.kind == ")":
+        if self._next.kind in _CLOSING.values():
             raise self._unexpected(self._next)
         if self._next is not operator:
             rest = (target.span[0], self.tokens[self.tokens.index(operator) - 1].end)
@@ -231,21 +236,7 @@ class _Parser:
                 rest,
                 _EXAMPLE,
             )
-        self._require_distinct(target)
         return target
-
-    def _require_distinct(self, target: Access) -> None:
-        seen: set[str] = set()
-        for index in target.indices:
-            names = [index.name] if isinstance(index, Variable) else [v for v, _ in index.terms]
-            for name in names:
-                if name in seen:
-                    raise self._error(
-                        f"{name} repeats in the target {_slice(self.text, target.span)}",
-                        index.span,
-                        "each subscript of the target needs a variable of its own",
-                    )
-            seen.update(names)
 
     def _require_one_order(self, assignment: Assignment) -> None:
         first: dict[str, Access] = {}
@@ -334,21 +325,35 @@ class _Parser:
 
     def _access(self) -> Access:
         name = self._take()
-        if self._next.kind != "(":
-            return Access(name.text, (), span=name.span)
+        tensor = name.text
+        if self._next.kind == "{" and tensor.endswith("_") and tensor.strip("_"):
+            tensor = tensor[:-1]
+        elif self._next.kind != "(":
+            return self._bare(name)
         opening = self._take()
         indices: list[Index] = []
-        if self._next.kind != ")":
+        if self._next.kind != _CLOSING[opening.kind]:
             indices.append(self._subscript(opening))
         while self._next.kind == ",":
             self._take()
             indices.append(self._subscript(opening))
         closing = self._close(opening)
-        return Access(name.text, tuple(indices), span=(name.start, closing.end))
+        return Access(tensor, tuple(indices), span=(name.start, closing.end))
+
+    def _bare(self, name: _Token) -> Access:
+        """A scalar; or, as in ``T_i``, the longest name before a ``_`` that is declared."""
+        at = len(name.text) if name.text in self.declared else name.text.rfind("_")
+        while at > 0 and name.text[:at] not in self.declared:
+            at = name.text.rfind("_", 0, at)
+        variable = name.text[at + 1 :]
+        if at <= 0 or variable[:1] not in _LETTERS:
+            return Access(name.text, (), span=name.span)
+        index = Variable(variable, span=(name.start + at + 1, name.end))
+        return Access(name.text[:at], (index,), span=name.span)
 
     def _subscript(self, opening: _Token) -> Index:
         first = self._next
-        if first.kind in (",", ")"):
+        if first.kind in (",", _CLOSING[opening.kind]):
             raise self._error("a subscript is empty", first.span)
         if first.kind in _ENDS:
             self._close(opening)
@@ -406,8 +411,8 @@ class _Parser:
 
     def _close(self, opening: _Token) -> _Token:
         if self._next.kind in _ENDS:
-            raise self._error("this ( is never closed", opening.span)
-        if self._next.kind != ")":
+            raise self._error(f"this {opening.kind} is never closed", opening.span)
+        if self._next.kind != _CLOSING[opening.kind]:
             raise self._unexpected(self._next)
         return self._take()
 
@@ -440,8 +445,10 @@ class _Parser:
         )
 
     def _unexpected(self, token: _Token) -> UserError:
-        closes = token.kind == ")"
-        what = "this ) closes nothing" if closes else f"{token.text} is not expected here"
+        closes = token.kind in _CLOSING.values()
+        what = (
+            f"this {token.text} closes nothing" if closes else f"{token.text} is not expected here"
+        )
         return self._error(what, token.span)
 
     def _error(self, what: str, span: Span, hint: str | None = None) -> UserError:
@@ -475,7 +482,8 @@ class _Token(NamedTuple):
 
 _DIGITS = frozenset(string.digits)
 _LETTERS = frozenset(string.ascii_letters + "_")
-_SYMBOLS = ("+=", "=", "+", "-", "*", "/", "(", ")", ",")
+_SYMBOLS = ("+=", "=", "+", "-", "*", "/", "(", ")", "{", "}", ",")
+_CLOSING = {"(": ")", "{": "}"}
 _ENDS = ("end", "=", "+=")
 _POWER = "a power is a product of equal factors: B(i) * B(i)"
 _ASSIGNMENT = "an assignment is written with = or +="

@@ -52,7 +52,7 @@ from custard.loop_ir import (
 from sam.blocks.arithmetic import ValueType
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Output(ABC):
     """Where values go.
 
@@ -96,16 +96,25 @@ class Output(ABC):
         """What comes last in each round over a variable, which is bound."""
         return []
 
+    def reserve(self, variable: str, most: Expr) -> tuple[Output, list[Stmt]]:
+        """The output with room for so many values in the loop over a variable, the last one."""
+        return self, []
+
+    @property
+    def adds(self) -> bool:
+        """Whether a value that is written is added to what is there."""
+        return True
+
     @abstractmethod
     def write(self, value: Expr) -> list[Stmt]:
         """Writes a value, once all variables are bound."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ScalarOutput(Output):
     """A number that values are added to; ``flag`` is set when there is one."""
 
-    var: Var = Var("")
+    var: Var
     flag: Var | None = None
 
     def write(self, value: Expr) -> list[Stmt]:
@@ -141,6 +150,7 @@ class Assembly:
         variables: Sequence[str],
         dtype: ValueType,
         index: Type,
+        expected: Expr,
     ) -> None:
         self.builder, self.name, self.levels = builder, name, levels
         self.variables, self.dtype, self.index = tuple(variables), dtype, index
@@ -151,7 +161,7 @@ class Assembly:
         )
         self.functions = [self._grow(n) for n in range(len(self.units))]
         self.partial: set[str] = set()
-        self._prologue()
+        self._prologue(expected)
 
     def fields(self) -> list[tuple[str, Type]]:
         """The members of the parameter."""
@@ -192,8 +202,8 @@ class Assembly:
             {n: Field(self.name, f"coordinates{n}", indices) for n in range(first, last + 1)},
         )
 
-    def _prologue(self) -> None:
-        """Makes the arrays, with some room."""
+    def _prologue(self, expected: Expr) -> None:
+        """Makes the arrays, with some room; the innermost level may get ``expected`` positions."""
         body = self.builder.prologue
         body += [Assign(member, Const(None, member.type)) for member in self.arrays()]
         for n, unit in enumerate(self.units):
@@ -202,7 +212,8 @@ class Assembly:
                 parents = self._block(0, unit.first, _times)
                 body.append(resized(unit.segments, ZERO, parents + 1, zeroed=True))
                 self.builder.required.append(exists(unit.segments))
-            self.builder.required.append(self.grow(n))
+            last = unit.last + 1 == len(self.levels)
+            self.builder.required.append(self.grow(n, expected if last else ONE))
 
     def _grow(self, n: int) -> Function:
         """The function that makes room for more positions of a unit."""
@@ -218,26 +229,33 @@ class Assembly:
             array = self.values
             block = self._block(unit.last + 1, len(self.levels), _times)
             old, new, zeroed = had * block, _times(unit.capacity, block), block != ONE
-        first = Const(1024) if block == ONE else Const(1) + op("/", Const(1024), block + 1)
+        need = Var("need")
+        least = Const(1024) if block == ONE else Const(1) + op("/", Const(1024), block + 1)
         body: list[Stmt] = [
             Declare(had, unit.capacity, const=True),
-            Assign(unit.capacity, Call("doubled", (had, first, most))),
+            Assign(unit.capacity, Call("grown", (had, need, least, most))),
             *(resized(crd, had, unit.capacity) for crd in unit.coordinates.values()),
             resized(array, old, new, zeroed),
         ]
         says = both(*map(exists, (*unit.coordinates.values(), array)))
-        about = f"Makes room for more positions in level {unit.last} of {self.name}."
+        about = f"Makes room for `need` positions in level {unit.last} of {self.name}."
         name = self.builder.fresh(f"grow_{self.name}{unit.last}")
-        return Function(name, about, self.name, body, says)
+        return Function(name, about, self.name, (need,), body, says)
 
-    def grow(self, n: int) -> Expr:
-        """Makes room; false if there is none."""
-        return Call(self.functions[n].name, (Param(self.name),), BOOL)
+    def grow(self, n: int, need: Expr) -> Expr:
+        """Makes room for so many positions; false if there is none."""
+        return Call(self.functions[n].name, (Param(self.name), need), BOOL)
 
     def room(self, n: int) -> Stmt:
         """Requires room for one more position of a unit."""
         unit = self.units[n]
-        return Require(either(op("!=", unit.count, unit.capacity), self.grow(n)))
+        return Require(either(op("<", unit.count, unit.capacity), self.grow(n, unit.count + 1)))
+
+    def reserve(self, n: int, more: Expr) -> list[Stmt]:
+        """Requires room for more positions of a unit."""
+        unit, need = self.units[n], Var(self.builder.fresh(f"{self.name}_need"))
+        enough = either(op("<=", need, unit.capacity), self.grow(n, need))
+        return [Declare(need, unit.count + more, const=True), Require(enough)]
 
     def _block(
         self, first: int, last: int, times: Callable[[Expr, Expr], Expr] = operator.mul
@@ -306,13 +324,19 @@ def _times(left: Expr, right: Expr) -> Expr:
     return left * right if ONE in (left, right) else Call("times", (left, right))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TensorOutput(Output):
-    """A tensor that is assembled, or added to where ``accumulate`` is set."""
+    """A tensor that is assembled.
 
-    assembly: Assembly = None  # type: ignore[assignment]
+    ``accumulate``  values are added to what is there
+    ``drop_zeros``  values that are 0 are left out where levels are appended to
+    ``reserved``    there is room for what is written
+    """
+
+    assembly: Assembly
     accumulate: bool = False
     drop_zeros: bool = False
+    reserved: bool = False
 
     @cached_property
     def appended(self) -> Sequence[str]:
@@ -322,6 +346,10 @@ class TensorOutput(Output):
     @property
     def sparse(self) -> bool:
         return bool(self.assembly.units)
+
+    @property
+    def adds(self) -> bool:
+        return self.accumulate
 
     def takes(self, variables: Sequence[str]) -> bool:
         return not set(variables) & set(self.appended)
@@ -359,12 +387,20 @@ class TensorOutput(Output):
     def _is_leaf(self, n: int) -> bool:
         return self.assembly.units[n].last + 1 == len(self.assembly.levels)
 
+    def reserve(self, variable: str, most: Expr) -> tuple[Output, list[Stmt]]:
+        n = len(self.assembly.units) - 1
+        if n < 0 or not self._is_leaf(n) or self.assembly.unit_of(variable, last=True) != n:
+            return self, []
+        return replace(self, reserved=True), self.assembly.reserve(n, most)
+
     def write(self, value: Expr) -> list[Stmt]:
         assembly = self.assembly
         if assembly.units and self._is_leaf(len(assembly.units) - 1):
             n = len(assembly.units) - 1
             place = assembly.values[assembly.units[n].count]
-            write = [assembly.room(n), Assign(place, value), *assembly.append(n, self.bound)]
+            write = [Assign(place, value), *assembly.append(n, self.bound)]
+            if not self.reserved:
+                write.insert(0, assembly.room(n))
             if not self.drop_zeros:
                 return write
             return [If([(op("!=", value, number(0, self.dtype)), write)])]

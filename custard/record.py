@@ -18,7 +18,7 @@ from rich.text import Text
 from custard import check, cin
 from custard.console import complain
 from custard.inputs import read_inputs
-from custard.program import Program
+from custard.sam_program import SamProgram
 from sam.errors import UserError
 from sam.tensor import Tensor
 from sim import binding, report
@@ -37,7 +37,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def of_program(program: Program, schedule: Sequence[str]) -> dict[str, Any]:
+def of_program(program: SamProgram, schedule: Sequence[str]) -> dict[str, Any]:
     """What is known of a program before it runs."""
     return {
         "expression": program.expression,
@@ -53,7 +53,7 @@ def of_program(program: Program, schedule: Sequence[str]) -> dict[str, Any]:
 
 
 def simulate(
-    program: Program,
+    program: SamProgram,
     schedule: Sequence[str],
     inputs: Sequence[str],
     machine: Config,
@@ -138,7 +138,7 @@ def _primitives(told: Mapping[str, Any]) -> Table:
     return table
 
 
-def _expected(program: Program, inputs: Mapping[str, Tensor]) -> check.Expected:
+def _expected(program: SamProgram, inputs: Mapping[str, Tensor]) -> check.Expected:
     extents = binding.extents(program.graph, inputs)
     by_base = {cin.base(variable): extent for variable, extent in extents.items()}
-    return check.evaluate(program.expression, inputs, by_base)
+    return check.evaluate(program.expression, inputs, by_base, program.formats)

@@ -27,11 +27,11 @@ from custard.formats import (
     Format,
     require_writable,
     unconditional_levels,
-    written_levels,
 )
 from custard.schedule import Command
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
+from sam.levels import repeats
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class _Lowering:
         around = {*self.program.target.variables, *summed}
         variables = [v for v in self.program.loops if v in around]
         levels, values = self.computed(
-            self.cursor(value), variables, summed, scatter=self.scatters()
+            self.cursor(value), variables, summed, scatter=self.scatters(summed)
         )
         result = self.write(levels, values)
         self.building.prune()
@@ -214,16 +214,14 @@ class _Lowering:
     def slot(self, access: cin.Access, variables: Sequence[str]) -> Slot:
         """The storage that an access wants: its levels in the order of ``variables``."""
         stored = self.formats[access.tensor]
-        modes = tuple(
-            tuple(m for m, v in enumerate(access.variables) if v == variable)
-            for variable in variables
-        )
+        modes = _modes(access, variables)
         levels = stored.levels
-        if [mode for group in modes for mode in group] != list(stored.mode_order):
-            levels = unconditional_levels(levels)
-            self._note_rearrangement(access, modes)
         if len(levels) > len(modes):
             levels = _diagonal_levels(levels, modes)
+            self.decisions[f"the diagonal of {access} is taken before the run"] = None
+        elif [mode for (mode,) in modes] != list(stored.mode_order):
+            levels = unconditional_levels(levels)
+            self._note_rearrangement(access, modes)
         names = tuple(cin.base(variable) for variable in variables)
         slot = Slot(access.tensor, access.tensor, levels, modes, names)
         for known in self.slots:
@@ -380,6 +378,7 @@ class _Lowering:
         fiber around it may be empty then.) A sum further out keeps the shape of what is around it.
         """
         kept: list[_Fiber] = []
+        fill = scatter and _are_full(self.formats[self.program.target.tensor].levels)
         for n in range(len(fibers) - 1, -1, -1):
             fiber = fibers[n]
             if fiber.variable not in summed:
@@ -392,7 +391,7 @@ class _Lowering:
             else:
                 holder = fibers[n - 1] if n > 0 else None
                 around = all(outer.nonempty for outer in fibers[:n])
-                fills = holder is None or (scatter and holder.full and around)
+                fills = holder is None or (fill and holder.full and around)
                 if holder is not None and not fills and not fiber.nonempty:
                     self.drop(holder, [fiber])
                 value = self.building.add(
@@ -438,21 +437,22 @@ class _Lowering:
         """Writes the result, its levels in the order of the loops."""
         access = self.program.target
         asked = self.formats[access.tensor]
-        modes = tuple(
-            (access.variables.index(level.variable),) for level in levels if not level.scattered
-        )
-        order = tuple(mode for (mode,) in modes)
-        require_writable(asked, access.tensor)
-        codes = written_levels(asked.levels)
-        if order != asked.mode_order or codes != asked.levels:
+        stored = [level for level in levels if not level.scattered]
+        scatters = len(stored) < len(levels)
+        codes, modes = self.result_levels()
+        order = tuple(mode for group in modes for mode in group)
+        diagonal = len(modes) < len(order)
+        if diagonal:
+            stay = ", whose other entries stay" if self.program.accumulates else ""
+            note = f"{access} is written as {codes}, then put on the diagonal of {asked}{stay}"
+            self.decisions[note] = None
+        elif order != asked.mode_order:
             written = Format(codes, order)
             note = f"{access} is written as {written}, then stored as {asked}"
             self.rearranged[note] = f"{access.tensor}:{written}"
-        stored = [level for level in levels if not level.scattered]
-        scatters = len(stored) < len(levels)
         if self.drop_zeros and levels and not LEVEL_FORMATS[codes[-1]].full:
             value = self.without_zeros(levels[-1], value)
-        if not scatters:
+        if not (scatters and _are_full(codes)):
             value = self.without_childless(levels, codes, value)
         reference = self.write_levels(levels, codes)
         inputs = {"val": value}
@@ -470,53 +470,108 @@ class _Lowering:
         )
         variables = tuple(level.variable for level in stored)
         slot = Slot(access.tensor, access.tensor, codes, modes, variables)
-        return Result(slot, asked.levels, asked.mode_order)
+        around = access.tensor if diagonal and self.program.accumulates else None
+        return Result(slot, asked.levels, asked.mode_order, around)
+
+    def result_levels(self) -> tuple[str, tuple[tuple[int, ...], ...]]:
+        """The levels that the result is written in, in the order of the loops, and their modes."""
+        target = self.program.target
+        asked = self.formats[target.tensor]
+        require_writable(asked, target.tensor)
+        variables = [v for v in self.program.loops if v in target.variables]
+        modes = _modes(target, variables)
+        if len(modes) < len(target.variables):
+            return _diagonal_levels(asked.levels, modes), modes
+        if [mode for (mode,) in modes] != list(asked.mode_order):
+            return unconditional_levels(asked.levels), modes
+        return asked.levels, modes
 
     def write_levels(self, levels: Sequence[_Fiber], codes: str) -> _Payload | None:
-        """Writes the levels; gives the positions of the last one, if the values need them."""
+        """Writes the levels; gives the positions of the last one, if the values need them.
+
+        What repeats its coordinates does so over the levels that hang on it, and the positions of
+        the level above come along.
+        """
         tensor = self.program.target.tensor
+        hanging = repeats(codes)
         reference: _Payload | None = None
         n = 0
-        for level in levels:
+        for place, level in enumerate(levels):
             if level.scattered:
                 if reference is not None:
                     self.repeat(reference, level)
                 continue
-            inputs = {"crd": level.stream}
+            coordinates = _Payload(level.stream, "crd", f"{tensor}_{level.variable}")
+            inputs = {"crd": coordinates}
             if reference is not None:
-                inputs["ref"] = reference.stream
+                inputs["ref"] = reference
+            for k in range(hanging[n]):
+                self.repeat(coordinates, levels[place + 1 + k])
+                if reference is not None:
+                    self.repeat(reference, levels[place + k])
+            parameters = {
+                "slot": tensor,
+                "level": n,
+                "format": codes[n],
+                "variable": level.variable,
+                "by_reference": reference is not None,
+            }
+            if hanging[n]:
+                parameters["repeats"] = hanging[n]
+            if n > 0 and hanging[n - 1]:
+                parameters["chained"] = True
             writer = self.building.add(
                 "level_writer",
                 f"write_{tensor}_{level.variable}",
-                {
-                    "slot": tensor,
-                    "level": n,
-                    "format": codes[n],
-                    "variable": level.variable,
-                    "by_reference": reference is not None,
-                },
-                **inputs,
+                parameters,
+                **{name: payload.stream for name, payload in inputs.items()},
             )
-            told = any(LEVEL_FORMATS[code].full for code in codes[n : n + 2])
+            told = not all(LEVEL_FORMATS[code].appends for code in codes[n : n + 2])
             reference = _Payload(writer["ref"], "ref", tensor) if told else None
             n += 1
         return reference
 
-    def scatters(self) -> bool:
-        """Whether values may be added to the result in any order: where all its levels are full."""
+    def scatters(self, summed: Container[str]) -> bool:
+        """Whether values are added to the result in the order in which they come.
+
+        That is so where all its levels are full, and where the schedule asks for it; what comes
+        in any order must then be inserted.
+        """
         target = self.program.target
-        full = all(LEVEL_FORMATS[code].full for code in self.formats[target.tensor].levels)
+        codes, _ = self.result_levels()
         forced = [choice for (name, _), choice in self.choices.items() if name == target.tensor]
+        if any(choice.name == "coiterate" for choice in forced):
+            return False
         for choice in forced:
-            if choice.name == "locate" and not full:
-                raise UserError(
-                    f"{target.tensor} cannot be located into: it is stored as "
-                    f"{self.formats[target.tensor]}, and only dense levels can be",
-                    source=choice.text,
-                    span=choice.span,
-                    hint=f"store it as {target.tensor}:{'d' * len(target.variables)}",
-                )
-        return full and all(choice.name != "coiterate" for choice in forced)
+            self.require_insertable(choice, codes, summed)
+        return bool(forced) or _are_full(codes)
+
+    def require_insertable(self, choice: Command, codes: str, summed: Container[str]) -> None:
+        """Raises UserError unless all the levels of the result at and inside of the loop that a
+        choice names, or of a summed one, support insert."""
+        target, loops = self.program.target, self.program.loops
+        begins = [
+            n for n, v in enumerate(loops) if v in summed or cin.base(v) == choice.arguments[1]
+        ]
+        stored = zip((v for v in loops if v in target.variables), codes, strict=True)
+        inside = loops[min(begins) :]
+        if not all(LEVEL_FORMATS[code].inserts for v, code in stored if v in inside):
+            raise UserError(
+                f"{target.tensor} cannot be located into: it is stored as "
+                f"{self.formats[target.tensor]}, and only "
+                f"{' and '.join(form.name for form in LEVEL_FORMATS.values() if form.inserts)} "
+                "levels can be",
+                source=choice.text,
+                span=choice.span,
+                hint=f"store it as {target.tensor}:{'d' * len(target.variables)}",
+            )
+        if self.drop_zeros and not _are_full(codes):
+            raise UserError(
+                f"{target.tensor} cannot be located into and zeros dropped: what a sum comes to is "
+                "known only at the end",
+                source=choice.text,
+                span=choice.span,
+            )
 
     def without_zeros(self, innermost: _Fiber, value: End) -> End:
         """Drops the coordinates whose value is 0."""
@@ -531,21 +586,25 @@ class _Lowering:
         return dropper["val"]
 
     def without_childless(self, levels: list[_Fiber], codes: str, value: End) -> End:
-        """Drops the coordinates of compressed levels that have nothing below them.
+        """Drops the coordinates of levels that are not full that have nothing below them.
 
-        Streams further in must follow where their writers go by references.
+        Streams further in must follow, unless all of them are appended as they come.
         """
         values = _Payload(value, "val")
+        hanging = repeats(codes)
         for n in range(len(levels) - 2, -1, -1):
             outer, inner = levels[n], levels[n + 1]
-            if inner.nonempty or LEVEL_FORMATS[codes[n]].full:
+            stored = sum(not level.scattered for level in levels[: n + 1])
+            full = not outer.scattered and LEVEL_FORMATS[codes[stored - 1]].full
+            if inner.nonempty or full:
                 continue
             if n + 2 == len(levels):
                 self.drop(outer, [inner, values])
             else:
                 old = outer.stream
                 self.drop(outer, [inner])
-                if any(LEVEL_FORMATS[code].full for code in codes[n + 1 :]):
+                appended = all(LEVEL_FORMATS[code].appends for code in codes[stored:])
+                if not appended or any(hanging[stored:]) or max(hanging[:stored], default=0) > 1:
                     self.align(old, outer, levels[n + 2 :], values, 2)
         return values.stream
 
@@ -557,9 +616,6 @@ class _Lowering:
 
     def _note_rearrangement(self, access: cin.Access, modes: tuple[tuple[int, ...], ...]) -> None:
         stored = self.formats[access.tensor]
-        if any(len(group) > 1 for group in modes):
-            self.rearranged[f"the diagonal of {access} is taken before the run"] = None
-            return
         order = tuple(mode for (mode,) in modes)
         note = f"{access}, stored as {stored}, is transposed to {_listed(order)} before the run"
         accesses = [
@@ -920,10 +976,21 @@ def _unused(base: str, taken: Container[str]) -> str:
     return name
 
 
+def _modes(access: cin.Access, variables: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """The modes of an access that each of the variables subscripts."""
+    return tuple(
+        tuple(m for m, v in enumerate(access.variables) if v == variable) for variable in variables
+    )
+
+
+def _are_full(levels: str) -> bool:
+    """Whether every level has a place for every coordinate."""
+    return all(LEVEL_FORMATS[code].full for code in levels)
+
+
 def _diagonal_levels(levels: str, modes: Sequence[Sequence[int]]) -> str:
     """Level formats for the diagonal of a tensor: full only where all its modes are."""
-    full = all(LEVEL_FORMATS[code].full for code in levels)
-    return ("d" if full else "s") * len(modes)
+    return ("d" if _are_full(levels) else "s") * len(modes)
 
 
 def _listed(numbers: Iterable[int]) -> str:

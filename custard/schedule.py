@@ -7,7 +7,7 @@ The commands are those of the TACO tool (scheduling paper, section 4), written a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from sam.errors import UserError, one_of
@@ -133,6 +133,26 @@ def loop_order(variables: Iterable[str], commands: Iterable[Command]) -> list[st
         for place, loop in zip(places, command.arguments, strict=True):
             loops[place] = loop
     return loops
+
+
+def without_unknown_loops(
+    commands: Iterable[Command], loops: Collection[str]
+) -> tuple[list[Command], list[str]]:
+    """The commands, each ``reorder`` without what is no loop; and a note for each that is none."""
+    kept, notes = [], []
+    for command in commands:
+        if command.name == "reorder":
+            arguments = tuple(word for word in command.arguments if word in loops)
+            for word in dict.fromkeys(command.arguments):
+                if word not in loops:
+                    notes.append(
+                        f"reorder passes over {word}, which is not a loop: {one_of(word, loops)}"
+                    )
+            spans = zip(command.arguments, command.spans, strict=True)
+            known = tuple(span for word, span in spans if word in loops)
+            command = replace(command, arguments=arguments, spans=known)
+        kept.append(command)
+    return kept, notes
 
 
 def choices(

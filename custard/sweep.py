@@ -18,8 +18,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from custard import notation, record
+from custard.compiler import compile
 from custard.inputs import file_of
-from custard.program import compile
 from sam.errors import UserError, one_of
 from sim import config
 from sim.sections import (

@@ -83,7 +83,7 @@ class DenseWorkspace(Workspace):
         self.cursor = Var(builder.fresh(f"p_{name}"))
 
     def output(self) -> Output:
-        return _DenseOutput(self.dtype, {}, self)
+        return _DenseOutput(dtype=self.dtype, workspace=self)
 
     def ready(self) -> list[Stmt]:
         arguments = (self.words, self.tops, self.extent, self.list)
@@ -98,9 +98,9 @@ class DenseWorkspace(Workspace):
         return [For(p, ZERO, self.count, [clear])]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _DenseOutput(Output):
-    workspace: DenseWorkspace = None  # type: ignore[assignment]
+    workspace: DenseWorkspace
 
     @property
     def sparse(self) -> bool:
@@ -155,7 +155,7 @@ class SparseWorkspace(Workspace):
         self.count = Field(self.handle.name, "sorted")
 
     def output(self) -> Output:
-        return _SparseOutput(self.dtype, {}, self)
+        return _SparseOutput(dtype=self.dtype, workspace=self)
 
     def ready(self) -> list[Stmt]:
         return [Run(Call(f"{self.kind}_sort", (self.handle,)))]
@@ -184,9 +184,9 @@ class SparseWorkspace(Workspace):
         return key
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _SparseOutput(Output):
-    workspace: SparseWorkspace = None  # type: ignore[assignment]
+    workspace: SparseWorkspace
 
     @property
     def sparse(self) -> bool:
@@ -218,6 +218,14 @@ class _Keys(LevelFunctions):
         if above.present is not None:
             end = Op("?:", (above.present, end, first), INT)
         if level + 1 < len(workspace.levels):
-            return Runs(cursor, first, end, lambda at: workspace.coordinate(level, at))
+            find = f"{workspace.kind}_run_end"
+            stride = product([cast(e, workspace.key) for e in workspace.extents[level + 1 :]])
+            return Runs(
+                cursor,
+                first,
+                end,
+                lambda at: workspace.coordinate(level, at),
+                lambda at, last: Call(find, (workspace.handle, at, last, stride)),
+            )
         found = workspace.coordinate(level, cursor)
         return Counted(cursor, first, end, found, cursor)

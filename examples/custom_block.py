@@ -26,13 +26,14 @@ rules:
 **What it may use.** SimPy calls the step as it is. The compiled engine reads its source and
 translates it to C, so a step, and the functions that it calls, keep to what has a translation:
 assignments, ``if``, ``while``, ``for`` over ports or a known ``range``, ``return``; arithmetic with
-``+ - *``, comparisons of two things at a time, ``and``, ``or``, ``not`` of comparisons; ``min``,
-``max``, ``len``, ``zip``, ``enumerate``; functions like itself, with positional arguments; numbers
-and numpy arrays in the memory, and what ``sam.blocks.memories`` has. A whole number of the memory
-is passed to the C code, any other constant is written into it. The values that a block gives are
-of the type of those that it takes. ``abs``, ``/``, strings, dicts, comprehensions and ``try`` have
-no translation: a step with one of them is refused by the engine compiled, with its name, and runs
-on simpy, which ``auto`` takes by itself.
+``+ - *``, and of whole numbers ``// % << >> & |``, comparisons of two things at a time, ``and``,
+``or``, ``not`` of comparisons; ``min``, ``max``, ``len``, ``zip``, ``enumerate``; functions like
+itself, with positional arguments; numbers and numpy arrays in the memory, and what
+``sam.blocks.memories`` has. A whole number of the memory is passed to the C code, any other
+constant is written into it. The values that a block gives are of the type of those that it takes.
+``abs``, ``/``, strings, dicts, comprehensions and ``try`` have no translation: a step with one of
+them is refused by the engine compiled, with its name, and runs on simpy, which ``auto`` takes by
+itself.
 """
 
 from __future__ import annotations

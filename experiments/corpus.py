@@ -33,11 +33,12 @@ import time
 import traceback
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from math import prod
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -51,8 +52,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import custard
 from custard import UserError, notation
+from custard.compiler import TARGETS
 from custard.formats import LEVEL_FORMATS, Format, parse_declaration
-from custard.program import TARGETS
 from sim import Run
 from tests.dense import evaluate
 
@@ -170,7 +171,7 @@ def _time_limit() -> Iterator[None]:
 
 def _first_wrong(entry: Entry, target: str, engine: str) -> str:
     """How the first wrong result differs, or ""."""
-    assignment = notation.parse(entry.expression)
+    assignment = _parsed(entry)
     formats = _formats(entry, assignment)
     program = custard.compile(entry.expression, formats, entry.schedule, target)
     free = _unfixed(assignment)
@@ -186,7 +187,7 @@ def _first_wrong(entry: Entry, target: str, engine: str) -> str:
         if not wrong:
             due = case.due
             if due is None:
-                due = evaluate(entry.expression, case.inputs, dims)
+                due = evaluate(_plain(assignment), case.inputs, dims)
             wrong = difference(found.to_numpy(), due)
         if wrong:
             extents = ", ".join(f"{name}={extent}" for name, extent in case.extents.items())
@@ -231,6 +232,22 @@ def engines_differ(simpy: Run | UserError, compiled: Run | UserError) -> str:
     return "" if values[0] == values[1] else "the engines differ in the values of the result"
 
 
+def _parsed(entry: Entry) -> notation.Assignment:
+    declared = [text.partition(":")[0].strip() for text in entry.formats]
+    return notation.parse(entry.expression, declared)
+
+
+def _plain(assignment: notation.Assignment) -> str:
+    """The expression with its subscripts in parentheses, as the dense evaluator reads them."""
+    text = assignment.text
+    for access in sorted(notation.accesses(assignment), key=lambda one: -one.span[0]):
+        start, end = access.span
+        if access.indices and not text[start:end].endswith(")"):
+            subscripts = ",".join(text[slice(*index.span)] for index in access.indices)
+            text = f"{text[:start]}{access.tensor}({subscripts}){text[end:]}"
+    return text
+
+
 def _formats(entry: Entry, assignment: notation.Assignment) -> dict[str, Format]:
     orders = {access.tensor: len(access.indices) for access in notation.accesses(assignment)}
     return dict(parse_declaration(text, orders) for text in entry.formats)
@@ -238,10 +255,10 @@ def _formats(entry: Entry, assignment: notation.Assignment) -> dict[str, Format]
 
 def _evaluable(entry: Entry) -> bool:
     try:
-        assignment = notation.parse(entry.expression)
+        assignment = _parsed(entry)
         case = next(cases(replace(entry, formats=()), assignment))
         free = _unfixed(assignment)
-        evaluate(entry.expression, case.inputs, {v: case.extents[v] for v in free})
+        evaluate(_plain(assignment), case.inputs, {v: case.extents[v] for v in free})
     except (UserError, ValueError):
         return False
     return True
@@ -513,9 +530,10 @@ def run(
         console=Console(stderr=True),
         transient=True,
     )
-    with path.open("a") as file, bar:
+    results = _results(waiting, target, jobs, engine)
+    with path.open("a") as file, bar, closing(results):
         task = bar.add_task("", total=len(entries), completed=len(done))
-        for result in _results(waiting, target, jobs, engine):
+        for result in results:
             done[result.text] = result
             _append(file, result)
             counts = Counter(one.outcome for one in done.values())
@@ -542,19 +560,23 @@ def _append(file: TextIO, result: Result) -> None:
     file.flush()
 
 
-def _results(entries: Sequence[Entry], target: str, jobs: int, engine: str) -> Iterator[Result]:
-    """The results as they come, on that many processes."""
+def _results(
+    entries: Sequence[Entry], target: str, jobs: int, engine: str
+) -> Generator[Result, None, None]:
+    """The results as they come, on that many processes, which end when the generator is closed."""
     if jobs == 1:
         yield from (attempt(entry, target, engine) for entry in entries)
         return
-    with ProcessPoolExecutor(jobs, initializer=_ignore_interrupts) as pool:
-        try:
-            futures = [pool.submit(attempt, entry, target, engine) for entry in entries]
-            for future in as_completed(futures):
-                yield future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    pool = ProcessPoolExecutor(jobs, initializer=_ignore_interrupts)
+    futures = [pool.submit(attempt, entry, target, engine) for entry in entries]
+    try:
+        for future in as_completed(futures):
+            yield future.result()
+    finally:
+        if not all(future.done() for future in futures):
+            for worker in active_children():
+                worker.terminate()
+        pool.shutdown(cancel_futures=True)
 
 
 def _ignore_interrupts() -> None:

@@ -36,11 +36,16 @@ class Slot:
 
 @dataclass(frozen=True)
 class Result:
-    """The tensor that a graph makes: the slot that its writers fill, and the format asked for."""
+    """The tensor that a graph makes: the slot that its writers fill, and the format asked for.
+
+    ``around``  where the slot has a diagonal, the input whose entries off it the result has too;
+                where None, those are zero
+    """
 
     slot: Slot
     levels: str
     mode_order: tuple[int, ...]
+    around: str | None = None
 
 
 @dataclass(frozen=True)

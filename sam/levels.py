@@ -657,15 +657,20 @@ class Bitvector(Level):
         context: Context = ALONE,
     ) -> tuple[Level, Ints]:
         first, position_of_entry = _distinct(parent_of_entry, coordinate_of_entry)
-        count = parents * _words_for(size)
+        count = parents * words_for(size)
         _require_room(count)
         word, bit = np.divmod(coordinate_of_entry[first], WORD_BITS)
-        word += parent_of_entry[first] * _words_for(size)
+        word += parent_of_entry[first] * words_for(size)
         words = np.zeros(count, np.uint64)
         np.bitwise_or.at(words, word, np.left_shift(np.uint64(1), bit.astype(np.uint64)))
-        ranks = np.zeros(count + 1, np.int64)
-        np.cumsum(np.bincount(word, minlength=count), out=ranks[1:])
-        return cls(size, words, ranks), position_of_entry
+        return cls.of(size, words), position_of_entry
+
+    @classmethod
+    def of(cls, size: int, words: NDArray[np.uint64]) -> Bitvector:
+        """The level of some words; their ranks follow."""
+        ranks = np.zeros(len(words) + 1, np.int64)
+        np.cumsum(_bits(words).reshape(-1, WORD_BITS).sum(axis=1), out=ranks[1:])
+        return cls(size, words, ranks)
 
     def fiber(self, parent: int) -> tuple[int, int]:
         begin = parent * self.size
@@ -673,12 +678,12 @@ class Bitvector(Level):
 
     def coordinate(self, parent: int, step: int) -> int:
         coordinate = step - parent * self.size
-        word = self.words[parent * _words_for(self.size) + coordinate // WORD_BITS]
+        word = self.words[parent * words_for(self.size) + coordinate // WORD_BITS]
         return coordinate if (word >> (coordinate % WORD_BITS)) & 1 else -1
 
     def position(self, parent: int, step: int) -> int:
         coordinate = step - parent * self.size
-        word = parent * _words_for(self.size) + coordinate // WORD_BITS
+        word = parent * words_for(self.size) + coordinate // WORD_BITS
         before = self.words[word] & ((1 << (coordinate % WORD_BITS)) - 1)
         return self.ranks[word] + before.bit_count()
 
@@ -686,28 +691,30 @@ class Bitvector(Level):
         return int(self.ranks[-1])
 
     def trace(self, positions: Ints) -> tuple[Ints, Ints]:
-        word, bit = np.divmod(np.flatnonzero(self._bits())[positions], WORD_BITS)
-        parents, word_of_parent = np.divmod(word, max(1, _words_for(self.size)))
+        word, bit = np.divmod(np.flatnonzero(_bits(self.words))[positions], WORD_BITS)
+        parents, word_of_parent = np.divmod(word, max(1, words_for(self.size)))
         return parents, word_of_parent * WORD_BITS + bit
 
     def validate(self, parents: int, size: int, above: Sequence[Level] = ()) -> None:
         _check_size(self.size, size)
-        width = _words_for(size)
+        width = words_for(size)
         if len(self.words) != parents * width or len(self.ranks) != len(self.words) + 1:
             raise UserError(
                 f"it has {len(self.words)} words and {len(self.ranks)} ranks, and {parents} "
                 f"parents need {parents * width} and {parents * width + 1}"
             )
-        bits = self._bits().reshape(-1, WORD_BITS)
+        bits = _bits(self.words).reshape(-1, WORD_BITS)
         if not np.array_equal(np.diff(self.ranks, prepend=0), [0, *bits.sum(axis=1)]):
             raise UserError("its ranks are not the numbers of ones before each word")
         outside = np.flatnonzero(bits.reshape(parents, width * WORD_BITS)[:, size:].any(axis=1))
         if len(outside):
             raise UserError(f"parent {outside[0]} has a bit outside the extent {size}")
 
-    def _bits(self) -> NDArray[np.uint8]:
-        words = np.asarray(self.words, np.uint64).astype("<u8")
-        return np.unpackbits(words.view(np.uint8), bitorder="little")
+
+def _bits(words: NDArray[np.uint64] | list[int]) -> NDArray[np.uint8]:
+    """The bits of the words, the lowest of each first."""
+    stored = np.asarray(words, np.uint64).astype("<u8")
+    return np.unpackbits(stored.view(np.uint8), bitorder="little")
 
 
 LEVELS: dict[str, type[Level]] = {
@@ -763,6 +770,24 @@ class Reordered(Hashed):
 
     def position(self, parent: int, step: int) -> int:
         return self.order[step]
+
+
+def repeats(codes: str) -> tuple[int, ...]:
+    """How many levels directly below each of some levels repeat its coordinates.
+
+    A level that is not unique has a position for each chain of branchless levels that hangs on it,
+    so its coordinate comes again for each coordinate of those (a list of coordinates: COO).
+    """
+    found: list[int] = []
+    for n, code in enumerate(codes):
+        level = LEVELS[code]
+        if level.branchless:
+            found.append(max(0, found[-1] - 1) if found else 0)
+        else:
+            below = codes[n + 1 :] if not level.unique else ""
+            hanging = (k for k, inner in enumerate(below) if not LEVELS[inner].branchless)
+            found.append(next(hanging, len(below)))
+    return tuple(found)
 
 
 def held(levels: Sequence[Level], positions: Ints) -> Bools:
@@ -823,7 +848,8 @@ def _probed(parents: Ints, wanted: Ints, width: int) -> Ints:
         round_the_end |= over
 
 
-def _words_for(size: int) -> int:
+def words_for(size: int) -> int:
+    """The words of a bitvector over an extent."""
     return (size + WORD_BITS - 1) // WORD_BITS
 
 

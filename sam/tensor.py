@@ -26,6 +26,7 @@ from sam.levels import (
     Range,
     Singleton,
     held,
+    repeats,
 )
 
 Array = NDArray[Any]
@@ -274,6 +275,29 @@ class Tensor:
         kept = coordinates[[group[0] for group in modes]][:, agree]
         return _store(kept, values[agree], shape, codes, order)
 
+    def spread(self, modes: tuple[tuple[int, ...], ...], around: Tensor | None = None) -> Tensor:
+        """The tensor that ``arrange`` makes this one of: mode k becomes all of ``modes[k]``.
+
+        Where some ``modes[k]`` has more than one, the entries lie on the diagonal of those. Beside
+        them are those of ``around`` that do not: none by default.
+        """
+        order = [mode for group in modes for mode in group]
+        group_of = {mode: k for k, group in enumerate(modes) for mode in group}
+        shape = tuple(self.shape[group_of[mode]] for mode in range(len(order)))
+        if len(order) == self.ndim:
+            stored_in = tuple(order[mode] for mode in self.mode_order)
+            return Tensor(shape, stored_in, self.levels, self.values)
+        coordinates, values = self._entries()
+        coordinates = coordinates[[group_of[mode] for mode in range(len(order))]]
+        if around is not None:
+            others, old = around._entries()
+            off = np.zeros(len(old), bool)
+            for first, *rest in modes:
+                off |= (others[rest] != others[first]).any(axis=0)
+            coordinates = np.concatenate((coordinates, others[:, off]), axis=1)
+            values = np.concatenate((values, old[off]))
+        return Tensor.from_coo(coordinates, values, shape)
+
     def scanned_levels(self) -> tuple[Fibers, ...]:
         """The fibers of each level as a scanner of its goes through them.
 
@@ -497,9 +521,7 @@ def _chains(coordinates: Ints, codes: str, n: int) -> Ints | None:
     """The chain that each sorted entry is in, for level n (``Context.chain_of_entry``)."""
     if LEVELS[codes[n]].unique:
         return None
-    end = n + 1
-    while end < len(codes) and LEVELS[codes[end]].branchless:
-        end += 1
+    end = n + 1 + repeats(codes)[n]
     starts = (np.diff(coordinates[:end]) != 0).any(axis=0)
     return np.concatenate(([0], np.cumsum(starts)))[: coordinates.shape[1]]
 

@@ -11,8 +11,10 @@ import numpy as np
 from sam.blocks import Surroundings
 from sam.blocks.arithmetic import ValueType, result_type
 from sam.blocks.write import written
-from sam.errors import UserError, one_of
+from sam.errors import UserError
 from sam.graph import Edge, Graph, Slot
+from sam.slots import extents as extents_in
+from sam.slots import gather
 from sam.tensor import Tensor
 from sam.token import DATA, Token, parse_stream
 from sam.validate import Stream, validate
@@ -22,10 +24,12 @@ from sam.validate import Stream, validate
 class Bound:
     """A graph with its inputs: ``tensors`` by slot, ``extents`` by index variable.
 
-    ``streams`` tells what each edge carries, ``types`` the type of the values on each output.
+    ``streams`` tells what each edge carries, ``types`` the type of the values on each output;
+    ``given`` has the inputs as they came, by name.
     """
 
     graph: Graph
+    given: Mapping[str, Tensor]
     streams: Mapping[Edge, Stream]
     tensors: Mapping[str, Tensor]
     extents: Mapping[str, int]
@@ -66,9 +70,8 @@ class Bound:
         shape = tuple(self.extents[variable] for variable in result.slot.variables)
         dtype = next(self.types[n.name] for n in self.graph.nodes if n.kind == "value_writer")
         stored = written(result.slot, shape, [writers[n] for n in sorted(writers)], dtype)
-        modes = tuple(modes[0] for modes in result.slot.modes)
-        original = tuple(shape[modes.index(mode)] for mode in range(len(modes)))
-        tensor = Tensor(original, modes, stored.levels, stored.values)
+        around = None if result.around is None else self.given[result.around]
+        tensor = stored.spread(result.slot.modes, around)
         try:
             return tensor.convert(result.levels, result.mode_order), ()
         except UserError as misfit:
@@ -84,7 +87,7 @@ def bind(graph: Graph, inputs: Mapping[str, Any]) -> Bound:
     extents that disagree, and an extent of 0 that the graph was not compiled for.
     """
     streams = validate(graph)
-    given = gather(graph, inputs)
+    given = gather(graph.slots, inputs)
     found = extents(graph, given)
     for variable in graph.nonempty:
         if found[variable] == 0:
@@ -93,7 +96,7 @@ def bind(graph: Graph, inputs: Mapping[str, Any]) -> Bound:
                 hint=f'compile it with dims={{"{variable}": 0}}',
             )
     tensors = {slot.name: _stored(slot, given) for slot in graph.slots}
-    return Bound(graph, streams, tensors, found, value_types(graph, streams, tensors))
+    return Bound(graph, given, streams, tensors, found, value_types(graph, streams, tensors))
 
 
 def _stored(slot: Slot, given: Mapping[str, Tensor]) -> Tensor:
@@ -136,79 +139,8 @@ def value_types(
     return {name: np.result_type(given(name, "val")) for name in nodes}
 
 
-def gather(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
-    """The inputs as tensors; raises UserError for one that is missing, unknown or no tensor."""
-    require_inputs(graph, inputs)
-    return {name: as_tensor(name, value) for name, value in inputs.items()}
-
-
-def require_inputs(graph: Graph, inputs: Mapping[str, Any]) -> None:
-    """Raises UserError unless every input is given, and nothing else."""
-    names = dict.fromkeys(slot.tensor for slot in graph.slots if slot.tensor is not None)
-    if not isinstance(inputs, Mapping):
-        raise UserError(
-            f"the inputs are {type(inputs).__name__}, not a mapping from names",
-            hint='as in {"B": B, "C": C}',
-        )
-    for name in inputs:
-        if name not in names:
-            raise UserError(
-                f"the program has no input {name}",
-                hint=one_of(name, names) if names else "it has no inputs",
-            )
-    missing = [name for name in names if name not in inputs]
-    if missing:
-        raise UserError(f"no input is given for {', '.join(missing)}")
-
-
-def as_tensor(name: str, value: Any) -> Tensor:
-    """An input as a tensor; raises UserError."""
-    try:
-        return Tensor.of(value)
-    except UserError as mistake:
-        raise mistake.about(name) from None
-
-
-def extents(graph: Graph, given: Mapping[str, Any]) -> dict[str, int]:
-    """The extent of each index variable, by the shapes of the inputs; raises UserError where two disagree or none is known."""
-    found = dict(graph.dims)
-    origin = dict.fromkeys(found, "dims")
-    for slot in graph.slots:
-        if slot.tensor is None:
-            continue
-        shape = given[slot.tensor].shape
-        order = sum(len(modes) for modes in slot.modes)
-        if len(shape) != order:
-            raise UserError(
-                f"{slot.tensor} has {_modes(order)} in the program, and its input has "
-                f"{_modes(len(shape))}"
-            )
-        for variable, mode in _variable_modes(slot):
-            place = f"mode {mode} of {slot.tensor}"
-            if found.setdefault(variable, shape[mode]) != shape[mode]:
-                raise UserError(
-                    f"the extent of {variable} is {found[variable]} by {origin[variable]} "
-                    f"and {shape[mode]} by {place}"
-                )
-            origin.setdefault(variable, place)
-    for node in graph.nodes:
-        needed = node.parameters.get("variable")
-        if needed is not None and needed not in found:
-            raise UserError(
-                f"no input fixes the extent of {needed}",
-                hint=f'give it in dims, as in dims={{"{needed}": 8}}',
-            )
-    return found
-
-
-def _variable_modes(slot: Slot) -> list[tuple[str, int]]:
-    pairs = [
-        (variable, mode)
-        for variable, modes in zip(slot.variables, slot.modes, strict=True)
-        for mode in modes
-    ]
-    return sorted(pairs, key=lambda pair: pair[1])
-
-
-def _modes(count: int) -> str:
-    return "1 mode" if count == 1 else f"{count} modes"
+def extents(graph: Graph, given: Mapping[str, Tensor]) -> dict[str, int]:
+    """The extent of each index variable of a graph; raises UserError as ``sam.slots`` does."""
+    needed = [node.parameters.get("variable") for node in graph.nodes]
+    names = [name for name in needed if name is not None]
+    return extents_in(graph.slots, given, dict(graph.dims), names)

@@ -397,7 +397,8 @@ def _copy_back(found: Any, made: Any, values: str) -> None:
     """Brings what C has stored into the memory of the block."""
     if isinstance(found, Accumulator):
         return
-    kind = _TYPES[values if isinstance(found, Stored) or found.values else INT]
+    of_values = not found.integers if isinstance(found, Stored) else found.values
+    kind = _TYPES[values if of_values else INT]
     size = made.length * np.dtype(kind).itemsize
     found.whole = np.frombuffer(ctypes.string_at(made.items, size) if size else b"", kind)
 

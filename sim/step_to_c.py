@@ -16,6 +16,7 @@ import ast
 import builtins
 import inspect
 import math
+import operator
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -278,14 +279,18 @@ class _Translation:
             case ast.Return(value):
                 return self.leave(self.evaluate(value) if value else _Known(None))
             case ast.Raise(ast.Call(ast.Name("StreamError"), [ast.Constant(str(text))])):
-                self.messages[text] = None
-                self.write(f"b->port = {list(self.messages).index(text)}; goto failed;")
+                self.write(self.failure(text))
                 return True
             case ast.Pass():
                 pass
             case _:
                 raise self.refuse(f"the statement {type(node).__name__}")
         return False
+
+    def failure(self, text: str) -> str:
+        """What ends the run with a stream error."""
+        self.messages[text] = None
+        return f"{{ b->port = {list(self.messages).index(text)}; goto failed; }}"
 
     def branch(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> bool:
         condition = self.condition(test)
@@ -480,7 +485,7 @@ class _Translation:
             if callable(value) and hasattr(value, "__self__"):
                 return _Method(owner, name)
             return self.remembered((*owner.path, name), value)
-        if isinstance(owner, Port | list):
+        if isinstance(owner, Port | list) or (isinstance(owner, _Open) and name == "bit_count"):
             return _Method(owner, name)
         raise self.refuse(f"the attribute {name}")
 
@@ -532,7 +537,8 @@ class _Translation:
 
     def stored(self, owner: _Memory, index: Any) -> _Open:
         pointer = self.pointer(owner, "Growing")
-        return _Open(f"(*STORED({pointer}, {self.values}, {self.open(index).text}))", self.values)
+        ctype = INT if owner.value.integers else self.values
+        return _Open(f"(*STORED({pointer}, {ctype}, {self.open(index).text}))", ctype)
 
     def sequence(self, elements: Sequence[ast.expr]) -> Any:
         parts: list[Any] = []
@@ -610,13 +616,15 @@ class _Translation:
         if isinstance(left, list | tuple) and isinstance(right, list | tuple) and symbol == "+":
             return [*left, *right]
         if isinstance(left, _Known) and isinstance(right, _Known):
-            return _Known(
-                {"+": left.value.__add__, "-": left.value.__sub__, "*": left.value.__mul__}[symbol](
-                    right.value
-                )
-            )
+            return _Known(_FOLDED[symbol](left.value, right.value))
         a, b = self.open(left), self.open(right)
         wide = a.ctype if a.ctype != INT else b.ctype
+        if symbol in _INTEGER:
+            if wide != INT:
+                raise self.refuse(f"{type(op).__name__} of what is no whole number")
+            if symbol in ("//", "%") and not isinstance(right, _Known):
+                self.write(f"if (!{b.text}) {self.failure('a division by zero')}")
+            return _Open(_INTEGER[symbol].format(a=a.text, b=b.text), INT)
         return _Open(f"({a.text} {symbol} {b.text})", wide)
 
     # Calls
@@ -625,6 +633,8 @@ class _Translation:
         arguments = list(self.sequence(nodes))
         if isinstance(function, _Method) and isinstance(function.owner, Port):
             return getattr(self, f"port_{function.name}")(function.owner, *arguments)
+        if isinstance(function, _Method) and isinstance(function.owner, _Open):
+            return _Open(f"__builtin_popcountll({function.owner.text})", INT)
         if isinstance(function, _Method):
             return self.method(function.owner, function.name, arguments)
         value = function.value
@@ -816,7 +826,37 @@ _COMPARISONS = {
     ast.Is: "==",
     ast.IsNot: "!=",
 }
-_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+_OPERATORS = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+}
+_FOLDED = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+}
+# Of whole numbers alone; Python rounds a quotient down, and C towards zero.
+_INTEGER = {
+    "//": "({a} / {b} - ({a} % {b} != 0 && ({a} ^ {b}) < 0))",
+    "%": "(({a} % {b} + {b}) % {b})",
+    "<<": "(int64_t)((uint64_t){a} << {b})",
+    ">>": "((int64_t){a} >> {b})",
+    "&": "({a} & {b})",
+    "|": "({a} | {b})",
+}
 
 
 def _decide(left: Any, symbol: str, right: Any) -> bool:

@@ -86,7 +86,9 @@ def _compare_levels(nodes: Iterable[Node], into: Mapping[End, _Watched]) -> None
     writers.sort(key=lambda node: node.parameters["level"])
     levels = [into[End(node.name, "in_crd")] for node in writers]
     for node, outer, inner in zip(writers[1:], levels, levels[1:], strict=False):
-        if not node.parameters["by_reference"]:
+        if node.parameters.get("chained"):
+            _SameShape(outer, inner)
+        elif not node.parameters["by_reference"]:
             _Stored(outer, inner)
     for node in nodes:
         if node.kind == "value_writer" and levels and not node.parameters["by_reference"]:

@@ -217,12 +217,14 @@ def _access(name: str, subscripts: Sequence[str]) -> str:
 
 @st.composite
 def _outputs(draw: st.DrawFn, right: _Term, max_order: int, variables: str) -> list[str]:
-    """Subscripts of the left side; rarely one that no term uses."""
+    """Subscripts of the left side; rarely one that no term uses, or one twice."""
     order = draw(st.integers(0, min(max_order, len(right.free))))
     outputs = draw(st.permutations(sorted(right.free)))[:order]
     unused = [v for v in variables if v not in right.mentioned]
     if unused and order < max_order and draw(_RARELY):
         outputs.insert(draw(st.integers(0, order)), draw(st.sampled_from(unused)))
+    if 0 < len(outputs) < max_order and draw(_RARELY):
+        outputs.insert(draw(st.integers(0, order)), draw(st.sampled_from(outputs)))
     return outputs
 
 

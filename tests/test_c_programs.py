@@ -12,6 +12,7 @@ import custard
 from custard.c_program import FLAGS
 from sam import cc
 from tests.c_programs import cases, check
+from tests.dense import evaluate
 from tests.profiles import PROFILE, examples
 
 pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
@@ -25,7 +26,7 @@ def _cache(tmp_path_factory):
     if PROFILE == "full":
         os.environ["SAM_CACHE"] = str(tmp_path_factory.mktemp("cache"))
     yield
-    os.environ.pop("SAM_CACHE")
+    os.environ.pop("SAM_CACHE", None)
     if before is not None:
         os.environ["SAM_CACHE"] = before
 
@@ -92,3 +93,29 @@ def test_no_sanitizer_complains(tmp_path):
         check=False,
     )
     assert done.stdout.endswith("all is well\n"), done.stdout[-2000:] + done.stderr[-4000:]
+
+
+@pytest.mark.parametrize(
+    ("expression", "formats"),
+    [
+        # A loop over one coordinate has no block of its own, in which its names would be.
+        (
+            "X(i,j,k) = B(i,l,j,k) + C(l,i) + D(i,j,k)",
+            {"X": "ddd", "B": "dddu:1,2,0,3", "C": "qc", "D": "sss"},
+        ),
+        ("X(i) = C(l,i) + D(l,i)", {"X": "d", "C": "qc", "D": "qc"}),
+        ("X(i) = sum(l, C(l,i)) * sum(l, D(l,i))", {"X": "s", "C": "qq", "D": "qq"}),
+    ],
+)
+def test_programs_that_went_wrong(expression, formats):
+    random = np.random.default_rng(1)
+    tensors = {
+        "B": random.integers(1, 9, (2, 2, 2, 2)),
+        "C": np.array([[0, 0], [0, 5]]),
+        "D": np.array([[0, 7], [0, 0]]),
+    }
+    if "D(i,j,k)" in expression:
+        tensors["D"] = random.integers(1, 9, (2, 2, 2))
+    given = {name: tensors[name] for name in formats if name != "X"}
+    found = custard.compile(expression, formats, target="c").run(given)
+    np.testing.assert_array_equal(found.to_numpy(), evaluate(expression, given))

@@ -1,7 +1,13 @@
 """The runner of the corpus, and every 40th line of ``accepted.txt`` on target sam."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,6 +37,25 @@ def test_every_40th_accepted_line():
         if not (refusal if entry.commands == "other" else result.outcome == "right"):
             failed.append(f"{result.outcome}: {entry.text}\n{result.detail}")
     assert not failed, "\n".join(failed)
+
+
+@pytest.mark.parametrize("engine", ["simpy", "both"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        'taco "Z_m=A_km*B_k" -f=Z:d:0 -f=A:s:0 -f=B:s:0',
+        'taco "Z_{m}=A_{k,m}*B_k" -f=Z:d:0 -f=A:ss:0,1 -f=B:s:0',
+        'taco "A(i,i)=B(i,j)*C(j,i)" -f=A:dd:0,1 -f=B:ds:0,1 -f=C:ds:0,1',
+        'taco "A(i,i)+=B(i,j)" -f=A:uq:0,1 -f=B:ds:0,1',
+        'taco "y(i)=A(i,j)*x(j)" -f=y:d:0 -f=A:ds:0,1 -f=x:d:0 -s=reorder(in,out)',
+    ],
+)
+def test_ways_to_write(line, engine):
+    if engine == "both" and not cc.available():
+        pytest.skip("there is no C compiler")
+    assert corpus.attempt(corpus.read_line(line), engine=engine) == Result(
+        line, "right", seconds=pytest.approx(0, abs=60)
+    )
 
 
 # Reading
@@ -360,6 +385,29 @@ def test_two_processes(tmp_path):
     entries = _entries(SPMV, 'taco "y(i)=B(i)"', 'taco "y(i)=C(i)" -s=unroll(i,4)')
     results = corpus.run(entries, "sam", tmp_path / "corpus.jsonl", jobs=2)
     assert [results[entry.text].outcome for entry in entries] == ["right", "right", "refused"]
+
+
+def test_processes_end_with_the_one_that_started_them(tmp_path):
+    """Long before they are done, and without a word."""
+    path = tmp_path / "lines.txt"
+    path.write_text("\n".join(f'taco "y{n}(i)=B(i,j)*C(j,k)*D(k,l)"' for n in range(5000)))
+    command = [sys.executable, "experiments/corpus.py", str(path), "--jobs", "2"]
+    process = subprocess.Popen(
+        [*command, "--output", str(tmp_path)],
+        cwd=Path(corpus.__file__).parents[1],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    results = tmp_path / "corpus-lines-sam.jsonl"
+    deadline = time.monotonic() + 60
+    while not (results.exists() and results.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert (out, "Traceback" in err, "interrupted" in err) == ("", False, True)
 
 
 def test_exit_status(tmp_path, monkeypatch, capsys):

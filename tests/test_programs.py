@@ -4,7 +4,7 @@ The evaluator shares no code with the compiler, and reads the text of the expres
 """
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 import custard
 from tests.dense import evaluate
@@ -39,6 +39,14 @@ def test_up_to_four_operands_and_dimensions_with_explicit_sums(program):
 @settings(relaxed, max_examples=examples(200))
 @given(programs(result_levels="d", levels="d", max_order=3))
 def test_dense_programs_locate_and_scatter(program):
+    check(program)
+
+
+@settings(relaxed, max_examples=examples(200))
+@given(programs(accumulate=True))
+def test_what_is_added_to_keeps_the_rest(program):
+    """The old value is added to; beside a diagonal on the left, it stays as it was."""
+    assume("+=" not in program.expression or "X" in program.tensors)
     check(program)
 
 

@@ -36,14 +36,14 @@ class Growing(list[Any]):
 
 
 class Stored(dict[int, Any]):
-    """Values by place; a place that nothing was stored in holds zero.
+    """Values by place, or ``integers``; a place that nothing was stored in holds zero.
 
     ``whole`` has those of the first places at once, where an engine has kept them in an array.
     """
 
-    def __init__(self, zero: Any) -> None:
+    def __init__(self, zero: Any, *, integers: bool = False) -> None:
         super().__init__()
-        self.zero = zero
+        self.zero, self.integers = zero, integers
         self.whole: np.ndarray | None = None
 
     def to_numpy(self, places: int, dtype: Any) -> np.ndarray:
@@ -114,7 +114,7 @@ class Accumulator:
 def too_full(dimensions: int, capacity: int) -> UserError:
     """The error for a reducer whose memory is too small."""
     return UserError(
-        f"a reducer of {dimensions} dimension(s) has room for {capacity} "
+        f"a reducer of {dimensions} dimension{'s' * (dimensions != 1)} has room for {capacity} "
         "entries, and the sum needs more",
         hint="raise blocks.capacity, or reorder the loops so that the sum is further in",
     )

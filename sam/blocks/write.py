@@ -1,14 +1,21 @@
 """Level writers: coordinates and values into memory (Definition 3.8).
 
-A compressed level is appended to; a dense one has a place for every coordinate, so its writer
-gives the position of each coordinate as a reference, by which the writer of the next level, or of
-the values, knows where its fibers belong. The reference streams are needed only there: below a
-compressed level, fibers come in the order in which they are stored.
+A level that appends (compressed, bitvector) takes its coordinates in the order of storage. One that
+inserts (dense, hashed) finds the place of each, so its writer gives a reference with it, by which
+the writer of the next level, or of the values, knows where its fibers belong. The reference streams
+are needed only there: below a level that is appended to, fibers come in the order in which they are
+stored.
+
+A list of coordinates (COO) is a chain: a level that is not unique, and the singleton levels that
+hang on it. All their coordinates come together, those of the outer ones repeated for each of the
+inner ones. A singleton level outside of a chain is written as a compressed one; only at the end is
+it known whether each position above it has one coordinate, and no more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,14 +30,26 @@ from sam.blocks.base import (
     Block,
     Kind,
     Step,
-    Surroundings,
     into,
     out,
     walk,
 )
 from sam.blocks.memories import Growing, Stored
 from sam.graph import Parameters, Slot
-from sam.levels import Compressed, Dense, Level
+from sam.levels import (
+    WORD_BITS,
+    Bitvector,
+    Compressed,
+    CompressedNonUnique,
+    Dense,
+    Hashed,
+    Ints,
+    Level,
+    Singleton,
+    SingletonNonUnique,
+    repeats,
+    words_for,
+)
 from sam.tensor import Tensor
 from sam.token import DATA, DONE, EMPTY, STOP
 
@@ -38,7 +57,8 @@ from sam.token import DATA, DONE, EMPTY, STOP
 def append_fibers(p: Any, s: Any, m: Any) -> bool | None:
     """Appends a coordinate to a compressed level, or closes a segment at the end of a fiber.
 
-    A fiber without coordinates has a segment only at the root of the tensor.
+    A fiber without coordinates has a segment only at the root of the tensor. At the head of a
+    chain, the fibers of the levels that hang on it end inside of the segment.
     """
     kind, value = p.in_crd.peek()
     p.in_crd.take()
@@ -48,9 +68,10 @@ def append_fibers(p: Any, s: Any, m: Any) -> bool | None:
         s.filled = True
     elif kind == STOP:
         p.ref.give(STOP, value)
-        if s.filled or m.root:
-            m.segments.append(len(m.coordinates))
-        s.filled = False
+        if value >= m.repeats:
+            if s.filled or m.root:
+                m.segments.append(len(m.coordinates))
+            s.filled = False
     else:
         p.ref.give(DONE, 0)
         return True
@@ -61,20 +82,63 @@ def append_fibers_by_reference(p: Any, s: Any, m: Any) -> bool | None:
     """Appends to a compressed level whose fibers belong to given positions of the level above."""
     found = walk(p.in_ref, p.in_crd, s)
     kind, value = p.in_crd.peek()
-    if found == INSIDE:
-        p.in_crd.take()
+    if found != INSIDE:
+        return _end(p, found, value)
+    p.in_crd.take()
+    p.ref.give(DATA, len(m.coordinates))
+    while len(m.segments) <= s.value:
+        m.segments.append(len(m.coordinates))
+    m.coordinates.append(value)
+    return None
+
+
+def append_coordinate(p: Any, s: Any, m: Any) -> bool | None:
+    """Appends a coordinate to a singleton level of a chain, at the position of the one above."""
+    kind, value = p.in_crd.peek()
+    p.in_crd.take()
+    if kind == DATA:
         p.ref.give(DATA, len(m.coordinates))
-        while len(m.segments) <= s.value:
-            m.segments.append(len(m.coordinates))
         m.coordinates.append(value)
-    elif found == FINISHED:
-        p.in_crd.take()
+    else:
+        p.ref.give(kind, value)
+    return True if kind == DONE else None
+
+
+def append_bits(p: Any, s: Any, m: Any) -> bool | None:
+    """Sets the bit of a coordinate in the words of its fiber, which are those behind the last's."""
+    kind, value = p.in_crd.peek()
+    p.in_crd.take()
+    if kind == DATA:
+        p.ref.give(DATA, s.ones)
+        _set_bit(s, m, s.parent, value)
+        s.filled = True
+    elif kind == STOP:
+        p.ref.give(STOP, value)
+        if s.filled:
+            s.parent += 1
+        s.filled = False
+    else:
         p.ref.give(DONE, 0)
         return True
-    elif found != CHILDLESS or value == 0:
-        p.in_crd.take()
-        p.ref.give(STOP, value)
     return None
+
+
+def append_bits_by_reference(p: Any, s: Any, m: Any) -> bool | None:
+    """Sets the bit of a coordinate in the words of a given position of the level above."""
+    found = walk(p.in_ref, p.in_crd, s)
+    kind, value = p.in_crd.peek()
+    if found != INSIDE:
+        return _end(p, found, value)
+    p.in_crd.take()
+    p.ref.give(DATA, s.ones)
+    _set_bit(s, m, s.value, value)
+    return None
+
+
+def _set_bit(s: Any, m: Any, parent: Any, coordinate: Any) -> None:
+    word = parent * m.words_of_fiber + coordinate // WORD_BITS
+    m.words[word] = m.words[word] | 1 << coordinate % WORD_BITS
+    s.ones += 1
 
 
 def place(p: Any, s: Any, m: Any) -> bool | None:
@@ -89,17 +153,79 @@ def place_by_reference(p: Any, s: Any, m: Any) -> bool | None:
     """Emits the position of a coordinate of a dense level, in the fiber of a given position."""
     found = walk(p.in_ref, p.in_crd, s)
     kind, value = p.in_crd.peek()
-    if found == INSIDE:
-        p.in_crd.take()
-        p.ref.give(DATA, s.value * m.size + value)
-    elif found == FINISHED:
-        p.in_crd.take()
-        p.ref.give(DONE, 0)
-        return True
-    elif found != CHILDLESS or value == 0:
-        p.in_crd.take()
-        p.ref.give(STOP, value)
+    if found != INSIDE:
+        return _end(p, found, value)
+    p.in_crd.take()
+    p.ref.give(DATA, s.value * m.size + value)
     return None
+
+
+def insert(p: Any, s: Any, m: Any) -> bool | None:
+    """Inserts a coordinate into the hash table at the root of the tensor: see ``_probe``."""
+    kind, value = p.in_crd.peek()
+    if kind == DATA:
+        _probe(p, s, m, 0, value)
+        return None
+    p.in_crd.take()
+    p.ref.give(kind, value)
+    return True if kind == DONE else None
+
+
+def insert_by_reference(p: Any, s: Any, m: Any) -> bool | None:
+    """Inserts a coordinate into the hash table of a given position of the level above."""
+    found = walk(p.in_ref, p.in_crd, s)
+    kind, value = p.in_crd.peek()
+    if found != INSIDE:
+        return _end(p, found, value)
+    _probe(p, s, m, s.value, value)
+    return None
+
+
+def _probe(p: Any, s: Any, m: Any, parent: Any, coordinate: Any) -> None:
+    """Looks at one bucket for a coordinate; one that is found there or put there is taken.
+
+    The bucket holds the number of the coordinate in the order of their first coming, and that is
+    the reference that goes out: buckets move. All tables have one width. When one is more than half
+    full, the width doubles: new tables begin behind the old ones, and before the next coordinate
+    all those that have come move into them, in a firing for each bucket that is looked at.
+    """
+    moving = s.moved < s.moving
+    owner = m.parents[s.moved] if moving else parent
+    wanted = m.coordinates[s.moved] if moving else coordinate
+    bucket = s.begin + owner * s.width + (wanted + s.probes) % s.width
+    number = m.buckets[bucket] - 1
+    if moving and number < 0:
+        s.probes = 0
+        s.moved += 1
+        m.buckets[bucket] = s.moved
+    elif moving or (number >= 0 and m.coordinates[number] != wanted):
+        s.probes += 1
+    elif number >= 0:
+        p.in_crd.take()
+        p.ref.give(DATA, number)
+        s.probes = 0
+    else:
+        p.in_crd.take()
+        p.ref.give(DATA, len(m.coordinates))
+        s.probes = 0
+        s.last = max(s.last, owner)
+        m.buckets[bucket] = len(m.coordinates) + 1
+        m.parents.append(owner)
+        m.coordinates.append(wanted)
+        m.lengths[owner] = m.lengths[owner] + 1
+        if 2 * m.lengths[owner] > s.width:
+            s.begin += (s.last + 1) * s.width
+            s.width = 2 * s.width
+            s.moved = 0
+            s.moving = len(m.coordinates)
+
+
+def _end(p: Any, found: int, value: Any) -> bool | None:
+    """Passes on the end of a fiber, as ``walk`` has found it."""
+    if found != CHILDLESS or value == 0:
+        p.in_crd.take()
+        p.ref.give(DONE if found == FINISHED else STOP, value)
+    return True if found == FINISHED else None
 
 
 def append_values(p: Any, s: Any, m: Any) -> bool | None:
@@ -122,15 +248,6 @@ def store_values(p: Any, s: Any, m: Any) -> bool | None:
     return True if kind == DONE else None
 
 
-# (level format, whether the level above tells positions) -> step
-_STEPS: dict[tuple[str, bool], Step] = {
-    (Compressed.code, False): append_fibers,
-    (Compressed.code, True): append_fibers_by_reference,
-    (Dense.code, False): place,
-    (Dense.code, True): place_by_reference,
-}
-
-
 def add_values(p: Any, s: Any, m: Any) -> bool | None:
     """Adds a value to what is stored where its reference points to."""
     kind, value = p.in_val.peek()
@@ -142,23 +259,132 @@ def add_values(p: Any, s: Any, m: Any) -> bool | None:
     return True if kind == DONE else None
 
 
+@dataclass(frozen=True)
+class _Arrivals:
+    """A hashed level as it is written: the parent and the coordinate of each number."""
+
+    parents: Ints
+    coordinates: Ints
+    padded = False
+
+    def positions(self, parents: int) -> int:
+        return len(self.coordinates)
+
+    def trace(self, positions: Ints) -> tuple[Ints, Ints]:
+        return self.parents[positions], self.coordinates[positions]
+
+
+@dataclass(frozen=True)
+class _Writing:
+    """How a level format is written.
+
+    ``step``          the step at the root of the tensor, and below a level that appends
+    ``by_reference``  the step where the positions of the level above are told
+    ``memory``        what they fill, by a node's parameters and the extent
+    ``level``         the level in such a memory, by the number of parents and the extent
+    ``state``         what they remember, beside what ``walk`` does
+    """
+
+    step: Step
+    by_reference: Step
+    memory: Callable[[Parameters, int], Mapping[str, Any]]
+    level: Callable[[Any, int, int], Level | _Arrivals]
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _fibers(kind: type[Compressed]) -> _Writing:
+    """How a compressed level is written; what comes out is a level of ``kind``."""
+
+    def memory(parameters: Parameters, size: int) -> Mapping[str, Any]:
+        return {
+            "root": parameters["level"] == 0,
+            "repeats": parameters.get("repeats", 0),
+            "segments": Growing([] if parameters["by_reference"] else [0]),
+            "coordinates": Growing(),
+        }
+
+    def level(memory: Any, parents: int, size: int) -> Compressed:
+        coordinates = memory.coordinates.to_numpy(np.int64)
+        segments = memory.segments.to_numpy(np.int64)
+        missing = np.full(parents + 1 - len(segments), len(coordinates), np.int64)
+        return kind(np.concatenate((segments, missing)), coordinates)
+
+    return _Writing(append_fibers, append_fibers_by_reference, memory, level, {"filled": False})
+
+
+def _in_chain(kind: type[Singleton]) -> _Writing:
+    """How a singleton level of a chain is written, which is never told references."""
+    return _Writing(
+        append_coordinate,
+        append_coordinate,
+        lambda parameters, size: {"coordinates": Growing()},
+        lambda memory, parents, size: kind(memory.coordinates.to_numpy(np.int64)),
+    )
+
+
+_DENSE = _Writing(
+    place,
+    place_by_reference,
+    lambda parameters, size: {"size": size},
+    lambda memory, parents, size: Dense(size),
+)
+_BITS = _Writing(
+    append_bits,
+    append_bits_by_reference,
+    lambda parameters, size: {
+        "words_of_fiber": words_for(size),
+        "words": Stored(0, integers=True),
+    },
+    lambda memory, parents, size: Bitvector.of(
+        size, memory.words.to_numpy(parents * words_for(size), np.uint64)
+    ),
+    {"filled": False, "parent": 0, "ones": 0},
+)
+_TABLES = _Writing(
+    insert,
+    insert_by_reference,
+    lambda parameters, size: {
+        "parents": Growing(),
+        "coordinates": Growing(),
+        "buckets": Stored(0, integers=True),
+        "lengths": Stored(0, integers=True),
+    },
+    lambda memory, parents, size: _Arrivals(
+        memory.parents.to_numpy(np.int64), memory.coordinates.to_numpy(np.int64)
+    ),
+    {"width": 1, "begin": 0, "last": 0, "probes": 0, "moved": 0, "moving": 0},
+)
+
+_WRITING: Mapping[str, _Writing] = {
+    Dense.code: _DENSE,
+    Compressed.code: _fibers(Compressed),
+    CompressedNonUnique.code: _fibers(CompressedNonUnique),
+    Singleton.code: _fibers(Compressed),
+    SingletonNonUnique.code: _fibers(Compressed),
+    Hashed.code: _TABLES,
+    Bitvector.code: _BITS,
+}
+_CHAINED: Mapping[str, _Writing] = {
+    kind.code: _in_chain(kind) for kind in (Singleton, SingletonNonUnique)
+}
+
+
 def _level_writer(parameters: Parameters) -> Block:
-    code, by_reference = parameters["format"], parameters["by_reference"]
-
-    def memory(around: Surroundings) -> SimpleNamespace:
-        return SimpleNamespace(
-            root=parameters["level"] == 0,
-            size=around.extents[parameters["variable"]],
-            segments=Growing([] if by_reference else [0]),
-            coordinates=Growing(),
-        )
-
+    """``repeats`` levels below repeat its coordinates; one that is ``chained`` is among such."""
+    by_reference, repeated = parameters["by_reference"], parameters.get("repeats", 0)
+    writing = (_CHAINED if parameters.get("chained") else _WRITING)[parameters["format"]]
     references = (into("in_ref", "ref"),) if by_reference else ()
     return Block(
-        ports=(into("in_crd", "crd", 1), *references, out("ref", "ref", 1)),
-        step=_STEPS[code, by_reference],
-        state={**WALK, "filled": False},
-        memory=memory,
+        ports=(
+            into("in_crd", "crd", 1, payload=repeated > 0),
+            *references,
+            out("ref", "ref", 1),
+        ),
+        step=writing.by_reference if by_reference else writing.step,
+        state={**WALK, **writing.state},
+        memory=lambda around: SimpleNamespace(
+            **writing.memory(parameters, around.extents[parameters["variable"]])
+        ),
     )
 
 
@@ -187,24 +413,31 @@ VALUE_WRITER = Kind("value_writer", "level_writer", _value_writer)
 def written(slot: Slot, shape: tuple[int, ...], memories: Sequence[Any], dtype: Any) -> Tensor:
     """The tensor in the memories of its level writers, outermost first, and its value writer.
 
-    ``shape`` gives the extent of each level.
+    ``shape`` gives the extent of each level. The levels are those of the slot, but compressed ones
+    for singletons outside of chains.
+
+    Numbers of a hash table are not positions: a bucket is one, and all tables of a level have the
+    width that the fullest needs. So where there is one, all is arranged anew.
     """
-    levels: list[Level] = []
+    hanging = repeats(slot.levels)
+    codes = ""
+    levels: list[Level | _Arrivals] = []
     parents = 1
-    for code, size, memory in zip(slot.levels, shape, memories[:-1], strict=True):
-        level = _written_level(code, size, parents, memory)
+    for n, (code, size, memory) in enumerate(zip(slot.levels, shape, memories[:-1], strict=True)):
+        in_chain = n > 0 and hanging[n - 1] > 0
+        level = (_CHAINED if in_chain else _WRITING)[code].level(memory, parents, size)
+        codes += Hashed.code if isinstance(level, _Arrivals) else level.code
         levels.append(level)
         parents = level.positions(parents)
     values = memories[-1].values.to_numpy(dtype)
     if len(values) < parents:
         values = memories[-1].stored.to_numpy(parents, dtype)
-    return Tensor(shape, tuple(range(len(shape))), tuple(levels), values)
-
-
-def _written_level(code: str, size: int, parents: int, memory: Any) -> Level:
-    if code == Dense.code:
-        return Dense(size)
-    coordinates = memory.coordinates.to_numpy(np.int64)
-    segments = memory.segments.to_numpy(np.int64)
-    missing = np.full(parents + 1 - len(segments), len(coordinates), np.int64)
-    return Compressed(np.concatenate((segments, missing)), coordinates)
+    ready = tuple(level for level in levels if isinstance(level, Level))
+    if len(ready) == len(levels):
+        return Tensor(shape, tuple(range(len(shape))), ready, values)
+    positions = np.flatnonzero(values) if levels[-1].padded else np.arange(parents)
+    values = values[positions]
+    coordinates = np.empty((len(levels), len(positions)), np.int64)
+    for n in reversed(range(len(levels))):
+        positions, coordinates[n] = levels[n].trace(positions)
+    return Tensor.from_coo(coordinates, values, shape, codes)

@@ -30,7 +30,7 @@ def test_each_helper_comes_once_and_behind_what_it_needs():
     assert text.count("struct workspace_double {") == 1
     assert text.index("*resized(") < text.index("*resized_zero(")
     assert text.index("*resized(") < text.index("workspace_double_grow(")
-    assert "doubled" not in text
+    assert "grown" not in text
 
 
 def test_nothing_is_there_that_is_not_called():
@@ -49,19 +49,20 @@ def test_names_that_tensors_cannot_have():
 @pytest.fixture(scope="module")
 def memory():
     found = library(
-        ["resized", "resized_zero", "doubled", "times"],
-        "void *grown(void *p, int64_t n, size_t s) { return resized(p, n, s); }",
+        ["resized", "resized_zero", "grown", "times"],
+        "void *moved(void *p, int64_t n, size_t s) { return resized(p, n, s); }",
         "void *zeroed(void *p, int64_t o, int64_t n, size_t s)",
         "{ return resized_zero(p, o, n, s); }",
-        "int64_t next(int64_t n, int64_t most) { return doubled(n, 1024, most); }",
+        "int64_t next(int64_t n, int64_t need, int64_t least, int64_t most)",
+        "{ return grown(n, need, least, most); }",
         "int64_t product(int64_t a, int64_t b) { return times(a, b); }",
         "void dropped(void *p) { free(p); }",
     )
-    found.grown.restype = found.zeroed.restype = c_void_p
-    found.grown.argtypes = (c_void_p, c_int64, c_size_t)
+    found.moved.restype = found.zeroed.restype = c_void_p
+    found.moved.argtypes = (c_void_p, c_int64, c_size_t)
     found.zeroed.argtypes = (c_void_p, c_int64, c_int64, c_size_t)
     found.product.restype, found.product.argtypes = c_int64, (c_int64, c_int64)
-    found.next.restype, found.next.argtypes = c_int64, (c_int64, c_int64)
+    found.next.restype, found.next.argtypes = c_int64, (c_int64,) * 4
     found.dropped.argtypes = (c_void_p,)
     return found
 
@@ -69,42 +70,43 @@ def memory():
 @pytest.mark.parametrize("count", [2**61, 2**62, 2**63 - 1, -1, -(2**63)])
 def test_what_is_too_large_is_no_memory(memory, count):
     """2**61 numbers of eight bytes are 2**64 bytes, which would be none."""
-    assert memory.grown(None, count, 8) is None
+    assert memory.moved(None, count, 8) is None
     assert memory.zeroed(None, 0, count, 8) is None
-    assert memory.zeroed(memory.grown(None, 4, 8), 4, count, 8) is None
+    assert memory.zeroed(memory.moved(None, 4, 8), 4, count, 8) is None
 
 
 def test_no_elements_are_some_memory(memory):
-    for place in (memory.grown(None, 0, 8), memory.zeroed(None, 0, 0, 8)):
+    for place in (memory.moved(None, 0, 8), memory.zeroed(None, 0, 0, 8)):
         assert place is not None
         memory.dropped(place)
 
 
 def test_what_was_there_stays_and_what_is_new_is_zero(memory):
-    place = memory.grown(None, 3, 8)
+    place = memory.moved(None, 3, 8)
     np.ctypeslib.as_array((c_int64 * 3).from_address(place))[:] = 7, 8, 9
     place = memory.zeroed(place, 2, 1000, 8)
     assert (c_int64 * 1000).from_address(place)[:] == [7, 8, *[0] * 998]
-    place = memory.grown(place, 2, 8)
+    place = memory.moved(place, 2, 8)
     assert (c_int64 * 2).from_address(place)[:] == [7, 8]
     memory.dropped(place)
 
 
 @pytest.mark.parametrize(
-    ("capacity", "most", "due"),
+    ("capacity", "need", "most", "due"),
     [
-        (0, 2**31 - 1, 1024),
-        (1024, 2**31 - 1, 2048),
-        (2**30, 2**31 - 1, 2**31 - 1),
-        (2**31 - 1, 2**31 - 1, -1),
-        (2**62, 2**63 - 1, 2**63 - 1),
-        (2**63 - 1, 2**63 - 1, -1),
-        (1024, 2048, 2048),
-        (2048, 2048, -1),
+        (0, 1, 2**31 - 1, 1024),
+        (0, 5000, 2**31 - 1, 5000),
+        (1024, 1025, 2**31 - 1, 2048),
+        (1024, 2049, 2**31 - 1, 2049),
+        (2**30, 2**30 + 1, 2**31 - 1, 2**31 - 1),
+        (2**31 - 1, 2**31, 2**31 - 1, -1),
+        (2**62, 2**62 + 1, 2**63 - 1, 2**63 - 1),
+        (1024, 1025, 2048, 2048),
+        (2048, 2049, 2048, -1),
     ],
 )
-def test_capacities_double_up_to_the_most(memory, capacity, most, due):
-    assert memory.next(capacity, most) == due
+def test_capacities_double_up_to_the_most(memory, capacity, need, most, due):
+    assert memory.next(capacity, need, 1024, most) == due
 
 
 @pytest.mark.parametrize(

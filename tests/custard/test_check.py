@@ -38,6 +38,20 @@ def test_adds_to_the_old_value():
     np.testing.assert_array_equal(evaluate("y(i) += x(i)", inputs, {"i": 2}).value, [11.0, 22.0])
 
 
+def test_diagonals_on_the_left():
+    inputs = {"A": Tensor.of([[1.0, 2.0], [3.0, 4.0]]), "x": Tensor.of([10.0, 20.0])}
+    value = evaluate("A(i,i) = x(i)", inputs, {"i": 2}).value
+    np.testing.assert_array_equal(value, [[10.0, 0.0], [0.0, 20.0]])
+    value = evaluate("A(i,i) += x(i)", inputs, {"i": 2}).value
+    np.testing.assert_array_equal(value, [[11.0, 2.0], [3.0, 24.0]])
+
+
+def test_subscripts_in_tacos_way():
+    inputs = {"x": Tensor.of([1.0, 2.0])}
+    value = evaluate("y_i = x_{i}", inputs, {"i": 2}, {"y", "x"}).value
+    np.testing.assert_array_equal(value, [1.0, 2.0])
+
+
 def test_long_chains():
     inputs = {"x": Tensor.of([1.0, 2.0])}
     total = evaluate("y(i) = " + " + ".join(["x(i)"] * 3000), inputs, {"i": 2})

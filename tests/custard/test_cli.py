@@ -16,6 +16,7 @@ import scipy.sparse
 from custard import cli
 from custard.cli import main
 from custard.program import Program
+from sam.blocks import StreamError
 from sam.io import read
 
 WEST = Path(__file__).parents[2] / "experiments" / "data" / "west0067.mtx"
@@ -224,6 +225,37 @@ def test_ctrl_c_leaves_no_traceback(folder, capsys, monkeypatch):
     monkeypatch.setattr(Program, "simulate", interrupted)
     assert main(["a = x(i)", "-i", "x=x.tns"]) == 130
     assert capsys.readouterr() == ("", "custard: interrupted\n")
+
+
+def test_a_stream_that_validation_refuses_leaves_no_traceback(folder, capsys, monkeypatch):
+    def refused(*_, **__):
+        raise StreamError("edge a.crd -> b.in_crd, token 1: 2 came, a coordinate above 3 was due")
+
+    monkeypatch.setattr(Program, "simulate", refused)
+    assert main(["a = x(i)", "-i", "x=x.tns", "--validate"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "custard: edge a.crd -> b.in_crd, token 1: 2 came, a coordinate above 3 was due\n"
+        "hint: a block or the graph is at fault, not the command\n",
+    )
+
+
+def test_subscripts_in_tacos_way(folder, capsys):
+    """As typed into the TACO web page: a declaration of x makes x_i an access of it."""
+    arguments = ["y_i = x_i * z_{i}", "-i", "x=x.tns", "-i", "z=z.tns", "--dims", "i=4", "--check"]
+    assert main([*arguments, "-f=y:d:0", "-f=x:s:0"]) == 0
+    out, _ = capsys.readouterr()
+    assert "  forall(i) y(i) = x(i) * z(i)\n  formats y d:0, x s:0, z s:0\n" in out
+    assert "matches numpy" in out
+    assert main(["y_i = x_i", "-f=y_i:", "-i", "x_i=3"]) == 0
+    assert "y_i = 3" in capsys.readouterr().out
+
+
+def test_a_loop_that_is_not_there_is_passed_over(folder, capsys):
+    arguments = ["y(i) = x(i)", "-i", "x=x.tns", "-s=reorder(ii,i)", "--dims", "i=4"]
+    assert main(arguments) == 0
+    note = "  note: reorder passes over ii, which is not a loop: did you mean i?\n"
+    assert note in capsys.readouterr().out
 
 
 def test_a_reader_that_goes_away_is_no_mistake():

@@ -14,14 +14,12 @@ from custard.formats import (
     LEVEL_FORMATS,
     NAMED_FORMATS,
     SUPPORTED,
-    WRITTEN,
     Format,
     parse_declaration,
     parse_format,
     require_supported,
     require_writable,
     unconditional_levels,
-    written_levels,
 )
 from sam.errors import UserError
 from sam.levels import LEVELS as CLASSES
@@ -252,18 +250,14 @@ def test_results_need_append_or_insert():
     )
 
 
-def test_levels_that_are_written():
-    assert WRITTEN == ("d", "s")
-    assert written_levels("dsuqchb") == "dssssss"
-
-
 @pytest.mark.parametrize(
     ("levels", "kept"),
     [
         ("dshb", "dshb"),
         ("uq", "uq"),
         ("ucq", "ucq"),
-        ("uqq", "uqs"),
+        ("uqq", "uqq"),
+        ("usq", "uss"),
         ("dq", "ds"),
         ("q", "s"),
         ("scq", "sss"),

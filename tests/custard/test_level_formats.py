@@ -92,6 +92,54 @@ def test_results(levels):
     found.validate()
 
 
+@pytest.mark.parametrize("levels", ["hh", "dh", "hd"])
+@pytest.mark.parametrize("order", ["ikj", "kij", "kji", "jki"])
+def test_sums_are_inserted_where_the_schedule_asks_for_it(levels, order):
+    schedule = [f"reorder({','.join(order)})", "locate(X,j)", "locate(X,i)"]
+    modes = "0,1" if order.index("i") < order.index("j") else "1,0"
+    program = custard.compile("X(i,j) = B(i,k) * C(j,k)", {"X": f"{levels}:{modes}"}, schedule)
+    assert "reducer" not in [node.kind for node in program.graph.nodes]
+    found = program.run({"B": B, "C": C})
+    assert found.format == f"{levels}:{modes}"
+    assert np.array_equal(found.to_numpy(), B @ C.T)
+    found.validate()
+
+
+def test_only_what_lies_inside_of_a_sum_has_to_be_inserted():
+    formats = {"X": "sh", "B": "ss", "C": "ss"}
+    product = "X(i,j) = B(i,k) * C(k,j)"
+    program = custard.compile(product, formats, ["reorder(i,k,j)", "locate(X,j)"])
+    assert np.array_equal(program.run({"B": B, "C": C.T}).to_numpy(), B @ C.T)
+    with pytest.raises(UserError) as error:
+        custard.compile(product, formats, ["reorder(k,i,j)", "locate(X,j)"])
+    assert error.value.what == (
+        "X cannot be located into: it is stored as sh:0,1, and only dense and hashed levels can be"
+    )
+    with pytest.raises(UserError) as error:
+        custard.compile(product, formats, ["locate(X,j)"], drop_zeros=True)
+    assert error.value.what == (
+        "X cannot be located into and zeros dropped: what a sum comes to is known only at the end"
+    )
+
+
+@pytest.mark.parametrize("levels", ["ss", "uq", "hb", "db", "dd"])
+def test_results_are_written_in_their_own_levels(levels):
+    """No note, and no conversion: the writers of the graph fill the levels that are asked for."""
+    program = custard.compile("X(i,j) = B(i,j)", {"X": levels, "B": "ss"})
+    writers = [node.parameters for node in program.graph.nodes if node.kind == "level_writer"]
+    assert "".join(writer["format"] for writer in writers) == levels
+    assert program.notes == ()
+    found = program.run({"B": B})
+    due = Tensor.from_numpy(B, levels)
+    assert found.format == due.format
+    assert [as_lists(level) for level in found.levels] == [as_lists(level) for level in due.levels]
+    assert found.values.tolist() == due.values.tolist()
+
+
+def as_lists(level):
+    return {name: np.asarray(stored).tolist() for name, stored in vars(level).items()}
+
+
 def test_coo_of_scipy_is_run_as_it_is():
     matrix = scipy.sparse.coo_array(B)
     program = custard.compile("y(i) = B(i,j) * x(j)", {"B": "COO(2)", "y": "d", "x": "d"})

@@ -193,6 +193,6 @@ def test_what_is_not(body, message):
 
 
 def test_functions_are_verified_too():
-    grow = Function("grow", "Grows.", "A", [Assign(SIZE, i)], TRUE)
+    grow = Function("grow", "Grows.", "A", (), [Assign(SIZE, i)], TRUE)
     with pytest.raises(AssertionError, match="i is not declared"):
         verify(kernel(functions=(grow,)))

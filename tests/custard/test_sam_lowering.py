@@ -73,6 +73,41 @@ def test_computed_terms_of_two_levels_are_aligned_with_what_they_meet():
     assert found["reducer"] == 1
 
 
+def test_a_list_of_coordinates_repeats_the_outer_ones():
+    """Rows over columns, and, where positions of slices are told, those over rows."""
+    wires = edges("X(i,j) = B(i,j)", {"X": "uq", "B": "ss"})
+    assert wires >= {
+        "scan_B_i.crd -> repeat_X_i_j.in_crd",
+        "scan_B_j.crd -> repeat_X_i_j.in_coordinates",
+        "repeat_X_i_j.crd -> write_X_i.in_crd",
+        "scan_B_j.crd -> write_X_j.in_crd",
+    }
+    wires = edges("X(h,i,j) = B(h,i,j)", {"X": "duq", "B": "sss"})
+    assert wires >= {
+        "write_X_h.ref -> repeat_X_i.in_ref",
+        "scan_B_i.crd -> repeat_X_i.in_coordinates",
+        "repeat_X_i.ref -> write_X_i.in_ref",
+    }
+    parameters = custard.compile("X(i,j) = B(i,j)", {"X": "uq"}).graph.node("write_X_i").parameters
+    assert (parameters["repeats"], parameters["by_reference"]) == (1, False)
+
+
+def test_a_hash_table_tells_where_its_values_belong():
+    wires = edges("X(i,j) = B(i,j)", {"X": "sh", "B": "ss"})
+    assert wires >= {"write_X_i.ref -> write_X_j.in_ref", "write_X_j.ref -> write_X_vals.in_ref"}
+
+
+def test_a_diagonal_on_the_left_has_one_level():
+    program = custard.compile("X(i,i) += b(i)", {"X": "ds", "b": "s"})
+    assert program.graph.result.slot.modes == ((0, 1),)
+    assert (program.graph.result.levels, program.graph.result.around) == ("ds", "X")
+    assert program.notes == (
+        "the diagonal of X(i,i) is taken before the run",
+        "X(i,i) is written as s, then put on the diagonal of ds:0,1, whose other entries stay",
+    )
+    assert custard.compile("X(i,i) = X(i,i) + b(i)").graph.result.around is None
+
+
 def test_an_empty_mode_needs_a_dropper_more():
     formats = {"A": "dd", "y": "s"}
     assert "coordinate_dropper" not in kinds("y(i) = A(i,j)", formats)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custard.schedule import COMMANDS, loop_order, parse_schedule
+from custard.schedule import COMMANDS, loop_order, parse_schedule, without_unknown_loops
 from sam.errors import UserError
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
@@ -168,6 +168,22 @@ def test_loop_order_errors(text, message):
     with pytest.raises(UserError) as error:
         loop_order(["row", "col"], parse_schedule([text]))
     assert str(error.value) == message
+
+
+def test_loops_that_are_not_there_are_passed_over():
+    commands = parse_schedule(["reorder(k,inner,i)", "locate(B,x)", "reorder(inn)"])
+    kept, notes = without_unknown_loops(commands, ["i", "inne", "k"])
+    assert [(command.name, command.arguments) for command in kept] == [
+        ("reorder", ("k", "i")),
+        ("locate", ("B", "x")),
+        ("reorder", ()),
+    ]
+    assert [kept[0].text[slice(*span)] for span in kept[0].spans] == ["k", "i"]
+    assert notes == [
+        "reorder passes over inner, which is not a loop: did you mean inne?",
+        "reorder passes over inn, which is not a loop: did you mean inne?",
+    ]
+    assert loop_order(["i", "inne", "k"], kept) == ["k", "inne", "i"]
 
 
 @given(st.permutations("ijklm"), st.permutations("ijklm"), st.integers(1, 5))

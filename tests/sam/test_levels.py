@@ -21,6 +21,7 @@ from sam.levels import (
     Range,
     Singleton,
     SingletonNonUnique,
+    repeats,
 )
 
 # Rows 0, 1 and 3 of a 4x4 matrix have the columns (1), (0, 2) and (1, 3).
@@ -297,6 +298,31 @@ def test_bitvector_counts_the_ones_before():
     assert [listed.coordinate(1, 70 + c) for c in (0, 1, 2, 69)] == [0, -1, 2, 69]
     assert [listed.position(1, 70 + c) for c in (0, 2, 69)] == [2, 3, 4]
     level.validate(2, 70)
+
+
+def test_a_bitvector_of_words():
+    level = Bitvector.of(70, np.array([0b10, 0b1, 0b101, 1 << 63], "uint64"))
+    assert level.ranks.tolist() == [0, 1, 2, 4, 5]
+    assert Bitvector.of(0, np.zeros(0, "uint64")).ranks.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("codes", "due"),
+    [
+        ("", ()),
+        ("u", (0,)),
+        ("uq", (1, 0)),
+        ("uccq", (3, 2, 1, 0)),
+        ("uqs", (1, 0, 0)),
+        ("duqd", (0, 1, 0, 0)),
+        ("uuq", (0, 1, 0)),
+        ("scq", (0, 0, 0)),
+        ("q", (0,)),
+        ("dro", (0, 0, 0)),
+    ],
+)
+def test_levels_that_repeat_their_coordinates(codes, due):
+    assert repeats(codes) == due
 
 
 @pytest.mark.parametrize("level", [Dense(3), Hashed(1, np.array([-1]))])

@@ -618,6 +618,33 @@ class TestArrange:
         )
 
 
+class TestSpread:
+    def test_undoes_arrange(self):
+        array = np.arange(6).reshape(1, 2, 3)
+        tensor = Tensor.from_numpy(array, "sds", (2, 0, 1))
+        arranged = tensor.arrange("sds", ((2,), (0,), (1,)))
+        again = arranged.spread(((2,), (0,), (1,)))
+        assert again.format == "sds:2,0,1"
+        assert again.levels is arranged.levels
+        assert np.array_equal(again.to_numpy(), array)
+
+    @pytest.mark.parametrize("levels", ["dd", "sd", "hs", "uq"])
+    def test_puts_entries_on_a_diagonal(self, levels):
+        """From (j, i) to (i, j, i)."""
+        array = np.array([[1, 0, 2], [0, 0, 3]])
+        found = Tensor.from_numpy(array, levels).spread(((1,), (0, 2)))
+        due = np.zeros((3, 2, 3), int)
+        for j, i in np.argwhere(array):
+            due[i, j, i] = array[j, i]
+        assert np.array_equal(found.to_numpy(), due)
+
+    def test_keeps_what_lies_around(self):
+        around = Tensor.from_numpy([[1.0, 2.0], [3.0, 4.0]], "ss", (1, 0))
+        found = Tensor.from_numpy([0, 7], "s").spread(((0, 1),), around)
+        assert found.to_numpy().tolist() == [[0, 2], [3, 7]]
+        assert found.dtype == np.float64
+
+
 class TestChecks:
     @pytest.mark.parametrize(
         ("parts", "text"),

@@ -9,8 +9,10 @@ import scipy.sparse
 from sam.blocks.memories import Growing, Stored
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
+from sam.slots import gather
+from sam.tensor import Tensor
 from sim import simulate
-from sim.binding import bind, extents, gather
+from sim.binding import Bound, bind, extents
 
 B = Slot("B", "B", "ss", ((0,), (1,)), ("i", "j"))
 C = Slot("c", "c", "s", ((0,),), ("j",))
@@ -154,6 +156,27 @@ def computed(operation, *operands):
             Edge(End(name, "val"), End("compute", f"in_val{n}")),
         ]
     return Graph(tuple(nodes), tuple(edges), tuple(slots), SCALAR), inputs
+
+
+def test_a_result_on_a_diagonal():
+    """Spread over both modes; under ``around``, with what the input has beside it."""
+    slot = Slot("X", "X", "d", ((0, 1),), ("i",))
+    memories = {
+        "write_i": SimpleNamespace(),
+        "write": SimpleNamespace(values=Growing(values=True), stored=Stored(0.0)),
+    }
+    memories["write"].stored[1] = 9.0
+    writer = {"slot": "X", "level": 0, "format": "d", "variable": "i", "by_reference": False}
+    nodes = (Node("write_i", "level_writer", writer), Node("write", "value_writer", {}))
+    given = {"X": Tensor.of(np.array([[1.0, 2.0], [3.0, 4.0]]))}
+    for around, due in ((None, [[0, 0], [0, 9]]), ("X", [[0, 2], [3, 9]])):
+        result = Result(slot, "uq", (1, 0), around)
+        types = {"write": np.dtype(float)}
+        bound = Bound(Graph(nodes, (), result=result), given, {}, {}, {"i": 2}, types)
+        output, notes = bound.output(memories)
+        assert output.format == "uq:1,0"
+        assert output.to_numpy().tolist() == due
+        assert notes == ()
 
 
 ROOT = {"by_reference": False}

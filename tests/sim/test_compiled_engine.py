@@ -1,6 +1,8 @@
 """The compiled engine gives what the SimPy engine gives, to the last cycle."""
 
+import re
 import shutil
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from sam import cc
 from sam.blocks import StreamError
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node
+from tests.custard.test_level_formats import LEVELS, RESULT_LEVELS, chained
 from tests.profiles import examples
 from tests.programs import programs
 
@@ -51,8 +54,9 @@ def outcome(program: custard.Program, inputs: Any, config: Any, engine: str) -> 
     return run.cycles, run.blocks, run.streams, run.output.format, repr(values.tolist())
 
 
-def agree(program: Any, config: Any) -> None:
+def agree(program: Any, config: Any, commands: list[str] | None = None) -> None:
     schedule = [f"reorder({','.join(program.order)})"] if program.order else []
+    schedule += commands or []
     compiled = custard.compile(program.expression, program.formats, schedule, dims=program.dims)
     inputs = program.tensors
     assert outcome(compiled, inputs, config, "compiled") == outcome(
@@ -70,6 +74,26 @@ def test_random_programs_and_configs(program, config):
 @given(programs(max_operands=4, max_order=4, explicit_sums=True, operators="+-*/"), configs)
 def test_larger_programs_and_configs(program, config):
     agree(program, config)
+
+
+@settings(relaxed, max_examples=examples(300))
+@given(st.data())
+def test_programs_in_all_formats(data):
+    program = data.draw(programs(levels=LEVELS, result_levels=RESULT_LEVELS))
+    formats = {name: data.draw(chained(form)) for name, form in program.formats.items()}
+    agree(replace(program, formats=formats), data.draw(configs))
+
+
+@settings(relaxed, max_examples=examples(100))
+@given(st.data())
+def test_hash_tables_are_located_and_inserted_into(data):
+    program = data.draw(programs(levels="h", max_order=2))
+    located = [
+        f"locate({name},{variable})"
+        for name, variables in re.findall(r"(\w)\(([\w,]+)\)", program.expression)
+        for variable in variables.split(",")
+    ]
+    agree(program, data.draw(configs), located)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64", "complex128"])
@@ -109,7 +133,7 @@ def test_a_full_reducer_is_refused_in_the_same_words():
     inputs = {"B": np.ones((4, 4)), "C": np.ones((4, 4))}
     few = {"blocks.capacity": 3}
     text = outcome(program, inputs, few, "compiled")
-    assert text.startswith("a reducer of 2 dimension(s) has room for 3 entries")
+    assert text.startswith("a reducer of 2 dimensions has room for 3 entries")
     assert text == outcome(program, inputs, few, "simpy")
 
 
@@ -191,6 +215,25 @@ def truths(p, s, m):
     return True if kind == 3 else None
 
 
+def whole(p, s, m):
+    kind, value = p.in_val.peek()
+    p.in_val.take()
+    if kind == 0:
+        s.a = s.a - 3
+        bits = (s.a + 100 << 33) + (s.a + 100 >> 1 & 12 | 1)
+        p.val.give(kind, value + s.a // s.b * 100 + s.a % s.b * 10 + bits % 7 + bits // 8 % 5)
+    else:
+        p.val.give(kind, value)
+    return True if kind == 3 else None
+
+
+def divides_by_zero(p, s, m):
+    kind, value = p.in_val.peek()
+    p.in_val.take()
+    p.val.give(kind, value + (kind + 5) % s.a)
+    return True if kind == 3 else None
+
+
 def swaps(p, s, m):
     kind, value = p.in_val.peek()
     p.in_val.take()
@@ -233,11 +276,18 @@ def widest(p, s, m):
         (truths, {"count": 2, "on": True}),
         (swaps_apart, {"a": 1, "b": 5}),
         (widest, {}),
+        (whole, {"a": 0, "b": 4}),
+        (whole, {"a": 0, "b": -4}),
     ],
 )
 def test_steps_mean_in_c_what_they_mean_in_python(step, state):
     tokens = "1.5, 2.5, 0.125, S0, 3.5, S0, D"
     assert stepped(step, tokens, state, "compiled") == stepped(step, tokens, state, "simpy")
+
+
+def test_a_division_by_zero_ends_the_run():
+    with pytest.raises(StreamError, match="a division by zero"):
+        stepped(divides_by_zero, "1.5, S0, D", {"a": 0}, "compiled")
 
 
 def test_a_step_that_might_mean_something_else_in_c_is_refused():

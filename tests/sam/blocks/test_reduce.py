@@ -246,7 +246,7 @@ def test_one_point_too_many():
             overrides={"blocks.capacity": 2},
         )
     assert str(error.value) == (
-        "a reducer of 1 dimension(s) has room for 2 entries, and the sum needs more\n"
+        "a reducer of 1 dimension has room for 2 entries, and the sum needs more\n"
         "hint: raise blocks.capacity, or reorder the loops so that the sum is further in"
     )
 

@@ -5,22 +5,26 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sam import cc
 from sam.blocks.memories import Growing, Stored
 from sam.blocks.write import written
 from sam.graph import Edge, End, Graph, Node, Result, Slot
-from sam.levels import Compressed, Dense
+from sam.levels import LEVELS, Bitvector, Compressed, CompressedNonUnique, Dense, Hashed, repeats
+from sam.tensor import Tensor
 from sim import simulate
 from tests.published import needs_published, stream, vectors
-from tests.streams import check_block
+from tests.streams import check_block, run_block
 
 
-def write(levels, shape, crds, val):
+def write(levels, shape, crds, val, ref=None, accumulate=False):
     """The tensor that the writers of ``levels`` make of the streams of its coordinates and values.
 
-    As in compiled graphs, references go to a level that is dense or lies below a dense one, and
-    to values below a dense level.
+    As in compiled graphs, references go to a level that inserts or lies below one that does, and
+    to values below such a level. In a chain all coordinates are as deep as the innermost ones;
+    ``ref`` gives the references of a chain's head, where they have to be repeated.
     """
-    variables = tuple("ijk"[: len(levels)])
+    variables = tuple("ijkl"[: len(levels)])
+    hanging = repeats(levels)
     nodes, edges = [], []
     reference = None
 
@@ -32,23 +36,30 @@ def write(levels, shape, crds, val):
                 Node(name, "source", {"stream": stream_kind, "depth": depth, "tokens": text})
             )
             edges.append(Edge(End(name, stream_kind), End(node.name, port)))
-        if node.parameters["by_reference"]:
+        if node.parameters["by_reference"] and "in_ref" not in inputs:
             edges.append(Edge(End(reference, "ref"), End(node.name, "in_ref")))
 
     for n, (code, crd) in enumerate(zip(levels, crds, strict=True)):
-        above = levels[n - 1] if n else ""
+        inserts = any(LEVELS[one].inserts for one in levels[max(0, n - 1) : n + 1])
         parameters = {
             "slot": "X",
             "level": n,
             "format": code,
             "variable": variables[n],
-            "by_reference": n > 0 and "d" in (code, above),
+            "by_reference": n > 0 and inserts,
+            "repeats": hanging[n],
+            "chained": n > 0 and hanging[n - 1] > 0,
         }
         writer = Node(f"write {n}", "level_writer", parameters)
-        add(writer, {"in_crd": ("crd", n + 1, crd)})
+        inputs = {"in_crd": ("crd", n + 1 + hanging[n] + accumulate, crd)}
+        if ref and hanging[n] and n > 0 and inserts:
+            inputs["in_ref"] = ("ref", n + hanging[n], ref)
+        add(writer, inputs)
         reference = writer.name
-    parameters = {"slot": "X", "by_reference": levels[-1:] == "d", "accumulate": False}
-    add(Node("write", "value_writer", parameters), {"in_val": ("val", len(levels), val)})
+    inserted = levels[-1:] != "" and LEVELS[levels[-1]].inserts
+    parameters = {"slot": "X", "by_reference": inserted, "accumulate": accumulate}
+    depth = len(levels) + accumulate
+    add(Node("write", "value_writer", parameters), {"in_val": ("val", depth, val)})
     graph = Graph(
         nodes=tuple(nodes),
         edges=tuple(edges),
@@ -59,9 +70,20 @@ def write(levels, shape, crds, val):
         ),
         dims=tuple(zip(variables, shape, strict=True)),
     )
-    output = simulate(graph).output
+    output = simulate(graph, engine="simpy").output
     output.validate()
+    if cc.available():
+        assert same(simulate(graph, engine="compiled").output, output)
     return output
+
+
+def same(one, other):
+    """Whether two tensors have the same levels and values."""
+    stored = [
+        [(level.code, {k: np.asarray(v).tolist() for k, v in vars(level).items()}) for level in t]
+        for t in (one.levels, other.levels)
+    ]
+    return stored[0] == stored[1] and one.values.tolist() == other.values.tolist()
 
 
 def check(levels, shape, crds, val, *, stored, values):
@@ -227,6 +249,194 @@ def test_references_to_dense_coordinates_are_positions():
         {"in_crd": "4, S0, S0, 0, 2, S1, S2, D", "in_ref": "3, 5, 9, S0, S1, D"},
         "34, S0, S0, 90, 92, S1, S2, D",
     )
+
+
+# Lists of coordinates: each of the outer ones comes again for each of the inner ones.
+
+FIGURE_1_LISTED = ["0, S0, 1, 1, S0, 3, 3, S1, D", FIGURE_1[1]]
+
+
+@pytest.mark.parametrize("levels", ["uq", "uc"])
+def test_figure_1_as_a_list_of_coordinates(levels):
+    tensor = write(levels, (4, 4), FIGURE_1_LISTED, VALUES)
+    rows, columns = tensor.levels
+    assert isinstance(rows, CompressedNonUnique)
+    assert (rows.segments.tolist(), rows.coordinates.tolist()) == ([0, 5], [0, 1, 1, 3, 3])
+    assert (columns.code, columns.coordinates.tolist()) == (levels[1], [1, 0, 2, 1, 3])
+    assert tensor.values.tolist() == [1, 2, 3, 4, 5]
+
+
+def test_lists_of_coordinates_below_dense_rows():
+    """Row 0 has (0,1) and (2,0), (2,3); row 1 nothing; row 2 has (1,1)."""
+    crds = ["0, 2, S0, D", "0, S0, 2, 2, S1, 1, S2, D", "1, S0, 0, 3, S1, 1, S2, D"]
+    tensor = write("duq", (3, 3, 4), crds, "5, S0, 6, 7, S1, 8, S2, D", ref="0, 0, S0, 2, S1, D")
+    _, outer, inner = tensor.levels
+    assert (outer.segments.tolist(), outer.coordinates.tolist()) == ([0, 3, 3, 4], [0, 2, 2, 1])
+    assert inner.coordinates.tolist() == [1, 0, 3, 1]
+    assert tensor.values.tolist() == [5, 6, 7, 8]
+
+
+def test_lists_of_three_coordinates_below_compressed_rows():
+    crds = [
+        "1, 2, S0, D",
+        "0, 0, S0, 3, S1, 3, S2, D",
+        "1, 2, S0, 0, S1, 3, S2, D",
+    ]
+    tensor = write("suq", (3, 4, 4), crds, "5, 6, S0, 7, S1, 8, S2, D")
+    _, outer, inner = tensor.levels
+    assert (outer.segments.tolist(), outer.coordinates.tolist()) == ([0, 3, 4], [0, 0, 3, 3])
+    assert inner.coordinates.tolist() == [1, 2, 0, 3]
+
+
+def test_an_empty_list_of_coordinates():
+    tensor = write("uq", (2, 3), ["S1, D", "S1, D"], "S1, D")
+    assert tensor.levels[0].segments.tolist() == [0, 0]
+    assert len(tensor.values) == 0
+
+
+def test_what_does_not_repeat_is_written_like_a_compressed_level():
+    for levels in ("us", "su", "uu"):
+        tensor = write(levels, (4, 4), FIGURE_1, VALUES)
+        assert tensor.format == f"{levels}:0,1"
+        assert tensor.levels[0].segments.tolist() == [0, 3]
+        assert tensor.levels[1].segments.tolist() == [0, 1, 3, 5]
+
+
+def test_a_singleton_outside_of_a_list_is_one_if_each_position_has_one_coordinate():
+    assert write("dq", (2, 4), ["0, 1, S0, D", "3, S0, 1, S1, D"], "5, S0, 6, S1, D").format == (
+        "dq:0,1"
+    )
+    assert write("dq", (4, 4), FIGURE_1, VALUES).format == "ds:0,1"
+
+
+# Bitvectors
+
+
+def test_bits_across_words():
+    tensor = write("b", (70,), ["0, 63, 64, 69, S0, D"], "1, 2, 3, 4, S0, D")
+    (level,) = tensor.levels
+    assert isinstance(level, Bitvector)
+    assert level.words.tolist() == [1 + (1 << 63), 1 + (1 << 5)]
+    assert level.ranks.tolist() == [0, 2, 4]
+    assert tensor.values.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("levels", "rows", "words"),
+    [
+        ("bb", [0b1011], [0b0010, 0b0101, 0b1010]),
+        ("sb", None, [0b0010, 0b0101, 0b1010]),
+        ("db", None, [0b0010, 0b0101, 0, 0b1010]),
+    ],
+)
+def test_figure_1_in_bits(levels, rows, words):
+    tensor = write(levels, (4, 4), FIGURE_1, VALUES)
+    assert rows is None or tensor.levels[0].words.tolist() == rows
+    assert tensor.levels[1].words.tolist() == words
+    assert tensor.values.tolist() == [1, 2, 3, 4, 5]
+
+
+def test_empty_bitvectors():
+    assert write("b", (70,), ["S0, D"], "S0, D").levels[0].words.tolist() == [0, 0]
+    assert write("db", (2, 3), ["S0, D", "S1, D"], "S1, D").levels[1].words.tolist() == [0, 0]
+    assert write("b", (0,), ["S0, D"], "S0, D").levels[0].words.tolist() == []
+
+
+def test_references_to_bits_count_the_ones():
+    check_references(
+        level("b", by_reference=False),
+        {"in_crd": "4, S0, 0, 2, S1, S2, D"},
+        "0, S0, 1, 2, S1, S2, D",
+    )
+    check_references(
+        level("b", by_reference=True),
+        {"in_crd": "4, S0, S0, 0, 2, S1, D", "in_ref": "3, 5, 9, S0, D"},
+        "0, S0, S0, 1, 2, S1, D",
+    )
+
+
+# Hash tables
+
+
+def test_a_hash_table():
+    """Buckets 1, 5 and 5 of 8 are wanted: the second 5 gets 6."""
+    tensor = write("h", (20,), ["1, 5, 13, S0, D"], "7, 8, 9, S0, D")
+    (level,) = tensor.levels
+    assert isinstance(level, Hashed)
+    assert (level.width, level.coordinates.tolist()) == (8, [-1, 1, -1, -1, -1, 5, 13, -1])
+    assert tensor.values.tolist() == [0, 7, 0, 0, 0, 8, 9, 0]
+
+
+@pytest.mark.parametrize("levels", ["hh", "dh", "sh", "bh", "hd", "hs", "hb", "hu"])
+def test_figure_1_in_hash_tables(levels):
+    tensor = write(levels, (4, 4), FIGURE_1, VALUES)
+    assert same(tensor, Tensor.from_numpy(np.array(DENSE, float), levels))
+
+
+def test_lists_of_coordinates_below_a_hash_table():
+    crds = ["0, 2, S0, D", "0, S0, 2, 2, S1, 1, S2, D", "1, S0, 0, 3, S1, 1, S2, D"]
+    tensor = write("huq", (3, 3, 4), crds, "5, S0, 6, 7, S1, 8, S2, D", ref="0, 0, S0, 1, S1, D")
+    due = np.zeros((3, 3, 4))
+    due[0, 0, 1], due[0, 2, 0], due[0, 2, 3], due[2, 1, 1] = 5, 6, 7, 8
+    assert same(tensor, Tensor.from_numpy(due, "huq"))
+
+
+def test_empty_hash_tables():
+    for levels in ("h", "dh", "hh"):
+        shape = (3,) * len(levels)
+        crds = ["S0, D", "S1, D"][: len(levels)]
+        tensor = write(levels, shape, crds, f"S{len(levels) - 1}, D")
+        assert same(tensor, Tensor.from_numpy(np.zeros(shape), levels))
+
+
+def test_coordinates_inserted_in_any_order_are_summed():
+    """The fibers (0,2), (1,2), (0) of a sum over an outer loop."""
+    crd, val = "0, 2, S0, 1, 2, S0, 0, S1, D", "1, 2, S0, 3, 4, S0, 5, S1, D"
+    assert write("h", (3,), [crd], val, accumulate=True).to_numpy().tolist() == [6, 3, 6]
+
+
+def test_references_into_a_hash_table_are_numbers_in_the_order_of_coming():
+    check_references(
+        level("h", by_reference=False, number=0),
+        {"in_crd": "7, S0, 2, 7, S0, 2, 3, S1, D"},
+        "0, S0, 1, 0, S0, 1, 2, S1, D",
+    )
+    check_references(
+        level("h", by_reference=True),
+        {"in_crd": "4, S0, S0, 4, 5, S0, 4, S1, D", "in_ref": "3, 5, 9, 3, S0, D"},
+        "0, S0, S0, 1, 2, S0, 0, S1, D",
+    )
+
+
+def test_tables_that_have_grown_still_know_their_coordinates():
+    """Position 2 has two, so the tables of 0 and 1 have moved when these come again."""
+    check_references(
+        level("h", by_reference=True),
+        {"in_crd": "4, S0, 4, S0, 4, 5, S0, 4, S0, 4, S1, D", "in_ref": "0, 1, 2, 0, 1, S0, D"},
+        "0, S0, 1, S0, 2, 3, S0, 0, S0, 1, S1, D",
+    )
+
+
+@pytest.mark.parametrize(
+    ("crd", "firings"),
+    [
+        # Each coordinate and the two last tokens; before that: the width grows to 2, 4 and 8 with
+        # the first, second and third coordinate, and all that have come move.
+        ("1, S0, D", 3),
+        ("0, 1, S0, D", 4 + 1),
+        ("0, 1, 2, S0, D", 5 + 1 + 2),
+        ("0, 1, 2, 3, S0, D", 6 + 1 + 2 + 3),
+        # Of 8 buckets, 9 finds its own taken by 1, and the next free; the move of 2 meets no other.
+        ("1, 2, 3, 9, S0, D", 6 + 1 + 2 + 3 + 3),
+        # Coming again, 9 looks at the same buckets 1, 2, 3 and 4.
+        ("1, 2, 3, 9, S0, 9, S1, D", 6 + 1 + 2 + 3 + 3 + 4 + 1),
+    ],
+)
+def test_a_firing_for_each_bucket(crd, firings):
+    run = run_block(
+        "level_writer", level("h", by_reference=False, number=0), {"in_crd": crd}, extents={"j": 10}
+    ).run
+    assert run.blocks["block"].fired == firings
 
 
 def test_written_puts_memories_together():

@@ -1,0 +1,220 @@
+"""Compiles an expression, its formats and its schedule into a program that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, Literal, overload
+
+from custard import cin, loop_lowering, notation, sam_lowering
+from custard.c_program import FAST_MATH, FLAGS, CProgram
+from custard.formats import LEVEL_FORMATS, Format, parse_format, require_supported, require_writable
+from custard.kernel_builder import Types
+from custard.program import Program
+from custard.sam_program import SamProgram
+from custard.schedule import choices, loop_order, parse_schedule, without_unknown_loops
+from sam.errors import UserError, one_of
+
+TARGETS = ("sam", "c")
+
+
+@overload
+def compile(
+    expression: str,
+    formats: Mapping[str, str | Format] | None = None,
+    schedule: str | Sequence[str] = (),
+    target: Literal["sam"] = "sam",
+    dims: Mapping[str, int] | None = None,
+    strict: bool = False,
+    drop_zeros: bool = False,
+    fast_math: bool = False,
+) -> SamProgram: ...
+@overload
+def compile(
+    expression: str,
+    formats: Mapping[str, str | Format] | None = None,
+    schedule: str | Sequence[str] = (),
+    target: str = "sam",
+    dims: Mapping[str, int] | None = None,
+    strict: bool = False,
+    drop_zeros: bool = False,
+    fast_math: bool = False,
+) -> Program: ...
+def compile(
+    expression: str,
+    formats: Mapping[str, str | Format] | None = None,
+    schedule: str | Sequence[str] = (),
+    target: str = "sam",
+    dims: Mapping[str, int] | None = None,
+    strict: bool = False,
+    drop_zeros: bool = False,
+    fast_math: bool = False,
+) -> Program:
+    """Compiles a tensor expression, such as ``X(i,j) = B(i,k) * C(k,j)``.
+
+    ``formats``   a format by tensor, as in ``{"B": "ds:0,1", "C": "CSR"}``; where none is given all
+                  levels are compressed, unless the input turns out to be a dense array
+    ``schedule``  scheduling commands, as in ``["reorder(i,k,j)"]`` or ``"reorder(i,k,j)"``
+    ``dims``      extents by variable that no input fixes
+    ``strict``    refuses where the compiler would have to transpose a tensor, or to pass over a
+                  loop of a ``reorder`` that the program does not have
+    ``drop_zeros``  keeps values that come out as 0 out of the compressed levels of the result
+    ``fast_math``   gives NaN and infinity up for speed, on target ``c``
+
+    Raises UserError for a mistake in any of these.
+    """
+    if target not in TARGETS:
+        raise UserError(f"unknown target {target}", hint=one_of(target, TARGETS))
+    if fast_math and target != "c":
+        raise UserError(f"fast_math has no meaning on target {target}", hint="it is for target c")
+    if not isinstance(expression, str):
+        raise UserError(
+            f"the expression is {_kind(expression)}, not text",
+            hint='as in custard.compile("X(i,j) = B(i,k) * C(k,j)")',
+        )
+    assignment = notation.parse(expression, formats if isinstance(formats, Mapping) else ())
+    orders = {access.tensor: len(access.indices) for access in notation.accesses(assignment)}
+    resolved = _formats({} if formats is None else formats, orders)
+    program = cin.concretize(assignment)
+    extents = _dims({} if dims is None else dims, program)
+    commands = parse_schedule(_texts(schedule))
+    notes: list[str] = []
+    if commands:
+        variables = dict.fromkeys(cin.base(variable) for variable in program.loops)
+        if not strict:
+            commands, passed_over = without_unknown_loops(commands, variables)
+            notes += passed_over
+        program = cin.reordered(program, loop_order(variables, commands))
+    else:
+        loops = cin.concordant_order(program, _orders(program, resolved, target))
+        if loops != program.loops:
+            notes.append(f"the loop order is {', '.join(loops)}: the tensors are stored so")
+        program = replace(program, loops=loops)
+    forced = choices(commands, _variables(program))
+    lowered: sam_lowering.Lowered | loop_lowering.Lowered
+    header = _header(expression, resolved, _texts(schedule))
+    if target == "sam":
+        lowered = sam_lowering.lower(program, resolved, forced, extents, expression, drop_zeros)
+    else:
+        require_writable(resolved[program.target.tensor], program.target.tensor)
+        lowered = loop_lowering.lower(program, resolved, forced, Types(), header, drop_zeros)
+    if strict and lowered.rearranged:
+        note, instead = next(iter(lowered.rearranged.items()))
+        write = "" if instead is None else f"write the format {instead}, or "
+        raise UserError(note, hint=f"{write}drop strict to let the compiler do it")
+    common: dict[str, Any] = {
+        "expression": expression,
+        "formats": resolved,
+        "undeclared": frozenset(resolved) - set(formats or {}),
+        "drop_zeros": drop_zeros,
+        "choices": forced,
+        "cin": program,
+        "dims": extents,
+        "notes": (*notes, *lowered.rearranged, *lowered.decisions),
+    }
+    if isinstance(lowered, loop_lowering.Lowered):
+        flags = FAST_MATH if fast_math else FLAGS
+        return CProgram(**common, header=header, lowered=lowered, flags=flags)
+    return SamProgram(**common, graph=lowered.graph)
+
+
+def _header(
+    expression: str, formats: Mapping[str, Format], schedule: Sequence[str]
+) -> tuple[str, ...]:
+    """What a C file says it is."""
+    lines = [expression, *(f"{name}:{format}" for name, format in formats.items()), *schedule]
+    return tuple(" ".join(line.split()) for line in lines)
+
+
+def _kind(value: object) -> str:
+    """What a value is that something else should stand for."""
+    return repr(value) if value is None or isinstance(value, int | str) else type(value).__name__
+
+
+def _texts(schedule: str | Sequence[str]) -> Sequence[str]:
+    texts = [schedule] if isinstance(schedule, str) else schedule
+    hint = 'as in schedule=["reorder(i,j)"]'
+    if not isinstance(texts, list | tuple):
+        raise UserError(f"the schedule is {_kind(texts)}, not a list of commands", hint=hint)
+    for text in texts:
+        if not isinstance(text, str):
+            raise UserError(f"a command of the schedule is {_kind(text)}, not text", hint=hint)
+    return texts
+
+
+def _formats(given: Mapping[str, str | Format], orders: Mapping[str, int]) -> dict[str, Format]:
+    hint = 'as in formats={"B": "ds:0,1", "C": "CSR"}'
+    if not isinstance(given, Mapping):
+        raise UserError(f"formats is {_kind(given)}, not a mapping from tensors", hint=hint)
+    for tensor, format in given.items():
+        if not isinstance(format, str | Format):
+            raise UserError(f"the format of {tensor} is {_kind(format)}, not text", hint=hint)
+        if tensor not in orders:
+            raise UserError(
+                f"a format is given for {tensor}, which the expression does not use",
+                hint=one_of(tensor, orders),
+            )
+    resolved = {}
+    for tensor, order in orders.items():
+        asked = given.get(tensor, Format("s" * order, tuple(range(order))))
+        found = parse_format(str(asked), order, tensor)
+        require_supported(found, tensor)
+        resolved[tensor] = found
+    return resolved
+
+
+def _dims(given: Mapping[str, int], program: cin.Program) -> dict[str, int]:
+    if not isinstance(given, Mapping):
+        raise UserError(
+            f"dims is {_kind(given)}, not a mapping from variables", hint='as in dims={"i": 5}'
+        )
+    for variable, extent in given.items():
+        if variable not in program.loops:
+            raise UserError(
+                f"dims gives an extent for {variable}, which the expression does not use",
+                hint=one_of(variable, program.loops),
+            )
+        if isinstance(extent, bool) or not isinstance(extent, Integral) or extent < 0:
+            raise UserError(
+                f"dims gives {variable} the extent {extent!r}, not a whole number of at least 0"
+            )
+    return {variable: int(extent) for variable, extent in given.items()}
+
+
+def _variables(program: cin.Program) -> dict[str, dict[str, None]]:
+    """The variables of each tensor, in order."""
+    found: dict[str, dict[str, None]] = {}
+    for node in (program.target, *cin.walk(program.value)):
+        if isinstance(node, cin.Access):
+            bases = dict.fromkeys(cin.base(variable) for variable in node.variables)
+            found.setdefault(node.tensor, {}).update(bases)
+    return found
+
+
+def _orders(
+    program: cin.Program, formats: Mapping[str, Format], target: str
+) -> list[tuple[str, ...]]:
+    """The orders of variables that the loops should have, the most wanted first.
+
+    Those are the orders in which the operands and the result are stored. In C, full levels may
+    come in any order; there, the variables of all others come before those that have just full
+    levels, for the innermost loops to be dense ones.
+    """
+    accesses = [node for node in cin.walk(program.value) if isinstance(node, cin.Access)]
+    stored = {
+        access: tuple(access.variables[mode] for mode in formats[access.tensor].mode_order)
+        for access in (*accesses, program.target)
+    }
+    if target == "sam":
+        return list(stored.values())
+    clashing: list[tuple[str, ...]] = []
+    sparse: dict[str, None] = {}
+    for access, order in stored.items():
+        for n, code in enumerate(formats[access.tensor].levels):
+            if not LEVEL_FORMATS[code].full:
+                clashing += [(before, order[n]) for before in order[:n]]
+                sparse[order[n]] = None
+    dense = [variable for variable in program.loops if variable not in sparse]
+    inner = [(outer, variable) for outer in sparse for variable in dense]
+    return [*clashing, *inner, *stored.values()]
