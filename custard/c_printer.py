@@ -74,7 +74,7 @@ def printed(kernel: Kernel) -> str:
     complex_ = any(" complex" in type.name for s in kernel.structs for _, type in s.fields)
     lines = [f"// {line}".rstrip() for line in kernel.header]
     headers = ["stdbool", "stdint", "stdlib", "string", *(["complex"] if complex_ else [])]
-    lines += ["", *(f"#include <{name}.h>" for name in sorted(headers)), ""]
+    lines += ["", *(f"#include <{name}.h>" for name in sorted(headers))]
     for struct in kernel.structs:
         lines += ["", *_struct(struct)]
     for text in helpers(calls):

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse
 
 from custard import cin
+from custard.c_header import documented
 from custard.c_printer import printed
 from custard.formats import Format
 from custard.kernel_builder import Types
@@ -69,7 +70,7 @@ class CProgram(Program):
 
         ``kernel`` gives that for other inputs.
         """
-        return printed(self.lowered.kernel)
+        return printed(documented(self.lowered, self.flags))
 
     def run(self, inputs: Mapping[str, Any] | None = None) -> Tensor:
         """The result for inputs given by name: numpy, scipy.sparse, ``sam.Tensor``, numbers.
@@ -134,7 +135,7 @@ class Kernel:
     def __init__(self, lowered: Lowered, flags: tuple[str, ...]) -> None:
         verify(lowered.kernel)
         self.lowered = lowered
-        self.source = printed(lowered.kernel)
+        self.source = printed(documented(lowered, flags))
         (library,) = cc.build([self.source], flags=cc.supported(flags))
         self.compute, self.release = library.compute, library.release
         self.compute.restype = ctypes.c_int

@@ -313,7 +313,7 @@ BIG = "1000000000"
             "there is no scheduling command redorder\n  redorder(i)\n  ^^^^^^^^\n"
             "hint: did you mean reorder?",
         ),
-        (["y = x(i)", "--target", "c"], "unknown target c\nhint: one of sam"),
+        (["y = x(i)", "--target", "d"], "unknown target d\nhint: one of sam, c"),
         (["y = x(i)", "--dims", "i"], '"i" is no extent\nhint: --dims i=5, or --dims i=5,j=6'),
         (
             ["y = x(i)", "--dims", "i=5,j=-1"],
