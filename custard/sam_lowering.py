@@ -539,7 +539,12 @@ class _Lowering:
         """
         target = self.program.target
         codes, _ = self.result_levels()
-        forced = [choice for (name, _), choice in self.choices.items() if name == target.tensor]
+        loops = {cin.base(variable) for variable in target.variables}
+        forced = [
+            choice
+            for (name, loop), choice in self.choices.items()
+            if name == target.tensor and loop in loops
+        ]
         if any(choice.name == "coiterate" for choice in forced):
             return False
         for choice in forced:

@@ -105,6 +105,17 @@ def test_sums_are_inserted_where_the_schedule_asks_for_it(levels, order):
     found.validate()
 
 
+def test_locating_the_old_value_of_a_result_says_nothing_of_the_result():
+    formats = {"y": "h", "B": "ss"}
+    commands = ["reorder(i,j)", "locate(y,j)"]
+    program = custard.compile("y(i) = B(i,j) * y(j)", formats, commands)
+    assert "reducer" in [node.kind for node in program.graph.nodes]
+    assert "y is located at j" in program.notes
+    y = np.array([2, 0, 3])
+    found = program.run({"B": B[:, :3], "y": y})
+    assert np.array_equal(found.to_numpy(), B[:, :3] @ y)
+
+
 def test_only_what_lies_inside_of_a_sum_has_to_be_inserted():
     formats = {"X": "sh", "B": "ss", "C": "ss"}
     product = "X(i,j) = B(i,k) * C(k,j)"
