@@ -24,7 +24,7 @@ def _lines(lowered: Lowered, flags: Sequence[str]) -> Iterator[str]:
     for note in (*lowered.rearranged, *lowered.decisions):
         yield from _wrapped(f"Note: {note}.")
     yield from ("Compile it with", "")
-    yield from _wrapped(f"cc {' '.join(flags)} kernel.c -o kernel.so", "    ", " \\")
+    yield from _wrapped(f"cc {' '.join(flags)} kernel.c -o kernel.so", "    ", hang="        ")
     yield from ("", *_wrapped(_call(lowered)), "")
     for code in dict.fromkeys("".join(slot.levels for slot in (*lowered.slots, lowered.result))):
         yield from _wrapped(f"{code}, {LEVEL_FORMATS[code].name}: {_STORAGE[code]}", hang="   ")
@@ -80,12 +80,12 @@ _STORAGE = {
 }
 
 
-def _wrapped(text: str, pad: str = "", behind: str = "", hang: str = "") -> list[str]:
-    lines = textwrap.wrap(
+def _wrapped(text: str, pad: str = "", hang: str = "") -> list[str]:
+    return textwrap.wrap(
         text,
-        _WIDTH - len(pad) - len(behind),
+        _WIDTH,
+        initial_indent=pad,
         subsequent_indent=hang or pad,
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return [pad + line + behind * (n + 1 < len(lines)) for n, line in enumerate(lines)]

@@ -60,6 +60,7 @@ _PRECEDENCE = {
     "%": 13,
 }
 _UNARY, _POSTFIX = 14, 15
+_WIDTH = 100
 _OPPOSITES = {"!=": "==", "<": ">=", "<=": ">"}
 # Operators that gcc would like to see parentheses around inside one another.
 _MIXED = {("||", "&&"), ("|", "+"), ("&", "-"), ("&", "+"), ("|", "&")}
@@ -82,7 +83,35 @@ def printed(kernel: Kernel) -> str:
     for function in kernel.functions:
         lines += ["", *_local_function(function)]
     lines += ["", *_release(kernel), "", *_function(kernel, body)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(part for line in lines for part in _fitted(line)) + "\n"
+
+
+# Where a line may be broken, the best first: behind the first two, before the others.
+_BREAKS = ("; ", ", ", " || ", " && ", " ? ", " : ", " == ", " < ", " + ", " - ", " * ")
+
+
+def _fitted(line: str, more: int = 8) -> Iterator[str]:
+    """The line in parts of at most 100 characters, broken outside of as many brackets as can be.
+
+    What is broken off is indented by ``more``.
+    """
+    if len(line) <= _WIDTH or line.lstrip().startswith("//"):
+        yield line
+        return
+    indent = len(line) - len(line.lstrip())
+    depth = 0
+    places: list[tuple[int, int, int]] = []
+    for n, character in enumerate(line[:_WIDTH]):
+        depth += (character in "([") - (character in ")]")
+        for rank, text in enumerate(_BREAKS):
+            if n > indent and line.startswith(text, n):
+                places.append((depth, rank, -(n + 1 if rank < 2 else n)))
+    if not places:
+        yield line
+        return
+    place = -min(places)[2]
+    yield line[:place].rstrip()
+    yield from _fitted(" " * (indent + more) + line[place:].lstrip(), 0)
 
 
 def _struct(struct: Struct) -> Iterator[str]:
@@ -288,6 +317,8 @@ def _expression(node: Expr) -> tuple[str, int]:
             return f"{name}{_text(operand, _UNARY + 1)}", _UNARY
         case Op(name, (left, right)):
             own = _PRECEDENCE[name]
+            if name in ("+", "*") and _is_narrow(left) and _is_narrow(right):
+                return f"(int64_t){_text(left, _UNARY)} {name} {_text(right, own + 1)}", own
             sides = [_text(left, own), _text(right, own + 1)]
             for n, side in enumerate((left, right)):
                 if isinstance(side, Op) and (name, side.name) in _MIXED:
@@ -299,6 +330,18 @@ def _expression(node: Expr) -> tuple[str, int]:
 def _widens(old: Type, new: Type) -> bool:
     """Whether C converts without being told, and loses nothing."""
     return new == INT and (old == INT32 or old.name == "bool")
+
+
+def _is_narrow(node: Expr) -> bool:
+    """Whether C computes with 32 bits what is told to have 64."""
+    match node:
+        case Op("cast", (value,), type):
+            return _widens(value.type, type)
+        case Op("-", sides):
+            return node.type == INT and all(map(_is_narrow, sides))
+        case Op("?:", (_, then, otherwise)):
+            return _is_narrow(then) and _is_narrow(otherwise)
+    return False
 
 
 def _constant(value: object, type: Type) -> tuple[str, int]:

@@ -111,6 +111,15 @@ def op(name, *operands, type=INT):
         (Load(values, op("+", a, b)), "values[a + b]"),
         (Load(crd, cast(Load(crd, a), INT)), "crd[crd[a]]"),
         (cast(Load(crd, a), WIDE), "(wide_t)crd[a]"),
+        # C would add numbers of 32 bits as such.
+        (op("+", cast(crd[a], INT), cast(crd[b], INT)), "(int64_t)crd[a] + crd[b]"),
+        (op("*", cast(crd[a], INT), cast(crd[b], INT)), "(int64_t)crd[a] * crd[b]"),
+        (op("-", cast(crd[a], INT), cast(crd[b], INT)), "crd[a] - crd[b]"),
+        (
+            op("+", op("-", cast(crd[a], INT), cast(crd[b], INT)), cast(crd[c], INT)),
+            "(int64_t)(crd[a] - crd[b]) + crd[c]",
+        ),
+        (op("+", a, cast(crd[b], INT)), "a + crd[b]"),
         (Load(Field("y", "values", array(DOUBLE)), a), "y->values[a]"),
         (Call("g", (op("+", a, b), c)), "g(a + b, c)"),
         (op("sizeof", Field("y", "values", array(DOUBLE))), "sizeof *y->values"),
@@ -231,6 +240,21 @@ def test_a_lone_branch_inside_another_does_not_take_its_else():
     assert body(If([(p, [inner])], [Assign(b, ONE)])) == (
         "if (p) {\n    if (q)\n        a = 1;\n} else {\n    b = 1;\n}"
     )
+
+
+def test_long_lines_are_broken_where_they_are_nested_least():
+    long = [Var(name * 14) for name in "uvwxyz"]
+    u, v, w, x, y, z = long
+    total = op("+", op("*", op("+", u, v), w), op("*", op("+", x, y), z))
+    assert body(Assign(a, op("+", total, Load(values, a)))).split("\n") == [
+        f"a = ({u.name} + {v.name}) * {w.name}",
+        f"        + ({x.name} + {y.name}) * {z.name} + values[a];",
+    ]
+    call = Call("function_of_many_things", tuple(long))
+    assert body(Run(call)).split("\n") == [
+        f"function_of_many_things({u.name}, {v.name}, {w.name}, {x.name},",
+        f"        {y.name}, {z.name});",
+    ]
 
 
 def test_pointers():
