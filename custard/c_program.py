@@ -38,7 +38,7 @@ LIBRARY = ("-std=gnu11", "-shared", "-fPIC", "-fwrapv", "-fcx-fortran-rules")
 # whole numbers wrap around, and complex numbers are multiplied as numpy does it.
 FLAGS = (
     *(*LIBRARY, "-O3", "-march=native", "-fno-math-errno"),
-    *("-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math"),
+    *("-fno-signed-zeros", "-fno-trapping-math", "-fassociative-math"),
 )
 FAST_MATH = (*LIBRARY, "-O3", "-march=native", "-ffast-math")
 
@@ -299,6 +299,11 @@ def _stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]
     if direct is not None:
         return direct
     tensor = tensors[name]
+    if isinstance(inputs[name], np.ndarray) and slot.levels and set(slot.levels) == {"d"}:
+        order = tuple(mode for group in slot.modes for mode in group)
+        if len(order) == len(slot.levels):
+            # An array whose memory is in the order of the levels is taken as it is.
+            tensor = Tensor.from_numpy(inputs[name], slot.levels, order)
     try:
         tensor = _checked(tensor).arrange(slot.levels, slot.modes)
     except UserError as mistake:

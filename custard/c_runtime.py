@@ -307,7 +307,14 @@ _NEEDS = {"resized_zero": ("resized",)}
 INDEX_TYPES = ("int32_t", "int64_t")
 
 # All names that the text may declare, but for those of sparse workspaces.
-NAMES = frozenset(("wide_t", *_PLAIN, *(f"{name}_{T}" for name in _INDEXED for T in INDEX_TYPES)))
+NAMES = frozenset(
+    (
+        "wide_t",
+        *_PLAIN,
+        *(f"{name}_{T}" for name in _INDEXED for T in INDEX_TYPES),
+        *(f"{name}_{T.replace(' ', '_')}" for name in _VALUED for T in _BITS),
+    )
+)
 
 
 def helpers(used: Iterable[str]) -> Iterator[str]:

@@ -65,7 +65,10 @@ def cached() -> Path:
 
 @cache
 def supported(flags: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of some flags that the compiler takes; found out once for each compiler."""
+    """Those of some flags that the compiler takes; found out once for each compiler.
+
+    A flag may need others that come before it.
+    """
     key = "\0".join((*flags, *_version()))
     known = cached() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.flags"
     try:
@@ -75,7 +78,10 @@ def supported(flags: tuple[str, ...]) -> tuple[str, ...]:
     if _takes(*flags):
         found = flags
     elif _takes():
-        found = tuple(flag for flag in flags if _takes(flag))
+        found = ()
+        for flag in flags:
+            if _takes(*found, flag):
+                found = (*found, flag)
     else:
         return flags  # it does not work at all, and will say why
     known.parent.mkdir(parents=True, exist_ok=True)

@@ -413,7 +413,7 @@ class Tensor:
             )
         for n, (level, parents) in enumerate(zip(self.levels, self._positions(), strict=False)):
             try:
-                _require_whole_numbers(level)
+                _require_indices(level)
                 level.validate(parents, self.shape[self.mode_order[n]], self.levels[:n])
             except UserError as error:
                 raise UserError(f"level {n} ({level.name}) is not valid: {error}") from error
@@ -627,11 +627,11 @@ def _coordinates(coordinates: ArrayLike, values: Array, shape: tuple[int, ...]) 
     return array.astype(np.int64, copy=False)
 
 
-def _require_whole_numbers(level: Level) -> None:
+def _require_indices(level: Level) -> None:
     for field in fields(level):
         array = np.asarray(getattr(level, field.name))
-        if array.size and array.dtype.kind not in "iu":
-            raise UserError(f"its {field.name} are of the type {array.dtype}, not whole numbers")
+        if array.size and field.name != "words" and not np.can_cast(array.dtype, np.int64):
+            raise UserError(f"its {field.name} are of the type {array.dtype}, not int64")
 
 
 def _numbers(values: Array) -> Array:

@@ -85,7 +85,7 @@ def test_the_examples_of_the_help_work(folder, capsys):
     assert stopped.value.code == 0
     text = capsys.readouterr().out.replace("\\\n", " ")
     examples = [line.strip() for line in text.splitlines() if line.startswith("    custard ")]
-    assert len(examples) == 3
+    assert len(examples) == 4
     for example in examples:
         extra = ["--dims", "j=20"] if "X=" in example or "C=@random" in example else []
         assert main([*shlex.split(example)[1:], *extra]) == 0, example

@@ -702,7 +702,9 @@ def test_parts_that_are_not_of_the_types_that_they_should_be():
     with pytest.raises(UserError, match="its values are of the type float16\nhint: the types of"):
         Tensor((1, 1), (0, 1), levels, np.ones(1, "float16")).validate()
     levels = (Dense(1), Compressed(np.array([0, 1.0]), np.array([0])))
-    with pytest.raises(UserError, match=r"level 1 .* its segments are of the type float64, not"):
+    with pytest.raises(
+        UserError, match=r"level 1 .* its segments are of the type float64, not int64"
+    ):
         Tensor((1, 1), (0, 1), levels, np.ones(1)).validate()
 
 

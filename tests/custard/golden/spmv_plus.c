@@ -8,7 +8,7 @@
 // Compile it with
 //
 //     cc -std=gnu11 -shared -fPIC -fwrapv -fcx-fortran-rules -O3 -march=native -fno-math-errno
-//         -fassociative-math -fno-signed-zeros -fno-trapping-math kernel.c -o kernel.so
+//         -fno-signed-zeros -fno-trapping-math -fassociative-math kernel.c -o kernel.so
 //
 // compute() takes the tensors as they are stored below; the caller owns all arrays. It sets all of
 // y->values, which has room for every coordinate. It returns 0, or 1 if there is no memory for
