@@ -293,7 +293,10 @@ class Nest:
         """Whether only values are left to be computed, of operands that are all there."""
         done = all(o.left in ((), (self.variable,)) for o in operands(self.tree))
         totals = any(isinstance(node, Total) for node in walk(self.tree))
-        there = all(o.place.present is None for o in operands(self.tree))
+        there = all(
+            o.place.present is None and (o.key not in self.located or not o.left)
+            for o in operands(self.tree)
+        )
         return not self.rest and done and there and not totals and min(keys) >= 0
 
     def masked(self, here: Mapping[int, Expr], keys: Sequence[int]) -> list[Stmt]:

@@ -103,6 +103,8 @@ def test_no_sanitizer_complains(tmp_path):
             "X(i,j,k) = B(i,l,j,k) + C(l,i) + D(i,j,k)",
             {"X": "ddd", "B": "dddu:1,2,0,3", "C": "qc", "D": "sss"},
         ),
+        # What is located in a hash table may not be there, also beside what is merged.
+        ("X(i,j) = (sum(l, C(l,j)) + E(i)) * D(i,j)", {"X": "dd", "C": "dh", "D": "dh", "E": "d"}),
         ("X(i) = C(l,i) + D(l,i)", {"X": "d", "C": "qc", "D": "qc"}),
         ("X(i) = sum(l, C(l,i)) * sum(l, D(l,i))", {"X": "s", "C": "qq", "D": "qq"}),
     ],
@@ -113,6 +115,7 @@ def test_programs_that_went_wrong(expression, formats):
         "B": random.integers(1, 9, (2, 2, 2, 2)),
         "C": np.array([[0, 0], [0, 5]]),
         "D": np.array([[0, 7], [0, 0]]),
+        "E": np.array([1, 2]),
     }
     if "D(i,j,k)" in expression:
         tensors["D"] = random.integers(1, 9, (2, 2, 2))
