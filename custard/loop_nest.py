@@ -62,7 +62,7 @@ class Nest:
     ) -> None:
         self.lowering, self.builder = lowering, lowering.builder
         self.variable, self.rest, self.tree, self.output = variable, rest, tree, output
-        self.located = lowering.located
+        self.located, self.conditional = lowering.located, lowering.conditional
         self.var = self.builder.loop_variable(lowering.names[variable])
         self.iterators: dict[int, Iterator] = {}
         self.clipped = False
@@ -172,7 +172,7 @@ class Nest:
             tree = without(self.tree, absent)
             if tree is None:
                 return []
-            new_condition = any(condition is not None for condition in present.values())
+            new_condition = self.conditional or any(one is not None for one in present.values())
 
             def change(node: Node) -> Node:
                 nonlocal new_condition

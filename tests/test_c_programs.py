@@ -122,3 +122,15 @@ def test_programs_that_went_wrong(expression, formats):
     given = {name: tensors[name] for name in formats if name != "X"}
     found = custard.compile(expression, formats, target="c").run(given)
     np.testing.assert_array_equal(found.to_numpy(), evaluate(expression, given))
+
+
+def test_operands_that_are_asked_whether_they_are_there():
+    """Also inside of the loops over others; so many that a lattice would have too many points."""
+    random = np.random.default_rng(0)
+    expression = "X(l,j) = Y(l,j) + (B(l,j) * C(l,k) - 0.5 * C(j,k)) * B(l,i)"
+    formats = {"X": "ss", "Y": "bu", "B": "ru", "C": "su"}
+    program = custard.compile(expression, formats, target="c")
+    for _ in range(10):
+        tensors = {n: random.integers(-3, 4, (4, 4)) * (random.random((4, 4)) < 0.4) for n in "YBC"}
+        found = program.run(tensors).to_numpy()
+        np.testing.assert_array_equal(found, evaluate(expression, tensors))
