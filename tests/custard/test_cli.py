@@ -501,7 +501,7 @@ def test_a_program_without_inputs_runs_in_c(capsys):
 def test_a_wrong_result_in_c_fails_the_check(folder, capsys, monkeypatch):
     monkeypatch.setattr(CProgram, "bind", _wrong(CProgram.bind))
     assert main([*SPMV, *WITH, "--check"]) == 1
-    assert "y(" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith("custard: the result at (")
 
 
 def _wrong(bind):
@@ -550,13 +550,10 @@ def test_options_of_target_c(capsys, option):
 
 def test_a_compiler_that_is_missing(folder, capsys, monkeypatch):
     monkeypatch.setenv("CC", "/nonexistent")
-    cc.compiler.cache_clear()
-    try:
-        assert main([*SPMV, *WITH]) == 2
-        assert main([*SPMV, "-o", "kernel.c"]) == 0
-    finally:
-        monkeypatch.undo()
-        cc.compiler.cache_clear()
+    monkeypatch.setattr(cc, "compiler", cc.compiler.__wrapped__)
+    monkeypatch.setattr(cc, "_version", cc._version.__wrapped__)
+    assert main([*SPMV, *WITH, "--drop-zeros"]) == 2
+    assert main([*SPMV, "-o", "kernel.c"]) == 0
     assert capsys.readouterr().err == (
         "custard: the C compiler /nonexistent, which CC names, is not found\n"
     )
