@@ -92,7 +92,8 @@ class CProgram(Program):
         dense = self.dense_arrays(given, tensors)
         slots = self._lower({**self.formats, **dense}, Types()).slots if dense else self.slots
         stored = {slot.name: _stored(slot, given, tensors) for slot in slots}
-        types = replace(_types(slots, stored), wide=self._needs_wide_keys(found))
+        runs = frozenset(slot.tensor or "" for slot in slots if _has_runs(slot, stored[slot.name]))
+        types = replace(_types(slots, stored), wide=self._needs_wide_keys(found), runs=runs)
         stored = {
             slot.name: stored[slot.name].widened(types.index(slot.tensor or "")) for slot in slots
         }
@@ -119,6 +120,7 @@ class CProgram(Program):
             tuple(sorted((n, t.name) for n, t in types.values.items())),
             tuple(sorted((n, t.name) for n, t in types.indices.items())),
             types.result.name,
+            types.runs,
             types.wide,
             tuple(sorted((n, str(f)) for n, f in formats.items())),
             self.flags,
@@ -295,9 +297,9 @@ _FREE.argtypes = (ctypes.c_void_p,)
 def _stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Stored:
     """An input in the storage that a slot asks for."""
     name = slot.tensor or ""
-    direct = _compressed(slot, inputs[name])
-    if direct is not None:
-        return direct
+    shared = _shared(slot, inputs[name])
+    if shared is not None:
+        return shared
     tensor = tensors[name]
     if isinstance(inputs[name], np.ndarray) and slot.levels and set(slot.levels) == {"d"}:
         order = tuple(mode for group in slot.modes for mode in group)
@@ -363,12 +365,19 @@ def _checked(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _compressed(slot: Slot, data: Any) -> Stored | None:
-    """A canonical CSR or CSC matrix, whose arrays are taken as they are."""
-    orders = {"csr": ((0,), (1,)), "csc": ((1,), (0,))}
-    if not scipy.sparse.issparse(data) or data.ndim != 2 or slot.levels != "ds":
+def _shared(slot: Slot, data: Any) -> Stored | None:
+    """A scipy.sparse matrix whose arrays can be taken as they are; None for all others."""
+    if not scipy.sparse.issparse(data) or data.format not in ("csr", "csc", "coo"):
         return None
-    if orders.get(data.format) != slot.modes or data.data.dtype not in _VALUE_TYPES:
+    if data.data.dtype not in _VALUE_TYPES:
+        return None
+    return _listed(slot, data) if data.format == "coo" else _compressed(slot, data)
+
+
+def _compressed(slot: Slot, data: Any) -> Stored | None:
+    """A canonical CSR or CSC matrix in the same order."""
+    order = ((0,), (1,)) if data.format == "csr" else ((1,), (0,))
+    if (slot.levels, slot.modes) != ("ds", order):
         return None
     try:
         data.check_format(full_check=True)
@@ -378,21 +387,70 @@ def _compressed(slot: Slot, data: Any) -> Stored | None:
         ) from error
     if not data.has_canonical_format or data.indptr.dtype != data.indices.dtype:
         return None
-    rows, columns = (data.shape[group[0]] for group in slot.modes)
     count = int(data.indptr[-1])
-    members = {
-        "size0": rows,
-        "size1": columns,
-        "segments1": np.ascontiguousarray(data.indptr),
-        "coordinates1": np.ascontiguousarray(data.indices[:count]),
-        "values": np.ascontiguousarray(data.data[:count]),
+    arrays = {
+        "segments1": data.indptr,
+        "coordinates1": data.indices[:count],
+        "values": data.data[:count],
     }
-    return Stored(members, _INDEX_TYPES[data.indices.dtype])
+    return _with_sizes(slot, data.shape, arrays, data.indices.dtype)
+
+
+def _listed(slot: Slot, data: Any) -> Stored | None:
+    """A list of coordinates in order, without duplicates."""
+    chain = "u" + "c" * (data.ndim - 2) + "q"
+    if data.ndim < 2 or slot.levels != chain or len(slot.modes) != data.ndim:
+        return None
+    coordinates = [np.asarray(data.coords[group[0]]) for group in slot.modes]
+    index = coordinates[0].dtype
+    if index not in _INDEX_TYPES or any(one.dtype != index for one in coordinates):
+        return None
+    if any(one.shape != data.data.shape for one in coordinates):
+        return None
+    inside = all(
+        len(one) == 0 or (one.min() >= 0 and one.max() < data.shape[group[0]])
+        for one, group in zip(coordinates, slot.modes, strict=True)
+    )
+    if not inside or not _increase(coordinates):
+        return None
+    arrays = {f"coordinates{level}": one for level, one in enumerate(coordinates)}
+    arrays |= {"segments0": np.array([0, len(data.data)], index), "values": data.data}
+    return _with_sizes(slot, data.shape, arrays, index)
+
+
+def _increase(coordinates: Sequence[np.ndarray[Any, Any]]) -> bool:
+    """Whether each entry's coordinates come after those of the one before it."""
+    equal: Any = True
+    for one in coordinates:
+        step = np.diff(one)
+        if (equal & (step < 0)).any():
+            return False
+        equal = equal & (step == 0)
+    return not np.any(equal)
+
+
+def _with_sizes(
+    slot: Slot, shape: Sequence[int], arrays: Mapping[str, Any], index: np.dtype[Any]
+) -> Stored:
+    """An input of these arrays."""
+    sizes = {f"size{level}": shape[group[0]] for level, group in enumerate(slot.modes)}
+    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return Stored({**sizes, **whole}, _INDEX_TYPES[index])
 
 
 _VALUE_TYPES = tuple(
     map(np.dtype, ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128"))
 )
+
+
+# Terms to a sum from which on it pays to find out where they end before they are added up.
+_LONG_RUN = 32
+
+
+def _has_runs(slot: Slot, stored: Stored) -> bool:
+    """Whether an input repeats the coordinates of its first level many times."""
+    entries, coordinates = len(stored.members["values"]), stored.members.get("size0", 0)
+    return slot.levels != "" and entries >= _LONG_RUN * max(1, coordinates)
 
 
 def _types(slots: Sequence[Slot], stored: Mapping[str, Stored]) -> Types:

@@ -141,7 +141,11 @@ def _times(program: CProgram, bound: Bound, inputs: Mapping[str, Tensor]) -> dic
     started = time.perf_counter()
     while len(seconds) < _RUNS or time.perf_counter() - started < _LEAST_SECONDS:
         seconds.append(bound.seconds())
-    times = {"runs": len(seconds), "median": statistics.median(seconds), "minimum": min(seconds)}
+    times: dict[str, Any] = {
+        "runs": len(seconds),
+        "median": statistics.median(seconds),
+        "minimum": min(seconds),
+    }
 
     def size(name: str) -> tuple[bool, int]:
         return not set(program.formats[name].levels) <= {"d"}, inputs[name].nnz

@@ -195,9 +195,12 @@ static void workspace_double_sort(struct workspace_double *w)
 
 // The first position behind p with another key, when keys are divided by `stride`.
 static inline int64_t workspace_double_run_end(const struct workspace_double *w, int64_t p,
-        int64_t end, uint64_t stride)
+        int64_t end, int64_t before,
+                                uint64_t stride)
 {
     const uint64_t last = w->keys[p] - w->keys[p] % stride + (stride - 1);
+    if (p + before < end && w->keys[p + before - 1] <= last && w->keys[p + before] > last)
+        return p + before;
     while (p < end && w->keys[p] <= last)
         p++;
     return p;
@@ -289,9 +292,11 @@ int compute(struct X *X, const struct A *A, const struct B *B)
     }
     workspace_double_sort(w);
     const int64_t pw0_end = w->sorted;
+    int64_t pw0_run = 1;
     for (int64_t pw0 = 0, pw0_next; pw0 < pw0_end; pw0 = pw0_next) {
         int64_t i = (int64_t)(w->keys[pw0] / (uint64_t)j_size);
-        pw0_next = workspace_double_run_end(w, pw0, pw0_end, (uint64_t)j_size);
+        pw0_next = workspace_double_run_end(w, pw0, pw0_end, pw0_run, (uint64_t)j_size);
+        pw0_run = pw0_next - pw0;
         if (X_count0 >= X->capacity0 && !grow_X0(X, X_count0 + 1))
             goto failed;
         const int64_t X_count1_before = X_count1;

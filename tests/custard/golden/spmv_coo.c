@@ -44,23 +44,6 @@ struct x {
     const double *values;
 };
 
-// The first position behind p whose coordinate is another; coordinates do not decrease.
-static inline int64_t run_end_int32_t(const int32_t *coordinates, int64_t p, int64_t end)
-{
-    const int32_t coordinate = coordinates[p];
-    while (p + 16 <= end) {
-        int same = 0;
-        for (int n = 0; n < 16; n++)
-            same += coordinates[p + n] == coordinate;
-        p += same;
-        if (same < 16)
-            return p;
-    }
-    while (p < end && coordinates[p] == coordinate)
-        p++;
-    return p;
-}
-
 // Frees the arrays that compute() made.
 void release(struct y *y)
 {
@@ -77,16 +60,10 @@ int compute(struct y *y, const struct A *A, const struct x *x)
     const double *restrict x_values = x->values;
     for (int64_t p = 0; p < y->size0; p++)
         y_values[p] = 0.0;
-    const int64_t pA0_end = A_segments0[1];
-    for (int64_t pA0 = A_segments0[0], pA0_next; pA0 < pA0_end; pA0 = pA0_next) {
+    for (int64_t pA0 = A_segments0[0]; pA0 < A_segments0[1]; pA0++) {
         int64_t i = A_coordinates0[pA0];
-        pA0_next = run_end_int32_t(A_coordinates0, pA0, pA0_end);
-        double sum = 0.0;
-        for (int64_t pA1 = pA0; pA1 < pA0_next; pA1++) {
-            int64_t j = A_coordinates1[pA1];
-            sum += A_values[pA1] * x_values[j];
-        }
-        y_values[i] = sum;
+        int64_t j = A_coordinates1[pA0];
+        y_values[i] += A_values[pA0] * x_values[j];
     }
     return 0;
 }
