@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any, Literal, overload
 
 from custard import cin, loop_lowering, notation, sam_lowering
-from custard.c_program import CProgram
+from custard.c_program import FAST_MATH, FLAGS, CProgram
 from custard.formats import LEVEL_FORMATS, Format, parse_format, require_supported, require_writable
 from custard.kernel_builder import Types
 from custard.program import Program
@@ -34,6 +34,7 @@ def compile(
     dims: Mapping[str, int] | None = None,
     strict: bool = False,
     drop_zeros: bool = False,
+    fast_math: bool = False,
 ) -> SamProgram: ...
 @overload
 def compile(
@@ -44,6 +45,7 @@ def compile(
     dims: Mapping[str, int] | None = None,
     strict: bool = False,
     drop_zeros: bool = False,
+    fast_math: bool = False,
 ) -> Program: ...
 def compile(
     expression: str,
@@ -53,6 +55,7 @@ def compile(
     dims: Mapping[str, int] | None = None,
     strict: bool = False,
     drop_zeros: bool = False,
+    fast_math: bool = False,
 ) -> Program:
     """Compiles a tensor expression, such as ``X(i,j) = B(i,k) * C(k,j)``.
 
@@ -63,11 +66,14 @@ def compile(
     ``strict``    refuses where the compiler would have to transpose a tensor, or to pass over a
                   loop of a ``reorder`` that the program does not have
     ``drop_zeros``  keeps values that come out as 0 out of the compressed levels of the result
+    ``fast_math``   gives NaN and infinity up for speed, on target ``c``
 
     Raises UserError for a mistake in any of these.
     """
     if target not in TARGETS:
         raise UserError(f"unknown target {target}", hint=one_of(target, TARGETS))
+    if fast_math and target != "c":
+        raise UserError(f"fast_math has no meaning on target {target}", hint="it is for target c")
     if not isinstance(expression, str):
         raise UserError(
             f"the expression is {_kind(expression)}, not text",
@@ -115,7 +121,8 @@ def compile(
         "notes": (*notes, *lowered.rearranged, *lowered.decisions),
     }
     if isinstance(lowered, loop_lowering.Lowered):
-        return CProgram(**common, header=header, lowered=lowered)
+        flags = FAST_MATH if fast_math else FLAGS
+        return CProgram(**common, header=header, lowered=lowered, flags=flags)
     return SamProgram(**common, graph=lowered.graph)
 
 
