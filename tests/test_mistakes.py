@@ -319,11 +319,12 @@ def test_targets():
             "hint: write the format A:ss:1,0, or drop strict to let the compiler do it",
         ]),
         ({"schedule": "split(i,i0,i1,32)"}, [
-            "split does not work yet: this version runs reorder, locate and coiterate",
+            "split does not work yet: this version runs reorder, locate, coiterate and bitvector",
             "  split(i,i0,i1,32)",
         ]),
         ({"schedule": ["reorder(i,j)", "parallelize(i,CPUThread,NoRaces)"]}, [
-            "parallelize does not work yet: this version runs reorder, locate and coiterate",
+            "parallelize does not work yet: this version runs reorder, locate, coiterate and "
+            "bitvector",
             "  parallelize(i,CPUThread,NoRaces)",
         ]),
         ({"formats": {"y": "r"}}, [
