@@ -54,7 +54,8 @@ def compile(
     """Compiles a tensor expression, such as ``X(i,j) = B(i,k) * C(k,j)``.
 
     ``formats``   a format by tensor, as in ``{"B": "ds:0,1", "C": "CSR"}``; where none is given all
-                  levels are compressed, unless the input turns out to be a dense array
+                  levels are compressed (in C, a matrix is CSR), unless the input turns out to be
+                  a dense array
     ``schedule``  scheduling commands, as in ``["reorder(i,k,j)"]`` or ``"reorder(i,k,j)"``
     ``dims``      extents by variable that no input fixes
     ``strict``    refuses where the compiler would have to transpose a tensor, or to pass over a
@@ -75,7 +76,7 @@ def compile(
         )
     assignment = notation.parse(expression, formats if isinstance(formats, Mapping) else ())
     orders = {access.tensor: len(access.indices) for access in notation.accesses(assignment)}
-    resolved = _formats({} if formats is None else formats, orders)
+    resolved = _formats({} if formats is None else formats, orders, target)
     program = cin.concretize(assignment)
     extents = _dims({} if dims is None else dims, program)
     commands = parse_schedule(_texts(schedule))
@@ -143,7 +144,10 @@ def _texts(schedule: str | Sequence[str]) -> Sequence[str]:
     return texts
 
 
-def _formats(given: Mapping[str, str | Format], orders: Mapping[str, int]) -> dict[str, Format]:
+def _formats(
+    given: Mapping[str, str | Format], orders: Mapping[str, int], target: str
+) -> dict[str, Format]:
+    """The format of each tensor; in C, a matrix without one is CSR, so that it is scipy's."""
     hint = 'as in formats={"B": "ds:0,1", "C": "CSR"}'
     if not isinstance(given, Mapping):
         raise UserError(f"formats is {_kind(given)}, not a mapping from tensors", hint=hint)
@@ -157,7 +161,8 @@ def _formats(given: Mapping[str, str | Format], orders: Mapping[str, int]) -> di
             )
     resolved = {}
     for tensor, order in orders.items():
-        asked = given.get(tensor, Format("s" * order, tuple(range(order))))
+        levels = "ds" if target == "c" and order == 2 else "s" * order
+        asked = given.get(tensor, Format(levels, tuple(range(order))))
         found = parse_format(str(asked), order, tensor)
         require_supported(found, tensor)
         resolved[tensor] = found
