@@ -32,7 +32,7 @@ from custard.formats import (
 )
 from custard.inputs import input_uses
 from custard.program import Program
-from custard.sam_program import SamProgram
+from custard.sam_program import SamProgram, Stage
 from sam import io
 from sam.blocks import StreamError
 from sam.dot import to_dot
@@ -174,10 +174,11 @@ def _run(arguments: argparse.Namespace) -> int:
     require_engine(arguments.engine, arguments.validate)
     if arguments.json not in (None, "-"):
         require_folder(arguments.json)
-    if arguments.dot:
-        write_whole(arguments.dot, to_dot(program.graph))
-    if arguments.draw:
-        draw(program.graph, arguments.draw)
+    for stage in program.stages:
+        if arguments.dot:
+            write_whole(_of_stage(arguments.dot, stage, program), to_dot(stage.graph))
+        if arguments.draw:
+            draw(stage.graph, _of_stage(arguments.draw, stage, program))
     console = stdout(quiet=arguments.json == "-")
     if not (arguments.inputs or arguments.check or outputs or _needs_no_input(program)):
         told = record.of_program(program, arguments.schedule)
@@ -261,6 +262,13 @@ def _output(text: str, target: cin.Access) -> Path:
         raise UserError(f"{name} is not the result", hint=f"write -o {target.tensor}={path}")
     io.require_writable(path, len(target.variables))
     return Path(path)
+
+
+def _of_stage(path: Path, stage: Stage, program: SamProgram) -> Path:
+    """Where a graph goes: to the path, or beside it as in g.ws.gv if it is not the last one."""
+    if stage is program.stages[-1]:
+        return path
+    return path.with_suffix(f".{stage.tensor}{path.suffix}")
 
 
 def _needs_no_input(program: Program) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -15,13 +16,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from custard import check, cin
+from custard import check
 from custard.console import complain
 from custard.inputs import read_inputs
 from custard.sam_program import SamProgram
 from sam.errors import UserError
 from sam.tensor import Tensor
-from sim import binding, report
+from sim import report
 from sim.config import Config
 from sim.simpy_engine import Progress
 
@@ -43,11 +44,11 @@ def of_program(program: SamProgram, schedule: Sequence[str]) -> dict[str, Any]:
         "expression": program.expression,
         "formats": {tensor: str(format) for tensor, format in program.formats.items()},
         "schedule": list(schedule),
-        "loops": list(program.cin.loops),
-        "cin": str(program.cin),
+        "loops": list(program.statements[-1].loops),
+        "cin": "; ".join(map(str, program.statements)),
         "notes": list(program.notes),
         "dims": dict(program.dims),
-        "primitives": program.graph.counts(),
+        "primitives": _counts(program),
         "versions": versions(),
     }
 
@@ -131,6 +132,14 @@ def report_file(console: Console, path: Path) -> int:
     return 0
 
 
+def _counts(program: SamProgram) -> dict[str, int]:
+    """How many blocks of each primitive all graphs have."""
+    counts: Counter[str] = Counter()
+    for graph in program.graphs:
+        counts.update(graph.counts())
+    return dict(sorted(counts.items()))
+
+
 def _primitives(told: Mapping[str, Any]) -> Table:
     table = Table("primitive", "count", box=None, pad_edge=False, header_style="bold")
     for primitive, count in told["primitives"].items():
@@ -139,6 +148,6 @@ def _primitives(told: Mapping[str, Any]) -> Table:
 
 
 def _expected(program: SamProgram, inputs: Mapping[str, Tensor]) -> check.Expected:
-    extents = binding.extents(program.graph, inputs)
-    by_base = {cin.base(variable): extent for variable, extent in extents.items()}
-    return check.evaluate(program.expression, inputs, by_base, program.formats)
+    return check.evaluate(
+        program.expression, inputs, program.extents(inputs), program.formats
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sam.derived import Derivation, with_derived
 from sam.errors import UserError, one_of
 from sam.graph import Slot
 from sam.tensor import Tensor
@@ -42,8 +43,10 @@ def extents(
     given: Mapping[str, Tensor],
     dims: Mapping[str, int],
     needed: Iterable[str] = (),
+    derived: Iterable[Derivation] = (),
 ) -> dict[str, int]:
-    """The extent of each index variable: those of the tensors in their slots, and ``dims``.
+    """The extent of each index variable: those of the tensors in their slots, ``dims``, and those
+    that are ``derived`` from others.
 
     Raises UserError where two disagree, and where nothing fixes one that is needed.
     """
@@ -53,7 +56,7 @@ def extents(
         if slot.tensor is None:
             continue
         shape = given[slot.tensor].shape
-        order = sum(len(modes) for modes in slot.modes)
+        order = len(slot.subscripts) or sum(len(modes) for modes in slot.modes)
         if len(shape) != order:
             raise UserError(
                 f"{slot.tensor} has {_modes(order)} in the program, and its input has "
@@ -67,6 +70,7 @@ def extents(
                     f"and {shape[mode]} by {place}"
                 )
             origin.setdefault(variable, place)
+    found = with_derived(found, derived)
     for variable in needed:
         if variable not in found:
             raise UserError(
@@ -77,6 +81,8 @@ def extents(
 
 
 def _variable_modes(slot: Slot) -> list[tuple[str, int]]:
+    if slot.subscripts:
+        return [(variable, mode) for mode, variable in enumerate(slot.subscripts)]
     pairs = [
         (variable, mode)
         for variable, modes in zip(slot.variables, slot.modes, strict=True)
