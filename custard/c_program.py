@@ -85,7 +85,8 @@ class CProgram(Program):
         dense = self.dense_arrays(given, tensors)
         slots = self._lower({**self.formats, **dense}, Types()).slots if dense else self.slots
         stored = {slot.name: _stored(slot, given, tensors) for slot in slots}
-        types = replace(_types(slots, stored), wide=self._needs_wide_keys(found))
+        runs = frozenset(slot.tensor or "" for slot in slots if _has_runs(slot, stored[slot.name]))
+        types = replace(_types(slots, stored), wide=self._needs_wide_keys(found), runs=runs)
         stored = {
             slot.name: stored[slot.name].widened(types.index(slot.tensor or "")) for slot in slots
         }
@@ -112,6 +113,7 @@ class CProgram(Program):
             tuple(sorted((n, t.name) for n, t in types.values.items())),
             tuple(sorted((n, t.name) for n, t in types.indices.items())),
             types.result.name,
+            types.runs,
             types.wide,
             tuple(sorted((n, str(f)) for n, f in formats.items())),
         )
@@ -351,6 +353,16 @@ def _compressed(slot: Slot, data: Any) -> Stored | None:
 
 
 _VALUE_TYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
+
+
+# Terms to a sum from which on it pays to find out where they end before they are added up.
+_LONG_RUN = 32
+
+
+def _has_runs(slot: Slot, stored: Stored) -> bool:
+    """Whether an input repeats the coordinates of its first level many times."""
+    entries, coordinates = len(stored.members["values"]), stored.members.get("size0", 0)
+    return slot.levels != "" and entries >= _LONG_RUN * max(1, coordinates)
 
 
 def _types(slots: Sequence[Slot], stored: Mapping[str, Stored]) -> Types:

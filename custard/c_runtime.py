@@ -86,17 +86,21 @@ static int64_t take_bits(uint64_t *words, uint64_t *tops, int64_t size, int64_t 
 # Text for each type T of index arrays.
 _INDEXED = {
     "run_end": r"""
-// The first position behind p whose coordinate is another; coordinates do not decrease.
-static inline int64_t run_end_T(const T *coordinates, int64_t p, int64_t end)
+// The first position behind p whose coordinate is another; coordinates do not decrease. The run is
+// often as long as the one before it.
+static inline int64_t run_end_T(const T *coordinates, int64_t p, int64_t end, int64_t before)
 {
     const T coordinate = coordinates[p];
-    while (p + 16 <= end) {
+    if (p + before < end && coordinates[p + before - 1] == coordinate
+        && coordinates[p + before] != coordinate)
+        return p + before;
+    while (p + 16 <= end && coordinates[p + 15] == coordinate)
+        p += 16;
+    if (p + 16 <= end) { // counting does not branch
         int same = 0;
         for (int n = 0; n < 16; n++)
             same += coordinates[p + n] == coordinate;
-        p += same;
-        if (same < 16)
-            return p;
+        return p + same;
     }
     while (p < end && coordinates[p] == coordinate)
         p++;
@@ -273,9 +277,12 @@ static void W_sort(struct W *w)
 }
 
 // The first position behind p with another key, when keys are divided by `stride`.
-static inline int64_t W_run_end(const struct W *w, int64_t p, int64_t end, K stride)
+static inline int64_t W_run_end(const struct W *w, int64_t p, int64_t end, int64_t before,
+                                K stride)
 {
     const K last = w->keys[p] - w->keys[p] % stride + (stride - 1);
+    if (p + before < end && w->keys[p + before - 1] <= last && w->keys[p + before] > last)
+        return p + before;
     while (p < end && w->keys[p] <= last)
         p++;
     return p;

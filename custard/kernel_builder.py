@@ -47,12 +47,14 @@ class Types:
     ``values``   the type of the values of each input; float64 for those not named
     ``indices``  likewise that of the index arrays; int32 for those not named
     ``result``   that of the result's
+    ``runs``     the inputs that repeat a coordinate of their first level many times in a row
     ``wide``     whether a key that stands for some coordinates may need more than 64 bits
     """
 
     values: Mapping[str, np.dtype[Any]] = field(default_factory=dict)
     indices: Mapping[str, Type] = field(default_factory=dict)
     result: Type = INT32
+    runs: frozenset[str] = frozenset()
     wide: bool = False
 
     def value(self, tensor: str) -> np.dtype[Any]:

@@ -199,17 +199,19 @@ def _named(cursor: Var, end: Expr) -> Var:
 class Runs(Iterator):
     """Runs of equal coordinates, each taken as one (deduplication with iterator chaining).
 
-    ``run_end``  the end of the run that begins at a position, before a last one
+    ``run_end``  the end of the run that begins at a position, before a last one; the length of the
+                 run before that is known too
     """
 
     cursor: Var
     first: Expr
     end: Expr
     coordinate_at: Callable[[Expr], Expr]
-    run_end: Callable[[Expr, Expr], Expr]
+    run_end: Callable[[Expr, Expr, Expr], Expr]
 
     def __post_init__(self) -> None:
         self.next = Var(f"{self.cursor.name}_next")
+        self.run = Var(f"{self.cursor.name}_run")
         self.last = _named(self.cursor, self.end)
         self.alive = self.cursor < self.last
         self.coordinate = self.coordinate_at(self.cursor)
@@ -217,7 +219,14 @@ class Runs(Iterator):
         self.group_end = self.next
 
     def _limit(self) -> list[Stmt]:
-        return [] if self.last == self.end else [Declare(self.last, self.end, const=True)]
+        limit = [] if self.last == self.end else [Declare(self.last, self.end, const=True)]
+        return [*limit, Declare(self.run, ONE)]
+
+    def _found(self) -> Expr:
+        return self.run_end(self.cursor, self.last, self.run)
+
+    def _measured(self) -> Stmt:
+        return Assign(self.run, self.next - self.cursor)
 
     def length(self) -> Expr | None:
         return self.end - self.first
@@ -225,23 +234,22 @@ class Runs(Iterator):
     def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
         inside = [
             Declare(variable, self.coordinate),
-            Declare(self.next, self.run_end(self.cursor, self.last)),
+            Declare(self.next, self._found()),
+            self._measured(),
             *body(),
         ]
         return [*self._limit(), For(self.cursor, self.first, self.last, inside, self.next)]
 
     def begin(self) -> list[Stmt]:
-        found = self.run_end(self.cursor, self.last)
         return [
             Declare(self.cursor, self.first),
             *self._limit(),
-            Declare(self.next, select(self.alive, found, self.cursor)),
+            Declare(self.next, select(self.alive, self._found(), self.cursor)),
         ]
 
     def advance(self, condition: Expr) -> list[Stmt]:
-        found = self.run_end(self.cursor, self.last)
-        step = [If([(self.alive, [Assign(self.next, found)])])]
-        return _when(condition, [Assign(self.cursor, self.next), *step])
+        step = [If([(self.alive, [Assign(self.next, self._found())])])]
+        return _when(condition, [self._measured(), Assign(self.cursor, self.next), *step])
 
 
 @dataclass
@@ -440,7 +448,7 @@ def _listed(
             first,
             end,
             lambda at: cast(crd[at], INT),
-            lambda at, last: Call(find, (crd, at, last)),
+            lambda at, last, run: Call(find, (crd, at, last, run)),
         )
     single = level.format.branchless and alone and above.present is None
     return Counted(cursor, first, end, cast(crd[cursor], INT), cursor, single=single)

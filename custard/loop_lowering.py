@@ -64,7 +64,7 @@ from custard.loop_ir import (
 )
 from custard.loop_nest import Nest
 from custard.outputs import Assembly, Output, ScalarOutput, TensorOutput
-from custard.schedule import Command
+from custard.schedule import Command, require_locatable
 from custard.workspaces import DenseWorkspace, SparseWorkspace, Workspace
 from sam.blocks.arithmetic import ValueType, result_type
 from sam.graph import Slot
@@ -157,6 +157,7 @@ class Lowering:
         )
         output = TensorOutput(dtype=dtype, assembly=self.assembly, drop_zeros=drop_zeros)
         order, tree = self.outer_order(tree, output)
+        self._note_ignored()
         body = self.statements(order, tree, output)
         self.assembly.finish()
         structs = [self.result_struct(result), *map(self.input_struct, self.slots)]
@@ -217,7 +218,7 @@ class Lowering:
             case cin.Access():
                 slot = self.slot(node)
                 self.keys += 1
-                variables = tuple(self._loop_variable(node, group) for group in slot.modes)
+                variables = tuple(node.variables[group[0]] for group in slot.modes)
                 dtype = self.types.value(node.tensor)
                 return Operand(dtype, self.keys, slot, variables)
             case cin.Literal(value):
@@ -243,9 +244,6 @@ class Lowering:
                 inner = self.tree(operand)
                 return Total(inner.dtype, variables, frozenset(cin.free_variables(node)), inner)
         raise AssertionError(node)
-
-    def _loop_variable(self, access: cin.Access, modes: Sequence[int]) -> str:
-        return access.variables[modes[0]]
 
     def slot(self, access: cin.Access) -> Slot:
         """The storage that an access wants: its own, unless the loops clash with its order."""
@@ -421,7 +419,7 @@ class Lowering:
         var = Var(self.builder.fresh("sum"), c_type(dtype))
         before: list[Stmt] = [Declare(var, number(0, dtype))]
         flag = None
-        if output.sparse and self.may_be_empty(total, own):
+        if output.sparse and self.may_be_empty(total):
             flag = Var(self.builder.fresh(f"{var.name}_found"), BOOL)
             before.append(Declare(flag, FALSE))
         inner = ScalarOutput(dtype=dtype, bound=output.bound, var=var, flag=flag)
@@ -433,7 +431,7 @@ class Lowering:
             before = without_variable(before, flag)
         return [*before, *after]
 
-    def may_be_empty(self, total: Total, own: Sequence[str]) -> bool:
+    def may_be_empty(self, total: Total) -> bool:
         """Whether a sum may have no terms at all."""
         return any(
             not LEVEL_FORMATS[code].full
@@ -505,6 +503,13 @@ class Lowering:
             *workspace.reset(),
         ]
 
+    def _note_ignored(self) -> None:
+        """Notes the choices for the result: in C, its formats alone tell how it is written."""
+        target = self.program.target.tensor
+        for (tensor, _), choice in self.choices.items():
+            if tensor == target and target not in {slot.tensor for slot in self.slots}:
+                self.decisions[f"{choice.text} changes nothing in C: {target} is the result"] = None
+
     def _note_workspace(self, after: Sequence[str]) -> None:
         target = self.program.target
         names = ", ".join(map(cin.base, after))
@@ -529,7 +534,7 @@ class Lowering:
 
         That is so where one operand alone is iterated over, and repeats coordinates: its chain of
         branchless levels is gone through in one loop then (formats paper, Section 4.3). Where the
-        innermost loops only sum, their sum is rather kept in a register.
+        innermost loops only sum, and many terms at a time, the sum is rather kept in a register.
         """
         if not isinstance(formula, lattice.Has) or not isinstance(output, TensorOutput):
             return None
@@ -539,7 +544,7 @@ class Lowering:
         if not is_linear(tree, formula.key) or not isinstance(tree, Total):
             return None
         own = self.own_order(tree, output)
-        if own[-1] in tree.variables:
+        if own[-1] in tree.variables and operand.slot.tensor in self.types.runs:
             return None
         order = [v for v in self.program.loops if v in output.assembly.variables or v in own]
         order = [v for v in order if v not in output.bound]
@@ -605,6 +610,8 @@ class Lowering:
             return False
         format = self.functions_of(operand).format
         choice = self.choice(operand, variable)
+        if choice is not None and choice.name == "locate":
+            require_locatable(format, choice)
         if choice is not None and format.locates:
             return choice.name == "coiterate"
         return not format.full

@@ -29,7 +29,7 @@ from custard.formats import (
     require_writable,
     unconditional_levels,
 )
-from custard.schedule import Command
+from custard.schedule import Command, require_locatable
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 from sam.levels import repeats
@@ -889,15 +889,8 @@ class _Leaf(_Single):
         code = self.slot.levels[self.level]
         choice = self.lowering.choices.get((self.slot.tensor, cin.base(variable)))
         located = choice is not None and choice.name == "locate"
-        if choice is not None and located and not LEVEL_FORMATS[code].locates:
-            raise UserError(
-                f"{self.slot.tensor} cannot be located at {variable}: its level there is "
-                f"{LEVEL_FORMATS[code].name}",
-                source=choice.text,
-                span=choice.span,
-                hint="a level that can locate is "
-                + " or ".join(form.name for form in LEVEL_FORMATS.values() if form.locates),
-            )
+        if choice is not None and located:
+            require_locatable(LEVEL_FORMATS[code], choice)
         return located or (choice is None and LEVEL_FORMATS[code].full)
 
     def nonempty(self, level: int) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from custard.formats import LEVEL_FORMATS, LevelFormat
 from sam.errors import UserError, one_of
 
 Span: TypeAlias = tuple[int, int]
@@ -307,3 +308,16 @@ def _stripped(text: str, start: int, end: int) -> Span:
     part = text[start:end]
     left = start + len(part) - len(part.lstrip())
     return left, left + len(part.strip())
+
+
+def require_locatable(level: LevelFormat, choice: Command) -> None:
+    """Raises UserError where a level cannot be located, as a choice wants it."""
+    if not level.locates:
+        tensor, loop = choice.arguments
+        raise UserError(
+            f"{tensor} cannot be located at {loop}: its level there is {level.name}",
+            source=choice.text,
+            span=choice.span,
+            hint="a level that can locate is "
+            + " or ".join(form.name for form in LEVEL_FORMATS.values() if form.locates),
+        )

@@ -225,7 +225,7 @@ class _Keys(LevelFunctions):
                 first,
                 end,
                 lambda at: workspace.coordinate(level, at),
-                lambda at, last: Call(find, (workspace.handle, at, last, stride)),
+                lambda at, last, run: Call(find, (workspace.handle, at, last, run, stride)),
             )
         found = workspace.coordinate(level, cursor)
         return Counted(cursor, first, end, found, cursor)

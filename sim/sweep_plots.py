@@ -47,9 +47,11 @@ _UNITS = {
 }
 
 # Colours that the colour-blind tell apart (Okabe and Ito), and marks that print without colour.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+# The fonts of a picture: TrueType in a PDF, as publishers ask.
+STYLE: Any = {"pdf.fonttype": 42, "svg.hashsalt": "sweep", "font.size": 9}
 _MOST_TICKS = 8  # on a logarithmic axis, at the values themselves
-_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
 def _is_log(value: Any) -> bool:
@@ -102,11 +104,19 @@ def draw(plot: Plot, columns: Table, axes: Sequence[str], path: Path) -> None:
     import matplotlib  # here, for it takes long, and few commands plot
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "sweep", "font.size": 9}):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(4.5, 3.2), layout="constrained")
         _fill(figure.subplots(), plot, groups)
-        picture = io.BytesIO()
-        figure.savefig(picture, format=path.suffix[1:], dpi=300, metadata=_PICTURES[path.suffix])
+        save(figure, path)
+
+
+def save(figure: Any, path: Path) -> None:
+    """Writes a figure of matplotlib as the picture that the suffix tells.
+
+    Always the same bytes for the same figure. Raises UserError where it cannot be written.
+    """
+    picture = io.BytesIO()
+    figure.savefig(picture, format=path.suffix[1:], dpi=300, metadata=_PICTURES[path.suffix])
     write_whole(path, picture.getvalue())
 
 
@@ -163,7 +173,7 @@ def _name(row: Mapping[str, Any], series: Sequence[str]) -> str:
 
 
 def _fill(axes: Any, plot: Plot, groups: Mapping[str, list[dict[str, Any]]]) -> None:
-    styles = cycle((_COLOURS[n % 7], _MARKS[n % 8]) for n in range(56))
+    styles = cycle((COLOURS[n % 7], MARKS[n % 8]) for n in range(56))
     lines = plot.kind == "line"
     values = list(dict.fromkeys(row[plot.x] for rows in groups.values() for row in rows))
     places = _places(values)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from custard.sam_program import SamProgram
 from experiments import corpus
 from experiments.corpus import Entry, Result
 from sam import cc
@@ -309,13 +310,13 @@ def test_engines_that_refuse_in_the_same_words_agree():
 @pytest.mark.skipif(not cc.available(), reason="there is no C compiler")
 def test_an_entry_on_both_engines(monkeypatch):
     assert corpus.attempt(corpus.read_line(SPMV), engine="both").outcome == "right"
-    simulate = corpus.custard.Program.simulate
+    simulate = SamProgram.simulate
 
     def late(program, inputs, engine):
         run = simulate(program, inputs, engine=engine)
         return replace(run, cycles=run.cycles + (engine == "compiled"))
 
-    monkeypatch.setattr(corpus.custard.Program, "simulate", late)
+    monkeypatch.setattr(SamProgram, "simulate", late)
     result = corpus.attempt(corpus.read_line(SPMV), engine="both")
     assert result.outcome == "wrong"
     assert result.reason.startswith("the engines differ: ")

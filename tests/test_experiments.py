@@ -1,10 +1,14 @@
-"""The tables beside the published ones: primitives (Table 1 of the SAM paper) and cycles."""
+"""The tables and figures beside the published ones: those of the SAM paper, and cycles."""
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 
-from experiments import cycles, table1
+from experiments import cycles, figure11, figure12, figure13, figure14, figures, table1
+from sam import cc
 
 reference = pytest.mark.skipif(
     not cycles.REFERENCE.exists(), reason="the published simulator's counts are not here"
@@ -46,3 +50,122 @@ def test_cycles_agree_with_the_published_simulator():
         assert found.verdict in ("agrees", "fewer"), found
         seen += 1
     assert seen >= 70
+
+
+needs_compiler = pytest.mark.skipif(not cc.available(), reason="takes minutes without a compiler")
+
+
+def _name(figure):
+    return figure.__name__.rpartition(".")[2]
+
+
+@pytest.fixture
+def not_validated(monkeypatch):
+    """Runs on the compiled engine, for validation would take minutes."""
+    monkeypatch.delenv("SAM_VALIDATE", raising=False)
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        pytest.param(figure11, marks=needs_compiler),
+        pytest.param(figure12, marks=needs_compiler),
+        figure13,
+        figure14,
+    ],
+    ids=_name,
+)
+def test_a_figure_is_the_papers(figure, tmp_path, capsys, not_validated):
+    name = _name(figure)
+    assert figure.main(["--quick", "--out", str(tmp_path / "new")]) == 0
+    told = capsys.readouterr().out
+    assert "yes" in told
+    assert "differs" not in told
+    height, width, _ = plt.imread(tmp_path / "new" / f"{name}.png").shape
+    assert height > 800
+    assert width > 1200
+    assert (tmp_path / "new" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+@reference
+def test_the_published_figures_here_are_those_of_the_reference():
+    published = json.loads(cycles.REFERENCE.read_text())
+    records = {
+        record["name"]: record
+        for record in published["records"]
+        if record["name"].startswith(("fig13_", "paper_"))
+    }
+    assert {name: record["cycles"] for name, record in records.items()} == {
+        name: figures.published(name) for name in figures.recorded("")
+    }
+    for record in records.values():
+        for tensor, data in published["inputs"][record["inputs"]].items():
+            name = record["inputs"]
+            if "sddmm" in name:
+                if tensor != "B":
+                    continue
+                name = name.rpartition("_K")[0]
+            found = figures.pattern(f"{name}.{tensor}")
+            assert found.shape == tuple(data["shape"])
+            assert found.to_coo()[0].T.tolist() == data["coords"]
+
+
+def test_a_count_that_differs_fails():
+    agreeing = figures.Count("a", 1030, 1000, True)
+    assert agreeing.verdict == "agrees"  # 2 % plus 10
+    assert figures.compare("title", [agreeing]) == 0
+    assert figures.compare("title", [replace(agreeing, ours=1031)]) == 1
+    assert figures.compare("title", [replace(agreeing, ours=969)]) == 1
+    assert figures.compare("title", [replace(agreeing, ours=969, fewer="no stalls")]) == 0
+    assert figures.compare("title", [replace(agreeing, published=None)]) == 0
+    assert figures.compare("title", [replace(agreeing, right=False)]) == 1
+
+
+def test_a_claim_that_does_not_hold_fails():
+    assert figures.tell([figures.Claim("more", "more", "yes")]) == 0
+    assert figures.tell([figures.Claim("more", "less", "no")]) == 1
+
+
+@needs_compiler
+def test_unfused_cycles_are_those_of_two_programs(not_validated):
+    """A product takes K data tokens and a stop for each entry of its result; sampling, one."""
+    unfused = figure11.METHODS[0]
+    point = figure11.measure(unfused, "ref250x100", 1)
+    product, sampling = point.parts
+    assert point.count.ours == product + sampling
+    assert product == pytest.approx(250 * 100 * (1 + 1), rel=0.01)
+    assert sampling == pytest.approx(250 * 100, rel=0.01)
+
+
+def test_the_shares_of_a_stream_by_hand():
+    """relat3 has 24 nonzeros, in 8 of its 12 rows: a stop for each of these, and a done."""
+    found = figure14.measure("relat3", figure14.SHARED)
+    assert found.right
+    tokens = {level: {} for level in figure14.LEVELS}
+    for level, shares in found.shares.items():
+        tokens[level] = {token: share * found.cycles / 100 for token, share in shares.items()}
+    assert tokens["inner"] == pytest.approx(
+        {"data": 24, "stop": 8, "empty": 0, "done": 1, "idle": found.cycles - 33}
+    )
+    assert tokens["outer"] == pytest.approx(
+        {"data": 8, "stop": 1, "empty": 0, "done": 1, "idle": found.cycles - 10}
+    )
+
+
+def test_a_stand_in_has_the_published_size_and_no_empty_row():
+    found = figure14.stand_in("progas")
+    assert (found.shape, found.nnz) == ((1650, 1900), 8897)
+    assert len(np.unique(found.to_coo()[0][0])) == 1650
+    assert (found.to_scipy() != figure14.stand_in("progas").to_scipy()).nnz == 0
+
+
+def test_a_matrix_that_is_not_there_is_told(tmp_path, capsys):
+    with pytest.raises(SystemExit) as left:
+        figures.leave(lambda: figure14.main(["--data", str(tmp_path), "--out", str(tmp_path)]))
+    assert left.value.code == 2
+    assert capsys.readouterr().err == (
+        f"error: the matrix bwm2000 is not there: "
+        f"{tmp_path}/suitesparse_reconstructed/bwm2000.mtx\n"
+        "hint: get it from https://sparse.tamu.edu and name its folder with --data, in which it is "
+        "suitesparse_reconstructed/bwm2000.mtx; --quick does without\n"
+    )

@@ -307,7 +307,7 @@ def test_dims_may_be_integers_of_numpy():
 
 def test_targets():
     assert (
-        refused(custard.compile, MATMUL, target="cuda") == "unknown target cuda\nhint: one of sam"
+        refused(custard.compile, MATMUL, target="ptx") == "unknown target ptx\nhint: one of sam, c"
     )
 
 
@@ -525,7 +525,7 @@ def test_graphs(old, new, lines):
 
 def test_what_is_no_graph():
     assert refused(sim.simulate, custard.compile(MATVEC), INPUTS) == text(
-        "Program is not a graph", "hint: program.graph, or sam.dot.from_dot(text)"
+        "SamProgram is not a graph", "hint: program.graph, or sam.dot.from_dot(text)"
     )
 
 
@@ -655,7 +655,7 @@ GIVEN = ["-i", "A=@random(0.5)", "-i", "x=@dense", "--dims", "i=4,j=4"]
         ([MATVEC, "--dims", "i=5", "--dims", "j=2,i=6"], [
             "--dims gives i the extent 5, and then 6",
         ]),
-        ([MATVEC, "--target", "cuda"], ["unknown target cuda", "hint: one of sam"]),
+        ([MATVEC, "--target", "cuda"], ["unknown target cuda", "hint: one of sam, c"]),
         ([MATVEC, "--engine", "compile"], [
             "unknown engine compile", "hint: did you mean compiled?",
         ]),

@@ -15,7 +15,7 @@ import scipy.sparse
 
 from custard import cli
 from custard.cli import main
-from custard.program import Program
+from custard.sam_program import SamProgram
 from sam.blocks import StreamError
 from sam.io import read
 
@@ -180,14 +180,14 @@ def test_json_of_what_is_only_compiled(capsys):
 
 
 def test_a_wrong_result_fails_the_check(folder, capsys, monkeypatch):
-    simulate = Program.simulate
+    simulate = SamProgram.simulate
 
     def wrong(*arguments, **options):
         run = simulate(*arguments, **options)
         output = replace(run.output, values=run.output.values + np.array([0, 0.5]))
         return replace(run, output=output)
 
-    monkeypatch.setattr(Program, "simulate", wrong)
+    monkeypatch.setattr(SamProgram, "simulate", wrong)
     given = ["y(i) = x(i) * z(i)", "-i", "x=x.tns", "-i", "z=z.tns", "--dims", "i=4", "--check"]
     assert main(given) == 1
     out, err = capsys.readouterr()
@@ -222,7 +222,7 @@ def test_ctrl_c_leaves_no_traceback(folder, capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Program, "simulate", interrupted)
+    monkeypatch.setattr(SamProgram, "simulate", interrupted)
     assert main(["a = x(i)", "-i", "x=x.tns"]) == 130
     assert capsys.readouterr() == ("", "custard: interrupted\n")
 
@@ -231,7 +231,7 @@ def test_a_stream_that_validation_refuses_leaves_no_traceback(folder, capsys, mo
     def refused(*_, **__):
         raise StreamError("edge a.crd -> b.in_crd, token 1: 2 came, a coordinate above 3 was due")
 
-    monkeypatch.setattr(Program, "simulate", refused)
+    monkeypatch.setattr(SamProgram, "simulate", refused)
     assert main(["a = x(i)", "-i", "x=x.tns", "--validate"]) == 1
     assert capsys.readouterr() == (
         "",
@@ -313,7 +313,7 @@ BIG = "1000000000"
             "there is no scheduling command redorder\n  redorder(i)\n  ^^^^^^^^\n"
             "hint: did you mean reorder?",
         ),
-        (["y = x(i)", "--target", "c"], "unknown target c\nhint: one of sam"),
+        (["y = x(i)", "--target", "x"], "unknown target x\nhint: one of sam, c"),
         (["y = x(i)", "--dims", "i"], '"i" is no extent\nhint: --dims i=5, or --dims i=5,j=6'),
         (
             ["y = x(i)", "--dims", "i=5,j=-1"],
