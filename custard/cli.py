@@ -176,9 +176,10 @@ def _run(arguments: argparse.Namespace) -> int:
         require_folder(arguments.json)
     for stage in program.stages:
         if arguments.dot:
-            write_whole(_of_stage(arguments.dot, stage, program), to_dot(stage.graph))
+            path = _of_stage(Path(arguments.dot), stage, program)
+            write_whole(path, to_dot(stage.graph))
         if arguments.draw:
-            draw(stage.graph, _of_stage(arguments.draw, stage, program))
+            draw(stage.graph, _of_stage(Path(arguments.draw), stage, program))
     console = stdout(quiet=arguments.json == "-")
     if not (arguments.inputs or arguments.check or outputs or _needs_no_input(program)):
         told = record.of_program(program, arguments.schedule)

@@ -157,7 +157,8 @@ class _Rewriting:
             name = _unused(f"mask_{subscripts[0]}", [*self.formats, *self.views])
             self.views[name] = View(None, subscripts)
             order = self.order(inside)
-            self.formats[name] = Format("d" + "s" * (len(inside) - 1), order)
+            outer = "d" * (len(inside) > 1)
+            self.formats[name] = Format(outer + "s" * (len(inside) - len(outer)), order)
             self.notes[f"sums over {subscripts[0]} leave out what its last tile has too much"] = None
         return cin.Multiply((cin.Mask(name, inside), operand))
 

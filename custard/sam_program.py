@@ -127,17 +127,20 @@ class SamProgram(Program):
         given = gather(self.slots, inputs)
         dense = self.dense_arrays(inputs, given)
         notes = [f"{name} is a dense array, stored as {form}" for name, form in dense.items()]
-        self.extents(given)
+        known = self.extents(given)
         runs = []
         for stage in self.stages:
             graph = stage.graph
+            if len(self.stages) > 1:
+                graph = replace(graph, dims=tuple({**dict(graph.dims), **known}.items()))
             used = {slot.tensor for slot in graph.slots}
             own = {name: tensor for name, tensor in given.items() if name in used}
             found = extents_of(graph, own)
             empty = {variable: 0 for variable in graph.nonempty if found[variable] == 0}
             stored = {name: form for name, form in dense.items() if name in own}
             if empty or stored:
-                graph = self._stage(stage.statement, stored, empty).graph
+                more = {**known, **empty} if len(self.stages) > 1 else empty
+                graph = self._stage(stage.statement, stored, more).graph
             runs.append(simulate(graph, own, config, overrides, engine, progress, validate))
             given[stage.tensor] = runs[-1].output
         run = in_turn(runs)

@@ -42,6 +42,19 @@ class Statement:
     derivations: tuple[Derivation, ...] = ()
     lanes: Mapping[str, int] = field(default_factory=dict)
 
+    @staticmethod
+    def of(program: cin.Program, other: Statement) -> Statement:
+        """A statement with what of another one's derivations, loops and lanes it has use for."""
+        known = {cin.base(variable) for variable in program.loops}
+        derivations: list[Derivation] = []
+        for one in other.derivations:
+            if known & {*one.sources}:
+                derivations.append(one)
+                known = {*one.replaced(list(known))}
+        loops = tuple(loop for loop in other.loops if loop in known)
+        lanes = {loop: n for loop, n in other.lanes.items() if loop in known}
+        return Statement(program, loops, tuple(derivations), lanes)
+
     def with_derivation(self, derivation: Derivation) -> Statement:
         """The statement with one more, if it has its sources. Lanes go with the outermost loop."""
         if not {*derivation.sources} <= {*self.loops}:
@@ -338,27 +351,41 @@ class _Scheduler:
         if new != loop:
             self.check_new(command, 2)
         before, after = found
-        loops = tuple(v for v in statement.loops if v in _bases(before, statement.derivations))
-        producer = Statement(before, loops, statement.derivations, _of(statement.lanes, loops))
+        for half in found:
+            self.check_whole(command, half, statement)
+        producer = Statement.of(before, statement)
         if new != loop:
             producer = producer.with_derivation(Rename(loop, new))
-        loops = tuple(v for v in statement.loops if v in _bases(after, statement.derivations))
-        lanes = _of(statement.lanes, loops)
-        self.statements[n] = replace(statement, program=after, loops=loops, lanes=lanes)
+        self.statements[n] = Statement.of(after, statement)
         self.statements.insert(n, producer)
         form = _format(before, {**self.formats, **self.workspaces})
         self.workspaces[name] = _ordered(form, producer)
 
+    def check_whole(self, command: Command, program: cin.Program, other: Statement) -> None:
+        """Raises UserError where a half of a statement has one of two loops that are fused."""
+        known = {cin.base(variable) for variable in program.loops}
+        for one in other.derivations:
+            if isinstance(one, Fuse) and len(known & {*one.sources}) == 1:
+                (alone,) = known & {*one.sources}
+                what = f"{program.target} = {program.value} has {alone} alone, which {one.fused}"
+                what += f" fuses with {(set(one.sources) - {alone}).pop()}"
+                raise mistake(command, what, 0, "precompute before fuse")
+            if known & {*one.sources}:
+                known = {*one.replaced(list(known))}
+
     def part(self, command: Command) -> cin.Expression:
         """The expression that a ``precompute`` names."""
         text, (start, end) = command.arguments[0], command.spans[0]
+        target = "x"
+        while target in text:
+            target += "x"
         try:
-            assignment = notation.parse(f"x={text}", [*self.formats, *self.workspaces])
-            return cin.part(assignment)
+            declared = [*self.formats, *self.workspaces]
+            return cin.part(notation.parse(f"{target}={text}", declared))
         except UserError as error:
             span = command.spans[0]
             if error.span is not None:
-                moved = [start + max(0, place - 2) for place in error.span]
+                moved = [start + max(0, place - len(target) - 1) for place in error.span]
                 span = (min(moved[0], end), min(moved[1], end))
             raise UserError(error.what, source=command.text, span=span, hint=error.hint) from None
 
@@ -378,15 +405,6 @@ class _Scheduler:
 
 
 MOST_LANES = 256
-
-
-def _of(lanes: Mapping[str, int], loops: Collection[str]) -> dict[str, int]:
-    return {loop: n for loop, n in lanes.items() if loop in loops}
-
-
-def _bases(program: cin.Program, derivations: Iterable[Derivation]) -> set[str]:
-    """The derived variables of a program without primes."""
-    return {cin.base(variable) for variable in replaced(program.loops, derivations)}
 
 
 def _sources(loop: str, derivations: Sequence[Derivation]) -> set[str]:
