@@ -148,6 +148,4 @@ def _primitives(told: Mapping[str, Any]) -> Table:
 
 
 def _expected(program: SamProgram, inputs: Mapping[str, Tensor]) -> check.Expected:
-    return check.evaluate(
-        program.expression, inputs, program.extents(inputs), program.formats
-    )
+    return check.evaluate(program.expression, inputs, program.extents(inputs), program.formats)

@@ -407,7 +407,9 @@ class _Lowering:
         if fiber.variable in summed and lanes[0][1]:
             fibers.pop()
             return self.united(lanes)
-        whole = all(own.stream == stream for (own, _, _), stream in zip(lanes, streams, strict=True))
+        whole = all(
+            own.stream == stream for (own, _, _), stream in zip(lanes, streams, strict=True)
+        )
         fibers[-1], kept, value = self.joined(lanes)
         fibers[-1].nonempty = fiber.nonempty and whole
         fibers[-1].full = fiber.full and whole
@@ -441,7 +443,8 @@ class _Lowering:
         """Deals streams, so many levels below the coordinates of a fiber, to those of lanes."""
         if kinds is None:
             kinds = [part.kind for part in parts if isinstance(part, _Payload)]
-        inputs = {f"{kind}{k}": part.stream for k, (kind, part) in enumerate(zip(kinds, parts))}
+        pairs = enumerate(zip(kinds, parts, strict=True))
+        inputs = {f"{kind}{k}": part.stream for k, (kind, part) in pairs}
         ports = self.building.add(
             "parallelizer",
             f"deal_{fiber.variable}",
@@ -462,7 +465,8 @@ class _Lowering:
         owns = [own for own, _, _ in lanes]
         payloads = [_Payload(value, "val") for _, _, value in lanes]
         value = _Payload(lanes[0][2], "val")
-        ports = self.join(owns, 0, [] if kept else ["val"], [[one] for one in payloads])
+        beside = [[] if kept else [one] for one in payloads]
+        ports = self.join(owns, 0, ["val"] * len(beside[0]), beside)
         layers = [list(_layers(of_lane, payload, 1))
                   for (_, of_lane, _), payload in zip(lanes, payloads, strict=True)]  # fmt: skip
         for n, (depth, moved) in enumerate(_layers(kept, value, 1)):
@@ -485,7 +489,7 @@ class _Lowering:
         """Joins streams of lanes, so many levels below their coordinates."""
         inputs = {f"crd{n}": own.stream for n, own in enumerate(owns)}
         for n, of_lane in enumerate(lanes):
-            for k, (kind, part) in enumerate(zip(kinds, of_lane)):
+            for k, (kind, part) in enumerate(zip(kinds, of_lane, strict=True)):
                 inputs[f"{kind}{k}_{n}"] = part.stream
         return self.building.add(
             "serializer",
@@ -494,9 +498,7 @@ class _Lowering:
             **inputs,
         )
 
-    def united(
-        self, lanes: Sequence[tuple[_Fiber, list[_Fiber], End]]
-    ) -> tuple[list[_Fiber], End]:
+    def united(self, lanes: Sequence[tuple[_Fiber, list[_Fiber], End]]) -> tuple[list[_Fiber], End]:
         """The sum of what lanes have, each over its own coordinates."""
         sums = []
         for own, kept, value in lanes:

@@ -70,9 +70,7 @@ class SamProgram(Program):
     @property
     def statements(self) -> tuple[cin.Program, ...]:
         """The concrete index notation of each graph, by its own loops."""
-        return tuple(
-            self._derived(stage.statement, {}).program for stage in self.stages
-        )
+        return tuple(self._derived(stage.statement, {}).program for stage in self.stages)
 
     def with_notes(self) -> SamProgram:
         """The program, with the notes of its graphs."""
@@ -141,10 +139,12 @@ class SamProgram(Program):
             if empty or stored:
                 more = {**known, **empty} if len(self.stages) > 1 else empty
                 graph = self._stage(stage.statement, stored, more).graph
-            runs.append(simulate(graph, own, config, overrides, engine, progress, validate))
-            given[stage.tensor] = runs[-1].output
-        run = in_turn(runs)
-        return replace(run, notes=(*notes, *run.notes))
+            run = simulate(graph, own, config, overrides, engine, progress, validate)
+            assert run.output is not None
+            runs.append(run)
+            given[stage.tensor] = run.output
+        whole = in_turn(runs)
+        return replace(whole, notes=(*notes, *whole.notes))
 
     def _derived(self, statement: Statement, dense: Mapping[str, Format]) -> Any:
         formats = {**self.formats, **self.scheduled.workspaces, **dense}
@@ -172,8 +172,9 @@ class SamProgram(Program):
             derived.formats,
             choices,
             {**self.dims, **zero, **empty},
-            self.expression if is_last else f"{statement.program.target} = "
-            f"{statement.program.value}",
+            self.expression
+            if is_last
+            else f"{statement.program.target} = {statement.program.value}",
             self.drop_zeros and is_last,
             statement.lanes,
         )

@@ -67,9 +67,7 @@ CHOICES = ("locate", "coiterate")
 _BOUNDS = "MinExact MinConstraint MaxExact MaxConstraint"
 
 
-_STRATEGY = Argument(
-    "race strategy, or number of lanes,", "choice or size", tuple(_RACES.split())
-)
+_STRATEGY = Argument("race strategy, or number of lanes,", "choice or size", tuple(_RACES.split()))
 
 
 def _choice(name: str, words: str) -> Argument:

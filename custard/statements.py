@@ -118,9 +118,7 @@ _NOT_HERE = {
 class _Scheduler:
     """The state of a schedule: the statements so far."""
 
-    def __init__(
-        self, program: cin.Program, formats: Mapping[str, Format], strict: bool
-    ) -> None:
+    def __init__(self, program: cin.Program, formats: Mapping[str, Format], strict: bool) -> None:
         self.formats, self.strict = formats, strict
         loops = tuple(dict.fromkeys(map(cin.base, program.loops)))
         self.statements = [Statement(program, loops)]

@@ -4,8 +4,8 @@ The text that ``to_dot`` writes is meant for three readers. Graphviz draws it: l
 the arrows of the SAM paper's Figure 4 (stippled references, solid coordinates, double values).
 A person reads it: one line per node and per edge. ``from_dot`` reads it back to an equal graph, out
 of the attributes ``kind`` and ``parameters`` of a node, ``source_port`` and ``target_port`` of an
-edge, and ``title``, ``slots``, ``result``, ``nonempty``, ``dims`` and ``derived`` of the graph (JSON,
-but for names and the title).
+edge, and ``title``, ``slots``, ``result``, ``nonempty``, ``dims`` and ``derived`` of the graph
+(JSON, but for names and the title).
 """
 
 from __future__ import annotations
