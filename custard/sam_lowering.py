@@ -84,6 +84,8 @@ class _Fiber:
     ``nonempty``  whether each parent that is present has one at least
     ``full``      whether each parent that is present has all
     ``scattered``  whether its variable is summed over where the result is stored
+    ``in_lane``   whether it is what a lane has of a fiber that was dealt
+    ``holed``     whether values that go along are ``N`` where there is nothing
     """
 
     variable: str
@@ -91,6 +93,8 @@ class _Fiber:
     nonempty: bool = False
     full: bool = False
     scattered: bool = False
+    in_lane: bool = False
+    holed: bool = False
 
 
 class _Graph:
@@ -401,15 +405,13 @@ class _Lowering:
         streams = self.dealt(fiber, cursor, copies)
         lanes = []
         for copy, stream in zip(copies, streams, strict=True):
-            own = _Fiber(fiber.variable, stream)
+            own = _Fiber(fiber.variable, stream, in_lane=True)
             kept, value = self.inside([*fibers[:-1], own], copy, variables, summed, scatter)
             lanes.append((own, kept, value))
         if fiber.variable in summed and lanes[0][1]:
             fibers.pop()
             return self.united(lanes)
-        whole = all(
-            own.stream == stream for (own, _, _), stream in zip(lanes, streams, strict=True)
-        )
+        whole = not lanes[0][0].holed
         fibers[-1], kept, value = self.joined(lanes)
         fibers[-1].nonempty = fiber.nonempty and whole
         fibers[-1].full = fiber.full and whole
@@ -477,7 +479,9 @@ class _Lowering:
         if not kept:
             value.stream = ports["val0"]
         fiber.stream = ports["crd"]
-        return fiber, kept, value.stream
+        if fiber.holed:
+            value.stream = self.without(fiber, value.stream, "absent")
+        return replace(fiber, in_lane=False, holed=False), kept, value.stream
 
     def join(
         self,
@@ -554,6 +558,9 @@ class _Lowering:
                 around = all(outer.nonempty for outer in fibers[:n])
                 fills = holder is None or (fill and holder.full and around)
                 if holder is not None and not fills and not fiber.nonempty:
+                    if holder.in_lane:
+                        value = self.reduce_in_lane(fiber, holder, value)
+                        continue
                     self.drop(holder, [fiber])
                 value = self.building.add(
                     "reducer",
@@ -562,6 +569,21 @@ class _Lowering:
                     val=value,
                 )["val"]
         return kept, value
+
+    def reduce_in_lane(self, fiber: _Fiber, holder: _Fiber, value: End) -> End:
+        """Sums over the variable of a fiber; ``N`` where it is empty.
+
+        A coordinate that is dropped in a lane would have the others wait for what comes behind it,
+        and they may have no room for that long.
+        """
+        holder.holed, holder.nonempty = True, False
+        return self.building.add(
+            "reducer",
+            f"reduce_{fiber.variable}",
+            {"dimensions": 0, "empty": "absent"},
+            outer=holder.stream,
+            val=value,
+        )["val"]
 
     def reduce_tensor(self, fiber: _Fiber, kept: Sequence[_Fiber], value: End) -> End:
         """Sums over the variable of a fiber that others lie in."""
@@ -612,7 +634,7 @@ class _Lowering:
             note = f"{access} is written as {written}, then stored as {asked}"
             self.rearranged[note] = f"{access.tensor}:{written}"
         if self.drop_zeros and levels and not LEVEL_FORMATS[codes[-1]].full:
-            value = self.without_zeros(levels[-1], value)
+            value = self.without(levels[-1], value, "zeros")
         if not (scatters and _are_full(codes)):
             value = self.without_childless(levels, codes, value)
         reference = self.write_levels(levels, codes)
@@ -739,12 +761,12 @@ class _Lowering:
                 span=choice.span,
             )
 
-    def without_zeros(self, innermost: _Fiber, value: End) -> End:
-        """Drops the coordinates whose value is 0."""
+    def without(self, innermost: _Fiber, value: End, what: str) -> End:
+        """Drops the coordinates whose value is 0 (``zeros``) or ``N`` (``absent``)."""
         dropper = self.building.add(
             "coordinate_dropper",
             f"drop_{innermost.variable}",
-            {"drop": "zeros"},
+            {"drop": what},
             crd=innermost.stream,
             val=value,
         )
