@@ -594,9 +594,10 @@ class _Lowering:
             val=value,
             **{f"crd{k}": inner.stream for k, inner in enumerate(kept)},
         )
+        points = fiber.nonempty and all(inner.nonempty for inner in kept)
         for k, inner in enumerate(kept):
             inner.stream = reducer[f"crd{k}"]
-            inner.nonempty = fiber.nonempty and inner.nonempty if k == 0 else True
+            inner.nonempty = points or k > 0
             inner.full = False
         return reducer["val"]
 

@@ -206,9 +206,7 @@ def _owned_reducer() -> Block:
         ports=(into("in_outer", "crd"), into("in_val", "val", 1), out("val", "val")),
         step=reduce_owned,
         state={"sum": 0, "filled": False},
-        memory=lambda around: SimpleNamespace(
-            zero=around.zero, add=Operation("add", around.dtype)
-        ),
+        memory=lambda around: SimpleNamespace(zero=around.zero, add=Operation("add", around.dtype)),
     )
 
 
