@@ -153,7 +153,9 @@ def _matrix_cases(
     is_banded = name == "banded"
     goal = {False: (0.84, 0.84), True: (0.61, 0.61)}[is_banded] if large else (1.0, None)
     yield case("CSR", plain, lambda m: m, "csr", *goal)
-    yield case("COO", plain, lambda m: m, "coo", *((0.25, 0.25) if is_banded and large else ()))
+    yield case(
+        "COO", plain, lambda m: m.tocoo(), "coo", *((0.25, 0.25) if is_banded and large else ())
+    )
     if is_banded:
         yield case("DIA", diagonal, lambda m: Tensor.of(m).diagonals(), "dia")
         ell = case("ELL", diagonal, lambda m: Tensor.of(m).ell(), "csr")

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from custard.c_runtime import helpers
 from custard.loop_ir import (
+    BOOL,
     INT,
     INT32,
     Assign,
@@ -59,6 +60,7 @@ _PRECEDENCE = {
     "%": 13,
 }
 _UNARY, _POSTFIX = 14, 15
+_WIDTH = 100
 _OPPOSITES = {"!=": "==", "<": ">=", "<=": ">"}
 # Operators that gcc would like to see parentheses around inside one another.
 _MIXED = {("||", "&&"), ("|", "+"), ("&", "-"), ("&", "+"), ("|", "&")}
@@ -73,7 +75,7 @@ def printed(kernel: Kernel) -> str:
     complex_ = any(" complex" in type.name for s in kernel.structs for _, type in s.fields)
     lines = [f"// {line}".rstrip() for line in kernel.header]
     headers = ["stdbool", "stdint", "stdlib", "string", *(["complex"] if complex_ else [])]
-    lines += ["", *(f"#include <{name}.h>" for name in sorted(headers)), ""]
+    lines += ["", *(f"#include <{name}.h>" for name in sorted(headers))]
     for struct in kernel.structs:
         lines += ["", *_struct(struct)]
     for text in helpers(calls):
@@ -81,7 +83,35 @@ def printed(kernel: Kernel) -> str:
     for function in kernel.functions:
         lines += ["", *_local_function(function)]
     lines += ["", *_release(kernel), "", *_function(kernel, body)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(part for line in lines for part in _fitted(line)) + "\n"
+
+
+# Where a line may be broken, the best first: behind the first two, before the others.
+_BREAKS = ("; ", ", ", " || ", " && ", " ? ", " : ", " == ", " < ", " + ", " - ", " * ")
+
+
+def _fitted(line: str, more: int = 8) -> Iterator[str]:
+    """The line in parts of at most 100 characters, broken outside of as many brackets as can be.
+
+    What is broken off is indented by ``more``.
+    """
+    if len(line) <= _WIDTH or line.lstrip().startswith("//"):
+        yield line
+        return
+    indent = len(line) - len(line.lstrip())
+    depth = 0
+    places: list[tuple[int, int, int]] = []
+    for n, character in enumerate(line[:_WIDTH]):
+        depth += (character in "([") - (character in ")]")
+        for rank, text in enumerate(_BREAKS):
+            if n > indent and line.startswith(text, n):
+                places.append((depth, rank, -(n + 1 if rank < 2 else n)))
+    if not places:
+        yield line
+        return
+    place = -min(places)[2]
+    yield line[:place].rstrip()
+    yield from _fitted(" " * (indent + more) + line[place:].lstrip(), 0)
 
 
 def _struct(struct: Struct) -> Iterator[str]:
@@ -214,7 +244,7 @@ def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
                 yield from _body(body, depth + 1, written)
             yield f"{pad}}}"
         case Require(condition):
-            yield f"{pad}if ({_negated(condition)})"
+            yield f"{pad}if ({_text(_negated(condition))})"
             yield f"{pad}    goto failed;"
         case Run(call):
             yield f"{pad}{_text(call)};"
@@ -228,17 +258,18 @@ def _undeclared(body: Body, after: Expr) -> list[Stmt]:
     ]
 
 
-def _negated(condition: Expr) -> str:
+def _negated(condition: Expr) -> Expr:
+    """The condition that holds where another does not."""
     match condition:
         case Op("!=", (left, Const(None))):
-            return f"!{_text(left, _UNARY)}"
-        case Op("&&", (left, right)):
-            return f"{_negated(left)} || {_negated(right)}"
-        case Op("||", (left, right)):
-            return f"{_negated(left)} && {_negated(right)}"
-        case Op("!=" | "<" | "<=" as name, (left, right)):
-            return f"{_text(left, 11)} {_OPPOSITES[name]} {_text(right, 11)}"
-    return f"!{_text(condition, _UNARY)}"
+            return Op("!", (left,), BOOL)
+        case Op("&&", sides):
+            return Op("||", tuple(map(_negated, sides)), BOOL)
+        case Op("||", sides):
+            return Op("&&", tuple(map(_negated, sides)), BOOL)
+        case Op("!=" | "<" | "<=" as name, sides):
+            return Op(_OPPOSITES[name], sides, BOOL)
+    return Op("!", (condition,), BOOL)
 
 
 def _declared(var: Var, value: Expr, const: bool, written: set[str]) -> str:
@@ -286,6 +317,8 @@ def _expression(node: Expr) -> tuple[str, int]:
             return f"{name}{_text(operand, _UNARY + 1)}", _UNARY
         case Op(name, (left, right)):
             own = _PRECEDENCE[name]
+            if name in ("+", "*") and _is_narrow(left) and _is_narrow(right):
+                return f"(int64_t){_text(left, _UNARY)} {name} {_text(right, own + 1)}", own
             sides = [_text(left, own), _text(right, own + 1)]
             for n, side in enumerate((left, right)):
                 if isinstance(side, Op) and (name, side.name) in _MIXED:
@@ -299,6 +332,18 @@ def _widens(old: Type, new: Type) -> bool:
     return new == INT and (old == INT32 or old.name == "bool")
 
 
+def _is_narrow(node: Expr) -> bool:
+    """Whether C computes with 32 bits what is told to have 64."""
+    match node:
+        case Op("cast", (value,), type):
+            return _widens(value.type, type)
+        case Op("-", sides):
+            return node.type == INT and all(map(_is_narrow, sides))
+        case Op("?:", (_, then, otherwise)):
+            return _is_narrow(then) and _is_narrow(otherwise)
+    return False
+
+
 def _constant(value: object, type: Type) -> tuple[str, int]:
     if value is None:
         return "NULL", _POSTFIX
@@ -310,7 +355,8 @@ def _constant(value: object, type: Type) -> tuple[str, int]:
         text = repr(value)
         if value != value or abs(value) == float("inf"):
             text = "INFINITY" if value > 0 else "-INFINITY"
-        return text + ("f" if type.name == "float" else ""), _POSTFIX if value >= 0 else _UNARY
+        negative = text.startswith("-")
+        return text + "f" * (type.name == "float"), _UNARY if negative else _POSTFIX
     text = str(value)
     if value == -(2**63):
         return "INT64_MIN", _POSTFIX

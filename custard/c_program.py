@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse
 
 from custard import cin
+from custard.c_header import documented
 from custard.c_printer import printed
 from custard.formats import Format
 from custard.kernel_builder import Types
@@ -29,15 +30,19 @@ from sam import cc
 from sam.errors import UserError
 from sam.graph import Slot
 from sam.levels import LEVELS, Level
-from sam.slots import extents, gather
+from sam.slots import as_tensor, extents, require_inputs
 from sam.tensor import Tensor
 
+LIBRARY = ("-std=gnu11", "-shared", "-fPIC", "-fwrapv", "-fcx-fortran-rules")
 # Sums may be taken in another order, so that they vectorise; NaN and infinity keep their meaning,
 # whole numbers wrap around, and complex numbers are multiplied as numpy does it.
 FLAGS = (
-    *("-std=gnu11", "-O3", "-march=native", "-shared", "-fPIC", "-fwrapv", "-fno-math-errno"),
-    *("-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math", "-fcx-fortran-rules"),
+    *(*LIBRARY, "-O3", "-march=native", "-fno-math-errno"),
+    *("-fno-signed-zeros", "-fno-trapping-math", "-fassociative-math"),
 )
+# What -ffast-math stands for, but that a library linked with it would have the whole process take
+# the smallest numbers for 0.
+FAST_MATH = (*FLAGS, "-ffinite-math-only", "-freciprocal-math", "-fcx-limited-range")
 
 _INDEX_TYPES = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT}
 
@@ -48,11 +53,13 @@ class CProgram(Program):
 
     ``header``   what the C file says it is
     ``lowered``  its kernel for inputs of float64 with int32 indices
+    ``flags``    of the C compiler; those that it does not know are left out
     ``kernels``  those that have been compiled, by what they are specialised for
     """
 
     header: tuple[str, ...]
     lowered: Lowered
+    flags: tuple[str, ...] = FLAGS
     kernels: dict[Any, Kernel] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -65,7 +72,7 @@ class CProgram(Program):
 
         ``kernel`` gives that for other inputs.
         """
-        return printed(self.lowered.kernel)
+        return printed(documented(self.lowered, self.flags))
 
     def run(self, inputs: Mapping[str, Any] | None = None) -> Tensor:
         """The result for inputs given by name: numpy, scipy.sparse, ``sam.Tensor``, numbers.
@@ -79,9 +86,11 @@ class CProgram(Program):
 
         Raises UserError for inputs that do not fit.
         """
-        given = {} if inputs is None else dict(inputs)
-        tensors = gather(self.slots, given)
-        found = extents(self.slots, tensors, self.dims, map(cin.base, self.cin.loops))
+        given = {} if inputs is None else inputs
+        require_inputs(self.slots, given)
+        tensors = _Tensors(given)
+        shaped = {n: x if scipy.sparse.issparse(x) else tensors[n] for n, x in given.items()}
+        found = extents(self.slots, shaped, self.dims, map(cin.base, self.cin.loops))
         dense = self.dense_arrays(given, tensors)
         slots = self._lower({**self.formats, **dense}, Types()).slots if dense else self.slots
         stored = {slot.name: _stored(slot, given, tensors) for slot in slots}
@@ -90,7 +99,7 @@ class CProgram(Program):
         stored = {
             slot.name: stored[slot.name].widened(types.index(slot.tensor or "")) for slot in slots
         }
-        around = tensors.get(self.cin.target.tensor) if self.cin.accumulates else None
+        around = tensors[self.cin.target.tensor] if self.cin.accumulates else None
         return Bound(self, types, dense, stored, found, around)
 
     def _needs_wide_keys(self, extents: Mapping[str, int]) -> bool:
@@ -116,20 +125,22 @@ class CProgram(Program):
             types.runs,
             types.wide,
             tuple(sorted((n, str(f)) for n, f in formats.items())),
+            self.flags,
         )
         if key not in self.kernels:
-            self.kernels[key] = Kernel(self._lower({**self.formats, **formats}, types))
+            lowered = self._lower({**self.formats, **formats}, types)
+            self.kernels[key] = Kernel(lowered, self.flags)
         return self.kernels[key]
 
 
 class Kernel:
     """A compiled kernel."""
 
-    def __init__(self, lowered: Lowered) -> None:
+    def __init__(self, lowered: Lowered, flags: tuple[str, ...]) -> None:
         verify(lowered.kernel)
         self.lowered = lowered
-        self.source = printed(lowered.kernel)
-        (library,) = cc.build([self.source], flags=FLAGS)
+        self.source = printed(documented(lowered, flags))
+        (library,) = cc.build([self.source], flags=cc.supported(flags))
         self.compute, self.release = library.compute, library.release
         self.compute.restype = ctypes.c_int
 
@@ -177,7 +188,7 @@ class Bound:
         return self.program.kernel(self.types, self.formats)
 
     def run(self) -> Tensor:
-        """The result. Raises MemoryError where it does not fit."""
+        """The result. Raises UserError where there is no memory for it."""
         result = self._compute()
         lowered = self.kernel.lowered
         shape = [self.extents[cin.base(v)] for v in lowered.result.variables]
@@ -196,7 +207,7 @@ class Bound:
         status = self.kernel.compute(result.address, *arguments)
         took = time.perf_counter() - begin
         if status:
-            raise MemoryError
+            raise self._too_large()
         self.kernel.release(result.address)
         return took
 
@@ -208,7 +219,7 @@ class Bound:
             if not self.kernel.compute(result.address, *self._arguments(inputs)):
                 return result
             if self.types.result == INT:
-                raise MemoryError
+                raise self._too_large()
             self.types = replace(self.types, result=INT)
 
     def _result_struct(self) -> _Struct:
@@ -221,8 +232,17 @@ class Bound:
             count = 1
             for variable in lowered.result.variables:
                 count *= self.extents[cin.base(variable)]
-            struct.hold("values", np.empty(count, concrete(lowered.dtype)))
+            try:
+                struct.hold("values", np.empty(count, concrete(lowered.dtype)))
+            except (MemoryError, ValueError):
+                raise self._too_large() from None
         return struct
+
+    def _too_large(self) -> UserError:
+        target = self.program.cin.target
+        extents = " x ".join(str(self.extents[cin.base(v)]) for v in target.variables)
+        form = self.program.formats[target.tensor]
+        return UserError(f"there is no memory for {target}, which is {extents}, stored as {form}")
 
     def _arguments(self, inputs: Sequence[_Struct]) -> list[Any]:
         numbers = [self.extents[name] for name in self.kernel.lowered.numbers]
@@ -279,39 +299,61 @@ _FREE.argtypes = (ctypes.c_void_p,)
 def _stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Stored:
     """An input in the storage that a slot asks for."""
     name = slot.tensor or ""
-    direct = _compressed(slot, inputs[name])
-    if direct is not None:
-        return direct
+    shared = _shared(slot, inputs[name])
+    if shared is not None:
+        return shared
+    tensor = tensors[name]
+    if isinstance(inputs[name], np.ndarray) and slot.levels and set(slot.levels) == {"d"}:
+        order = tuple(mode for group in slot.modes for mode in group)
+        if len(order) == len(slot.levels):
+            # An array whose memory is in the order of the levels is taken as it is.
+            tensor = Tensor.from_numpy(inputs[name], slot.levels, order)
     try:
-        tensor = _checked(tensors[name]).arrange(slot.levels, slot.modes)
+        tensor = _checked(tensor).arrange(slot.levels, slot.modes)
     except UserError as mistake:
         raise mistake.about(name) from None
     members: dict[str, Any] = {}
     for n, (level, mode) in enumerate(zip(tensor.levels, tensor.mode_order, strict=True)):
         members[f"size{n}"] = tensor.shape[mode]
         functions = LEVEL_FUNCTIONS[level.code]
-        for part in (*functions.numbers, *functions.arrays):
-            value = getattr(level, part)
-            members[f"{part}{n}"] = np.ascontiguousarray(value) if np.ndim(value) else value
+        members |= {f"{part}{n}": getattr(level, part) for part in functions.numbers}
+        members |= {f"{part}{n}": np.asarray(getattr(level, part)) for part in functions.arrays}
     members["values"] = np.ascontiguousarray(tensor.values)
     return _narrowed(members)
 
 
-def _narrowed(members: dict[str, Any]) -> Stored:
+def _narrowed(members: Mapping[str, Any]) -> Stored:
     """An input whose index arrays have 32 bits if its extents and positions fit."""
+    arrays = {name: one for name, one in members.items() if isinstance(one, np.ndarray)}
+    sizes = [
+        *(one for name, one in members.items() if name.startswith("size")),
+        *map(len, arrays.values()),
+        *(abs(one).max(initial=0) for name, one in arrays.items() if name.startswith("offsets")),
+    ]
+    index = INT if max(sizes) > np.iinfo(np.int32).max else INT32
     indices = {
-        name: value
-        for name, value in members.items()
-        if isinstance(value, np.ndarray) and value.dtype == np.int64 and name != "values"
+        name: np.ascontiguousarray(one, np.int64 if index == INT else np.int32)
+        for name, one in arrays.items()
+        if not name.startswith(("values", "words"))
     }
-    sizes = [value for name, value in members.items() if name.startswith("size")]
-    if not indices:
-        return Stored(members, None)
-    largest = max(*sizes, *map(len, indices.values()), len(members["values"]))
-    if largest > np.iinfo(np.int32).max:
-        return Stored(members, INT)
-    narrow = {name: value.astype(np.int32) for name, value in indices.items()}
-    return Stored({**members, **narrow}, INT32)
+    words = {
+        name: np.ascontiguousarray(one, np.uint64)
+        for name, one in arrays.items()
+        if name.startswith("words")
+    }
+    return Stored({**members, **words, **indices}, index if indices else None)
+
+
+class _Tensors(dict[str, Tensor]):
+    """The inputs as tensors, each made when it is first asked for."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.given = given
+
+    def __missing__(self, name: str) -> Tensor:
+        self[name] = as_tensor(name, self.given[name])
+        return self[name]
 
 
 _CHECKED: weakref.WeakSet[Tensor] = weakref.WeakSet()
@@ -325,14 +367,19 @@ def _checked(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def _shared(slot: Slot, data: Any) -> Stored | None:
+    """A scipy.sparse matrix whose arrays can be taken as they are; None for all others."""
+    if not scipy.sparse.issparse(data) or data.format not in ("csr", "csc", "coo"):
+        return None
+    if data.data.dtype not in _VALUE_TYPES:
+        return None
+    return _listed(slot, data) if data.format == "coo" else _compressed(slot, data)
+
+
 def _compressed(slot: Slot, data: Any) -> Stored | None:
-    """A canonical CSR or CSC matrix, whose arrays are taken as they are."""
-    orders = {"csr": ((0,), (1,)), "csc": ((1,), (0,))}
-    if not scipy.sparse.issparse(data) or data.ndim != 2 or slot.levels != "ds":
-        return None
-    if orders.get(data.format) != slot.modes or not data.has_canonical_format:
-        return None
-    if data.indptr.dtype != data.indices.dtype or data.data.dtype.name not in _VALUE_TYPES:
+    """A canonical CSR or CSC matrix in the same order."""
+    order = ((0,), (1,)) if data.format == "csr" else ((1,), (0,))
+    if (slot.levels, slot.modes) != ("ds", order):
         return None
     try:
         data.check_format(full_check=True)
@@ -340,19 +387,62 @@ def _compressed(slot: Slot, data: Any) -> Stored | None:
         raise UserError(f"the scipy.sparse matrix is not valid: {error}").about(
             slot.tensor or ""
         ) from error
-    rows, columns = (data.shape[group[0]] for group in slot.modes)
+    if not data.has_canonical_format or data.indptr.dtype != data.indices.dtype:
+        return None
     count = int(data.indptr[-1])
-    members = {
-        "size0": rows,
-        "size1": columns,
-        "segments1": np.ascontiguousarray(data.indptr),
-        "coordinates1": np.ascontiguousarray(data.indices[:count]),
-        "values": np.ascontiguousarray(data.data[:count]),
+    arrays = {
+        "segments1": data.indptr,
+        "coordinates1": data.indices[:count],
+        "values": data.data[:count],
     }
-    return Stored(members, _INDEX_TYPES[data.indices.dtype])
+    return _with_sizes(slot, data.shape, arrays, data.indices.dtype)
 
 
-_VALUE_TYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
+def _listed(slot: Slot, data: Any) -> Stored | None:
+    """A list of coordinates in order, without duplicates."""
+    chain = "u" + "c" * (data.ndim - 2) + "q"
+    if data.ndim < 2 or slot.levels != chain or len(slot.modes) != data.ndim:
+        return None
+    coordinates = [np.asarray(data.coords[group[0]]) for group in slot.modes]
+    index = coordinates[0].dtype
+    if index not in _INDEX_TYPES or any(one.dtype != index for one in coordinates):
+        return None
+    if any(one.shape != data.data.shape for one in coordinates):
+        return None
+    inside = all(
+        len(one) == 0 or (one.min() >= 0 and one.max() < data.shape[group[0]])
+        for one, group in zip(coordinates, slot.modes, strict=True)
+    )
+    if not inside or not _increase(coordinates):
+        return None
+    arrays = {f"coordinates{level}": one for level, one in enumerate(coordinates)}
+    arrays |= {"segments0": np.array([0, len(data.data)], index), "values": data.data}
+    return _with_sizes(slot, data.shape, arrays, index)
+
+
+def _increase(coordinates: Sequence[np.ndarray[Any, Any]]) -> bool:
+    """Whether each entry's coordinates come after those of the one before it."""
+    equal: Any = True
+    for one in coordinates:
+        step = np.diff(one)
+        if (equal & (step < 0)).any():
+            return False
+        equal = equal & (step == 0)
+    return not np.any(equal)
+
+
+def _with_sizes(
+    slot: Slot, shape: Sequence[int], arrays: Mapping[str, Any], index: np.dtype[Any]
+) -> Stored:
+    """An input of these arrays."""
+    sizes = {f"size{level}": shape[group[0]] for level, group in enumerate(slot.modes)}
+    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return Stored({**sizes, **whole}, _INDEX_TYPES[index])
+
+
+_VALUE_TYPES = tuple(
+    map(np.dtype, ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128"))
+)
 
 
 # Terms to a sum from which on it pays to find out where they end before they are added up.

@@ -43,10 +43,19 @@ static void *resized_zero(void *had, int64_t old, int64_t count, size_t size)
 """,
     "grown": r"""
 // A capacity for `need` elements: twice the old one, if that is enough; -1 beyond `most`.
-static inline int64_t grown(int64_t capacity, int64_t need, int64_t most)
+static inline int64_t grown(int64_t capacity, int64_t need, int64_t least, int64_t most)
 {
-    int64_t twice = capacity < 512 ? 1024 : capacity < most / 2 ? 2 * capacity : most;
+    int64_t twice = capacity < least ? least : capacity < most / 2 ? 2 * capacity : most;
     return need > most ? -1 : need > twice ? need : twice;
+}
+""",
+    "times": r"""
+// The product of two counts, or one that there is no memory for.
+static inline int64_t times(int64_t a, int64_t b)
+{
+    const int64_t most = INT64_MAX / 2;
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) || product > most ? most : product;
 }
 """,
     "lowest_bit": r"""
@@ -303,6 +312,16 @@ static inline bool W_insert(struct W *w, K key, T value)
 
 _NEEDS = {"resized_zero": ("resized",)}
 INDEX_TYPES = ("int32_t", "int64_t")
+
+# All names that the text may declare, but for those of sparse workspaces.
+NAMES = frozenset(
+    (
+        "wide_t",
+        *_PLAIN,
+        *(f"{name}_{T}" for name in _INDEXED for T in INDEX_TYPES),
+        *(f"{name}_{T.replace(' ', '_')}" for name in _VALUED for T in _BITS),
+    )
+)
 
 
 def helpers(used: Iterable[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The command line: compile an expression, simulate it, and tell where the cycles went."""
+"""The command line: compile an expression, run it, and tell where the time went."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from custard import cin, notation, record, sweep_cli
+from custard.c_program import CProgram
 from custard.compiler import compile
 from custard.console import Parser, complain, parse, stdout, whole_number
 from custard.formats import (
@@ -50,6 +51,9 @@ examples:
   A matrix times a dense vector on finite queues, compared with numpy:
     custard "y(i) = A(i,j) * x(j)" -f=A:CSR -f=x:d -i A=west0067.mtx -i x=@dense \\
             --config finite --set queues.depth=8 --check
+  The same in C, timed; and its source, to be compiled by others:
+    custard "y(i) = A(i,j) * x(j)" -f=y:d -f=A:CSR -f=x:d --target c \\
+            -i A=west0067.mtx -i x=@dense --time -o spmv.c
   No inputs: only compile, and draw the graph:
     custard "X(i,j) = B(i,j) * C(i,k) * D(k,j)" --draw sddmm.svg
 """
@@ -70,12 +74,13 @@ _OPTIONS: Mapping[str, _Options] = {
         ),
         "-s": _many("schedule", "COMMAND", "a scheduling command, as in reorder(i,k,j)"),
         "--dims": _many("dims", "VARIABLE=N", "extents that no input fixes, as in i=5,j=6"),
-        "--target": {"default": "sam", "help": "what to compile to: sam, the only one yet"},
+        "--target": {"default": "sam", "metavar": "NAME", "help": "sam, the default, or c"},
         "--strict": {
             "action": "store_true",
             "help": "refuse to transpose a tensor or pass over a loop",
         },
         "--drop-zeros": {"action": "store_true", "help": "do not store results that are 0"},
+        "--fast-math": {"action": "store_true", "help": "target c: give NaN and infinity up"},
     },
     "the inputs and the result": {
         "-i": _many(
@@ -90,18 +95,23 @@ _OPTIONS: Mapping[str, _Options] = {
             "metavar": "N",
             "help": "of @random and @dense; 0 by default",
         },
-        "-o": _many("outputs", "NAME=FILE", "write the result to a file, as in X=x.mtx"),
+        "-o": _many(
+            "outputs",
+            "NAME=FILE",
+            "write the result to a file, as in X=x.mtx; target c: FILE alone gets the source",
+        ),
         "--check": {"action": "store_true", "help": "compare the result with dense numpy"},
+        "--time": {"action": "store_true", "help": "target c: run the kernel again and again"},
     },
-    "the machine": {
+    "the machine (target sam)": {
         "--config": {"metavar": "NAME", "help": "a shipped config or a file; ideal by default"},
         "--set": _many("overrides", "KEY=VALUE", "a value of the config, as in queues.depth=8"),
-        "--engine": {"default": "auto", "metavar": "NAME", "help": "auto, simpy or compiled"},
+        "--engine": {"metavar": "NAME", "help": "auto, the default, simpy or compiled"},
         "--validate": {"action": "store_true", "help": "watch every stream for mistakes"},
     },
     "the report": {
-        "--dot": {"metavar": "FILE", "help": "write the graph as Graphviz DOT"},
-        "--draw": {"metavar": "FILE", "help": "draw the graph: .svg, .png or .pdf"},
+        "--dot": {"metavar": "FILE", "help": "target sam: write the graph as Graphviz DOT"},
+        "--draw": {"metavar": "FILE", "help": "target sam: draw the graph: .svg, .png or .pdf"},
         "--json": {
             "nargs": "?",
             "const": "-",
@@ -148,7 +158,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = Parser(
         prog="custard",
         usage="\n       ".join(['custard "EXPRESSION" [options]', *usages]),
-        description="Compiles a sparse tensor expression to a SAM graph and simulates it.",
+        description="Compiles a sparse tensor expression to a SAM graph or to C, and runs it.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -167,26 +177,65 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.expression.isidentifier():
         word = arguments.expression
         raise UserError(f"there is no command {word}", hint=one_of(word, _COMMANDS))
+    _refuse_others(arguments)
     program = _compiled(arguments)
-    assert isinstance(program, SamProgram)
-    machine = config.load(arguments.config, dict(map(config.parse_override, arguments.overrides)))
-    outputs = [_output(text, program.cin.target) for text in arguments.outputs]
-    require_engine(arguments.engine, arguments.validate)
     if arguments.json not in (None, "-"):
         require_folder(arguments.json)
+    run = _run_sam if isinstance(program, SamProgram) else _run_c
+    return run(program, arguments)  # type: ignore[arg-type]
+
+
+def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
+    machine = config.load(arguments.config, dict(map(config.parse_override, arguments.overrides)))
+    outputs = [_output(text, program.cin.target) for text in arguments.outputs]
+    require_engine(arguments.engine or "auto", arguments.validate)
     for stage in program.stages:
         if arguments.dot:
             path = _of_stage(Path(arguments.dot), stage, program)
             write_whole(path, to_dot(stage.graph))
         if arguments.draw:
             draw(stage.graph, _of_stage(Path(arguments.draw), stage, program))
-    console = stdout(quiet=arguments.json == "-")
     if not (arguments.inputs or arguments.check or outputs or _needs_no_input(program)):
         told = record.of_program(program, arguments.schedule)
-        record.show(console, told)
+        record.show(_console(arguments), told)
         _put_json(arguments.json, told)
         return 0
     result, told = _simulated(program, machine, arguments)
+    return _told(program, result, told, outputs, arguments)
+
+
+def _run_c(program: CProgram, arguments: argparse.Namespace) -> int:
+    sources = [text for text in arguments.outputs if "=" not in text]
+    outputs = [_output(t, program.cin.target) for t in arguments.outputs if t not in sources]
+    for path in sources:
+        write_whole(path, program.source)
+        _console(arguments).print(Text(f"the C source is in {path}"), soft_wrap=True)
+    wanted = arguments.inputs or arguments.check or arguments.time or outputs
+    if not wanted and (sources or arguments.json or not _needs_no_input(program)):
+        if not (sources or arguments.json == "-"):
+            sys.stdout.write(program.source)
+        _put_json(arguments.json, record.of_program(program, arguments.schedule))
+        return 0
+    result, told = record.execute(
+        program,
+        arguments.schedule,
+        arguments.inputs,
+        seed=arguments.seed,
+        compare=arguments.check,
+        timed=arguments.time,
+    )
+    return _told(program, result, told, outputs, arguments)
+
+
+def _told(
+    program: Program,
+    result: Tensor,
+    told: Mapping[str, Any],
+    outputs: Sequence[Path],
+    arguments: argparse.Namespace,
+) -> int:
+    """Tells of a run, and writes its result; the exit status."""
+    console = _console(arguments)
     record.show(console, told)
     if told.get("difference"):
         complain(told["difference"])
@@ -195,6 +244,35 @@ def _run(arguments: argparse.Namespace) -> int:
         io.write(path, result)
         console.print(Text(f"{program.cin.target.tensor} is in {path}"), soft_wrap=True)
     return 0 if told.get("matches_numpy", True) else 1
+
+
+def _console(arguments: argparse.Namespace) -> Console:
+    return stdout(quiet=arguments.json == "-")
+
+
+# Options that mean something on one target only, by their names in the parsed arguments.
+_ONLY = {
+    "sam": {
+        "config": "--config",
+        "overrides": "--set",
+        "engine": "--engine",
+        "validate": "--validate",
+        "dot": "--dot",
+        "draw": "--draw",
+    },
+    "c": {"time": "--time", "fast_math": "--fast-math"},
+}
+
+
+def _refuse_others(arguments: argparse.Namespace) -> None:
+    """Raises UserError for an option that another target than the program's takes."""
+    for target, options in _ONLY.items():
+        for name, option in options.items():
+            if getattr(arguments, name) and arguments.target in _ONLY.keys() - {target}:
+                raise UserError(
+                    f"{option} has no meaning on target {arguments.target}",
+                    hint=f"it is for target {target}",
+                )
 
 
 def _simulated(
@@ -208,7 +286,7 @@ def _simulated(
             arguments.inputs,
             machine,
             seed=arguments.seed,
-            engine=arguments.engine,
+            engine=arguments.engine or "auto",
             compare=arguments.check,
             progress=progress,
             validate=arguments.validate or None,
@@ -233,6 +311,7 @@ def _compiled(arguments: argparse.Namespace) -> Program:
         _extents(arguments.dims),
         arguments.strict,
         arguments.drop_zeros,
+        arguments.fast_math,
     )
 
 

@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any, Literal, overload
 
 from custard import cin, loop_lowering, notation
-from custard.c_program import CProgram
+from custard.c_program import FAST_MATH, FLAGS, CProgram
 from custard.formats import LEVEL_FORMATS, Format, parse_format, require_supported, require_writable
 from custard.kernel_builder import Types
 from custard.program import Program
@@ -35,6 +35,7 @@ def compile(
     dims: Mapping[str, int] | None = None,
     strict: bool = False,
     drop_zeros: bool = False,
+    fast_math: bool = False,
 ) -> SamProgram: ...
 @overload
 def compile(
@@ -45,6 +46,7 @@ def compile(
     dims: Mapping[str, int] | None = None,
     strict: bool = False,
     drop_zeros: bool = False,
+    fast_math: bool = False,
 ) -> Program: ...
 def compile(
     expression: str,
@@ -54,6 +56,7 @@ def compile(
     dims: Mapping[str, int] | None = None,
     strict: bool = False,
     drop_zeros: bool = False,
+    fast_math: bool = False,
 ) -> Program:
     """Compiles a tensor expression, such as ``X(i,j) = B(i,k) * C(k,j)``.
 
@@ -64,11 +67,14 @@ def compile(
     ``strict``    refuses where the compiler would have to transpose a tensor, or to pass over a
                   loop of a ``reorder`` that the program does not have
     ``drop_zeros``  keeps values that come out as 0 out of the compressed levels of the result
+    ``fast_math``   gives NaN and infinity up for speed, on target ``c``
 
     Raises UserError for a mistake in any of these.
     """
     if target not in TARGETS:
         raise UserError(f"unknown target {target}", hint=one_of(target, TARGETS))
+    if fast_math and target != "c":
+        raise UserError(f"fast_math has no meaning on target {target}", hint="it is for target c")
     if not isinstance(expression, str):
         raise UserError(
             f"the expression is {_kind(expression)}, not text",
@@ -95,8 +101,9 @@ def compile(
     }
     if target == "sam":
         return _sam_program(program, commands, strict, notes, common)
-    header = _header(expression, resolved, _texts(schedule))
-    return _c_program(program, commands, strict, notes, common, header)
+    common["header"] = _header(expression, resolved, _texts(schedule))
+    common["flags"] = FAST_MATH if fast_math else FLAGS
+    return _c_program(program, commands, strict, notes, common)
 
 
 # The commands whose loops are in the order of the text, as they always were.
@@ -128,7 +135,6 @@ def _c_program(
     strict: bool,
     notes: Sequence[str],
     common: Mapping[str, Any],
-    header: tuple[str, ...],
 ) -> CProgram:
     formats, target = common["formats"], program.target.tensor
     passed_over: Sequence[str] = ()
@@ -139,13 +145,11 @@ def _c_program(
         program = cin.reordered(program, loop_order(variables, commands))
     forced = choices(commands, _variables(program))
     require_writable(formats[target], target)
-    dropped = common["drop_zeros"]
+    header, dropped = common["header"], common["drop_zeros"]
     lowered = loop_lowering.lower(program, formats, forced, Types(), header, dropped)
     _refuse_rearranged(strict, lowered.rearranged)
     notes = (*notes, *passed_over, *lowered.rearranged, *lowered.decisions)
-    return CProgram(
-        **common, choices=forced, cin=program, notes=notes, header=header, lowered=lowered
-    )
+    return CProgram(**common, choices=forced, cin=program, notes=notes, lowered=lowered)
 
 
 def _refuse_rearranged(strict: bool, rearranged: Mapping[str, str | None]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from custard.c_runtime import NAMES
 from custard.loop_ir import (
     BOOL,
     INT,
@@ -30,13 +31,16 @@ from custard.loop_ir import (
     both,
 )
 
-# Names that C or its headers keep to themselves, or that the kernel uses.
+# Names of C, of its headers' macros and of the sparse workspaces.
+_RESERVED = re.compile(r"_[A-Z_].*|[A-Z][A-Z0-9]*_[A-Z0-9_]*|W[A-Z]+|(wide_)?workspace_.*")
+
+# Other names that C or its headers keep to themselves, or that the kernel uses.
 _KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline
     int long register restrict return short signed sizeof static struct switch typedef union
     unsigned void volatile while bool true false complex I NULL asm typeof linux unix main malloc
-    calloc realloc free memset memcpy abs div compute release failed status had key size_t int32_t
-    int64_t uint64_t uint32_t INT32_MAX INT64_MAX INFINITY
+    calloc realloc free memset memcpy abs div compute release failed status had need key size_t
+    int32_t int64_t uint64_t uint32_t INFINITY
 """
 
 
@@ -79,7 +83,7 @@ class Builder:
     """
 
     def __init__(self) -> None:
-        self.taken: set[str] = set(_KEYWORDS.split())
+        self.taken: set[str] = {*_KEYWORDS.split(), *NAMES}
         self.bound: set[str] = set()
         self.structs: dict[str, Struct] = {}
         self.arrays: dict[Var, Field] = {}
@@ -161,4 +165,6 @@ def exists(pointer: Expr) -> Expr:
 def _identifier(name: str) -> str:
     """The name with what C does not take in identifiers written as its number."""
     safe = re.sub(r"[^A-Za-z0-9_]", lambda m: "_" if m[0] == "'" else f"u{ord(m[0]):x}", name)
+    if _RESERVED.fullmatch(safe):
+        return f"{safe}_"
     return f"_{safe}" if safe[:1].isdigit() else safe

@@ -135,6 +135,7 @@ class Lowering:
         self.keyed: list[tuple[str, ...]] = []
         self.assembly: Assembly | None = None
         self.located: set[int] = set()
+        self.conditional = False
 
     # The whole kernel
 
@@ -519,7 +520,7 @@ class Lowering:
     def loop(self, order: Sequence[str], tree: Node, output: Output) -> list[Stmt]:
         """The loops over the first variable, along the lattice of those that have it."""
         variable, *rest = order
-        self.located = set()
+        self.located, self.conditional = set(), False
         formula = self.formula(tree, variable)
         fused = self.fused(variable, formula, tree, output)
         if fused is not None:
@@ -589,6 +590,8 @@ class Lowering:
                 self.located.add(factor.key)
                 parts[n] = lattice.ALWAYS
                 iterating.remove(n)
+        # What is known not to be there does not iterate; it is looked at inside of what does.
+        self.conditional |= any(isinstance(part, lattice.When) for part in parts)
         return lattice.conjunction(parts)
 
     def locates(self, operand: Operand) -> bool:

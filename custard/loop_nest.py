@@ -62,7 +62,7 @@ class Nest:
     ) -> None:
         self.lowering, self.builder = lowering, lowering.builder
         self.variable, self.rest, self.tree, self.output = variable, rest, tree, output
-        self.located = lowering.located
+        self.located, self.conditional = lowering.located, lowering.conditional
         self.var = self.builder.loop_variable(lowering.names[variable])
         self.iterators: dict[int, Iterator] = {}
         self.clipped = False
@@ -153,9 +153,10 @@ class Nest:
         if key >= 0:
             self.clip(key)
         loop = iterator.loop(self.var, lambda: self.body({key: None}, ()))
-        self.builder.bound.update(
-            one.var.name for one in loop if isinstance(one, Declare) and one.var == self.var
-        )
+        # A single coordinate has no block: what is declared at it is so behind it too.
+        declared = {one.var.name for one in loop if isinstance(one, Declare)}
+        self.builder.bound |= declared
+        self.builder.taken |= declared
         return loop
 
     def body(self, present: Mapping[int, Expr | None], absent: Sequence[int]) -> list[Stmt]:
@@ -171,7 +172,7 @@ class Nest:
             tree = without(self.tree, absent)
             if tree is None:
                 return []
-            new_condition = any(condition is not None for condition in present.values())
+            new_condition = self.conditional or any(one is not None for one in present.values())
 
             def change(node: Node) -> Node:
                 nonlocal new_condition
@@ -292,7 +293,10 @@ class Nest:
         """Whether only values are left to be computed, of operands that are all there."""
         done = all(o.left in ((), (self.variable,)) for o in operands(self.tree))
         totals = any(isinstance(node, Total) for node in walk(self.tree))
-        there = all(o.place.present is None for o in operands(self.tree))
+        there = all(
+            o.place.present is None and (o.key not in self.located or not o.left)
+            for o in operands(self.tree)
+        )
         return not self.rest and done and there and not totals and min(keys) >= 0
 
     def masked(self, here: Mapping[int, Expr], keys: Sequence[int]) -> list[Stmt]:

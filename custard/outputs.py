@@ -12,8 +12,9 @@ after what lies below it, and only if something does.
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -208,7 +209,7 @@ class Assembly:
         for n, unit in enumerate(self.units):
             body += [Declare(unit.count, ZERO), Assign(unit.capacity, ZERO)]
             if n == 0:
-                parents = self._block(0, unit.first)
+                parents = self._block(0, unit.first, _times)
                 body.append(resized(unit.segments, ZERO, parents + 1, zeroed=True))
                 self.builder.required.append(exists(unit.segments))
             last = unit.last + 1 == len(self.levels)
@@ -221,17 +222,18 @@ class Assembly:
         if n + 1 < len(self.units):
             below = self.units[n + 1]
             array: Expr = below.segments
-            block = self._block(unit.last + 1, below.first)
-            old, new = had * block + 1, unit.capacity * block + 1
+            block = self._block(unit.last + 1, below.first, _times)
+            old, new = had * block + 1, _times(unit.capacity, block) + 1
             zeroed = True
         else:
             array = self.values
-            block = self._block(unit.last + 1, len(self.levels))
-            old, new, zeroed = had * block, unit.capacity * block, block != ONE
+            block = self._block(unit.last + 1, len(self.levels), _times)
+            old, new, zeroed = had * block, _times(unit.capacity, block), block != ONE
         need = Var("need")
+        least = Const(1024) if block == ONE else Const(1) + op("/", Const(1024), block + 1)
         body: list[Stmt] = [
             Declare(had, unit.capacity, const=True),
-            Assign(unit.capacity, Call("grown", (had, need, most))),
+            Assign(unit.capacity, Call("grown", (had, need, least, most))),
             *(resized(crd, had, unit.capacity) for crd in unit.coordinates.values()),
             resized(array, old, new, zeroed),
         ]
@@ -255,11 +257,13 @@ class Assembly:
         enough = either(op("<=", need, unit.capacity), self.grow(n, need))
         return [Declare(need, unit.count + more, const=True), Require(enough)]
 
-    def _block(self, first: int, last: int) -> Expr:
+    def _block(
+        self, first: int, last: int, times: Callable[[Expr, Expr], Expr] = operator.mul
+    ) -> Expr:
         """The number of positions that full levels ``first`` to ``last - 1`` have for a parent."""
         block: Expr = ONE
         for level in range(first, last):
-            block = block * self.size(level)
+            block = times(block, self.size(level))
         return block
 
     def size(self, level: int) -> Expr:
@@ -310,9 +314,14 @@ class Assembly:
 
     def _filled(self, segments: Expr, parents: Expr) -> Stmt:
         """Gives the parents that were passed over an empty fiber."""
-        p = Var("p")
+        p = Var(self.builder.fresh("p"))
         behind = op("<", segments[p + 1], segments[p])
         return For(p, ZERO, parents, [If([(behind, [Assign(segments[p + 1], segments[p])])])])
+
+
+def _times(left: Expr, right: Expr) -> Expr:
+    """The product of two counts, which C looks at: memory is asked for by it."""
+    return left * right if ONE in (left, right) else Call("times", (left, right))
 
 
 @dataclass(frozen=True, kw_only=True)

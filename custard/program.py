@@ -41,6 +41,11 @@ class Program(ABC):
     def slots(self) -> tuple[Slot, ...]:
         """The storage in which the program wants its inputs."""
 
+    @property
+    def statements(self) -> tuple[cin.Program, ...]:
+        """What is computed in turn, by the loops that the schedule makes."""
+        return (self.cin,)
+
     @abstractmethod
     def run(self, inputs: Mapping[str, Any] | None = None) -> Tensor:
         """The result for inputs given by name: numpy, scipy.sparse, ``sam.Tensor``, numbers."""

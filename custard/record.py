@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import platform
+import statistics
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,15 +17,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from custard import check
+from custard import check, cin
+from custard.c_program import Bound, CProgram
 from custard.console import complain
 from custard.inputs import read_inputs
+from custard.program import Program
 from custard.sam_program import SamProgram
+from sam import cc
 from sam.errors import UserError
+from sam.slots import extents
 from sam.tensor import Tensor
 from sim import report
 from sim.config import Config
 from sim.simpy_engine import Progress
+
+_RUNS, _LEAST_SECONDS = 7, 0.2
 
 PACKAGE = "sparse-abstract-machine"
 
@@ -38,9 +45,18 @@ def versions() -> dict[str, str]:
     }
 
 
-def of_program(program: SamProgram, schedule: Sequence[str]) -> dict[str, Any]:
+def of_program(program: Program, schedule: Sequence[str]) -> dict[str, Any]:
     """What is known of a program before it runs."""
+    of_target: dict[str, Any] = {}
+    if isinstance(program, SamProgram):
+        of_target = {"primitives": _counts(program)}
+    if isinstance(program, CProgram):
+        of_target = {
+            "compiler": cc.available() and " ".join(cc.compiler()),
+            "flags": list(program.flags),
+        }
     return {
+        "target": "c" if isinstance(program, CProgram) else "sam",
         "expression": program.expression,
         "formats": {tensor: str(format) for tensor, format in program.formats.items()},
         "schedule": list(schedule),
@@ -48,7 +64,7 @@ def of_program(program: SamProgram, schedule: Sequence[str]) -> dict[str, Any]:
         "cin": "; ".join(map(str, program.statements)),
         "notes": list(program.notes),
         "dims": dict(program.dims),
-        "primitives": _counts(program),
+        **of_target,
         "versions": versions(),
     }
 
@@ -84,26 +100,116 @@ def simulate(
         "seconds": seconds,
     }
     told["notes"] += run.notes
-    if expected is not None:
-        told["difference"] = check.first_difference(run.output, expected)
-        told["matches_numpy"] = told["difference"] is None
-    return run.output, told
+    return run.output, {**told, **_compared(run.output, expected)}
+
+
+def execute(
+    program: CProgram,
+    schedule: Sequence[str],
+    inputs: Sequence[str],
+    *,
+    seed: int = 0,
+    compare: bool = False,
+    timed: bool = False,
+) -> tuple[Tensor, dict[str, Any]]:
+    """The result of a run in C, and its record.
+
+    With ``timed`` the record has the ``times`` of the kernel alone. Raises UserError.
+    """
+    tensors = read_inputs(inputs, program, seed)
+    expected = _expected(program, tensors) if compare else None
+    started = time.perf_counter()
+    bound = program.bind(tensors)
+    output = bound.run()
+    told = {
+        **of_program(program, schedule),
+        "inputs": list(inputs),
+        "seed": seed,
+        "seconds": time.perf_counter() - started,
+        "result": report.result_as_json(program.cin.target.tensor, output),
+    }
+    if timed:
+        told["times"] = _times(program, bound, tensors)
+    return output, {**told, **_compared(output, expected)}
+
+
+def _times(program: CProgram, bound: Bound, inputs: Mapping[str, Tensor]) -> dict[str, Any]:
+    """The median and the minimum of many runs, and the former by entry of the largest input.
+
+    Those that have a level which is not full count before those that have none.
+    """
+    seconds: list[float] = []
+    started = time.perf_counter()
+    while len(seconds) < _RUNS or time.perf_counter() - started < _LEAST_SECONDS:
+        seconds.append(bound.seconds())
+    times: dict[str, Any] = {
+        "runs": len(seconds),
+        "median": statistics.median(seconds),
+        "minimum": min(seconds),
+    }
+
+    def size(name: str) -> tuple[bool, int]:
+        return not set(program.formats[name].levels) <= {"d"}, inputs[name].nnz
+
+    largest = max(inputs, key=size, default=None)
+    if largest is not None and inputs[largest].nnz:
+        entries = inputs[largest].nnz
+        times |= {"largest": largest, "entries": entries}
+        times["nanoseconds_per_entry"] = 1e9 * times["median"] / entries
+    return times
+
+
+def _compared(output: Tensor, expected: check.Expected | None) -> dict[str, Any]:
+    if expected is None:
+        return {}
+    difference = check.first_difference(output, expected)
+    return {"difference": difference, "matches_numpy": difference is None}
 
 
 def show(console: Console, told: Mapping[str, Any]) -> None:
     """Prints the report of a record."""
     ran = "cycles" in told
     how = "compiled, not run: no inputs are given"
-    if ran:
+    if told.get("target") == "c" and "result" in told:
+        how = f"compiled to C by {told['compiler']}"
+    elif ran:
         how = f"config {told['config']['name']}, engine {told['engine']}"
     stored = (f"{tensor} {format}" for tensor, format in told["formats"].items() if format != ":")
     lines = [told["cin"], f"formats {', '.join(stored)}", how]
     console.print(Text(told["expression"], "bold"), soft_wrap=True)
     for line in (*lines, *(f"note: {note}" for note in told["notes"])):
         console.print(Text(f"  {line}"), soft_wrap=True)
-    console.print(report.summary(told, told["seconds"]) if ran else _primitives(told))
+    if ran:
+        console.print(report.summary(told, told["seconds"]))
+    elif told.get("target") == "c":
+        for line in _run_in_c(told):
+            console.print(line, soft_wrap=True)
+    else:
+        console.print(_primitives(told))
     if told.get("matches_numpy"):
         console.print(Text("matches numpy", "green"))
+
+
+def _run_in_c(told: Mapping[str, Any]) -> Iterator[Text]:
+    """What there is to say of a run in C: how long the kernel took, and its result."""
+    if "times" in told:
+        times = told["times"]
+        yield Text(f"\n{1e3 * times['median']:.4g} ms", "bold").append(
+            f", the median of {times['runs']:,} runs; the minimum is "
+            f"{1e3 * times['minimum']:.4g} ms",
+            "not bold",
+        )
+        if "largest" in times:
+            yield Text(
+                f"{times['nanoseconds_per_entry']:.3g} ns for each of the "
+                f"{_count(times['entries'], 'entry', 'entries')} of {times['largest']}"
+            )
+    if "result" in told:
+        yield from report.result_lines(told["result"])
+
+
+def _count(n: int, one: str, more: str) -> str:
+    return f"{n:,} {one if n == 1 else more}"
 
 
 def report_file(console: Console, path: Path) -> int:
@@ -147,5 +253,8 @@ def _primitives(told: Mapping[str, Any]) -> Table:
     return table
 
 
-def _expected(program: SamProgram, inputs: Mapping[str, Tensor]) -> check.Expected:
-    return check.evaluate(program.expression, inputs, program.extents(inputs), program.formats)
+def _expected(program: Program, inputs: Mapping[str, Tensor]) -> check.Expected:
+    needed = map(cin.base, program.cin.loops)
+    found = extents(program.slots, inputs, program.dims, needed)
+    by_base = {cin.base(variable): extent for variable, extent in found.items()}
+    return check.evaluate(program.expression, inputs, by_base, program.formats)

@@ -21,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from sam.errors import UserError
+from sam.files import write_whole
 
 _log = logging.getLogger(__name__)
 
@@ -60,6 +61,45 @@ def cached() -> Path:
     """The folder of compiled code: ``$SAM_CACHE``, or one in the user's cache."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get("SAM_CACHE") or Path(home) / "sparse-abstract-machine")
+
+
+@cache
+def supported(flags: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of some flags that the compiler takes; found out once for each compiler.
+
+    A flag may need others that come before it.
+    """
+    key = "\0".join((*flags, *_version()))
+    known = cached() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.flags"
+    try:
+        return tuple(known.read_text(encoding="utf-8").splitlines())
+    except OSError:
+        pass
+    if _takes(*flags):
+        found = flags
+    elif _takes():
+        found = ()
+        for flag in flags:
+            if _takes(*found, flag):
+                found = (*found, flag)
+    else:
+        return flags  # it does not work at all, and will say why
+    known.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(known, "".join(f"{flag}\n" for flag in found))
+    return found
+
+
+def _takes(*flags: str) -> bool:
+    """Whether the compiler takes flags without a word."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "empty.c").write_text("int nothing;\n")
+        done = subprocess.run(
+            [*compiler(), *flags, "-Werror", "-c", "empty.c", "-o", "empty.o"],
+            cwd=folder,
+            capture_output=True,
+            check=False,
+        )
+    return done.returncode == 0
 
 
 def library(source: str, flags: Sequence[str] = FLAGS) -> Path:

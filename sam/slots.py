@@ -13,6 +13,12 @@ from sam.tensor import Tensor
 
 def gather(slots: Iterable[Slot], inputs: Mapping[str, Any]) -> dict[str, Tensor]:
     """The inputs as tensors; raises UserError for one that is missing, unknown or no tensor."""
+    require_inputs(slots, inputs)
+    return {name: as_tensor(name, value) for name, value in inputs.items()}
+
+
+def require_inputs(slots: Iterable[Slot], inputs: Mapping[str, Any]) -> None:
+    """Raises UserError unless every input is given, and nothing else."""
     names = dict.fromkeys(slot.tensor for slot in slots if slot.tensor is not None)
     if not isinstance(inputs, Mapping):
         raise UserError(
@@ -28,10 +34,10 @@ def gather(slots: Iterable[Slot], inputs: Mapping[str, Any]) -> dict[str, Tensor
     missing = [name for name in names if name not in inputs]
     if missing:
         raise UserError(f"no input is given for {', '.join(missing)}")
-    return {name: _tensor(name, value) for name, value in inputs.items()}
 
 
-def _tensor(name: str, value: Any) -> Tensor:
+def as_tensor(name: str, value: Any) -> Tensor:
+    """An input as a tensor; raises UserError."""
     try:
         return Tensor.of(value)
     except UserError as mistake:
@@ -40,7 +46,7 @@ def _tensor(name: str, value: Any) -> Tensor:
 
 def extents(
     slots: Iterable[Slot],
-    given: Mapping[str, Tensor],
+    given: Mapping[str, Any],
     dims: Mapping[str, int],
     needed: Iterable[str] = (),
     derived: Iterable[Derivation] = (),
@@ -48,7 +54,8 @@ def extents(
     """The extent of each index variable: those of the tensors in their slots, ``dims``, and those
     that are ``derived`` from others.
 
-    Raises UserError where two disagree, and where nothing fixes one that is needed.
+    Of ``given`` only the shapes matter. Raises UserError where two disagree, and where nothing
+    fixes one that is needed.
     """
     found = dict(dims)
     origin = dict.fromkeys(found, "dims")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import PathLike
 from typing import Any
 
@@ -121,18 +121,19 @@ class Tensor:
         (index arrays as int64). Raises UserError.
         """
         codes, order = _format(levels, mode_order, len(matrix.shape), "s")
-        if codes == "ds" and matrix.format == _compressed_rows(order):
-            try:
+        try:
+            if hasattr(matrix, "check_format"):  # which scipy itself goes by without a look
                 matrix.check_format(full_check=True)
-            except ValueError as error:
-                raise UserError(f"the scipy.sparse matrix is not valid: {error}") from error
-            if matrix.has_canonical_format:
+            direct = codes == "ds" and matrix.format == _compressed_rows(order)
+            if direct and matrix.has_canonical_format:
                 segments, coordinates = (
                     a.astype(np.int64, copy=False) for a in (matrix.indptr, matrix.indices)
                 )
                 stored = (Dense(matrix.shape[order[0]]), Compressed(segments, coordinates))
                 return Tensor(matrix.shape, order, stored, _numbers(matrix.data))
-        entries = matrix.tocoo()
+            entries = matrix.tocoo()
+        except (ValueError, TypeError) as error:
+            raise UserError(f"the scipy.sparse matrix is not valid: {error}") from error
         return Tensor.from_coo(entries.coords, entries.data, matrix.shape, codes, order)
 
     @staticmethod
@@ -405,8 +406,14 @@ class Tensor:
 
     def validate(self) -> None:
         """Raises UserError unless every level's arrays fit the shape and each other."""
+        if self.values.dtype not in _ALL_TYPES:
+            raise UserError(
+                f"its values are of the type {self.values.dtype}",
+                hint=f"the types of values are {', '.join(t.name for t in _ALL_TYPES)}",
+            )
         for n, (level, parents) in enumerate(zip(self.levels, self._positions(), strict=False)):
             try:
+                _require_indices(level)
                 level.validate(parents, self.shape[self.mode_order[n]], self.levels[:n])
             except UserError as error:
                 raise UserError(f"level {n} ({level.name}) is not valid: {error}") from error
@@ -472,6 +479,7 @@ _TYPES = {
     "f": ("float32", "float64"),
     "c": ("complex64", "complex128"),
 }
+_ALL_TYPES = tuple(dict.fromkeys(np.dtype(name) for names in _TYPES.values() for name in names))
 
 
 def _store(
@@ -493,6 +501,11 @@ def _store(
             if positions > MOST_POSITIONS:
                 raise MemoryError
             levels.append(level)
+            if not level.ordered and n + 1 < len(codes):
+                # A hash table goes round from its end to its begin; the level below goes by it.
+                in_order = np.argsort(position_of_entry, kind="stable")
+                coordinates, values = coordinates[:, in_order], values[in_order]
+                position_of_entry = position_of_entry[in_order]
         if not np.array_equal(position_of_entry, np.arange(positions)):
             stored = np.zeros(positions, values.dtype)
             stored[position_of_entry] = values
@@ -612,6 +625,13 @@ def _coordinates(coordinates: ArrayLike, values: Array, shape: tuple[int, ...]) 
             f"mode {mode} has the extent {shape[mode]}"
         )
     return array.astype(np.int64, copy=False)
+
+
+def _require_indices(level: Level) -> None:
+    for field in fields(level):
+        array = np.asarray(getattr(level, field.name))
+        if array.size and field.name != "words" and not np.can_cast(array.dtype, np.int64):
+            raise UserError(f"its {field.name} are of the type {array.dtype}, not int64")
 
 
 def _numbers(values: Array) -> Array:

@@ -11,7 +11,7 @@ Kernels are compiled once for each step, arity and type of values, and kept on d
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
@@ -26,14 +26,14 @@ from sam.graph import Edge, End, Node
 from sim.binding import Bound
 from sim.config import BlockTiming, Config
 from sim.deadlock import Wait, deadlock
-from sim.kernel import COMPLEX, INT, REAL, Port
+from sim.kernel import COMPLEX, INT, REAL, Port, Queue, source
 from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
 from sim.step_to_c import Kernel, translate
 
 Progress = Callable[[int], None]
 
-_ROUNDS = 256
-_PLACES = 512
+_ROUNDS = 4096
+_PLACES, _GAP = 1024, 8
 _FINISHED, _FAILED, _OVER_CAPACITY = 4, 5, 6
 _STARVED = 1
 _TYPES = {INT: np.int64, REAL: np.float64, COMPLEX: np.complex128}
@@ -53,12 +53,13 @@ class _Queue(ctypes.Structure):
     _fields_ = [
         ("writer", ctypes.c_void_p),
         ("reader", ctypes.c_void_p),
-        ("reader_port", ctypes.c_int64),
-        ("places", ctypes.c_void_p),
-        ("taken", ctypes.c_void_p),
-        *((name, ctypes.c_int64) for name in ("size", "mask", "past", "head", "tail", "depth")),
-        ("latency", ctypes.c_int64),
-        *((name, ctypes.c_int64) for name in ("seen", "peak")),
+        ("from_", ctypes.c_void_p),
+        ("to", ctypes.c_void_p),
+        ("history", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("size", "places", "span", "head", "tail", "base")),
+        ("depth", ctypes.c_int64),
+        *((name, ctypes.c_int64) for name in ("latency", "seen", "batch", "peak", "growth")),
+        *((name, ctypes.c_int64) for name in ("starves", "crowds")),
     ]
 
 
@@ -85,11 +86,14 @@ class _Block(ctypes.Structure):
     _fields_ = [
         *(
             (name, ctypes.c_void_p)
-            for name in ("in_", "out", "readers", "state", "memory", "numbers", "waits", "counts")
+            for name in ("in_", "out", "state", "memory", "numbers", "waits", "counts")
         ),
+        ("account", ctypes.c_void_p),
+        ("awake", ctypes.c_void_p),
+        ("bit", ctypes.c_uint64),
         *(
             (name, ctypes.c_int64)
-            for name in ("interval", "ready", "fired", "status", "port", "which", "awake")
+            for name in ("interval", "ready", "fired", "tries", "always", "status", "port", "which")
         ),
     ]
 
@@ -99,6 +103,7 @@ class _Scheduled(ctypes.Structure):
         ("count", ctypes.c_int64),
         ("blocks", ctypes.c_void_p),
         ("fire", ctypes.c_void_p),
+        ("awake", ctypes.c_void_p),
         ("failed", ctypes.c_int64),
     ]
 
@@ -117,9 +122,37 @@ class _Part:
     ports: dict[str, Any] = field(default_factory=dict)
     inputs: list[tuple[str, Edge]] = field(default_factory=list)
     outputs: list[tuple[str, list[Edge]]] = field(default_factory=list)
+    channels_in: list[_Channel] = field(default_factory=list)
+    channels_out: list[_Channel] = field(default_factory=list)
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
     waits: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     block: _Block = field(default_factory=_Block)
+
+
+@dataclass
+class _Channel:
+    """A queue, with the edges that share it and the numbers of their ports at either end.
+
+    Edges between two blocks share a queue where one gives to all of them in the same firings, and
+    the other takes from all of them in the same firings.
+    """
+
+    depth: int
+    latency: int
+    sizes: list[int] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    givers: list[int] = field(default_factory=list)
+    takers: list[int] = field(default_factory=list)
+    queue: _Queue = field(default_factory=_Queue)
+
+    @property
+    def places(self) -> int:
+        """The places of its stretches: at least four times as many as a finite depth."""
+        return 1 << max(6, (4 * self.depth - 1).bit_length()) if self.depth else _PLACES
+
+    def end(self, ports: Sequence[int]) -> Queue:
+        """One of its ends, as kernels know it."""
+        return Queue(tuple(ports), self.places, self.depth > 0, self.latency == 1)
 
 
 class _Machine:
@@ -130,7 +163,7 @@ class _Machine:
         self.kept: list[Any] = []
         self.memories: dict[str, Any] = {}
         self.grown: list[tuple[Any, Any, str]] = []
-        self.headers = {"runtime.h": _text("runtime.h")}
+        self.headers = {name: _text(name) for name in ("runtime.h", "memories.h")}
         self.parts: list[_Part] = []
         self.nodes = {node.name: node for node in bound.graph.nodes}
         self.into: dict[End, Edge] = {edge.target: edge for edge in bound.graph.edges}
@@ -139,20 +172,29 @@ class _Machine:
             self.out_of.setdefault(edge.source, []).append(edge)
         for node in bound.graph.nodes:
             self._add(node)
-        kernels = [
+        self.kernels = [
             translate(part.step, part.ports, part.state, part.memory, part.values)
             for part in self.parts
         ]
-        sources = [kernel.source for kernel in kernels]
+        self.channels = self._channels()
+        sources = [
+            source(
+                kernel.body,
+                [one.end(one.takers) for one in part.channels_in],
+                [one.end(one.givers) for one in part.channels_out],
+                part.timing.initiation_interval == 1,
+            )
+            for part, kernel in zip(self.parts, self.kernels, strict=True)
+        ]
         self.runtime, *libraries = cc.build([_text("scheduler.c"), *sources], self.headers)
         self.runtime.run.restype = ctypes.c_int64
-        self.queues = {edge: self._queue(edge) for part in self.parts for _, edge in part.inputs}
+        for channel in self._distinct():
+            self._open(channel)
+        for part, kernel, library in zip(self.parts, self.kernels, libraries, strict=True):
+            self._fill(part, kernel, library)
         self.givers = {
             edge: part.name for part in self.parts for _, edges in part.outputs for edge in edges
         }
-        self.kernels = kernels
-        for part, kernel, library in zip(self.parts, kernels, libraries, strict=True):
-            self._fill(part, kernel, library)
         self.scheduled = self._schedule(libraries)
 
     # Building
@@ -194,8 +236,7 @@ class _Machine:
                 edges = self.out_of.get(end, [])
                 ctype = giver.values if port.stream == "val" else INT
                 part = giver
-                bounded = any(self._depth(edge) for edge in edges)
-                here = Port(port.name, len(giver.outputs), ctype, True, len(edges), bounded)
+                here = Port(port.name, len(giver.outputs), ctype, True)
                 giver.outputs.append((port.name, edges))
             if port.group is None:
                 part.ports[port.name] = here
@@ -205,7 +246,7 @@ class _Machine:
             edge = Edge(End(taker.name, "handover"), End(giver.name, "handed"))
             giver.ports["handed"] = Port("handed", len(giver.inputs), INT)
             giver.inputs.append(("handed", edge))
-            taker.ports["handover"] = Port("handover", len(taker.outputs), INT, True, 1, True)
+            taker.ports["handover"] = Port("handover", len(taker.outputs), INT, True)
             taker.outputs.append(("handover", [edge]))
 
     def _carried(self, edge: Edge) -> str:
@@ -229,35 +270,71 @@ class _Machine:
         pipeline = self.config.block(source.name, source.kind).latency
         return self.config.queue(str(edge), str(edge.target), kind)[1] + pipeline - 1
 
-    def _queue(self, edge: Edge) -> _Queue:
-        depth, latency, ctype = 1, 1, INT
-        if edge in self.bound.streams:
-            depth, latency, ctype = self._depth(edge), self._latency(edge), self._carried(edge)
-        queue = _Queue(size=8 + np.dtype(_TYPES[ctype]).itemsize, depth=depth, latency=latency)
-        places = _PLACES if depth == 0 else 1 << (2 * depth + 2).bit_length()
-        if not self.runtime.open_queue(ctypes.byref(queue), ctypes.c_int64(places)):
+    def _channels(self) -> dict[Edge, _Channel]:
+        """The channel of each edge, in the order of its givers."""
+        takers = {
+            edge: (part, kernel, n)
+            for part, kernel in zip(self.parts, self.kernels, strict=True)
+            for n, (_, edge) in enumerate(part.inputs)
+        }
+        found: dict[Edge, _Channel] = {}
+        shared: dict[Any, _Channel] = {}
+        for giver, kernel in zip(self.parts, self.kernels, strict=True):
+            for n, (_, edges) in enumerate(giver.outputs):
+                for edge in edges:
+                    taker, other, k = takers[edge]
+                    depth, latency, ctype = self._passage(edge)
+                    ends = (kernel.body.given[n], other.body.taken[k])
+                    key = (giver.name, taker.name, ends, depth, latency)
+                    if key not in shared:
+                        shared[key] = _Channel(depth, latency)
+                        giver.channels_out.append(shared[key])
+                        taker.channels_in.append(shared[key])
+                    found[edge] = channel = shared[key]
+                    channel.edges.append(edge)
+                    channel.givers.append(n)
+                    channel.takers.append(k)
+                    channel.sizes.append(np.dtype(_TYPES[ctype]).itemsize)
+        return found
+
+    def _distinct(self) -> Iterable[_Channel]:
+        return (channel for part in self.parts for channel in part.channels_in)
+
+    def _passage(self, edge: Edge) -> tuple[int, int, str]:
+        """The depth and the latency of an edge, and the type of what it carries."""
+        if edge not in self.bound.streams:
+            return 1, 1, INT
+        return self._depth(edge), self._latency(edge), self._carried(edge)
+
+    def _open(self, channel: _Channel) -> None:
+        queue = channel.queue
+        queue.depth, queue.latency = channel.depth, channel.latency
+        queue.places = channel.places
+        queue.size = 16 + (queue.places + _GAP) * (12 + sum(channel.sizes)) + 4 * _GAP
+        if not self.runtime.open_queue(ctypes.byref(queue)):
             raise MemoryError
-        return queue
 
     def _fill(self, part: _Part, kernel: Kernel, library: ctypes.CDLL) -> None:
         """Fills in what C sees of a part."""
         library.state_size.restype = ctypes.c_int64
         state = ctypes.create_string_buffer(library.state_size())
         library.start(state)
-        readers = [self.queues[edge] for _, edges in part.outputs for edge in edges]
         part.counts = np.zeros((max(1, len(part.outputs)), 4), np.int64)
         part.waits = np.zeros(max(1, len(part.inputs) + len(part.outputs)), np.int64)
+        # A block that hands over gives but seldom what has to wait for room.
+        hands_over = any(name == "handover" for name, _ in part.outputs)
         numbers = np.array([_at(part.memory, path) for path in kernel.numbers] or [0], np.int64)
         part.block = _Block(
-            in_=self._pointers([self.queues[edge] for _, edge in part.inputs]),
-            out=self._pointers(readers),
+            in_=self._pointers([channel.queue for channel in part.channels_in]),
+            out=self._pointers([channel.queue for channel in part.channels_out]),
             state=ctypes.addressof(state),
             memory=self._pointers([self._object(part, path) for path in kernel.memory]),
             numbers=numbers.ctypes.data,
             waits=part.waits.ctypes.data,
             counts=part.counts.ctypes.data,
             interval=part.timing.initiation_interval,
-            awake=1,
+            tries=hands_over,
+            always=hands_over,
         )
         self.kept += [state, numbers]
 
@@ -295,19 +372,23 @@ class _Machine:
         """What the scheduler sees; and, for each queue, the blocks at its two ends."""
         for part in self.parts:
             here = ctypes.addressof(part.block)
-            for port, (_, edge) in enumerate(part.inputs):
-                self.queues[edge].reader, self.queues[edge].reader_port = here, port
-            for edge in (edge for _, edges in part.outputs for edge in edges):
-                self.queues[edge].writer = here
+            for channel in part.channels_in:
+                channel.queue.reader = here
+            for channel in part.channels_out:
+                channel.queue.writer = here
         fire = np.array(
             [ctypes.cast(library.fire, ctypes.c_void_p).value for library in libraries], np.uint64
         )
-        self.kept += [fire, *libraries]
-        return _Scheduled(
+        awake = np.zeros(len(self.parts) // 64 + 1, np.uint64)
+        self.kept += [fire, awake, *libraries]
+        scheduled = _Scheduled(
             count=len(self.parts),
             blocks=self._pointers([part.block for part in self.parts]),
             fire=fire.ctypes.data,
+            awake=awake.ctypes.data,
         )
+        self.runtime.prepare(ctypes.byref(scheduled))
+        return scheduled
 
     # Running
 
@@ -323,7 +404,10 @@ class _Machine:
                 progress(self.last_cycle())
         stuck = [part for part in self.parts if part.block.status != _FINISHED]
         if stuck:
-            held = {str(edge): queue.tail - queue.head for edge, queue in self.queues.items()}
+            held = {
+                str(edge): channel.queue.tail - channel.queue.head
+                for edge, channel in self.channels.items()
+            }
             raise deadlock([self.wait(part) for part in stuck], held, self.last_cycle())
 
     def last_cycle(self) -> int:
@@ -346,13 +430,17 @@ class _Machine:
         if part.block.status == _STARVED:
             edge = part.inputs[part.block.port][1]
         else:
-            edge = [edge for _, edges in part.outputs for edge in edges][part.block.which]
+            channel = part.channels_out[part.block.which]
+            edge = channel.edges[channel.givers.index(part.block.port - len(part.inputs))]
         return Wait(edge, part.block.status != _STARVED, self.givers[edge])
 
     # Reporting
 
     def report(self) -> Run:
         """The result and the statistics of a finished run."""
+        for channel in self._distinct():
+            if not self.runtime.settle(ctypes.byref(channel.queue)):
+                raise MemoryError
         for found, made, values in self.grown:
             _copy_back(found, made, values)
         cycles = 1 + self.last_cycle()
@@ -370,7 +458,7 @@ class _Machine:
             cycles=cycles,
             blocks={part.name: _statistics(part, cycles) for part in self.parts},
             streams={
-                str(edge): StreamStats(_tokens(given[edge]), self.queues[edge].peak)
+                str(edge): StreamStats(_tokens(given[edge]), self.channels[edge].queue.peak)
                 for edge in self.bound.graph.edges
             },
             config=self.config.resolved(),
@@ -380,8 +468,8 @@ class _Machine:
 
     def close(self) -> None:
         """Gives back the memory that C has taken."""
-        for queue in self.queues.values():
-            self.runtime.close_queue(ctypes.byref(queue))
+        for channel in self._distinct():
+            self.runtime.close_queue(ctypes.byref(channel.queue))
         for _, made, _ in self.grown:
             for growing in _arrays(made):
                 self.runtime.release(ctypes.c_void_p(growing.items))

@@ -2,8 +2,12 @@
 
 It fires the block until an input is empty or an output is full, with the state and the ends of
 all queues in local variables. A firing happens at ``now``, the first cycle in which all that it
-needs is there; ``cause`` is the port that was last. Where an output turns out to be full, the
-state is as it was before the firing.
+needs is there; ``cause`` is the port that was last.
+
+How often the outputs have room is found before the first firing, so that a firing needs to look at
+its inputs alone. Where a queue of finite depth has no room, the call ends, unless the scheduler
+tells it to try (``tries``): then each give looks for room itself, and where there is none, the
+state becomes again what it was before the firing.
 """
 
 from __future__ import annotations
@@ -16,169 +20,346 @@ INT, REAL, COMPLEX = "int64_t", "double", "double complex"
 
 @dataclass(frozen=True)
 class Port:
-    """A port that a step knows: its number among the inputs or outputs, the type of its values.
-
-    ``readers``  how many queues an output has
-    ``bounded``  whether one of them has a finite depth
-    """
+    """A port that a step knows: its number among the inputs or outputs, the type of its values."""
 
     name: str
     index: int
     ctype: str
     output: bool = False
-    readers: int = 0
-    bounded: bool = False
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A line of a step that waits for a token at an input, or for room at an output.
+
+    ``after``  the ports of the same side that have been waited for before
+    ``data``   whether what follows is right for data only
+    """
+
+    indent: str
+    port: int
+    output: bool
+    after: frozenset[int]
+    data: bool = False
+
+
+@dataclass(frozen=True)
+class Leave:
+    """Where a firing ends.
+
+    ``takes``, ``gives``  the inputs taken from and the outputs given to: surely (True) or maybe
+    ``finished``          whether it was the last: an expression, "1" or "0" where that is known
+    """
+
+    indent: str
+    takes: Mapping[int, bool]
+    gives: Mapping[int, bool]
+    finished: str
 
 
 @dataclass(frozen=True)
 class Body:
     """The C of one firing, and what it uses.
 
+    ``taken``      for each input the first one that is always taken from with it
+    ``given``      for each output the first one that is always given to with it, tokens of one kind
     ``state``      by variable: its type, and what it starts from
     ``variables``  the other variables, by name their types
     ``memory``     the pointers into the memory of the block, by name their types
     ``numbers``    the names of the numbers in it
-    ``finished``   the expression that tells whether this was the last firing
     """
 
     inputs: Sequence[Port]
     outputs: Sequence[Port]
+    taken: Sequence[int]
+    given: Sequence[int]
     state: Mapping[str, tuple[str, str]]
     variables: Mapping[str, str]
     memory: Mapping[str, str]
     numbers: Sequence[str]
-    lines: Sequence[str]
-    finished: str
-
-    def queues(self, port: Port) -> range:
-        """The numbers of an output's queues among those of all outputs."""
-        first = sum(other.readers for other in self.outputs[: port.index])
-        return range(first, first + port.readers)
+    lines: Sequence[str | Wait | Leave]
 
 
-def source(body: Body) -> str:
-    """The whole C source of a block's kernel."""
-    restored = list(body.state) if any(port.bounded for port in body.outputs) else []
-    return _TEMPLATE.format(
-        fields=_each("    {} {};\n", ((t, name) for name, (t, _) in body.state.items()))
-        or "    char none;\n",
-        starts=_each("    s->{} = {};\n", ((n, value) for n, (_, value) in body.state.items())),
-        macros="".join(_PEEK.format(n=port.index) for port in body.inputs)
-        + "".join(_room(body, port) for port in body.outputs),
-        locals=_locals(body),
-        save="".join(_crowded(body, port) for port in body.outputs)
-        + _each("        o{0} = {0};\n", ((name,) for name in restored)),
-        body="\n".join(body.lines),
-        finished=body.finished,
-        commit="".join(_COMMIT_INPUT.format(n=port.index) for port in body.inputs)
-        + "".join(_commit(body, port) for port in body.outputs),
-        restore=_each("    {0} = o{0};\n", ((name,) for name in restored)),
-        back=_each("    state->{0} = {0};\n", ((name,) for name in body.state))
-        + "".join(_INPUT_BACK.format(n=port.index) for port in body.inputs)
-        + "".join(_back(body, port) for port in body.outputs),
-    )
+@dataclass(frozen=True)
+class Queue:
+    """An end of a queue: the numbers of the ports that its lanes belong to.
+
+    ``quick``  whether its latency is 1
+    """
+
+    ports: tuple[int, ...]
+    places: int
+    bounded: bool
+    quick: bool
+
+
+def source(body: Body, inputs: Sequence[Queue], outputs: Sequence[Queue], quick: bool) -> str:
+    """The whole C source of a block's kernel between queues; ``quick`` where it may fire always.
+
+    What is 1 in most machines, an initiation interval or a latency, is written into it.
+    """
+    return _Writer(body, inputs, outputs, quick).source()
+
+
+class _Writer:
+    """Writes a kernel."""
+
+    def __init__(
+        self, body: Body, inputs: Sequence[Queue], outputs: Sequence[Queue], quick: bool
+    ) -> None:
+        self.body, self.inputs, self.outputs, self.quick = body, inputs, outputs, quick
+        self.queue_of = {port: q for q, queue in enumerate(inputs) for port in queue.ports}
+        self.tries = any(queue.bounded for queue in outputs)
+
+    def source(self) -> str:
+        body = self.body
+        saved = list(body.state) if self.tries else []
+        return _TEMPLATE.format(
+            fields=_each("    {} {};\n", ((t, name) for name, (t, _) in body.state.items()))
+            or "    char none;\n",
+            starts=_each("    s->{} = {};\n", ((n, value) for n, (_, value) in body.state.items())),
+            places=self.places(),
+            interval="1" if self.quick else "b->interval",
+            macros=self.rooms()
+            + "".join(map(self.input_macros, body.inputs))
+            + "".join(map(self.output_macros, body.outputs)),
+            locals=self.locals(),
+            room="".join(self.room(q, queue) for q, queue in enumerate(self.outputs)),
+            save=_SAVE.format(saves=_each(" o{0} = {0};", ((name,) for name in saved)))
+            if saved
+            else "",
+            reset=_each("        take{} = 0;\n", ((n,) for n in _firsts(body.taken)))
+            + _each("        give{} = 0;\n", ((n,) for n in _firsts(body.given))),
+            body="\n".join(filter(None, map(self.line, body.lines))),
+            crowded="".join(self.crowded(q, queue) for q, queue in enumerate(self.outputs)),
+            blocked=_BLOCKED.format(restore=_each(" {0} = o{0};", ((name,) for name in saved)))
+            if self.tries
+            else "",
+            back=_each("    state->{0} = {0};\n", ((name,) for name in body.state)) + self.back(),
+        )
+
+    # Before the firings
+
+    def places(self) -> str:
+        """The structures that the tokens of the queues lie in."""
+        ends = [("In", q, queue, self.body.inputs) for q, queue in enumerate(self.inputs)]
+        ends += [("Out", q, queue, self.body.outputs) for q, queue in enumerate(self.outputs)]
+        return "".join(
+            _PLACES.format(
+                end=end,
+                q=q,
+                places=queue.places,
+                lanes=_each(
+                    " {} lane{}[{} + GAP];",
+                    ((ports[p].ctype, lane, queue.places) for lane, p in enumerate(queue.ports)),
+                ),
+            )
+            for end, q, queue, ports in ends
+        )
+
+    def rooms(self) -> str:
+        return "".join(
+            (_BOUNDED_ROOM if queue.bounded else _ROOM_IN).format(q=q, places=queue.places)
+            for q, queue in enumerate(self.outputs)
+        )
+
+    def locals(self) -> str:
+        body = self.body
+        parts = []
+        for q, queue in enumerate(self.inputs):
+            end = f"q{q}->tail" if queue.bounded else f"end_of(q{q})"
+            parts.append(_INPUT_QUEUE.format(q=q, end=end))
+        for q, queue in enumerate(self.outputs):
+            latency = "1" if queue.quick else f"r{q}->latency"
+            parts.append(_OUTPUT_QUEUE.format(q=q, latency=latency))
+            parts.append(_BOUNDED_QUEUE.format(q=q) if queue.bounded else "")
+        parts += [_INPUT.format(n=port.index) for port in body.inputs]
+        parts += [_OUTPUT.format(n=port.index, ctype=port.ctype) for port in body.outputs]
+        parts.append(_each("    {1} {0} = 0;\n", body.variables.items()))
+        for name, (ctype, _) in body.state.items():
+            parts.append(f"    {ctype} {name} = state->{name};\n")
+            if self.tries:
+                parts.append(f"    {ctype} o{name} = {name};\n")
+        for k, (name, ctype) in enumerate(body.memory.items()):
+            parts.append(f"    {ctype} *restrict {name} = b->memory[{k}];\n")
+        for k, name in enumerate(body.numbers):
+            parts.append(f"    const int64_t {name} = b->numbers[{k}];\n")
+        return "".join(parts)
+
+    def room(self, q: int, queue: Queue) -> str:
+        """Lets no firing use up more than the places of a queue."""
+        tries = "!tries && " if queue.bounded else ""
+        return f"    if ({tries}ROOM_IN_{q} < left) left = ROOM_IN_{q};\n"
+
+    # A firing
+
+    def input_macros(self, port: Port) -> str:
+        n, q = port.index, self.queue_of[port.index]
+        kinds = _each(" k{} = c_ & 3;", ((p,) for p in self.inputs[q].ports))
+        lane = self.inputs[q].ports.index(n)
+        at = self.at("h", q, self.inputs)
+        macros = _INPUT_MACROS.format(n=n, q=q, lane=lane, kinds=kinds, at=at)
+        first = self.body.taken[n] == n
+        return macros + _TAKE_MACROS.format(
+            n=n,
+            take=f" take{n} = 1;" if first else "",
+            some=f" take{n} |= (test);" if first else "",
+        )
+
+    def output_macros(self, port: Port) -> str:
+        n = port.index
+        first = f" give{n} = 1; gk{n} = (kind);" if self.body.given[n] == n else ""
+        number = len(self.body.inputs) + n
+        rooms = "".join(
+            _ROOM.format(q=q, number=number, places=queue.places) if queue.bounded else ""
+            for q, queue in enumerate(self.outputs)
+            if n in queue.ports
+        )
+        return _OUTPUT_MACROS.format(n=n, first=first, rooms=rooms)
+
+    def at(self, end: str, q: int, queues: Sequence[Queue]) -> str:
+        """The place at an end of a queue."""
+        return f"{end}{q} & {queues[q].places - 1}"
+
+    def line(self, line: str | Wait | Leave) -> str:
+        if isinstance(line, Wait):
+            return self.wait(line)
+        return self.leave(line) if isinstance(line, Leave) else line
+
+    def wait(self, line: Wait) -> str:
+        """The wait, unless all queues of the port have been waited for."""
+        if not line.output:
+            queue = self.inputs[self.queue_of[line.port]]
+            name = "PEEK_DATA" if line.data else "PEEK"
+            return "" if line.after & {*queue.ports} else f"{line.indent}{name}{line.port}"
+        new = [
+            queue
+            for queue in self.outputs
+            if queue.bounded and line.port in queue.ports and not line.after & {*queue.ports}
+        ]
+        return f"{line.indent}ROOM{line.port}" if new else ""
+
+    def leave(self, line: Leave) -> str:
+        """What is done when a firing ends here."""
+        known = line.finished in ("0", "1")
+        lines = ["FIRED"] if known else [f"last = {line.finished};", "FIRED"]
+        for q, queue in enumerate(self.inputs):
+            if queue.ports[0] in line.takes:
+                first = self.body.taken[queue.ports[0]]
+                sure = line.takes[queue.ports[0]]
+                lines.append(
+                    _TAKEN.format(
+                        q=q, at=self.at("h", q, self.inputs), n="1" if sure else f"take{first}"
+                    )
+                )
+        for n, sure in line.gives.items():
+            if self.body.given[n] == n:
+                lines.append(_COUNTED.format(n=n) if sure else _MAYBE_COUNTED.format(n=n))
+        for q, queue in enumerate(self.outputs):
+            if queue.ports[0] in line.gives:
+                first = self.body.given[queue.ports[0]]
+                at = self.at("T", q, self.outputs)
+                values = _each(
+                    " out{0}->lane{1}[{2}] = gv{3};",
+                    ((q, lane, at, port) for lane, port in enumerate(queue.ports)),
+                )
+                pushed = _PUSHED.format(q=q, n=first, at=at, values=values)
+                sure = line.gives[queue.ports[0]]
+                lines.append(pushed if sure else f"if (give{first}) {{ {pushed} }}")
+        if line.finished == "1":
+            lines.append("goto finished;")
+        else:
+            lines.append("continue;" if known else "if (last) goto finished; continue;")
+        return "\n".join(line.indent + one for one in lines)
+
+    # After the firings
+
+    def crowded(self, q: int, queue: Queue) -> str:
+        return _CROWDED.format(q=q, number=len(self.body.inputs) + queue.ports[0])
+
+    def back(self) -> str:
+        body = self.body
+        parts = [
+            (_BOUNDED_INPUT_BACK if queue.bounded else _INPUT_BACK).format(q=q)
+            for q, queue in enumerate(self.inputs)
+        ]
+        parts += [_COUNTS.format(n=port.index, k=body.given[port.index]) for port in body.outputs]
+        parts += [_OUTPUT_BACK.format(q=q) for q in range(len(self.outputs))]
+        return "".join(parts)
+
+
+def _firsts(leaders: Sequence[int]) -> list[int]:
+    """The ports that others move with, and those that move alone."""
+    return [n for n, first in enumerate(leaders) if n == first]
 
 
 def _each(form: str, items: Iterable[tuple[object, ...]]) -> str:
     return "".join(form.format(*item) for item in items)
 
 
-def _locals(body: Body) -> str:
-    parts = [
-        _INPUT_LOCALS.format(n=port.index, ctype=port.ctype, place=_place(port))
-        for port in body.inputs
-    ]
-    for port in body.outputs:
-        parts.append(_OUTPUT_LOCALS.format(n=port.index, ctype=port.ctype))
-        parts += [_QUEUE_LOCALS.format(q=q, place=_place(port)) for q in body.queues(port)]
-    parts.append(_each("    {1} {0} = 0;\n", body.variables.items()))
-    parts.append(
-        _each(
-            "    {1} {0} = state->{0}, o{0} = {0};\n",
-            ((name, ctype) for name, (ctype, _) in body.state.items()),
-        )
-    )
-    for k, (name, ctype) in enumerate(body.memory.items()):
-        parts.append(f"    {ctype} *restrict {name} = b->memory[{k}];\n")
-    for k, name in enumerate(body.numbers):
-        parts.append(f"    const int64_t {name} = b->numbers[{k}];\n")
-    return "".join(parts)
+_PLACES = """typedef struct {{
+    Stretch stretch; int64_t control[{places} + GAP]; uint32_t taken[{places} + 2 * GAP];{lanes}
+}} {end}{q};
+"""
 
+_ROOM_IN = "#define ROOM_IN_{q} ({places} - (T{q} - r{q}->base))\n"
+_BOUNDED_ROOM = "#define ROOM_IN_{q} (D{q} - (T{q} - H{q}))\n"
 
-def _room(body: Body, port: Port) -> str:
-    number = len(body.inputs) + port.index
-    checks = "".join(_ROOM.format(q=q, number=number) for q in body.queues(port))
-    return f"#define ROOM{port.index} {checks}\n"
+_INPUT_QUEUE = """    Queue *q{q} = b->in[{q}];
+    int64_t h{q} = q{q}->head;
+    const int64_t e{q} = {end};
+    In{q} *restrict in{q} = (void *)q{q}->from;
+"""
 
+_OUTPUT_QUEUE = """    Queue *r{q} = b->out[{q}];
+    int64_t T{q} = r{q}->tail;
+    const int64_t L{q} = {latency};
+    Out{q} *restrict out{q} = (void *)r{q}->to;
+"""
 
-def _crowded(body: Body, port: Port) -> str:
-    """Stops before the places of an output's queues are used up."""
-    number = len(body.inputs) + port.index
-    return "".join(_CROWDED.format(q=q, number=number) for q in body.queues(port))
+_BOUNDED_QUEUE = """    const int64_t H{q} = r{q}->head, D{q} = r{q}->depth;
+"""
 
+_INPUT = """    int64_t k{n} = 0, take{n} = 0;
+"""
 
-def _commit(body: Body, port: Port) -> str:
-    pushes = "".join(_PUSH.format(q=q, n=port.index) for q in body.queues(port))
-    return _COMMIT_OUTPUT.format(n=port.index, pushes=pushes)
+_OUTPUT = """    int64_t give{n} = 0, gk{n} = 0;
+    uint64_t given{n} = 0;
+    {ctype} gv{n} = 0;
+"""
 
-
-def _back(body: Body, port: Port) -> str:
-    tails = "".join(_QUEUE_BACK.format(q=q) for q in body.queues(port))
-    return _COUNTS.format(n=port.index) + tails
-
-
-def _place(port: Port) -> str:
-    """The part of the name of the structure of a place that tells the type of its value."""
-    return port.ctype.split()[-1]
-
-
-_PEEK = """#define PEEK{n} \\
-    if (h{n} == e{n}) {{ b->port = {n}; goto starved; }} \\
-    {{ int64_t w_ = x{n}[h{n} & M{n}].visible; k{n} = w_ & 3; w_ >>= 2; \\
-       v{n} = x{n}[h{n} & M{n}].value; \\
+_INPUT_MACROS = """#define v{n} in{q}->lane{lane}[{at}]
+#define PEEK{n} \\
+    if (RARE(h{q} == e{q})) {{ b->port = {n}; q{q}->starves = 1; goto starved; }} \\
+    {{ int64_t c_ = in{q}->control[{at}], w_ = c_ >> 2;{kinds} \\
+       if (w_ > now) {{ now = w_; cause = {n}; }} }}
+#define PEEK_DATA{n} \\
+    if (RARE(h{q} == e{q})) {{ b->port = {n}; q{q}->starves = 1; goto starved; }} \\
+    {{ int64_t c_ = in{q}->control[{at}], w_ = c_ >> 2; \\
+       if (RARE(c_ & 3)) goto any_tokens; \\
        if (w_ > now) {{ now = w_; cause = {n}; }} }}
 """
 
-_ROOM = """\\
-    if (D{q}) {{ int64_t f_ = T{q} - D{q}; \\
-        if (f_ >= 0) {{ \\
-            if (f_ >= H{q}) {{ b->port = {number}; b->which = {q}; goto blocked; }} \\
-            int64_t w_ = now + (int32_t)(y{q}[f_ & P{q}] + 1 - (uint32_t)now); \\
-            if (w_ > now) {{ now = w_; cause = {number}; }} }} }} """
-
-_INPUT_LOCALS = """    Queue *q{n} = b->in[{n}];
-    int64_t h{n} = q{n}->head, k{n} = 0, take{n} = 0;
-    if (!remember(q{n})) {{ b->status = NO_MEMORY; return 0; }}
-    const int64_t e{n} = q{n}->tail, M{n} = q{n}->mask, N{n} = q{n}->past;
-    const Place_{place} *restrict x{n} = (void *)q{n}->places;
-    uint32_t *restrict g{n} = q{n}->taken;
-    {ctype} v{n} = 0;
+_TAKE_MACROS = """#define TAKE{n}{take}
+#define TAKE_IF{n}(test){some}
 """
 
-_QUEUE_LOCALS = """    Queue *r{q} = b->out[{q}];
-    int64_t T{q} = r{q}->tail;
-    const int64_t H{q} = r{q}->head, D{q} = r{q}->depth, R{q} = r{q}->mask;
-    const int64_t L{q} = r{q}->latency, P{q} = r{q}->past;
-    Place_{place} *restrict z{q} = (void *)r{q}->places;
-    const uint32_t *y{q} = r{q}->taken;
+_OUTPUT_MACROS = """#define GIVE{n}(kind, value){first} gv{n} = (value);
+#define ROOM{n}{rooms}
 """
 
-_COMMIT_INPUT = """        g{n}[h{n} & N{n}] = (uint32_t)now;
-        h{n} += take{n};
-        take{n} = 0;
-"""
+_ROOM = """ \\
+    {{ int64_t f_ = T{q} - D{q}; \\
+       if (f_ >= H{q}) {{ b->port = {number}; b->which = {q}; goto blocked; }} \\
+       int64_t w_ = now + (int32_t)(out{q}->taken[f_ & ({places} - 1)] + 1 - (uint32_t)now); \\
+       if (f_ >= 0 && w_ > now) {{ now = w_; cause = {number}; }} }}"""
 
-_COUNTS = """    b->counts[{n}][DATA] += given{n};
-    for (int k = 1; k < 4; k++) {{
-        b->counts[{n}][k] += other{n}[k];
-        b->counts[{n}][DATA] -= other{n}[k];
-    }}
-"""
+_SAVE = "        if (tries) {{{saves} }}\n"
 
-_PUSH = """            z{q}[T{q} & R{q}].value = gv{n};
-            z{q}[T{q} & R{q}].visible = ((now + L{q}) << 2) | gk{n};
-            T{q}++;
-"""
+_TAKEN = "in{q}->taken[{at}] = (uint32_t)now; h{q} += {n};"
+_COUNTED = "given{n} += (uint64_t)1 << 16 * gk{n};"
+_MAYBE_COUNTED = "given{n} += (uint64_t)give{n} << 16 * gk{n};"
+_PUSHED = "out{q}->control[{at}] = (now + L{q}) << 2 | gk{n};{values} T{q}++;"
 
 _TEMPLATE = """#include "runtime.h"
 
@@ -191,80 +372,99 @@ void start(State *s) {{
     memset(s, 0, sizeof *s);
 {starts}}}
 
-{macros}
+{places}{macros}
+#define ANY_TOKENS any_tokens: now = ready; cause = 0;
+#define FIRED \\
+    if (now > ready) waits[cause] += now - ready; \\
+    ready = now + interval; left--;
+
 int64_t fire(Block *b) {{
     State *state = b->state;
-    int64_t now, cause, firings = 0, ready = b->ready;
-    const int64_t interval = b->interval;
+    int64_t now, cause, ready = b->ready, *restrict waits = b->waits;
+    const int64_t interval = {interval}, tries = b->tries;
+    int64_t last;
 {locals}
+    int64_t fired = 0, most = 0, left = 0;
+spent:
+    fired += most;
+    left = MOST_FIRINGS - fired;
+{room}    most = left;
+    if (left <= 0) goto crowded;
     for (;;) {{
+        if (RARE(left == 0)) goto spent;
         now = ready;
         cause = 0;
-{save}
+{save}{reset}
 {body}
-        if (now > ready) b->waits[cause] += now - ready;
-        firings++;
-{commit}
-        ready = now + interval;
-        if ({finished}) {{
-            b->status = FINISHED_BLOCK;
-            goto back;
-        }}
     }}
+crowded:
+{crowded}    b->status = RUNNING;
+    wake(b);
+    goto back;
 starved:
     b->status = STARVED;
     goto back;
-blocked:
-    b->status = BLOCKED;
-    goto restore;
-crowded:
-    b->status = CROWDED;
-    goto restore;
+finished:
+    b->status = FINISHED_BLOCK;
+    goto back;
 failed:
     b->status = FAILED;
-    goto restore;
+    goto back;
 over_capacity:
     b->status = OVER_CAPACITY;
-    goto restore;
+    goto back;
 no_memory:
     b->status = NO_MEMORY;
-restore:
-{restore}
-back:
+    goto back;
+{blocked}back:
     b->ready = ready;
-    b->fired += firings;
+    fired += most - left;
+    b->fired += fired;
+    b->tries = b->always;
 {back}
-    return firings;
+    return fired;
 }}
 """
 
-_OUTPUT_LOCALS = """    int64_t give{n} = 0, gk{n} = 0, given{n} = 0, other{n}[4] = {{0}};
-    {ctype} gv{n} = 0;
+_BLOCKED = """blocked:
+    b->status = BLOCKED;
+    b->out[b->which]->crowds = 1;
+   {restore}
 """
 
-_CROWDED = """        if (T{q} - H{q} >= R{q}) {{
-            b->port = {number};
-            b->which = {q};
-            goto crowded;
-        }}
-"""
-
-_COMMIT_OUTPUT = """        if (give{n}) {{
-            if (gk{n}) other{n}[gk{n}]++;
-{pushes}            give{n} = gk{n} = 0;
-            given{n}++;
-        }}
-"""
-
-_INPUT_BACK = """    if (q{n}->head != h{n}) {{
-        q{n}->head = h{n};
-        account(q{n});
-        wake_writer(q{n});
+_CROWDED = """    if (ROOM_IN_{q} <= 0) {{
+        b->port = {number};
+        b->which = {q};
+        b->status = CROWDED;
+        r{q}->crowds = 1;
+        goto back;
     }}
 """
 
-_QUEUE_BACK = """    if (r{q}->tail != T{q}) {{
+_COUNTS = "    count(b->counts[{n}], given{k});\n"
+
+_INPUT_BACK = """    if (q{q}->head != h{q}) {{
+        q{q}->head = h{q};
+        if (h{q} - q{q}->seen >= q{q}->batch || (h{q} == e{q} && q{q}->from != q{q}->to))
+            if (!b->account(q{q})) b->status = NO_MEMORY;
+    }}
+"""
+
+_BOUNDED_INPUT_BACK = """    if (q{q}->head != h{q}) {{
+        q{q}->head = h{q};
+        if (h{q} - q{q}->seen >= q{q}->batch && !b->account(q{q})) b->status = NO_MEMORY;
+        if (q{q}->crowds) {{
+            q{q}->crowds = 0;
+            wake(q{q}->writer);
+        }}
+    }}
+"""
+
+_OUTPUT_BACK = """    if (r{q}->tail != T{q}) {{
         r{q}->tail = T{q};
-        wake_reader(r{q});
+        if (r{q}->starves) {{
+            r{q}->starves = 0;
+            wake(r{q}->reader);
+        }}
     }}
 """

@@ -13,6 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from sam.tensor import Tensor
 from sim.stats import TOKEN_KINDS, BlockStats, Run
 
 _BAR_WIDTH = 20
@@ -32,7 +33,7 @@ def summary(told: Mapping[str, Any], seconds: float) -> RenderableType:
 
     ``seconds`` is the time that it took.
     """
-    lines = () if told["result"] is None else _result_lines(told["result"])
+    lines = () if told["result"] is None else result_lines(told["result"])
     parts = told.get("graphs")
     if not parts:
         return Group(Padding(blocks_table(told), (1, 0)), _totals(told, seconds), *lines)
@@ -120,13 +121,17 @@ def _tokens(run: Run) -> dict[str, int]:
 
 
 def _result(run: Run) -> dict[str, Any] | None:
-    tensor = run.output
-    if tensor is None or run.graph.result is None:
+    if run.output is None or run.graph.result is None:
         return None
+    return result_as_json(run.graph.result.slot.tensor or "", run.output)
+
+
+def result_as_json(name: str, tensor: Tensor) -> dict[str, Any]:
+    """A result as plain JSON data, its first entries as text."""
     coordinates, values = tensor.to_coo()
     shown = range(min(_SHOWN_ENTRIES, len(values)))
     return {
-        "tensor": run.graph.result.slot.tensor,
+        "tensor": name,
         "shape": list(tensor.shape),
         "format": tensor.format,
         "dtype": str(tensor.dtype),
@@ -180,7 +185,8 @@ def _totals(told: Mapping[str, Any], seconds: float) -> Text:
     return text.append(f"\n{sum(tokens.values()):,} tokens: {kinds}\n{seconds:.2f} s to simulate")
 
 
-def _result_lines(result: Mapping[str, Any]) -> Iterator[Text]:
+def result_lines(result: Mapping[str, Any]) -> Iterator[Text]:
+    """The beginning of a result, as ``result_as_json`` told it."""
     name, shape, nonzeros = result["tensor"], result["shape"], result["nonzeros"]
     if not shape:
         yield Text(f"\n{name} = {result['first'][0][1]}")

@@ -1,4 +1,4 @@
-/* What compiled blocks are made of: queues, growing arrays, accumulators, and the block itself.
+/* What compiled blocks are made of: queues, and the block itself.
  *
  * A block runs ahead in its own local time. A token carries the cycle in which it becomes visible.
  * The cycle of its taking is remembered, as long as it tells a writer when its place was free again,
@@ -10,277 +10,84 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memories.h"
+
 #define DATA 0
 #define EMPTY 1
 #define STOP 2
 #define DONE 3
 
-/* Why a block came to a stop. */
+/* Why a block came to a stop. One that is CROWDED has no room in some queue, and has not tried
+ * whether it needs any; one that is BLOCKED does need it. */
 enum { RUNNING, STARVED, BLOCKED, CROWDED, FINISHED_BLOCK, FAILED, OVER_CAPACITY, NO_MEMORY };
+
+/* The most firings in one call: as many as a part of a packed count can tell. */
+enum { MOST_FIRINGS = 65535 };
+
+#define RARE(test) __builtin_expect(!!(test), 0)
 
 typedef struct Block Block;
 
+/* What the arrays in a stretch are longer than its places, so that no two places of the same number
+ * fall into the same set of a cache. */
+enum { GAP = 8 };
+
+/* Places of a queue, used in turn: for the control words, an int64_t each, the cycle of becoming
+ * visible, times 4, plus the kind; behind them, for the cycles of the latest takings, a uint32_t,
+ * the lower half; behind those for the values, lane by lane: int64_t, double or double complex. */
+typedef struct Stretch {
+    struct Stretch *next;
+    int64_t end; /* the token after its last, where there is a next */
+} Stretch;
+
+static inline int64_t *control_of(Stretch *s) { return (int64_t *)(s + 1); }
+
+/* A queue holds one token or several that always move together, one in each lane. Its tokens are
+ * given to its last stretch and taken from its first; mostly, both are one. */
 typedef struct {
     Block *writer, *reader;
-    int64_t port;      /* of the reader */
-    char *places;      /* each an int64_t: the cycle of becoming visible, times 4, plus the kind;
-                          and behind it the value: int64_t, double or double complex */
-    uint32_t *taken;   /* the cycles of the latest takings, of each the lower half */
-    int64_t size;      /* bytes of a place */
-    int64_t mask;      /* places - 1 */
-    int64_t past;      /* takings that are remembered - 1 */
+    Stretch *from, *to;
+    uint32_t *history; /* the cycles of all takings that the peak may depend on */
+    int64_t size;      /* bytes of a stretch */
+    int64_t places;    /* of a stretch */
+    int64_t span;      /* cycles in the history - 1 */
     int64_t head, tail;/* tokens taken and given so far */
+    int64_t base;      /* the first token that needs its place in the last stretch */
     int64_t depth;     /* 0 where unbounded */
     int64_t latency;
-    int64_t seen;      /* tokens that the peak has accounted for */
+    int64_t seen;      /* taken tokens that the peak accounts for */
+    int64_t batch;     /* how many more there may be before it has to account for them */
     int64_t peak;      /* the most tokens that it held at once */
+    int64_t growth;    /* of the peak, when it grew last */
+    int64_t starves;   /* whether its reader waits for a token in it */
+    int64_t crowds;    /* whether its writer waits for room in it */
 } Queue;
 
-typedef struct { int64_t visible, value; } Place_int64_t;
-typedef struct { int64_t visible; double value; } Place_double;
-typedef struct { int64_t visible; double complex value; } Place_complex;
-
-typedef struct {
-    void *items;
-    int64_t length, room;
-} Growing;
-
-typedef struct {
-    int64_t dimensions, capacity;
-    Growing points;    /* coordinates of the sub-tensor that is being taken in */
-    Growing values;
-    Growing table;     /* open addressing: index of a point plus 1; 0 where free */
-    Growing order;     /* of the sub-tensor that is being given out: sorted indices */
-    Growing out_points, out_values;
-} Accumulator;
+/* The token after the last in the stretch that is taken from. */
+static inline int64_t end_of(const Queue *q) { return q->from == q->to ? q->tail : q->from->end; }
 
 struct Block {
     Queue **in;
-    Queue **out;       /* the queues of all outputs, one output after the other */
-    int64_t *readers;  /* how many queues each output has */
+    Queue **out;       /* the queues of all outputs */
     void *state;
     void **memory;
     int64_t *numbers;
     int64_t *waits;    /* by port, inputs first: cycles waited */
     int64_t (*counts)[4];
+    int (*account)(Queue *);
+    uint64_t *awake;   /* where the scheduler finds that the block has something to do */
+    uint64_t bit;
     int64_t interval, ready, fired;
+    int64_t tries;     /* whether it fires without knowing that there is room for all */
+    int64_t always;    /* whether it always does */
     int64_t status, port, which; /* why it stopped, at which port, at which queue of its outputs */
-    int64_t awake;     /* whether that may have changed */
 };
 
-/* Wakes the writer of a queue, if it waits for room in it. */
-static inline void wake_writer(Queue *q) {
-    Block *b = q->writer;
-    if ((b->status == BLOCKED || b->status == CROWDED) && b->out[b->which] == q) b->awake = 1;
-}
+static inline void wake(Block *b) { *b->awake |= b->bit; }
 
-/* Wakes the reader of a queue, if it waits for a token in it. */
-static inline void wake_reader(Queue *q) {
-    Block *b = q->reader;
-    if (b->status == STARVED && b->port == q->port) b->awake = 1;
-}
-
-static inline int grow(Growing *g, int64_t size) {
-    int64_t room = g->room ? 2 * g->room : 64;
-    void *items = realloc(g->items, (size_t)(room * size));
-    if (!items) return 0;
-    memset((char *)items + g->room * size, 0, (size_t)((room - g->room) * size));
-    g->items = items;
-    g->room = room;
-    return 1;
-}
-
-#define APPEND(g, type, value)                                              \
-    do {                                                                    \
-        Growing *g_ = (g);                                                  \
-        if (g_->length == g_->room && !grow(g_, sizeof(type))) goto no_memory; \
-        ((type *)g_->items)[g_->length++] = (value);                        \
-    } while (0)
-
-/* The place of an index in an array that is all zeros where nothing was stored. */
-#define STORED(g, type, index)                                              \
-    ({                                                                      \
-        Growing *g_ = (g);                                                  \
-        int64_t i_ = (index);                                               \
-        while (i_ >= g_->room)                                              \
-            if (!grow(g_, sizeof(type))) goto no_memory;                    \
-        if (i_ >= g_->length) g_->length = i_ + 1;                          \
-        (type *)g_->items + i_;                                             \
-    })
-
-/* Finds how full a queue has been when each of the tokens that are now taken was given.
- *
- * It held more than ``peak`` tokens just when the token that many places before had not been taken
- * before that cycle. */
-static inline void account(Queue *q) {
-    const char *places = q->places;
-    const uint32_t *taken = q->taken;
-    int64_t size = q->size;
-    int64_t peak = q->peak, mask = q->mask, past = q->past, latency = q->latency, n = q->seen;
-    while (n < q->head) {
-        int64_t end = q->head - n > 64 ? n + 64 : q->head;
-        int more = 0;
-        for (int64_t k = n; k < end; k++) {
-            uint32_t given = (uint32_t)((*(int64_t *)(places + (k & mask) * size) >> 2) - latency);
-            more |= (int32_t)(taken[(k - peak) & past] - given) >= 0;
-        }
-        for (; more && n < end; n++) {
-            uint32_t given = (uint32_t)((*(int64_t *)(places + (n & mask) * size) >> 2) - latency);
-            peak += (int32_t)(taken[(n - peak) & past] - given) >= 0;
-        }
-        n = end;
-    }
-    q->seen = n;
-    q->peak = peak;
-}
-
-/* Makes room to remember the takings of all tokens that the queue has, and of those before. */
-static inline int remember(Queue *q) {
-    int64_t first = q->seen - q->peak;
-    while (q->tail - first > q->past) {
-        int64_t room = 2 * (q->past + 1);
-        uint32_t *taken = malloc((size_t)room * 4);
-        if (!taken) return 0;
-        for (int64_t n = first; n < q->head; n++)
-            taken[n & (room - 1)] = q->taken[n & q->past];
-        free(q->taken);
-        q->taken = taken;
-        q->past = room - 1;
-    }
-    return 1;
-}
-
-static inline uint64_t scramble(const int64_t *point, int64_t n) {
-    uint64_t hash = 0;
-    for (int64_t k = 0; k < n; k++)
-        hash = (hash ^ (uint64_t)point[k]) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
-    return hash;
-}
-
-/* The place in the table of a point, or the free place that it should get. The table of points
- * with one coordinate has a place for each coordinate; that of others is a hash table. */
-static inline int64_t *place_of(Accumulator *a, const int64_t *point) {
-    int64_t n = a->dimensions, *table = a->table.items;
-    if (n == 1) return table + point[0];
-    uint64_t mask = (uint64_t)a->table.room - 1, h = scramble(point, n) & mask;
-    while (table[h] &&
-           memcmp((int64_t *)a->points.items + (table[h] - 1) * n, point, (size_t)(n * 8)))
-        h = (h + 1) & mask;
-    return table + h;
-}
-
-/* Makes sure that the table has a place for one more point. */
-static inline int make_place(Accumulator *a, const int64_t *point) {
-    int64_t n = a->dimensions;
-    if (n == 1) {
-        while (point[0] >= a->table.room)
-            if (!grow(&a->table, 8)) return 0;
-        return 1;
-    }
-    if (2 * (a->points.length + 1) <= a->table.room) return 1;
-    int64_t room = a->table.room ? 2 * a->table.room : 128;
-    int64_t *table = calloc((size_t)room, 8);
-    if (!table) return 0;
-    free(a->table.items);
-    a->table.items = table;
-    a->table.room = room;
-    for (int64_t i = 0; i < a->points.length; i++)
-        *place_of(a, (int64_t *)a->points.items + i * n) = i + 1;
-    return 1;
-}
-
-#define ACCUMULATE(a, type, point, value, plus)                             \
-    do {                                                                    \
-        Accumulator *a_ = (a);                                              \
-        if (!make_place(a_, point)) goto no_memory;                         \
-        int64_t *place_ = place_of(a_, point), n_ = a_->dimensions;         \
-        if (*place_) {                                                      \
-            type x_ = ((type *)a_->values.items)[*place_ - 1], y_ = (value); \
-            ((type *)a_->values.items)[*place_ - 1] = plus(x_, y_);         \
-        } else {                                                            \
-            if (a_->points.length == a_->capacity) goto over_capacity;      \
-            if (a_->points.length == a_->points.room && !grow(&a_->points, n_ * 8)) \
-                goto no_memory;                                             \
-            memcpy((int64_t *)a_->points.items + a_->points.length * n_, point, \
-                   (size_t)(n_ * 8));                                       \
-            APPEND(&a_->values, type, value);                               \
-            *place_ = ++a_->points.length;                                  \
-        }                                                                   \
-    } while (0)
-
-/* Sorts indices of points by one of their coordinates, 11 bits at a time, keeping the order of
- * those that agree in it. */
-static inline void sort_by(const int64_t *points, int64_t n, int64_t level, int64_t length,
-                           int64_t **order, int64_t **spare) {
-    int64_t most = 0;
-    for (int64_t i = 0; i < length; i++)
-        if (points[i * n + level] > most) most = points[i * n + level];
-    for (int shift = 0; shift == 0 || most >> shift; shift += 11) {
-        int64_t starts[2049] = {0}, *from = *order, *to = *spare;
-        for (int64_t i = 0; i < length; i++)
-            starts[((points[from[i] * n + level] >> shift) & 2047) + 1]++;
-        for (int k = 0; k < 2048; k++) starts[k + 1] += starts[k];
-        for (int64_t i = 0; i < length; i++)
-            to[starts[(points[from[i] * n + level] >> shift) & 2047]++] = from[i];
-        *order = to;
-        *spare = from;
-    }
-}
-
-static inline int before(const int64_t *left, const int64_t *right, int64_t n) {
-    for (int64_t k = 0; k < n; k++)
-        if (left[k] != right[k]) return left[k] < right[k];
-    return 0;
-}
-
-/* Puts the points in order: few by insertion, many by their coordinates from the last to the
- * first. */
-static inline int sort_points(const int64_t *points, int64_t n, Growing *order) {
-    int64_t length = order->length, *sorted = order->items;
-    for (int64_t i = 0; i < length; i++) sorted[i] = i;
-    if (length <= 64) {
-        for (int64_t i = 1; i < length; i++) {
-            int64_t one = sorted[i], k = i;
-            for (; k > 0 && before(points + one * n, points + sorted[k - 1] * n, n); k--)
-                sorted[k] = sorted[k - 1];
-            sorted[k] = one;
-        }
-        return 1;
-    }
-    int64_t *spare = malloc((size_t)length * 8), *made = spare;
-    if (!spare) return 0;
-    for (int64_t level = n - 1; level >= 0; level--)
-        sort_by(points, n, level, length, &sorted, &spare);
-    if (sorted == made) memcpy(order->items, made, (size_t)length * 8);
-    free(made);
-    return 1;
-}
-
-/* Sorts the sub-tensor that has been taken in, and makes it the one that is given out. */
-static inline int complete(Accumulator *a) {
-    Growing points = a->out_points, values = a->out_values;
-    int64_t length = a->points.length, n = a->dimensions;
-    for (int64_t i = 0; i < length; i++)
-        if (n == 1) ((int64_t *)a->table.items)[((int64_t *)a->points.items)[i]] = 0;
-    if (n > 1 && a->table.room > 0) memset(a->table.items, 0, (size_t)a->table.room * 8);
-    a->out_points = a->points;
-    a->out_values = a->values;
-    points.length = values.length = 0;
-    a->points = points;
-    a->values = values;
-    while (a->order.room < length)
-        if (!grow(&a->order, 8)) return 0;
-    a->order.length = length;
-    return sort_points(a->out_points.items, n, &a->order);
-}
-
-static inline int64_t coordinate_of(Accumulator *a, int64_t n, int64_t level) {
-    int64_t index = ((int64_t *)a->order.items)[n];
-    return ((int64_t *)a->out_points.items)[index * a->dimensions + level];
-}
-
-static inline int64_t shared_with_last(Accumulator *a, int64_t n) {
-    int64_t level = 0;
-    while (coordinate_of(a, n - 1, level) == coordinate_of(a, n, level)) level++;
-    return level;
+/* Adds what one call has given to the tokens by kind: four counts, packed in one number. */
+static inline void count(int64_t *counts, uint64_t given) {
+    counts[DATA] += given & MOST_FIRINGS;
+    if (given >> 16)
+        for (int k = 1; k < 4; k++) counts[k] += given >> 16 * k & MOST_FIRINGS;
 }

@@ -7,32 +7,154 @@ typedef struct {
     int64_t count;
     Block **blocks;
     Fire *fire;
-    int64_t failed; /* the block that failed */
+    uint64_t *awake; /* a bit for each block: whether it may have something to do */
+    int64_t failed;  /* the block that failed */
 } Machine;
 
-/* Doubles the places of a queue. */
-static int widen(Queue *q) {
-    int64_t places = q->mask + 1, wide = 2 * places;
-    char *made = malloc((size_t)(wide * q->size));
+/* The takings that a peak accounts for at once. */
+enum { BATCH = 256 };
+
+static uint32_t *taken_of(const Queue *q, Stretch *s) {
+    return (uint32_t *)(control_of(s) + q->places + GAP);
+}
+
+/* Lets a queue go on in a new stretch. */
+static int extend(Queue *q) {
+    Stretch *made = malloc((size_t)q->size);
     if (!made) return 0;
-    for (int64_t n = q->head; n < q->tail; n++) {
-        int64_t from = n & (places - 1), to = n & (wide - 1);
-        memcpy(made + to * q->size, q->places + from * q->size, (size_t)q->size);
+    if (q->to) {
+        q->to->next = made;
+        q->to->end = q->tail;
     }
-    free(q->places);
-    q->places = made;
-    q->mask = wide - 1;
+    q->to = made;
+    q->base = q->tail;
     return 1;
 }
 
-int open_queue(Queue *q, int64_t places) {
-    q->places = malloc((size_t)(places * q->size));
-    q->taken = malloc((size_t)places * 4);
-    q->mask = q->past = places - 1;
-    return q->places && q->taken;
+/* Goes over to the next stretch, whose first token is the next to be taken. */
+static void turn(Queue *q) {
+    Stretch *done = q->from;
+    q->from = done->next;
+    free(done);
+    wake(q->reader);
 }
 
-void close_queue(Queue *q) { free(q->places), free(q->taken); }
+/* Copies the takings [from, to) between histories, or parts of them, where they are in one piece. */
+static void copy(uint32_t *made, int64_t room, const uint32_t *old, int64_t span, int64_t from,
+                 int64_t to) {
+    if (from < to)
+        memcpy(made + (from & (room - 1)), old + (from & (span - 1)), (size_t)(to - from) * 4);
+}
+
+/* Makes room in the history for a peak that is a few batches higher. Its first batch stands once
+ * more at its end, so that a batch is always in one piece. Takings before the first are asked for
+ * too, a batch at most: those have been in the cycle ``before``. */
+static int remember(Queue *q, uint32_t before) {
+    int64_t span = q->span + 1, room = span ? span : 4 * BATCH;
+    while (q->peak + 4 * BATCH > room) room *= 2;
+    if (room == span) return 1;
+    uint32_t *made = malloc((size_t)(room + BATCH) * 4);
+    if (!made) return 0;
+    if (span) {
+        int64_t first = q->seen > span ? q->seen - span : 0, wrap = q->seen / span * span;
+        copy(made, room, q->history, span, first, wrap);
+        copy(made, room, q->history, span, wrap > first ? wrap : first, q->seen);
+    }
+    if (q->seen < room - 2 * BATCH)
+        for (int64_t n = room - 2 * BATCH; n < room; n++) made[n] = before;
+    memcpy(made + room, made, BATCH * 4);
+    free(q->history);
+    q->history = made;
+    q->span = room - 1;
+    return 1;
+}
+
+/* Whether the queue held more than ``peak`` tokens when one of those was given: just when the token
+ * that many places before had not been taken before that cycle. */
+static int exceeded(const Queue *q, int64_t peak, const uint32_t *given, int64_t length) {
+    const uint32_t *taken = q->history + ((q->seen - peak) & q->span);
+    int32_t found = 0;
+    for (int64_t k = 0; k < length; k++) found |= ~(int32_t)(taken[k] - given[k]);
+    return found < 0;
+}
+
+/* The most that the queue held when each of these tokens was given, where that is more than
+ * ``peak``. By bisection: with each token it can be one more. A queue that fills goes on to fill at
+ * the same rate, mostly. */
+static int64_t highest(const Queue *q, const uint32_t *given, int64_t length) {
+    int64_t low = q->peak, high = q->peak + length, guess = low + q->growth;
+    for (int64_t k = -4; k <= 4; k += 8) {
+        if (guess + k <= low || guess + k >= high) continue;
+        if (exceeded(q, guess + k, given, length))
+            low = guess + k;
+        else
+            high = guess + k;
+    }
+    while (high - low > 1) {
+        int64_t middle = (low + high) / 2;
+        if (exceeded(q, middle, given, length))
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* Raises the peak to the most that the queue held when each of the tokens was given that have been
+ * taken. */
+static int account(Queue *q) {
+    const int64_t wrap = (q->places < BATCH ? q->places : BATCH) - 1;
+    const int64_t *control = control_of(q->from);
+    const uint32_t *taken = taken_of(q, q->from);
+    while (q->seen < q->head) {
+        int64_t first = q->seen, at = first & (q->places - 1), end = (first | wrap) + 1;
+        int64_t length = (end < q->head ? end : q->head) - first;
+        uint32_t given[BATCH];
+        for (int64_t k = 0; k < length; k++)
+            given[k] = (uint32_t)((control[at + k] >> 2) - q->latency);
+        if (!remember(q, given[0] - 1)) return 0;
+        uint32_t *last = q->history + (first & q->span);
+        memcpy(last, taken + at, (size_t)length * 4);
+        if ((first & q->span) < BATCH) memcpy(last + q->span + 1, last, (size_t)length * 4);
+        if (exceeded(q, q->peak, given, length)) {
+            int64_t peak = highest(q, given, length);
+            q->growth = peak - q->peak;
+            q->peak = peak;
+        }
+        q->seen += length;
+    }
+    if (q->depth == 0) {
+        if (q->from != q->to && q->head == q->from->end) turn(q);
+        if (q->from == q->to) q->base = q->seen;
+        if (q->crowds) q->crowds = 0, wake(q->writer);
+    } else if (q->peak == q->depth) {
+        q->batch = INT64_MAX;
+        free(q->history);
+        q->history = NULL;
+    }
+    return 1;
+}
+
+int open_queue(Queue *q) {
+    q->span = -1;
+    q->batch = q->places / 2 < BATCH ? q->places / 2 : BATCH;
+    if (!extend(q)) return 0;
+    q->from = q->to;
+    return 1;
+}
+
+/* Accounts for the last tokens that were taken. */
+int settle(Queue *q) { return q->batch == INT64_MAX || account(q); }
+
+void close_queue(Queue *q) {
+    while (q->from != q->to) {
+        Stretch *next = q->from->next;
+        free(q->from);
+        q->from = next;
+    }
+    free(q->from);
+    free(q->history);
+}
 
 void release(void *memory) { free(memory); }
 
@@ -43,34 +165,72 @@ no_memory:
     return 0;
 }
 
+void prepare(Machine *m) {
+    for (int64_t n = 0; n < m->count; n++) {
+        Block *b = m->blocks[n];
+        b->account = account;
+        b->awake = m->awake + n / 64;
+        b->bit = (uint64_t)1 << n % 64;
+        wake(b);
+    }
+}
+
+/* Lets each block whose bit is set go on, and those that they wake further down. Gives 0 where a
+ * block has failed. */
+static int sweep(Machine *m) {
+    for (int64_t word = 0; 64 * word < m->count; word++) {
+        uint64_t left = ~(uint64_t)0;
+        while (m->awake[word] & left) {
+            int bit = __builtin_ctzll(m->awake[word] & left);
+            int64_t n = 64 * word + bit;
+            left = ~(uint64_t)1 << bit;
+            m->awake[word] &= ~((uint64_t)1 << bit);
+            m->fire[n](m->blocks[n]);
+            if (m->blocks[n]->status >= FAILED) {
+                m->failed = n;
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* Makes room for blocks that were left without, or lets them try whether they need it. Gives how
+ * many there are. */
+static int64_t relieve(Machine *m) {
+    int64_t found = 0;
+    for (int64_t n = 0; n < m->count; n++) {
+        Block *b = m->blocks[n];
+        if (b->status != CROWDED) continue;
+        Queue *q = b->out[b->which];
+        if (q->depth)
+            b->tries = 1;
+        else if (!account(q) || (q->tail - q->base > q->places / 2 && !extend(q))) {
+            b->status = NO_MEMORY;
+            m->failed = n;
+            return -1;
+        }
+        q->crowds = 0;
+        wake(b);
+        found++;
+    }
+    return found;
+}
+
+static int quiet(Machine *m) {
+    uint64_t any = 0;
+    for (int64_t word = 0; 64 * word < m->count; word++) any |= m->awake[word];
+    return !any;
+}
+
 /* Up to a number of rounds. Gives 0 where there is more to do, 1 where nothing can go on, and 2
  * where a block has failed. */
 int64_t run(Machine *m, int64_t rounds) {
     while (rounds-- > 0) {
-        int64_t moved = 0;
-        for (int64_t n = 0; n < m->count; n++) {
-            Block *b = m->blocks[n];
-            if (!b->awake) continue;
-            b->awake = 0;
-            moved = 1;
-            m->fire[n](b);
-            if (b->status >= FAILED) {
-                m->failed = n;
-                return 2;
-            }
-        }
-        if (moved) continue;
-        for (int64_t n = 0; n < m->count; n++) {
-            Block *b = m->blocks[n];
-            if (b->status != CROWDED) continue;
-            if (!widen(b->out[b->which])) {
-                b->status = NO_MEMORY;
-                m->failed = n;
-                return 2;
-            }
-            b->awake = moved = 1;
-        }
-        if (!moved) return 1;
+        if (!sweep(m)) return 2;
+        if (!quiet(m)) continue;
+        int64_t found = relieve(m);
+        if (found <= 0) return found ? 2 : 1;
     }
     return 0;
 }

@@ -30,7 +30,8 @@ from sam.blocks.arithmetic import Operation
 from sam.blocks.base import Step
 from sam.blocks.memories import Accumulator, Growing, Stored
 from sam.errors import UserError
-from sim.kernel import COMPLEX, INT, REAL, Body, Port, source
+from sam.token import DATA
+from sim.kernel import COMPLEX, INT, REAL, Body, Leave, Port, Wait
 
 
 class Untranslatable(UserError):
@@ -39,13 +40,13 @@ class Untranslatable(UserError):
 
 @dataclass(frozen=True)
 class Kernel:
-    """The C function of a step, and the objects of its memory that it gets, in order.
+    """The C of a step, and the objects of its memory that it gets, in order.
 
     ``memory`` and ``numbers`` are paths from ``m``, such as ``("level", "segments")``; a stream
     error names one of the ``messages``.
     """
 
-    source: str
+    body: Body
     memory: tuple[tuple[str, ...], ...]
     numbers: tuple[tuple[str, ...], ...]
     messages: tuple[str, ...]
@@ -65,7 +66,7 @@ def translate(
     while True:
         before = dict(translation.types)
         translation.reset()
-        translation.inline(step, [_Ports(), _State(), _Memory((), memory)], "step")
+        translation.step(step, [_Ports(), _State(), _Memory((), memory)])
         if translation.types == before:
             return translation.kernel()
 
@@ -132,7 +133,29 @@ class _Frame:
     prefix: str
     often: set[str]
     result: list[Any] = field(default_factory=list)
-    peeked: set[int] | None = None
+    reached: _Reached | None = None
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """What a firing has done where control comes to some point of it.
+
+    ``peeked``  the inputs that have surely been peeked
+    ``moved``   what became of the inputs taken from and the outputs given to, by ("take", n) or
+                ("give", n): the kind of the tokens given, or a number for what is not always the
+                same; equal for ports that have shared their fate
+    """
+
+    peeked: frozenset[int] = frozenset()
+    moved: Mapping[tuple[str, int], str | int] = field(default_factory=dict)
+
+    def sure(self, side: str) -> frozenset[int]:
+        """The inputs surely taken from, or the outputs surely given to."""
+        return frozenset(n for (of, n), fate in self.moved.items() if of == side and _sure(fate))
+
+
+def _sure(fate: str | int) -> bool:
+    return isinstance(fate, str)
 
 
 class _Translation:
@@ -152,12 +175,16 @@ class _Translation:
 
     def reset(self) -> None:
         """Forgets what was written, but not the types that were found."""
-        self.lines: list[str] = []
+        self.lines: list[str | Wait | Leave] = []
         self.depth = 2
         self.calls = 0
         self.temporaries = 0
         self.frames: list[_Frame] = []
-        self.peeked: set[int] = set()
+        self.reached = _Reached()
+        self.fates = 0
+        self.data = False
+        self.ends: _Reached | None = None
+        self.versions: dict[str, int] = {}
         self.memory: dict[tuple[str, ...], str] = {}
         self.numbers: dict[tuple[str, ...], None] = {}
         self.messages: dict[str, None] = {}
@@ -180,6 +207,7 @@ class _Translation:
         self.variable(name, value.ctype)
         if value.text != name:
             self.write(f"{name} = {value.text};")
+            self.versions[name] = self.versions.get(name, 0) + 1
         return _Open(name, self.types[name])
 
     def open(self, value: Any) -> _Open:
@@ -205,10 +233,79 @@ class _Translation:
             f"{where} uses {what}, which has no translation to C", hint="use engine simpy"
         )
 
+    # What has been done where control comes
+
+    def join(self, one: _Reached | None, other: _Reached | None) -> _Reached:
+        """What has been done where control comes from either of two points."""
+        if one is None or other is None:
+            return one or other or self.reached
+        moved: dict[tuple[str, int], str | int] = {}
+        new: dict[Any, int] = {}
+        for port in {**one.moved, **other.moved}:
+            fate, other_fate = one.moved.get(port), other.moved.get(port)
+            if fate is not None and fate == other_fate:
+                moved[port] = fate
+            else:
+                self.fates += (fate, other_fate) not in new
+                moved[port] = new.setdefault((fate, other_fate), self.fates)
+        return _Reached(one.peeked & other.peeked, moved)
+
+    def move(self, side: str, port: Port, fate: str) -> None:
+        self.reached = _Reached(
+            self.reached.peeked, {**self.reached.moved, (side, port.index): fate}
+        )
+
     # Calls and statements
+
+    def step(self, function: Step, arguments: Sequence[Any]) -> None:
+        """Writes a firing: first for data at all inputs, then, where it peeks, for any tokens."""
+        for self.data in (True, False):
+            self.reached = _Reached()
+            tree, _ = self.enter(function, arguments, "step")
+            self.block([*tree.body, *([] if _returns(tree.body[-1:]) else [ast.Return(None)])])
+            self.frames.pop()
+            if not any(isinstance(line, Wait) and not line.output for line in self.lines):
+                break
+            if self.data:
+                self.write("ANY_TOKENS")
+
+    def finish(self, value: Any) -> None:
+        """Ends the firing."""
+        if isinstance(value, _Known):
+            finished = "1" if value.value else "0"
+        else:
+            finished = self.open(value).text
+        sides: dict[str, dict[int, bool]] = {"take": {}, "give": {}}
+        for (side, n), fate in sorted(self.reached.moved.items()):
+            sides[side][n] = _sure(fate)
+        self.lines.append(Leave("    " * self.depth, sides["take"], sides["give"], finished))
+        self.ends = self.reached if self.ends is None else self.join(self.ends, self.reached)
 
     def inline(self, function: Any, arguments: Sequence[Any], prefix: str) -> Any:
         """Writes the body of a function; gives what it returns."""
+        tree, frame = self.enter(function, arguments, prefix)
+        label = f"{frame.prefix}end"
+        body = [s for s in tree.body if not _is_text(s)]
+        if len(body) == 1 and isinstance(body[0], ast.Return):
+            result = self.evaluate(body[0].value) if body[0].value else _Known(None)
+            self.frames.pop()
+            return result
+        if not self.block(body):
+            frame.reached = self.join(frame.reached, self.reached)
+        self.reached = frame.reached or self.reached
+        self.write(f"{label}:;")
+        self.frames.pop()
+        if all(isinstance(one, _Known) and one.value is None for one in frame.result):
+            return _Known(None)
+        shape = next((one for one in frame.result if isinstance(one, tuple)), None)
+        if shape is not None:
+            return tuple(self.result(frame, k) for k in range(len(shape)))
+        return self.result(frame, 0)
+
+    def enter(
+        self, function: Any, arguments: Sequence[Any], prefix: str
+    ) -> tuple[ast.FunctionDef, _Frame]:
+        """Begins a call: its parameters become names of its frame."""
         try:
             tree = _syntax(function)
         except (OSError, TypeError, SyntaxError, AssertionError):
@@ -234,23 +331,7 @@ class _Translation:
             value = frame.names[name]
             if name in counts or (isinstance(value, _Open) and not _lasts(value)):
                 frame.names[name] = self.assign(frame.prefix + name, value)
-        label = f"{frame.prefix}end"
-        body = [s for s in tree.body if not _is_text(s)]
-        if len(body) == 1 and isinstance(body[0], ast.Return):
-            result = self.evaluate(body[0].value) if body[0].value else _Known(None)
-            self.frames.pop()
-            return result
-        if not self.block(body):
-            frame.peeked = self.peeked if frame.peeked is None else self.peeked & frame.peeked
-        self.peeked = set(frame.peeked or ())
-        self.write(f"{label}:;")
-        self.frames.pop()
-        if all(isinstance(one, _Known) and one.value is None for one in frame.result):
-            return _Known(None)
-        shape = next((one for one in frame.result if isinstance(one, tuple)), None)
-        if shape is not None:
-            return tuple(self.result(frame, k) for k in range(len(shape)))
-        return self.result(frame, 0)
+        return tree, frame
 
     def result(self, frame: _Frame, k: int) -> _Open:
         name = f"{frame.prefix}result{k}"
@@ -258,7 +339,15 @@ class _Translation:
 
     def block(self, statements: Sequence[ast.stmt]) -> bool:
         """Writes statements; tells whether control never comes to their end."""
-        return any(self.statement(statement) for statement in statements)
+        for n, statement in enumerate(statements):
+            rest = list(statements[n + 1 :])
+            if len(self.frames) == 1 and isinstance(statement, ast.If) and _returns(rest):
+                # The firing ends in each branch by itself, where more is known of it.
+                branches = [*statement.body, *rest], [*statement.orelse, *rest]
+                return self.branch(statement.test, *branches)
+            if self.statement(statement):
+                return True
+        return False
 
     def statement(self, node: ast.stmt) -> bool:
         match node:
@@ -298,31 +387,29 @@ class _Translation:
             return self.block(body if condition.value else orelse)
         start = len(self.lines)
         self.write(f"if ({condition.text}) {{")
-        before = set(self.peeked)
+        before = self.reached
         self.depth += 1
         ends = self.block(body)
         self.depth -= 1
-        takes = [line.strip() for line in self.lines[start + 1 :]]
-        if not orelse and takes and all(_TAKE.fullmatch(line) for line in takes):
+        after = None if ends else self.reached
+        inside = self.lines[start + 1 :]
+        takes = [line.strip() for line in inside if isinstance(line, str) and _TAKE.match(line)]
+        if not orelse and takes and len(takes) == len(inside):
             del self.lines[start:]
-            for line in takes:
-                self.write(line.replace("= 1", f"|= {condition.text}"))
+            for take in takes:
+                self.write(f"{take.replace('TAKE', 'TAKE_IF')}({condition.text})")
+            self.reached = self.join(before, after)
             return False
-        after = None if ends else self.peeked
-        self.peeked = before
+        self.reached = before
+        other: _Reached | None = before
         if orelse:
             self.write("} else {")
             self.depth += 1
-            if self.block(orelse):
-                self.peeked = after if after is not None else before
-            else:
-                ends = False
-                self.peeked = self.peeked if after is None else self.peeked & after
+            other = None if self.block(orelse) else self.reached
             self.depth -= 1
-        else:
-            ends = False
         self.write("}")
-        return ends
+        self.reached = self.join(other, after)
+        return other is None and after is None
 
     def unroll(self, target: ast.expr, iterable: ast.expr, body: list[ast.stmt]) -> None:
         values = self.evaluate(iterable)
@@ -337,20 +424,23 @@ class _Translation:
 
     def loop(self, test: ast.expr, body: list[ast.stmt]) -> None:
         self.write("for (;;) {")
-        before = set(self.peeked)
+        before = self.reached
         self.depth += 1
         condition = self.open(self.condition(test))
         self.write(f"if (!({condition.text})) break;")
         self.block(body)
-        self.peeked = before
+        after = self.join(before, self.reached)
+        self.reached = _Reached(before.peeked, after.moved)
         self.depth -= 1
         self.write("}")
 
     def leave(self, value: Any) -> bool:
         frame = self.frames[-1]
+        if len(self.frames) == 1:
+            self.finish(value)
+            return True
         frame.result.append(value)
-        frame.peeked = self.peeked & frame.peeked if frame.peeked is not None else self.peeked
-        self.peeked = set(self.peeked)
+        frame.reached = self.join(frame.reached, self.reached)
         for k, part in enumerate(value if isinstance(value, tuple) else [value]):
             self.assign(f"{frame.prefix}result{k}", part)
         self.write(f"goto {frame.prefix}end;")
@@ -670,7 +760,8 @@ class _Translation:
             )
             self.write(f"#define PLUS(x_, y_) ({plus.text})")
             self.write(f"{{ int64_t point_[] = {{{point}}};")
-            self.write(f"ACCUMULATE({pointer}, {self.values}, point_, {texts[0]}, PLUS); }}")
+            n = owner.value.dimensions
+            self.write(f"ACCUMULATE({pointer}, {n}, {self.values}, point_, {texts[0]}, PLUS); }}")
             return _Known(None)
         if name == "complete":
             self.write(f"if (!complete({pointer})) goto no_memory;")
@@ -716,16 +807,18 @@ class _Translation:
 
     # Ports
 
-    def port_peek(self, port: Port) -> tuple[_Open, _Open]:
+    def port_peek(self, port: Port) -> tuple[_Known | _Open, _Open]:
         """The kind and value at the head of an input; they stand still until the firing is over."""
         n = port.index
-        if n not in self.peeked:
-            self.write(f"PEEK{n}")
-            self.peeked.add(n)
-        return _Open(f"k{n}", INT), _Open(f"v{n}", port.ctype)
+        if n not in self.reached.peeked:
+            self.lines.append(Wait("    " * self.depth, n, False, self.reached.peeked, self.data))
+            self.reached = _Reached(self.reached.peeked | {n}, self.reached.moved)
+        kind = _Known(DATA) if self.data else _Open(f"k{n}", INT)
+        return kind, _Open(f"v{n}", port.ctype)
 
     def port_take(self, port: Port) -> _Known:
-        self.write(f"take{port.index} = 1;")
+        self.write(f"TAKE{port.index}")
+        self.move("take", port, "")
         return _Known(None)
 
     def port_give(self, port: Port, kind: Any, value: Any) -> _Known:
@@ -733,9 +826,11 @@ class _Translation:
         kind, value = self.open(kind), self.open(value)
         if port.name.startswith("val") and port.ctype == INT and value.ctype != INT:
             raise self.refuse("a real number as a value where the values are whole numbers")
-        self.write(f"give{n} = 1; gk{n} = {kind.text}; gv{n} = {value.text};")
-        if port.bounded:
-            self.write(f"ROOM{n}")
+        self.write(f"GIVE{n}({kind.text}, {value.text})")
+        self.lines.append(Wait("    " * self.depth, n, True, self.reached.sure("give")))
+        version = self.versions.get(kind.text, 0)
+        plain = _stands(kind) or kind.text in self.types
+        self.move("give", port, f"{kind.text}@{version}" if plain else f"of {n}")
         return _Known(None)
 
     # Builtins
@@ -800,9 +895,16 @@ class _Translation:
             memory={f"m_{'_'.join(path)}": ctype for path, ctype in self.memory.items()},
             numbers=[f"n_{'_'.join(path)}" for path in self.numbers],
             lines=self.lines,
-            finished="step0_result0" if "step0_result0" in self.types else "0",
+            taken=self.together("take", self.inputs),
+            given=self.together("give", self.outputs),
         )
-        return Kernel(source(body), tuple(self.memory), tuple(self.numbers), tuple(self.messages))
+        return Kernel(body, tuple(self.memory), tuple(self.numbers), tuple(self.messages))
+
+    def together(self, side: str, ports: Sequence[Port]) -> list[int]:
+        """For each port the first that is always taken from, or given to, with it."""
+        moved = {} if self.ends is None else self.ends.moved
+        fates = [moved.get((side, port.index), f"never {port.index}") for port in ports]
+        return [fates.index(fate) for fate in fates]
 
     def start(self, name: str) -> str:
         """What a state variable starts from."""
@@ -814,7 +916,7 @@ class _Translation:
 
 
 # What a branch that does no more than this is written without.
-_TAKE = re.compile(r"take\d+ = 1;")
+_TAKE = re.compile(r" *TAKE\d+$")
 
 _COMPARISONS = {
     ast.Eq: "==",
@@ -924,6 +1026,11 @@ def _loaded(target: ast.expr) -> ast.expr:
     """The expression that reads what a target writes."""
     copy = ast.parse(ast.unparse(target), mode="eval").body
     return copy
+
+
+def _returns(statements: Sequence[ast.stmt]) -> bool:
+    """Whether there is nothing but a return."""
+    return len(statements) == 1 and isinstance(statements[0], ast.Return)
 
 
 def _is_text(node: ast.stmt) -> bool:

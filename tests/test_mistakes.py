@@ -312,6 +312,36 @@ def test_targets():
 
 
 @pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        ({"strict": True, "schedule": "reorder(j,i)"}, [
+            "A(i,j), stored as ss:0,1, is transposed to 1,0 before the run",
+            "hint: write the format A:ss:1,0, or drop strict to let the compiler do it",
+        ]),
+        ({"schedule": "split(i,i0,i1,32)"}, [
+            "split does not work yet: this version runs reorder, locate and coiterate",
+            "  split(i,i0,i1,32)",
+        ]),
+        ({"schedule": ["reorder(i,j)", "parallelize(i,CPUThread,NoRaces)"]}, [
+            "parallelize does not work yet: this version runs reorder, locate and coiterate",
+            "  parallelize(i,CPUThread,NoRaces)",
+        ]),
+        ({"formats": {"y": "r"}}, [
+            "level 0 of the result y is range (r), which supports neither append nor insert",
+        ]),
+    ],
+)  # fmt: skip
+def test_programs_on_target_c(options, lines):
+    assert refused(custard.compile, MATVEC, target="c", **options).startswith(text(*lines))
+
+
+def test_fast_math_on_target_sam():
+    assert refused(custard.compile, MATVEC, fast_math=True) == text(
+        "fast_math has no meaning on target sam", "hint: it is for target c"
+    )
+
+
+@pytest.mark.parametrize(
     ("expression", "schedule", "lines"),
     [
         (MATMUL, ["reorder(i,j,k)"], [

@@ -70,11 +70,14 @@ def _survey(p: Any) -> tuple[int, int, int]:
     smallest = _BEYOND
     largest = -1
     waiting = 0
-    for crd in p.crds:
+    for n, crd in enumerate(p.crds):
         kind, value = crd.peek()
-        waiting += kind != DATA
-        smallest = min(smallest, value if kind == DATA else _BEYOND)
-        largest = max(largest, value if kind == DATA else -1)
+        if kind != DATA:
+            waiting += 1
+        elif waiting == n:
+            smallest, largest = value, value
+        else:
+            smallest, largest = min(smallest, value), max(largest, value)
     for payload in p.payloads:
         payload.peek()
     return smallest, largest, waiting

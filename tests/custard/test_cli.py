@@ -14,8 +14,11 @@ import scipy.io
 import scipy.sparse
 
 from custard import cli
+from custard.c_program import CProgram
 from custard.cli import main
+from custard.compiler import compile
 from custard.sam_program import SamProgram
+from sam import cc
 from sam.blocks import StreamError
 from sam.dot import from_dot
 from sam.io import read
@@ -86,7 +89,7 @@ def test_the_examples_of_the_help_work(folder, capsys):
     assert stopped.value.code == 0
     text = capsys.readouterr().out.replace("\\\n", " ")
     examples = [line.strip() for line in text.splitlines() if line.startswith("    custard ")]
-    assert len(examples) == 3
+    assert len(examples) == 4
     for example in examples:
         extra = ["--dims", "j=20"] if "X=" in example or "C=@random" in example else []
         assert main([*shlex.split(example)[1:], *extra]) == 0, example
@@ -433,3 +436,141 @@ BIG = "1000000000"
 def test_mistakes(folder, capsys, arguments, message):
     assert main(arguments) == 2
     assert capsys.readouterr().err == f"custard: {message}\n"
+
+
+# Target c
+
+SPMV = ["y(i) = A(i,j) * x(j)", "-f=y:d", "-f=A:CSR", "-f=x:d", "--target", "c"]
+WITH = ["-i", "A=west0067.mtx", "-i", "x=@dense"]
+needs_compiler = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+
+
+def test_without_inputs_the_source_is_printed(capsys):
+    assert main(SPMV) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    program = compile("y(i) = A(i,j) * x(j)", {"y": "d", "A": "CSR", "x": "d"}, target="c")
+    assert out == program.source
+
+
+def test_the_source_goes_to_a_file(folder, capsys):
+    assert main([*SPMV, "-o", "kernel.c"]) == 0
+    assert capsys.readouterr().out == "the C source is in kernel.c\n"
+    assert Path("kernel.c").read_text().startswith("// y(i) = A(i,j) * x(j)\n")
+
+
+@needs_compiler
+def test_a_run_in_c_tells_the_program_and_the_result(folder, capsys):
+    assert main([*SPMV, *WITH, "--check"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    lines = [line.rstrip() for line in out.splitlines()]
+    assert lines[:3] == [
+        "y(i) = A(i,j) * x(j)",
+        "  forall(i) forall(j) y(i) = sum(j, A(i,j) * x(j))",
+        "  formats y d:0, A ds:0,1, x d:0",
+    ]
+    assert lines[3].startswith("  compiled to C by ")
+    assert lines[5] == "y has the shape (67,), stored as d:0: 67 nonzeros"
+    assert lines[6].startswith("  y(0) = ")
+    assert lines[-2:] == ["  ...", "matches numpy"]
+
+
+@needs_compiler
+def test_everything_at_once(folder, capsys):
+    files = ["-o", "kernel.c", "-o", "y=y.tns", "--json", "r.json"]
+    assert main([*SPMV, *WITH, *files, "--check", "--time"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("the C source is in kernel.c\n")
+    assert out.endswith("matches numpy\ny is in y.tns\n")
+    assert "ns for each of the 294 entries of A\n" in out
+    told = json.loads(Path("r.json").read_text())
+    west = scipy.sparse.csr_array(scipy.io.mmread(WEST))
+    assert told["target"] == "c"
+    assert told["matches_numpy"] is True
+    assert "-O3" in told["flags"]
+    times = told["times"]
+    assert 0 < times["minimum"] <= times["median"]
+    assert times["runs"] >= 7
+    assert times["nanoseconds_per_entry"] == pytest.approx(1e9 * times["median"] / west.nnz)
+    assert told["result"]["nonzeros"] == np.count_nonzero(read("y.tns", (67,)).to_numpy())
+    # The report of the file is that of the run.
+    assert main(["report", "r.json"]) == 0
+    report = capsys.readouterr().out
+    assert report in out
+
+
+@needs_compiler
+def test_json_takes_the_place_of_the_report(folder, capsys):
+    assert main([*SPMV, *WITH, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["result"]["shape"] == [67]
+    assert main([*SPMV, "--json"]) == 0
+    assert "result" not in json.loads(capsys.readouterr().out)
+
+
+@needs_compiler
+def test_a_program_without_inputs_runs_in_c(capsys):
+    assert main(["y = 2 * 3", "--target", "c"]) == 0
+    assert capsys.readouterr().out.endswith("y = 6\n")
+
+
+@needs_compiler
+def test_a_wrong_result_in_c_fails_the_check(folder, capsys, monkeypatch):
+    monkeypatch.setattr(CProgram, "bind", _wrong(CProgram.bind))
+    assert main([*SPMV, *WITH, "--check"]) == 1
+    assert capsys.readouterr().err.startswith("custard: the result at (")
+
+
+def _wrong(bind):
+    """Inputs of which one value is another."""
+
+    def changed(program, inputs):
+        values = inputs["x"].to_numpy()
+        values[0] += 1
+        return bind(program, {**inputs, "x": values})
+
+    return changed
+
+
+@needs_compiler
+def test_fast_math_is_for_speed(folder, capsys):
+    assert main([*SPMV, *WITH, "--fast-math", "--check", "--json", "r.json"]) == 0
+    assert "-ffinite-math-only" in json.loads(Path("r.json").read_text())["flags"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--config", "finite"],
+        ["--set", "queues.depth=2"],
+        ["--engine", "auto"],
+        ["--validate"],
+        ["--dot", "g.gv"],
+        ["--draw", "g.svg"],
+    ],
+)
+def test_options_of_target_sam(folder, capsys, options):
+    assert main([*SPMV, *options]) == 2
+    assert capsys.readouterr().err == (
+        f"custard: {options[0]} has no meaning on target c\nhint: it is for target sam\n"
+    )
+    assert not list(folder.glob("g.*"))
+
+
+@pytest.mark.parametrize("option", ["--time", "--fast-math"])
+def test_options_of_target_c(capsys, option):
+    assert main(["y = x(i)", option]) == 2
+    assert capsys.readouterr().err == (
+        f"custard: {option} has no meaning on target sam\nhint: it is for target c\n"
+    )
+
+
+def test_a_compiler_that_is_missing(folder, capsys, monkeypatch):
+    monkeypatch.setenv("CC", "/nonexistent")
+    monkeypatch.setattr(cc, "compiler", cc.compiler.__wrapped__)
+    monkeypatch.setattr(cc, "_version", cc._version.__wrapped__)
+    assert main([*SPMV, *WITH, "--drop-zeros"]) == 2
+    assert main([*SPMV, "-o", "kernel.c"]) == 0
+    assert capsys.readouterr().err == (
+        "custard: the C compiler /nonexistent, which CC names, is not found\n"
+    )

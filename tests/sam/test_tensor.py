@@ -684,3 +684,46 @@ class TestChecks:
     def test_validate_names_the_level(self, level, text):
         tensor = Tensor((3, 2), (0, 1), (Dense(3), level), np.ones(2))
         assert refused(tensor.validate) == text
+
+
+@pytest.mark.parametrize("below", ["s", "u", "d", "h", "b"])
+def test_levels_below_a_hash_table_that_goes_round(below):
+    """Of the coordinates 3 and 4 in a table of four buckets, 4 is in the first, 3 in the last."""
+    dense = np.zeros((5, 2))
+    dense[3, 1], dense[4, 1] = 4, 1
+    tensor = Tensor.of(dense, f"h{below}")
+    assert np.asarray(tensor.levels[0].coordinates).tolist() == [4, -1, -1, 3]
+    tensor.validate()
+    assert np.array_equal(tensor.to_numpy(), dense)
+
+
+def test_parts_that_are_not_of_the_types_that_they_should_be():
+    levels = (Dense(1), Compressed(np.array([0, 1]), np.array([0])))
+    with pytest.raises(UserError, match="its values are of the type float16\nhint: the types of"):
+        Tensor((1, 1), (0, 1), levels, np.ones(1, "float16")).validate()
+    levels = (Dense(1), Compressed(np.array([0, 1.0]), np.array([0])))
+    with pytest.raises(
+        UserError, match=r"level 1 .* its segments are of the type float64, not int64"
+    ):
+        Tensor((1, 1), (0, 1), levels, np.ones(1)).validate()
+
+
+@pytest.mark.parametrize("levels", ["ds", "ss", "dd"])
+@pytest.mark.parametrize(
+    ("data", "indices", "indptr", "why"),
+    [
+        ([1.0, 2], [0, 9], [0, 1, 2], "indices must be < 3"),
+        ([1.0, 2], [0, -1], [0, 1, 2], "indices must be >= 0"),
+        ([1.0, 2], [0, 1], [0, 10**9, 2], "indptr must be a non-decreasing sequence"),
+        ([1.0, 2], [0, 1], [0, 1, 10**9], "Last value of index pointer should be less"),
+        ([1.0, 2], [0, 1], [0, 2], "index pointer size 2 should be 3"),
+        ([1.0], [0, 1], [0, 1, 2], "indices and data should have the same size"),
+    ],
+)
+def test_scipy_matrices_that_are_not_valid(levels, data, indices, indptr, why):
+    """scipy itself would read out of bounds."""
+    matrix = scipy.sparse.csr_array((2, 3))
+    matrix.data, matrix.indices = np.array(data), np.array(indices, np.int32)
+    matrix.indptr = np.array(indptr, np.int32)
+    with pytest.raises(UserError, match=f"the scipy.sparse matrix is not valid: {why}"):
+        Tensor.of(matrix, levels)

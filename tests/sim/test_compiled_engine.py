@@ -16,6 +16,9 @@ from sam import cc
 from sam.blocks import StreamError
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node
+from sim import compiled_engine
+from sim.binding import bind
+from sim.config import load
 from tests.custard.test_level_formats import LEVELS, RESULT_LEVELS, chained
 from tests.profiles import examples
 from tests.programs import programs
@@ -64,13 +67,13 @@ def agree(program: Any, config: Any, commands: list[str] | None = None) -> None:
     )
 
 
-@settings(relaxed, max_examples=examples(500))
+@settings(relaxed, max_examples=examples(1000))
 @given(programs(), configs)
 def test_random_programs_and_configs(program, config):
     agree(program, config)
 
 
-@settings(relaxed, max_examples=examples(500))
+@settings(relaxed, max_examples=examples(1000))
 @given(programs(max_operands=4, max_order=4, explicit_sums=True, operators="+-*/"), configs)
 def test_larger_programs_and_configs(program, config):
     agree(program, config)
@@ -126,6 +129,43 @@ def test_queues_grow_as_far_as_needed():
     again = program.simulate({"B": matrix, "c": 2.0}, overrides=slow, engine="simpy")
     assert held.streams == again.streams
     assert max(stream.peak for stream in held.streams.values()) > 3000
+
+
+def test_queues_shrink_back():
+    """What waited in stretches of a queue is given back as it is taken."""
+    bound = bind(
+        custard.compile("X(i,j)=B(i,j)*c", {"B": "ss"}).graph, {"B": np.ones((1, 9000)), "c": 2.0}
+    )
+    slow = {"blocks.kinds.array.initiation_interval_cycles": 3}
+    machine = compiled_engine._Machine(bound, load(None, slow))
+    try:
+        machine.run(None)
+        machine.report()
+        queues = [channel.queue for channel in machine.channels.values()]
+        assert max(queue.peak for queue in queues) > 3 * compiled_engine._PLACES
+        assert all(queue.from_ == queue.to for queue in queues)
+    finally:
+        machine.close()
+
+
+def test_streams_that_move_together_share_a_queue():
+    program = custard.compile("X(i,j)=B(i,k)*C(k,j)", schedule=["reorder(i,k,j)"])
+    inputs = {"B": np.eye(3), "C": np.eye(3)}
+
+    def shared(config):
+        machine = compiled_engine._Machine(bind(program.graph, inputs), load(None, config))
+        try:
+            groups = {tuple(map(str, channel.edges)) for channel in machine.channels.values()}
+            return sorted(group for group in groups if len(group) > 1)
+        finally:
+            machine.close()
+
+    assert shared({}) == [
+        ("scan_B_k.crd -> intersect_k.in_crd0", "scan_B_k.ref -> intersect_k.in_ref0_0"),
+        ("scan_C_k.crd -> intersect_k.in_crd1", "scan_C_k.ref -> intersect_k.in_ref1_0"),
+    ]
+    assert shared({"queues.kinds.ref.depth": 2}) == []
+    assert shared({"queues.kinds.crd.latency_cycles": 2}) == []
 
 
 def test_a_full_reducer_is_refused_in_the_same_words():

@@ -1,0 +1,197 @@
+/* The memories that steps fill: growing arrays, and the accumulators of reducers. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    void *items;
+    int64_t length, room;
+} Growing;
+
+typedef struct {
+    int64_t dimensions, capacity;
+    Growing points;    /* coordinates of the sub-tensor that is being taken in */
+    Growing values;
+    Growing table;     /* open addressing: index of a point plus 1; 0 where free */
+    Growing order;     /* of the sub-tensor that is being given out: sorted indices */
+    Growing out_points, out_values;
+} Accumulator;
+
+static inline int grow(Growing *g, int64_t size) {
+    int64_t room = g->room ? 2 * g->room : 64;
+    void *items = realloc(g->items, (size_t)(room * size));
+    if (!items) return 0;
+    memset((char *)items + g->room * size, 0, (size_t)((room - g->room) * size));
+    g->items = items;
+    g->room = room;
+    return 1;
+}
+
+#define APPEND(g, type, value)                                              \
+    do {                                                                    \
+        Growing *g_ = (g);                                                  \
+        if (g_->length == g_->room && !grow(g_, sizeof(type))) goto no_memory; \
+        ((type *)g_->items)[g_->length++] = (value);                        \
+    } while (0)
+
+/* The place of an index in an array that is all zeros where nothing was stored. */
+#define STORED(g, type, index)                                              \
+    ({                                                                      \
+        Growing *g_ = (g);                                                  \
+        int64_t i_ = (index);                                               \
+        while (i_ >= g_->room)                                              \
+            if (!grow(g_, sizeof(type))) goto no_memory;                    \
+        if (i_ >= g_->length) g_->length = i_ + 1;                          \
+        (type *)g_->items + i_;                                             \
+    })
+
+static inline uint64_t scramble(const int64_t *point, int64_t n) {
+    uint64_t hash = 0;
+    for (int64_t k = 0; k < n; k++)
+        hash = (hash ^ (uint64_t)point[k]) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
+    return hash;
+}
+
+/* The place in the table of a point of n coordinates, or the free place that it should get. The
+ * table of points with one coordinate has a place for each coordinate; that of others is a hash
+ * table. */
+static inline int64_t *place_of(Accumulator *a, int64_t n, const int64_t *point) {
+    int64_t *table = a->table.items;
+    if (n == 1) return table + point[0];
+    uint64_t mask = (uint64_t)a->table.room - 1, h = scramble(point, n) & mask;
+    while (table[h] &&
+           memcmp((int64_t *)a->points.items + (table[h] - 1) * n, point, (size_t)(n * 8)))
+        h = (h + 1) & mask;
+    return table + h;
+}
+
+/* Makes sure that the table has a place for one more point. */
+static inline int make_place(Accumulator *a, int64_t n, const int64_t *point) {
+    if (n == 1) {
+        while (point[0] >= a->table.room)
+            if (!grow(&a->table, 8)) return 0;
+        return 1;
+    }
+    if (2 * (a->points.length + 1) <= a->table.room) return 1;
+    int64_t room = a->table.room ? 2 * a->table.room : 128;
+    int64_t *table = calloc((size_t)room, 8);
+    if (!table) return 0;
+    free(a->table.items);
+    a->table.items = table;
+    a->table.room = room;
+    for (int64_t i = 0; i < a->points.length; i++)
+        *place_of(a, n, (int64_t *)a->points.items + i * n) = i + 1;
+    return 1;
+}
+
+/* Adds a value at a point of n coordinates. Whether the point is new is hard to foresee, so there is
+ * no branch on it. Points and values have room for as many. */
+#define ACCUMULATE(a, n, type, point, value, plus)                          \
+    do {                                                                    \
+        Accumulator *a_ = (a);                                              \
+        if (!make_place(a_, n, point)) goto no_memory;                      \
+        int64_t *place_ = place_of(a_, n, point), length_ = a_->points.length; \
+        if (length_ == a_->points.room &&                                   \
+            !(grow(&a_->points, n * 8) && grow(&a_->values, sizeof(type)))) \
+            goto no_memory;                                                 \
+        int64_t new_ = *place_ == 0, index_ = new_ ? length_ : *place_ - 1; \
+        if (new_ & (length_ == a_->capacity)) goto over_capacity;           \
+        type *sum_ = (type *)a_->values.items + index_, x_ = *sum_, y_ = (value); \
+        type sums_[2] = {plus(x_, y_), y_};                                 \
+        *sum_ = sums_[new_];                                                \
+        for (int k_ = 0; k_ < n; k_++)                                      \
+            ((int64_t *)a_->points.items)[length_ * n + k_] = point[k_];    \
+        *place_ = index_ + 1;                                               \
+        a_->points.length = length_ + new_;                                 \
+    } while (0)
+
+/* Sorts indices of points by one of their coordinates, 11 bits at a time, keeping the order of
+ * those that agree in it. */
+static inline void sort_by(const int64_t *points, int64_t n, int64_t level, int64_t length,
+                           int64_t **order, int64_t **spare) {
+    int64_t most = 0;
+    for (int64_t i = 0; i < length; i++)
+        if (points[i * n + level] > most) most = points[i * n + level];
+    for (int shift = 0; shift == 0 || most >> shift; shift += 11) {
+        int64_t starts[2049] = {0}, *from = *order, *to = *spare;
+        for (int64_t i = 0; i < length; i++)
+            starts[((points[from[i] * n + level] >> shift) & 2047) + 1]++;
+        for (int k = 0; k < 2048; k++) starts[k + 1] += starts[k];
+        for (int64_t i = 0; i < length; i++)
+            to[starts[(points[from[i] * n + level] >> shift) & 2047]++] = from[i];
+        *order = to;
+        *spare = from;
+    }
+}
+
+static inline int before(const int64_t *left, const int64_t *right, int64_t n) {
+    for (int64_t k = 0; k < n; k++)
+        if (left[k] != right[k]) return left[k] < right[k];
+    return 0;
+}
+
+/* Puts the points in order: few by insertion, many by their coordinates from the last to the
+ * first. */
+static inline int sort_points(const int64_t *points, int64_t n, Growing *order) {
+    int64_t length = order->length, *sorted = order->items;
+    for (int64_t i = 0; i < length; i++) sorted[i] = i;
+    if (length <= 64) {
+        for (int64_t i = 1; i < length; i++) {
+            int64_t one = sorted[i], k = i;
+            for (; k > 0 && before(points + one * n, points + sorted[k - 1] * n, n); k--)
+                sorted[k] = sorted[k - 1];
+            sorted[k] = one;
+        }
+        return 1;
+    }
+    int64_t *spare = malloc((size_t)length * 8), *made = spare;
+    if (!spare) return 0;
+    for (int64_t level = n - 1; level >= 0; level--)
+        sort_by(points, n, level, length, &sorted, &spare);
+    if (sorted == made) memcpy(order->items, made, (size_t)length * 8);
+    free(made);
+    return 1;
+}
+
+/* Puts points with one coordinate in order by a walk through the table, which becomes empty. */
+static inline void walk_table(Accumulator *a) {
+    int64_t *table = a->table.items, *order = a->order.items, found = 0;
+    for (int64_t point = 0; found < a->order.length; point++) {
+        order[found] = table[point] - 1;
+        found += table[point] != 0;
+        table[point] = 0;
+    }
+}
+
+/* Sorts the sub-tensor that has been taken in, and makes it the one that is given out. */
+static inline int complete(Accumulator *a) {
+    Growing points = a->out_points, values = a->out_values;
+    int64_t length = a->points.length, n = a->dimensions;
+    a->out_points = a->points;
+    a->out_values = a->values;
+    points.length = 0;
+    a->points = points;
+    a->values = values;
+    while (a->order.room < length)
+        if (!grow(&a->order, 8)) return 0;
+    a->order.length = length;
+    if (n == 1 && length > a->table.room / 16) {
+        walk_table(a);
+        return 1;
+    }
+    for (int64_t i = 0; i < length; i++)
+        if (n == 1) ((int64_t *)a->table.items)[((int64_t *)a->out_points.items)[i]] = 0;
+    if (n > 1 && a->table.room > 0) memset(a->table.items, 0, (size_t)a->table.room * 8);
+    return sort_points(a->out_points.items, n, &a->order);
+}
+
+static inline int64_t coordinate_of(Accumulator *a, int64_t n, int64_t level) {
+    int64_t index = ((int64_t *)a->order.items)[n];
+    return ((int64_t *)a->out_points.items)[index * a->dimensions + level];
+}
+
+static inline int64_t shared_with_last(Accumulator *a, int64_t n) {
+    int64_t level = 0;
+    while (coordinate_of(a, n - 1, level) == coordinate_of(a, n, level)) level++;
+    return level;
+}

@@ -1,0 +1,183 @@
+// X(i,j) = A(i,j) + B(i,j)
+//
+//     X:ds:0,1
+//     A:ds:0,1
+//     B:ds:0,1
+//
+// Compile it with
+//
+//     cc -std=gnu11 -shared -fPIC -fwrapv -fcx-fortran-rules -O3 -march=native -fno-math-errno
+//         -fno-signed-zeros -fno-trapping-math -fassociative-math kernel.c -o kernel.so
+//
+// compute() takes the tensors as they are stored below; the caller owns the arrays of the inputs,
+// and sets the sizes of X. compute() makes the arrays of X, which release() frees. It returns 0,
+// or 1 if the result is too large for memory, or for its 32-bit indices; there is nothing to
+// release then.
+//
+// d, dense: position p * size + i has the coordinate i, from 0 to size - 1.
+// s, compressed: positions segments[p] to segments[p + 1] - 1 have the coordinates[...], in order.
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+// X(i,j), ds:0,1
+struct X {
+    int64_t size0;
+    int64_t size1;
+    int32_t *segments1;
+    int32_t *coordinates1;
+    int64_t capacity1;
+    double *values;
+};
+
+// A(i,j), ds:0,1
+struct A {
+    int64_t size0;
+    int64_t size1;
+    const int32_t *segments1;
+    const int32_t *coordinates1;
+    const double *values;
+};
+
+// B(i,j), ds:0,1
+struct B {
+    int64_t size0;
+    int64_t size1;
+    const int32_t *segments1;
+    const int32_t *coordinates1;
+    const double *values;
+};
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+// Room for `count` elements where `had` was; NULL, with the old array freed, if there is none.
+static void *resized(void *had, int64_t count, size_t size)
+{
+    size_t bytes;
+    void *array = NULL;
+    if (count >= 0 && !__builtin_mul_overflow((size_t)count, size, &bytes))
+        array = realloc(had, bytes ? bytes : 1);
+    if (!array)
+        free(had);
+#ifdef MADV_HUGEPAGE
+    const size_t page = 4096, large = (size_t)1 << 22;
+    if (array && bytes >= large) // fewer page faults
+        madvise((void *)((uintptr_t)array & -page), bytes, MADV_HUGEPAGE);
+#endif
+    return array;
+}
+
+// The same, with all elements from number `old` on zero.
+static void *resized_zero(void *had, int64_t old, int64_t count, size_t size)
+{
+    size_t bytes;
+    if (!had && count > 0 && !__builtin_mul_overflow((size_t)count, size, &bytes))
+        return calloc((size_t)count, size);
+    char *array = resized(had, count, size);
+    if (array && count > old)
+        memset(array + (size_t)old * size, 0, (size_t)(count - old) * size);
+    return array;
+}
+
+// A capacity for `need` elements: twice the old one, if that is enough; -1 beyond `most`.
+static inline int64_t grown(int64_t capacity, int64_t need, int64_t least, int64_t most)
+{
+    int64_t twice = capacity < least ? least : capacity < most / 2 ? 2 * capacity : most;
+    return need > most ? -1 : need > twice ? need : twice;
+}
+
+// The value where it is here, else 0, without a branch.
+static inline double kept_double(bool here, double value)
+{
+    union { double value; uint64_t bits; } kept = {value};
+    kept.bits &= -(uint64_t)here;
+    return kept.value;
+}
+
+// Makes room for `need` positions in level 1 of X.
+static bool grow_X1(struct X *X, int64_t need)
+{
+    const int64_t had = X->capacity1;
+    X->capacity1 = grown(had, need, 1024, INT32_MAX);
+    X->coordinates1 = resized(X->coordinates1, X->capacity1, sizeof *X->coordinates1);
+    X->values = resized(X->values, X->capacity1, sizeof *X->values);
+    return X->coordinates1 != NULL && X->values != NULL;
+}
+
+// Frees the arrays that compute() made.
+void release(struct X *X)
+{
+    free(X->segments1);
+    free(X->coordinates1);
+    free(X->values);
+    X->segments1 = NULL;
+    X->coordinates1 = NULL;
+    X->values = NULL;
+}
+
+int compute(struct X *X, const struct A *A, const struct B *B)
+{
+    int status = 1;
+    const int64_t i_size = A->size0;
+    const int32_t *restrict A_segments1 = A->segments1;
+    const int32_t *restrict B_segments1 = B->segments1;
+    const int32_t *restrict A_coordinates1 = A->coordinates1;
+    const int32_t *restrict B_coordinates1 = B->coordinates1;
+    const double *restrict A_values = A->values;
+    const double *restrict B_values = B->values;
+    X->segments1 = NULL;
+    X->coordinates1 = NULL;
+    X->values = NULL;
+    int64_t X_count1 = 0;
+    X->capacity1 = 0;
+    X->segments1 = resized_zero(X->segments1, 0, X->size0 + 1, sizeof *X->segments1);
+    if (!X->segments1 || !grow_X1(X, (int64_t)A_segments1[A->size0] + B_segments1[B->size0]))
+        goto failed;
+    for (int64_t i = 0; i < i_size; i++) {
+        const int64_t X_need = X_count1
+                + ((int64_t)(A_segments1[i + 1] - A_segments1[i])
+                + (B_segments1[i + 1] - B_segments1[i]));
+        if (X_need > X->capacity1 && !grow_X1(X, X_need))
+            goto failed;
+        int64_t pA1 = A_segments1[i];
+        const int64_t pA1_end = A_segments1[i + 1];
+        int64_t pB1 = B_segments1[i];
+        const int64_t pB1_end = B_segments1[i + 1];
+        while (pA1 < pA1_end && pB1 < pB1_end) {
+            const int64_t jA = A_coordinates1[pA1];
+            const int64_t jB = B_coordinates1[pB1];
+            const int64_t j = jA < jB ? jA : jB;
+            const double A_value = A_values[pA1];
+            const double B_value = B_values[pB1];
+            X->values[X_count1] = kept_double(jA == j, A_value) + kept_double(jB == j, B_value);
+            X->coordinates1[X_count1] = (int32_t)j;
+            X_count1++;
+            pA1 += jA == j;
+            pB1 += jB == j;
+        }
+        while (pA1 < pA1_end) {
+            const int64_t j = A_coordinates1[pA1];
+            X->values[X_count1] = A_values[pA1];
+            X->coordinates1[X_count1] = (int32_t)j;
+            X_count1++;
+            pA1++;
+        }
+        while (pB1 < pB1_end) {
+            const int64_t j = B_coordinates1[pB1];
+            X->values[X_count1] = B_values[pB1];
+            X->coordinates1[X_count1] = (int32_t)j;
+            X_count1++;
+            pB1++;
+        }
+        X->segments1[i + 1] = (int32_t)X_count1;
+    }
+    status = 0;
+failed:
+    if (status)
+        release(X);
+    return status;
+}

@@ -1,0 +1,191 @@
+// X(i,j) = B(i,j,k) * c(k)
+//
+//     X:ss:0,1
+//     B:sss:0,1,2
+//     c:d:0
+//
+// Compile it with
+//
+//     cc -std=gnu11 -shared -fPIC -fwrapv -fcx-fortran-rules -O3 -march=native -fno-math-errno
+//         -fno-signed-zeros -fno-trapping-math -fassociative-math kernel.c -o kernel.so
+//
+// compute() takes the tensors as they are stored below; the caller owns the arrays of the inputs,
+// and sets the sizes of X. compute() makes the arrays of X, which release() frees. It returns 0,
+// or 1 if the result is too large for memory, or for its 32-bit indices; there is nothing to
+// release then.
+//
+// s, compressed: positions segments[p] to segments[p + 1] - 1 have the coordinates[...], in order.
+// d, dense: position p * size + i has the coordinate i, from 0 to size - 1.
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+// X(i,j), ss:0,1
+struct X {
+    int64_t size0;
+    int64_t size1;
+    int32_t *segments0;
+    int32_t *coordinates0;
+    int64_t capacity0;
+    int32_t *segments1;
+    int32_t *coordinates1;
+    int64_t capacity1;
+    double *values;
+};
+
+// B(i,j,k), sss:0,1,2
+struct B {
+    int64_t size0;
+    const int32_t *segments0;
+    const int32_t *coordinates0;
+    int64_t size1;
+    const int32_t *segments1;
+    const int32_t *coordinates1;
+    int64_t size2;
+    const int32_t *segments2;
+    const int32_t *coordinates2;
+    const double *values;
+};
+
+// c(k), d:0
+struct c {
+    int64_t size0;
+    const double *values;
+};
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+// Room for `count` elements where `had` was; NULL, with the old array freed, if there is none.
+static void *resized(void *had, int64_t count, size_t size)
+{
+    size_t bytes;
+    void *array = NULL;
+    if (count >= 0 && !__builtin_mul_overflow((size_t)count, size, &bytes))
+        array = realloc(had, bytes ? bytes : 1);
+    if (!array)
+        free(had);
+#ifdef MADV_HUGEPAGE
+    const size_t page = 4096, large = (size_t)1 << 22;
+    if (array && bytes >= large) // fewer page faults
+        madvise((void *)((uintptr_t)array & -page), bytes, MADV_HUGEPAGE);
+#endif
+    return array;
+}
+
+// The same, with all elements from number `old` on zero.
+static void *resized_zero(void *had, int64_t old, int64_t count, size_t size)
+{
+    size_t bytes;
+    if (!had && count > 0 && !__builtin_mul_overflow((size_t)count, size, &bytes))
+        return calloc((size_t)count, size);
+    char *array = resized(had, count, size);
+    if (array && count > old)
+        memset(array + (size_t)old * size, 0, (size_t)(count - old) * size);
+    return array;
+}
+
+// A capacity for `need` elements: twice the old one, if that is enough; -1 beyond `most`.
+static inline int64_t grown(int64_t capacity, int64_t need, int64_t least, int64_t most)
+{
+    int64_t twice = capacity < least ? least : capacity < most / 2 ? 2 * capacity : most;
+    return need > most ? -1 : need > twice ? need : twice;
+}
+
+// Makes room for `need` positions in level 0 of X.
+static bool grow_X0(struct X *X, int64_t need)
+{
+    const int64_t had = X->capacity0;
+    X->capacity0 = grown(had, need, 1024, INT32_MAX);
+    X->coordinates0 = resized(X->coordinates0, X->capacity0, sizeof *X->coordinates0);
+    X->segments1 = resized_zero(X->segments1, had + 1, X->capacity0 + 1, sizeof *X->segments1);
+    return X->coordinates0 != NULL && X->segments1 != NULL;
+}
+
+// Makes room for `need` positions in level 1 of X.
+static bool grow_X1(struct X *X, int64_t need)
+{
+    const int64_t had = X->capacity1;
+    X->capacity1 = grown(had, need, 1024, INT32_MAX);
+    X->coordinates1 = resized(X->coordinates1, X->capacity1, sizeof *X->coordinates1);
+    X->values = resized(X->values, X->capacity1, sizeof *X->values);
+    return X->coordinates1 != NULL && X->values != NULL;
+}
+
+// Frees the arrays that compute() made.
+void release(struct X *X)
+{
+    free(X->segments0);
+    free(X->coordinates0);
+    free(X->segments1);
+    free(X->coordinates1);
+    free(X->values);
+    X->segments0 = NULL;
+    X->coordinates0 = NULL;
+    X->segments1 = NULL;
+    X->coordinates1 = NULL;
+    X->values = NULL;
+}
+
+int compute(struct X *X, const struct B *B, const struct c *c)
+{
+    int status = 1;
+    const int32_t *restrict B_segments0 = B->segments0;
+    const int32_t *restrict B_segments1 = B->segments1;
+    const int32_t *restrict B_segments2 = B->segments2;
+    const int32_t *restrict B_coordinates0 = B->coordinates0;
+    const int32_t *restrict B_coordinates1 = B->coordinates1;
+    const int32_t *restrict B_coordinates2 = B->coordinates2;
+    const double *restrict B_values = B->values;
+    const double *restrict c_values = c->values;
+    X->segments0 = NULL;
+    X->coordinates0 = NULL;
+    X->segments1 = NULL;
+    X->coordinates1 = NULL;
+    X->values = NULL;
+    int64_t X_count0 = 0;
+    X->capacity0 = 0;
+    X->segments0 = resized_zero(X->segments0, 0, 2, sizeof *X->segments0);
+    int64_t X_count1 = 0;
+    X->capacity1 = 0;
+    if (!X->segments0 || !grow_X0(X, 1) || !grow_X1(X, B_segments2[B_segments1[B_segments0[1]]]))
+        goto failed;
+    for (int64_t pB0 = B_segments0[0]; pB0 < B_segments0[1]; pB0++) {
+        int64_t i = B_coordinates0[pB0];
+        if (X_count0 >= X->capacity0 && !grow_X0(X, X_count0 + 1))
+            goto failed;
+        const int64_t X_count1_before = X_count1;
+        const int64_t X_need = X_count1 + (B_segments1[pB0 + 1] - B_segments1[pB0]);
+        if (X_need > X->capacity1 && !grow_X1(X, X_need))
+            goto failed;
+        for (int64_t pB1 = B_segments1[pB0]; pB1 < B_segments1[pB0 + 1]; pB1++) {
+            int64_t j = B_coordinates1[pB1];
+            double sum = 0.0;
+            bool sum_found = false;
+            for (int64_t pB2 = B_segments2[pB1]; pB2 < B_segments2[pB1 + 1]; pB2++) {
+                int64_t k = B_coordinates2[pB2];
+                sum += B_values[pB2] * c_values[k];
+                sum_found = true;
+            }
+            if (sum_found) {
+                X->values[X_count1] = sum;
+                X->coordinates1[X_count1] = (int32_t)j;
+                X_count1++;
+            }
+        }
+        X->segments1[X_count0 + 1] = (int32_t)X_count1;
+        if (X_count1 > X_count1_before) {
+            X->coordinates0[X_count0] = (int32_t)i;
+            X_count0++;
+        }
+    }
+    X->segments0[1] = (int32_t)X_count0;
+    status = 0;
+failed:
+    if (status)
+        release(X);
+    return status;
+}
