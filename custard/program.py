@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from custard import cin
+from custard.cin import Program as Statement
 from custard.formats import Format
 from custard.schedule import Command
 from sam.graph import Slot
@@ -42,7 +43,7 @@ class Program(ABC):
         """The storage in which the program wants its inputs."""
 
     @property
-    def statements(self) -> tuple[cin.Program, ...]:
+    def statements(self) -> tuple[Statement, ...]:
         """What is computed in turn, by the loops that the schedule makes."""
         return (self.cin,)
 
