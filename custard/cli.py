@@ -424,6 +424,7 @@ def _named_formats() -> Table:
 _CAPABILITIES: Collection[str] = (
     "iterates_values",
     "iterates_positions",
+    "iterates_words",
     "locates",
     "inserts",
     "appends",

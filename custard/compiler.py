@@ -14,10 +14,12 @@ from custard.kernel_builder import Types
 from custard.program import Program
 from custard.sam_program import SamProgram
 from custard.schedule import (
+    CHOICES,
     Command,
     choices,
     loop_order,
     parse_schedule,
+    refuse_words,
     without_unknown_loops,
 )
 from custard.statements import scheduled
@@ -108,7 +110,7 @@ def compile(
 
 
 # The commands whose loops are in the order of the text, as they always were.
-_KEEP_ORDER = {"reorder", "locate", "coiterate"}
+_KEEP_ORDER = {"reorder", *CHOICES}
 
 
 def _sam_program(
@@ -145,6 +147,7 @@ def _c_program(
             commands, passed_over = without_unknown_loops(commands, variables)
         program = cin.reordered(program, loop_order(variables, commands))
     forced = choices(commands, _variables(program))
+    refuse_words(forced.values(), "c")
     require_writable(formats[target], target)
     header, dropped = common["header"], common["drop_zeros"]
     lowered = loop_lowering.lower(program, formats, forced, Types(), header, dropped)

@@ -37,6 +37,7 @@ class LevelFormat:
     padded: bool
     iterates_values: bool
     iterates_positions: bool
+    iterates_words: bool
     locates: bool
     inserts: bool
     appends: bool

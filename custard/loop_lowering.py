@@ -64,7 +64,7 @@ from custard.loop_ir import (
 )
 from custard.loop_nest import Nest
 from custard.outputs import Assembly, Output, ScalarOutput, TensorOutput
-from custard.schedule import Command, require_locatable
+from custard.schedule import Command, require_able
 from custard.workspaces import DenseWorkspace, SparseWorkspace, Workspace
 from sam.blocks.arithmetic import ValueType, result_type
 from sam.graph import Slot
@@ -618,7 +618,7 @@ class Lowering:
         format = self.functions_of(operand).format
         choice = self.choice(operand, variable)
         if choice is not None and choice.name == "locate":
-            require_locatable(format, choice)
+            require_able(format, choice)
         if choice is not None and format.locates:
             return choice.name == "coiterate"
         return not format.full

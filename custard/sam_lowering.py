@@ -11,7 +11,8 @@ Every cursor over a part of the expression answers the same questions: ``descend
 a variable, or None), ``variables_left`` (those that it may still have one for), ``payloads`` (the
 streams that must go along with its coordinates), ``witnesses`` (streams of which one has a token,
 not ``N``, wherever the part is present) and ``value`` (its values, once nothing is left to
-descend).
+descend). One that ``has_words`` over a variable may be descended in words of bits in place of
+coordinates, together with all that it is merged with.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from custard import cin
 from custard.formats import (
     LEVEL_FORMATS,
     Format,
+    LevelFormat,
     require_writable,
     unconditional_levels,
 )
-from custard.schedule import Command, require_locatable
+from custard.schedule import Command, require_able
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 from sam.levels import repeats
@@ -86,6 +88,7 @@ class _Fiber:
     ``scattered``  whether its variable is summed over where the result is stored
     ``in_lane``   whether it is what a lane has of a fiber that was dealt
     ``holed``     whether values that go along are ``N`` where there is nothing
+    ``in_words``   whether the stream has them as words of bits
     """
 
     variable: str
@@ -95,6 +98,7 @@ class _Fiber:
     scattered: bool = False
     in_lane: bool = False
     holed: bool = False
+    in_words: bool = False
 
 
 class _Graph:
@@ -162,6 +166,8 @@ class _Lowering:
         self.rearranged: dict[str, str | None] = {}
         self.decisions: dict[str, None] = {}
         self.assumed_nonempty: dict[str, None] = {}
+        # The tensors, each with the loop, that are iterated over in words of bits.
+        self.in_words: set[tuple[str | None, str]] = set()
 
     def graph(self, title: str) -> Lowered:
         """The whole graph: iteration and computation, then construction of the result."""
@@ -176,6 +182,7 @@ class _Lowering:
             self.cursor(value), variables, summed, scatter=self.scatters(summed)
         )
         result = self.write(levels, values)
+        self.note_choices_without_effect()
         self.building.prune()
         graph = Graph(
             nodes=tuple(self.building.nodes.values()),
@@ -326,6 +333,8 @@ class _Lowering:
         payloads: Sequence[Sequence[_Payload]],
     ) -> _Fiber:
         """Merges fibers, and moves their payloads on to what comes out."""
+        if fibers[0].in_words:
+            return self.merged_in_words(kind, variable, fibers, [one for (one,) in payloads])
         payloads = [*payloads, *[[]] * (len(fibers) - len(payloads))]
         inputs = {f"crd{n}": fiber.stream for n, fiber in enumerate(fibers)}
         names = {
@@ -343,6 +352,38 @@ class _Lowering:
         for name, payload in names.items():
             payload.stream = merger[name]
         return _Fiber(variable, merger["crd"])
+
+    def merged_in_words(
+        self,
+        kind: str,
+        variable: str,
+        fibers: Sequence[_Fiber],
+        references: Sequence[_Payload],
+    ) -> _Fiber:
+        """Merges words of bits; their coordinates come out, and the references of each."""
+        inputs = {f"bv{n}": fiber.stream for n, fiber in enumerate(fibers)}
+        inputs |= {f"ref{n}": reference.stream for n, reference in enumerate(references)}
+        merger = self.building.add(
+            f"bitvector_{kind}",
+            f"{'intersect' if kind == 'intersecter' else 'unite'}_{variable}",
+            {"operands": len(fibers)},
+            **inputs,
+        )
+        for n, reference in enumerate(references):
+            reference.stream = merger[f"ref{n}"]
+        names = " and ".join(dict.fromkeys(reference.label for reference in references))
+        self.decisions[f"{names} are merged at {variable} by words of bits"] = None
+        return _Fiber(variable, self.unpacked(variable, merger["bv"])["crd"])
+
+    def unpacked(self, variable: str, words: End, **reference: End) -> _Ports:
+        """The coordinates of words of bits, with their references if those of the words go in."""
+        return self.building.add(
+            "coordinate_converter",
+            f"unpack_{variable}",
+            {"references": bool(reference)},
+            bv=words,
+            **reference,
+        )
 
     def repeat(self, payload: _Payload, fiber: _Fiber) -> None:
         """Repeats a stream over the coordinates of a fiber."""
@@ -729,6 +770,7 @@ class _Lowering:
             for (name, loop), choice in self.choices.items()
             if name == target.tensor and loop in loops
         ]
+        forced = [choice for choice in forced if choice.name != "bitvector"]
         if any(choice.name == "coiterate" for choice in forced):
             return False
         for choice in forced:
@@ -803,6 +845,13 @@ class _Lowering:
         """A name for a new slot."""
         return _unused(base, [slot.name for slot in self.slots])
 
+    def note_choices_without_effect(self) -> None:
+        """Notes the tensors that are to be iterated over in words, where that came to nothing."""
+        for (tensor, loop), choice in self.choices.items():
+            if choice.name == "bitvector" and (tensor, loop) not in self.in_words:
+                text = choice.text[slice(*choice.span)]
+                self.decisions[f"{text} has no effect: no merge there is by words of bits"] = None
+
     def _note_rearrangement(self, access: cin.Access, modes: tuple[tuple[int, ...], ...]) -> None:
         stored = self.formats[access.tensor]
         order = tuple(mode for (mode,) in modes)
@@ -824,6 +873,14 @@ class _Cursor(ABC):
 
     @abstractmethod
     def descend(self, variable: str) -> _Fiber | None: ...
+
+    def has_words(self, variable: str) -> bool:
+        """Whether it can be descended in words of bits, to be merged with others that can."""
+        return False
+
+    def descend_in_words(self, variable: str) -> _Fiber:
+        """The fiber over a variable that it has words of; their references are its payload."""
+        raise AssertionError(self)
 
     def variables_left(self) -> Collection[str]:
         return [variable for part in self.parts for variable in part.variables_left()]
@@ -874,21 +931,67 @@ class _Leaf(_Single):
         self.payload = _Payload(lowering.building.root, "ref", slot.name)
 
     def descend(self, variable: str) -> _Fiber | None:
-        slot, level = self.slot, self.level
+        level = self.level
         if variable not in self.variables[level : level + 1]:
             return None
-        self.level += 1
-        scanner = self.lowering.building.add(
-            "level_scanner",
-            f"scan_{slot.name}_{variable}",
-            {"slot": slot.name, "level": level},
-            ref=self.payload.stream,
-        )
-        self.payload.stream = scanner["ref"]
+        if self.forced(variable, "bitvector") and self.form().iterates_words:
+            self.lowering.in_words.add((self.slot.tensor, cin.base(variable)))
+            words = self.scan("bitvector_scanner", variable)
+            ports = self.lowering.unpacked(variable, words["bv"], ref=words["ref"])
+        else:
+            ports = self.scan("level_scanner", variable)
+        self.payload.stream = ports["ref"]
         self.note_conversion(variable, level)
-        return _Fiber(
-            variable, scanner["crd"], self.nonempty(level), LEVEL_FORMATS[slot.levels[level]].full
-        )
+        full = LEVEL_FORMATS[self.slot.levels[level]].full
+        return _Fiber(variable, ports["crd"], self.nonempty(level), full)
+
+    def scan(self, kind: str, variable: str) -> _Ports:
+        """Scans the next level."""
+        self.level += 1
+        slot = self.slot.name
+        parameters = {"slot": slot, "level": self.level - 1}
+        name = f"scan_{slot}_{variable}"
+        return self.lowering.building.add(kind, name, parameters, ref=self.payload.stream)
+
+    def has_words(self, variable: str) -> bool:
+        """So where the level is of words, and, if the schedule asks for it, compressed."""
+        if variable not in self.variables[self.level : self.level + 1] or not self.slot.tensor:
+            return False
+        wanted = self.choice(variable) is None and self.form().iterates_words
+        return self.forced(variable, "bitvector") or wanted
+
+    def descend_in_words(self, variable: str) -> _Fiber:
+        level = self.level
+        self.lowering.in_words.add((self.slot.tensor, cin.base(variable)))
+        if self.form().iterates_words:
+            ports = self.scan("bitvector_scanner", variable)
+        else:
+            scanner = self.scan("level_scanner", variable)
+            ports = self.lowering.building.add(
+                "bitvector_converter",
+                f"pack_{self.slot.name}_{variable}",
+                {"references": True},
+                crd=scanner["crd"],
+                ref=scanner["ref"],
+            )
+        self.payload.stream = ports["ref"]
+        return _Fiber(variable, ports["bv"], self.nonempty(level), in_words=True)
+
+    def form(self) -> LevelFormat:
+        """The format of the next level."""
+        return LEVEL_FORMATS[self.slot.levels[self.level]]
+
+    def choice(self, variable: str) -> Command | None:
+        """What the schedule says of the next level, which is that of the variable."""
+        return self.lowering.choices.get((self.slot.tensor or "", cin.base(variable)))
+
+    def forced(self, variable: str, name: str) -> bool:
+        """Whether the schedule says so of the next level; raises UserError where it cannot be."""
+        choice = self.choice(variable)
+        if choice is None or choice.name != name:
+            return False
+        require_able(self.form(), choice)
+        return True
 
     def note_conversion(self, variable: str, level: int) -> None:
         """Notes what the scanner of a level does beyond scanning (formats paper, Section 4.3)."""
@@ -911,12 +1014,9 @@ class _Leaf(_Single):
         """
         if variable not in self.variables[self.level : self.level + 1] or not self.slot.tensor:
             return False
-        code = self.slot.levels[self.level]
-        choice = self.lowering.choices.get((self.slot.tensor, cin.base(variable)))
-        located = choice is not None and choice.name == "locate"
-        if choice is not None and located:
-            require_locatable(LEVEL_FORMATS[code], choice)
-        return located or (choice is None and LEVEL_FORMATS[code].full)
+        return self.forced(variable, "locate") or (
+            self.choice(variable) is None and self.form().full
+        )
 
     def nonempty(self, level: int) -> bool:
         """Whether no fiber of a level is empty.
@@ -951,12 +1051,35 @@ class _Everywhere(_Leaf):
         return fiber
 
 
+def _descended(
+    parts: Sequence[_Cursor], variable: str, together: bool = False
+) -> dict[_Cursor, _Fiber | None]:
+    """The fibers of parts: in words of bits, if several have the variable and each has words.
+
+    ``together``  whether words are of use only if all parts have them
+    """
+    having = [part for part in parts if variable in part.variables_left()]
+    in_words = (
+        len(having) > 1
+        and (len(having) == len(parts) or not together)
+        and all(part.has_words(variable) for part in having)
+    )
+    return {
+        part: part.descend_in_words(variable)
+        if in_words and part in having
+        else part.descend(variable)
+        for part in parts
+    }
+
+
 class _Product(_Cursor):
     """Factors: present where all are."""
 
     def descend(self, variable: str) -> _Fiber | None:
         located = self.locatable(variable)
-        found = [(part, None if part in located else part.descend(variable)) for part in self.parts]
+        rest = [part for part in self.parts if part not in located]
+        fiber_of = _descended(rest, variable)
+        found = [(part, fiber_of.get(part)) for part in self.parts]
         having = [(part, fiber) for part, fiber in found if fiber is not None]
         if not having:
             return None
@@ -1008,7 +1131,7 @@ class _Union(_Cursor):
     """Terms: present where one is. Over a variable that one lacks, that one is everywhere."""
 
     def descend(self, variable: str) -> _Fiber | None:
-        found = [(part, part.descend(variable)) for part in self.parts]
+        found = list(_descended(self.parts, variable, together=True).items())
         having = [(part, fiber) for part, fiber in found if fiber is not None]
         if not having:
             return None
@@ -1066,6 +1189,12 @@ class _Negation(_Cursor):
 
     def descend(self, variable: str) -> _Fiber | None:
         return self.parts[0].descend(variable)
+
+    def has_words(self, variable: str) -> bool:
+        return self.parts[0].has_words(variable)
+
+    def descend_in_words(self, variable: str) -> _Fiber:
+        return self.parts[0].descend_in_words(variable)
 
     def value(self) -> End:
         return self.lowering.alu("negate", self.parts[0].value())

@@ -6,7 +6,7 @@ The commands are those of the TACO tool (scheduling paper, section 4), written a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -63,7 +63,8 @@ _UNITS = (
 _RACES = "NoRaces IgnoreRaces Atomics Temporary ParallelReduction"
 _MOST = 2**31 - 1
 
-CHOICES = ("locate", "coiterate")
+# How a tensor is iterated over at a loop; with none of them, as its level suggests.
+CHOICES = ("locate", "coiterate", "bitvector")
 _BOUNDS = "MinExact MinConstraint MaxExact MaxConstraint"
 
 
@@ -98,6 +99,7 @@ COMMANDS: Mapping[str, Signature] = {
     "assemble": Signature((_TENSOR, _choice("strategy", "Append Insert"))),
     "locate": Signature((_TENSOR, _LOOP)),
     "coiterate": Signature((_TENSOR, _LOOP)),
+    "bitvector": Signature((_TENSOR, _LOOP)),
 }
 
 
@@ -129,8 +131,8 @@ def loop_order(variables: Iterable[str], commands: Iterable[Command]) -> list[st
         if command.name != "reorder":
             raise mistake(
                 command,
-                f"{command.name} does not work yet: this version runs reorder, locate and "
-                "coiterate",
+                f"{command.name} does not work yet: this version runs reorder, locate, "
+                "coiterate and bitvector",
             )
         check_loops(command, loops)
         loops = with_reordered(loops, command.arguments)
@@ -176,7 +178,7 @@ def without_unknown_loops(
 def choices(
     commands: Iterable[Command], variables: Mapping[str, Collection[str]]
 ) -> dict[tuple[str, str], Command]:
-    """The ``locate`` or ``coiterate`` that holds for a tensor and loop: the last one.
+    """The command of ``CHOICES`` that holds for a tensor and loop: the last one.
 
     ``variables`` has those of each tensor. Raises UserError for a tensor or a loop of it that is
     unknown.
@@ -199,6 +201,18 @@ def choices(
                     )
             found[tensor, loop] = command
     return found
+
+
+def refuse_words(commands: Iterable[Command], target: str) -> None:
+    """Raises UserError for ``bitvector``, which is about streams, on a target that has none."""
+    for command in commands:
+        if command.name == "bitvector":
+            raise UserError(
+                f"bitvector has no meaning on target {target}, which has no streams",
+                source=command.text,
+                span=command.span,
+                hint="target sam takes it",
+            )
 
 
 def check_loops(command: Command, loops: Collection[str]) -> None:
@@ -308,14 +322,26 @@ def _stripped(text: str, start: int, end: int) -> Span:
     return left, left + len(part.strip())
 
 
-def require_locatable(level: LevelFormat, choice: Command) -> None:
-    """Raises UserError where a level cannot be located, as a choice wants it."""
-    if not level.locates:
+# What a level must be able to for a command: the test, and the words for it.
+_ABLE: Mapping[str, tuple[Callable[[LevelFormat], bool], str, str]] = {
+    "locate": (lambda level: level.locates, "locate", "located"),
+    "bitvector": (
+        lambda level: level.iterates_words or (level.ordered and level.unique and level.appends),
+        "be iterated in words of bits",
+        "iterated in words of bits",
+    ),
+}
+
+
+def require_able(level: LevelFormat, choice: Command) -> None:
+    """Raises UserError where a level cannot be located, or whatever a choice wants it to be."""
+    able, can, cannot = _ABLE[choice.name]
+    if not able(level):
         tensor, loop = choice.arguments
         raise UserError(
-            f"{tensor} cannot be located at {loop}: its level there is {level.name}",
+            f"{tensor} cannot be {cannot} at {loop}: its level there is {level.name}",
             source=choice.text,
             span=choice.span,
-            hint="a level that can locate is "
-            + " or ".join(form.name for form in LEVEL_FORMATS.values() if form.locates),
+            hint=f"a level that can {can} is "
+            + " or ".join(form.name for form in LEVEL_FORMATS.values() if able(form)),
         )

@@ -133,7 +133,7 @@ def primitives(graph: Graph) -> frozenset[str]:
 
 def _primitive(node: Node, levels: _Levels) -> str:
     match node.kind:
-        case "level_scanner":
+        case "level_scanner" | "bitvector_scanner":
             return f"{'dense' if levels.is_scanned_full(node) else 'compressed'} scanner"
         case "level_writer":
             full = LEVEL_FORMATS[node.parameters["format"]].full

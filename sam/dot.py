@@ -30,15 +30,19 @@ STREAM_STYLES: Mapping[str, Mapping[str, str]] = {
     "crd": {"style": "solid"},
     "ref": {"style": "dashed"},
     "val": {"color": "black:invis:black"},
+    "bv": {"style": "bold"},
 }
 
 _SHAPES = {
     "root": "circle",
     "level_scanner": "box",
+    "bitvector_scanner": "box",
     "array": "cylinder",
     "repeater": "note",
     "intersecter": "hexagon",
     "unioner": "hexagon",
+    "bitvector_intersecter": "hexagon",
+    "bitvector_unioner": "hexagon",
     "alu": "ellipse",
     "reducer": "octagon",
     "parallelizer": "triangle",
@@ -49,6 +53,8 @@ _SHAPES = {
 _KIND_COLOURS = {
     "intersecter": "#fff3b0",
     "unioner": "#fff3b0",
+    "bitvector_intersecter": "#fff3b0",
+    "bitvector_unioner": "#fff3b0",
     "alu": "#e3e3e3",
     "reducer": "#e3e3e3",
 }

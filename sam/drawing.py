@@ -25,7 +25,7 @@ from sam.graph import Graph
 
 FORMATS = (".svg", ".png", ".pdf")
 
-_LEGEND = {"crd": "coordinates", "ref": "references", "val": "values"}
+_LEGEND = {"crd": "coordinates", "ref": "references", "val": "values", "bv": "words of bits"}
 
 # A process of its own, as dot is one: the library may write to stderr, or not return.
 _LIBRARY = """

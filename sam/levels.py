@@ -92,7 +92,8 @@ class Level(Fibers):
                     is so, a zero is padding and no entry
 
     Capabilities (3.2 and 3.4): ``iterates_values`` or ``iterates_positions``, ``locates``,
-    ``inserts``, ``appends``.
+    ``inserts``, ``appends``; and ``iterates_words``, by words with a bit for each coordinate (SAM
+    paper, Section 4.3).
     """
 
     code: ClassVar[str]
@@ -105,6 +106,7 @@ class Level(Fibers):
     padded: ClassVar[bool] = False
     iterates_values: ClassVar[bool] = False
     iterates_positions: ClassVar[bool] = False
+    iterates_words: ClassVar[bool] = False
     locates: ClassVar[bool] = False
     inserts: ClassVar[bool] = False
     appends: ClassVar[bool] = False
@@ -129,6 +131,15 @@ class Level(Fibers):
     def locate(self, parent: int, coordinate: int) -> int:
         """The position of a coordinate in the parent's fiber, or -1; for formats that locate."""
         raise TypeError(f"{self.name} levels do not locate")
+
+    def word(self, parent: int, step: int, width: int) -> int:
+        """The coordinates at a step and those after it, ``width`` of them, as bits, lowest first.
+
+        The steps of such a format are all the coordinates of the mode, and ``position`` counts the
+        ones before a step. ``width`` is at most 64, and the step a multiple of it further than the
+        first; for formats that iterate by words.
+        """
+        raise TypeError(f"{self.name} levels have no words")
 
     def scanned(self, group_ends: Ints | None = None) -> tuple[Fibers, Ints | None]:
         """The fibers with each coordinate once and in order (iterator conversion, Section 4.3).
@@ -641,7 +652,7 @@ class Bitvector(Level):
 
     code = "b"
     name = "bitvector"
-    iterates_positions = appends = True
+    iterates_positions = iterates_words = appends = True
 
     size: int
     words: NDArray[np.uint64] | list[int]
@@ -684,8 +695,22 @@ class Bitvector(Level):
     def position(self, parent: int, step: int) -> int:
         coordinate = step - parent * self.size
         word = parent * words_for(self.size) + coordinate // WORD_BITS
-        before = self.words[word] & ((1 << (coordinate % WORD_BITS)) - 1)
+        before = self.words[word] & bits_below(coordinate % WORD_BITS)
         return self.ranks[word] + before.bit_count()
+
+    def word(self, parent: int, step: int, width: int) -> int:
+        coordinate = step - parent * self.size
+        at = parent * words_for(self.size) + coordinate // WORD_BITS
+        last = (parent + 1) * words_for(self.size) - 1
+        passed = coordinate % WORD_BITS
+        found = self.words[at]
+        if passed > 0:
+            found = (found >> passed) & bits_below(WORD_BITS - passed)
+        if passed + width > WORD_BITS and at < last:
+            found = found | self.words[at + 1] << (WORD_BITS - passed)
+        if width < WORD_BITS:
+            found = found & bits_below(width)
+        return found
 
     def positions(self, parents: int) -> int:
         return int(self.ranks[-1])
@@ -851,6 +876,15 @@ def _probed(parents: Ints, wanted: Ints, width: int) -> Ints:
 def words_for(size: int) -> int:
     """The words of a bitvector over an extent."""
     return (size + WORD_BITS - 1) // WORD_BITS
+
+
+_BELOW_THE_TOP = 2**63 - 1
+"""The bits of a word but the highest."""
+
+
+def bits_below(bit: int) -> int:
+    """The bits 0 to ``bit`` - 1 of a word, of which there may be 63."""
+    return _BELOW_THE_TOP >> (63 - bit)
 
 
 def _require_room(positions: int) -> None:

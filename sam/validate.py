@@ -13,7 +13,7 @@ from sam.graph import Edge, Graph, Node
 
 @dataclass(frozen=True)
 class Stream:
-    """What an edge carries: "crd", "ref" or "val", nested to a depth."""
+    """What an edge carries: "crd", "ref", "val" or "bv", nested to a depth."""
 
     kind: str
     depth: int

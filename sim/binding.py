@@ -14,11 +14,13 @@ from sam.blocks.write import written
 from sam.derived import derived, underived
 from sam.errors import UserError
 from sam.graph import Edge, Graph, Slot
+from sam.levels import WORD_BITS
 from sam.slots import extents as extents_in
 from sam.slots import gather
 from sam.tensor import Tensor
 from sam.token import DATA, Token, parse_stream
 from sam.validate import Stream, validate
+from sim.config import BlockTiming
 
 
 @dataclass(frozen=True)
@@ -36,20 +38,21 @@ class Bound:
     extents: Mapping[str, int]
     types: Mapping[str, np.dtype[Any]]
 
-    def surroundings(self, node: str, capacity: int | None, lists: bool = True) -> Surroundings:
-        """What a block finds that has room for ``capacity`` entries of its own."""
-        return Surroundings(self.tensors, self.extents, self.types[node], capacity, lists)
+    def surroundings(self, node: str, timing: BlockTiming, lists: bool = True) -> Surroundings:
+        """What a block finds, of which the config says ``timing``."""
+        return Surroundings(
+            self.tensors, self.extents, self.types[node], timing.capacity, lists, timing.word_bits
+        )
 
     def sinks(self, memories: Mapping[str, Any]) -> dict[str, list[Token]]:
         """The tokens that each sink kept."""
         found = {}
         for edge, stream in self.streams.items():
             if edge.target.port == "in_stream":
-                memory, values = memories[edge.target.node], stream.kind == "val"
+                memory = memories[edge.target.node]
                 tokens = zip(memory.kinds.to_list(), memory.values.to_list(), strict=True)
                 found[edge.target.node] = [
-                    (kind, value if kind == DATA and (values or value % 1) else int(value))
-                    for kind, value in tokens
+                    (kind, _kept(stream.kind, kind, value)) for kind, value in tokens
                 ]
         return found
 
@@ -84,6 +87,13 @@ class Bound:
             asked = f"{result.levels}:{','.join(map(str, result.mode_order))}"
             name = result.slot.tensor
             return tensor, (f"{name} is stored as {tensor.format}, not {asked}: {misfit.what}",)
+
+
+def _kept(stream: str, kind: int, value: Any) -> Any:
+    """The value of a token that a sink has kept; the highest bit of a word is a sign in C."""
+    if stream == "bv":
+        return int(value) % 2**WORD_BITS
+    return value if kind == DATA and (stream == "val" or value % 1) else int(value)
 
 
 def bind(graph: Graph, inputs: Mapping[str, Any]) -> Bound:
@@ -155,7 +165,7 @@ def value_types(
         for source in (port, stream, f"{port}_0"):
             if f"in_{source}" in types:
                 return types[f"in_{source}"]
-        return next(iter(types.values()), 0.0)
+        return next(iter(types.values()), 0)
 
     for edge, stream in streams.items():
         if stream.kind == "val":

@@ -203,7 +203,7 @@ class _Machine:
         """Adds the parts of a node: two where its output side works on its own."""
         timing = self.config.block(node.name, node.kind)
         block = KINDS[node.kind].block(node.parameters)
-        memory = block.memory(self.bound.surroundings(node.name, timing.capacity, lists=False))
+        memory = block.memory(self.bound.surroundings(node.name, timing, lists=False))
         self.memories[node.name] = memory
         values = _ctype(self.bound.types[node.name])
         first = _Part(node.name, node, block.step, block.state, memory, timing, values)

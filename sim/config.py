@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, Field
 
 from sam.errors import UserError, nearest, one_of
 from sam.graph import Graph
+from sam.levels import WORD_BITS
 from sim.sections import (
     Count,
     Positive,
@@ -36,15 +37,19 @@ from sim.sections import (
 
 @dataclass(frozen=True)
 class BlockTiming:
-    """What holds for one block, in cycles; ``capacity`` in entries, None where unbounded."""
+    """What holds for one block, in cycles; ``capacity`` in entries, None where unbounded.
+
+    ``word_bits`` is the same for all: words go from block to block.
+    """
 
     latency: int
     initiation_interval: int
     capacity: int | None
+    word_bits: int
 
 
 def _check_stream_kinds(value: Any) -> Any:
-    return check_keys(value, ("crd", "ref", "val"))
+    return check_keys(value, ("crd", "ref", "val", "bv"))
 
 
 def _check_block_kinds(value: Any) -> Any:
@@ -58,6 +63,15 @@ Limit = Annotated[
     must_be(
         'a whole number of at least 1, or "unbounded"',
         lambda value: value == "unbounded" or is_count(value),
+    ),
+]
+
+
+WordBits = Annotated[
+    int,
+    must_be(
+        f"a whole number from 1 to {WORD_BITS}",
+        lambda value: is_count(value) and value <= WORD_BITS,
     ),
 ]
 
@@ -80,7 +94,7 @@ class Queues(Section):
 
     ``depth``           tokens that a queue holds
     ``latency_cycles``  from the push of a token to the first cycle in which its reader sees it
-    ``kinds``           settings by stream: crd, ref, val
+    ``kinds``           settings by stream: crd, ref, val, bv
     ``names``           settings by edge, ``a.x -> b.y``, or by the reader's port, ``b.y``
     """
 
@@ -108,6 +122,7 @@ class Blocks(Section):
     ``latency_cycles``              from a firing to the push of what it emits
     ``initiation_interval_cycles``  from a firing to the next that may follow
     ``capacity``                    entries of a reducer's memory
+    ``word_bits``                   coordinates in a word of a bitvector stream, 1 to 64
     ``kinds``                       settings by kind of block, a key of ``sam.blocks.KINDS``
     ``names``                       settings by node of the graph
     """
@@ -115,6 +130,7 @@ class Blocks(Section):
     latency_cycles: Count = 1
     initiation_interval_cycles: Count = 1
     capacity: Limit = "unbounded"
+    word_bits: WordBits = WORD_BITS
     kinds: Annotated[dict[str, BlockSettings], BeforeValidator(_check_block_kinds)] = Field(
         default_factory=dict
     )
@@ -136,7 +152,7 @@ class Config(Section):
         """Depth in tokens (None: unbounded) and latency in cycles of the queue on an edge.
 
         ``edge_name`` is ``str(edge)``, ``target_port`` is ``str(edge.target)``, and ``stream`` is
-        crd, ref or val; an edge's name is more specific than its reader's port.
+        crd, ref, val or bv; an edge's name is more specific than its reader's port.
         """
         names = self.queues.names
         places = [
@@ -154,6 +170,7 @@ class Config(Section):
             latency=_first(places, "latency_cycles"),
             initiation_interval=_first(places, "initiation_interval_cycles"),
             capacity=_limit(_first(places, "capacity")),
+            word_bits=self.blocks.word_bits,
         )
 
     def require_names_of(self, graph: Graph) -> None:

@@ -299,9 +299,8 @@ class _Machine:
         """Starts the process of a node; or two of them, where its output side has its own."""
         timing = self.config.block(node.name, node.kind)
         block = KINDS[node.kind].block(node.parameters)
-        memory = self.memories[node.name] = block.memory(
-            self.bound.surroundings(node.name, timing.capacity)
-        )
+        memory = block.memory(self.bound.surroundings(node.name, timing))
+        self.memories[node.name] = memory
         process = _Process(self.environment, node.kind, timing.initiation_interval)
         giver = process
         grouped = [port.group for port in block.ports if port.group is not None]

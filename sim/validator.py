@@ -18,6 +18,7 @@ import numpy as np
 
 from sam.blocks import KINDS, Port, StreamError
 from sam.graph import Edge, End, Graph, Node
+from sam.levels import WORD_BITS
 from sam.token import DATA, DONE, EMPTY, STOP, D, Token, format_token, stop
 from sam.validate import Stream
 
@@ -102,6 +103,7 @@ class _Watched:
         self.edge, self.depth, self.port = edge, stream.depth, port
         self.coordinates = port.stream == "crd" and not port.payload
         self.references = stream.kind == "ref"
+        self.words = stream.kind == "bv"
         self.count = 0
         self.ended = False
         self.whole = False
@@ -143,6 +145,8 @@ class _Watched:
             return None if value > self.coordinate else f"a coordinate above {self.coordinate}"
         if self.references and kind == DATA and not _is_whole(value):
             return "a reference"
+        if self.words and (kind == EMPTY or not _is_whole(value) or value >= 2**WORD_BITS):
+            return "a word of bits"
         return None
 
 

@@ -230,7 +230,7 @@ SCHEDULE = 'hint: as in schedule=["reorder(i,j)"]'
             "hint: write split(loop, outer loop, inner loop, factor)",
         ]),
         (["split(i,i0,i1,32)"], [
-            "split does not work yet: this version runs reorder, locate and coiterate",
+            "split does not work yet: this version runs reorder, locate, coiterate and bitvector",
             "  split(i,i0,i1,32)",
             "  ^^^^^^^^^^^^^^^^^",
         ]),

@@ -4,6 +4,12 @@
 """
 
 from sam.blocks.base import Block, Kind, Port, StreamError, Surroundings
+from sam.blocks.bitvector import (
+    BITVECTOR_CONVERTER,
+    BITVECTOR_INTERSECTER,
+    BITVECTOR_UNIONER,
+    COORDINATE_CONVERTER,
+)
 from sam.blocks.compute import ALU
 from sam.blocks.drop import COORDINATE_DROPPER
 from sam.blocks.endpoints import ROOT, SINK, SOURCE
@@ -14,7 +20,7 @@ from sam.blocks.memory import ARRAY
 from sam.blocks.merge import INTERSECTER, UNIONER
 from sam.blocks.reduce import REDUCER
 from sam.blocks.repeat import REPEATER
-from sam.blocks.scan import LEVEL_SCANNER
+from sam.blocks.scan import BITVECTOR_SCANNER, LEVEL_SCANNER
 from sam.blocks.write import LEVEL_WRITER, VALUE_WRITER
 
 __all__ = ["KINDS", "Block", "Kind", "Port", "StreamError", "Surroundings"]
@@ -36,6 +42,11 @@ KINDS: dict[str, Kind] = {
         LOCATOR,
         PARALLELIZER,
         SERIALIZER,
+        BITVECTOR_SCANNER,
+        BITVECTOR_CONVERTER,
+        COORDINATE_CONVERTER,
+        BITVECTOR_INTERSECTER,
+        BITVECTOR_UNIONER,
         LEVEL_WRITER,
         VALUE_WRITER,
         SOURCE,

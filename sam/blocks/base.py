@@ -42,7 +42,8 @@ class StreamError(Exception):
 class Port:
     """A port of a kind of block.
 
-    ``stream``  "crd", "ref" or "val"; "any" where the block passes on whatever comes
+    ``stream``  "crd", "ref", "val" or "bv" (words of bits); "any" where the block passes on
+                whatever comes
     ``depth``   the depth of its stream, counted from the shallowest port of the block
     ``group``   the name of the tuple of ports that steps see it in, if it is one of several
     ``optional``  whether it may be left unconnected
@@ -82,6 +83,7 @@ class Surroundings:
     ``dtype``     the type of the values that it gives or stores
     ``capacity``  the entries that its own memory holds; None where unbounded
     ``lists``     whether its arrays are Python lists, which Python reads faster one by one
+    ``word_bits``  the bits of a word of a bitvector stream, 1 to 64
     """
 
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
@@ -89,6 +91,7 @@ class Surroundings:
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(float))
     capacity: int | None = None
     lists: bool = True
+    word_bits: int = 64
 
     def level(self, slot: str, level: int) -> Fibers:
         """A level of a slot, ready to be scanned."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.base import Block, Kind, Port, into, out
+import numpy as np
+
+from sam.blocks.base import Block, Kind, Port, Surroundings, into, out
 from sam.blocks.memories import Growing
 from sam.graph import Parameters
 from sam.token import DATA, DONE, D, Token, parse_stream
@@ -33,15 +35,14 @@ def keep(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def _generator(port: Port, tokens: list[Token]) -> Block:
-    return Block(
-        ports=(port,),
-        step=generate,
-        state={"next": 0},
-        memory=lambda around: SimpleNamespace(
-            kinds=around.numbers([kind for kind, _ in tokens]),
-            values=around.numbers([value for _, value in tokens]),
-        ),
-    )
+    def memory(around: Surroundings) -> Any:
+        values: Any = [value for _, value in tokens]
+        if port.stream == "bv" and not around.lists:
+            values = np.array(values, np.uint64)  # by itself, numpy makes floats of large words
+        kinds = around.numbers([kind for kind, _ in tokens])
+        return SimpleNamespace(kinds=kinds, values=around.numbers(values))
+
+    return Block(ports=(port,), step=generate, state={"next": 0}, memory=memory)
 
 
 def _root(parameters: Parameters) -> Block:

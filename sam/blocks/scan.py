@@ -3,6 +3,10 @@
 A level of any format is scanned with each coordinate once and in order, as the tensor's
 ``scanned_levels`` gives it: duplicates are joined and hash tables sorted on the fly. A step that
 has no coordinate (a duplicate, an empty bucket, a zero bit) takes a firing that emits nothing.
+
+A bitvector scanner goes through the same fibers word by word (Section 4.3): each word has a bit for
+each of the next ``word_bits`` coordinates, the lowest first, and its reference is the number of the
+ones before it, so that the position of a one is that and the ones below it in the word.
 """
 
 from __future__ import annotations
@@ -19,27 +23,40 @@ from sam.token import DATA, DONE, STOP
 def scan(p: Any, s: Any, m: Any) -> bool | None:
     """Goes one step along a fiber, or emits the stop token that ends it.
 
-    A step emits its coordinate and reference, if it has one. A fiber ends in ``S0``, or in the
-    stop token of its input raised by one, so what follows the fiber's reference must be there
-    first; a reference that follows is taken in the same firing. ``N`` is an empty fiber.
+    A step emits its coordinate and reference, if it has one.
+    """
+    return _along(p, p.crd, s, m, _advance)
+
+
+def scan_words(p: Any, s: Any, m: Any) -> bool | None:
+    """Emits the next word of a fiber, zero or not, with its reference, or the stop token."""
+    return _along(p, p.bv, s, m, _advance_by_a_word)
+
+
+def _along(p: Any, coordinates: Any, s: Any, m: Any, advance: Any) -> bool | None:
+    """Advances along a fiber, or emits the stop token that ends it.
+
+    A fiber ends in ``S0``, or in the stop token of its input raised by one, so what follows the
+    fiber's reference must be there first; a reference that follows is taken in the same firing.
+    ``N`` is an empty fiber.
     """
     if s.step < s.end:
-        _advance(p, s, m)
+        advance(p, s, m)
         return None
     kind, value = p.in_ref.peek()
     if kind == STOP:
         p.in_ref.take()
-        p.crd.give(STOP, value + 1)
+        coordinates.give(STOP, value + 1)
         p.ref.give(STOP, value + 1)
         s.open = False
     elif kind == DONE:
         if s.open:
-            p.crd.give(STOP, 0)
+            coordinates.give(STOP, 0)
             p.ref.give(STOP, 0)
             s.open = False
         else:
             p.in_ref.take()
-            p.crd.give(DONE, 0)
+            coordinates.give(DONE, 0)
             p.ref.give(DONE, 0)
             return True
     else:
@@ -48,10 +65,10 @@ def scan(p: Any, s: Any, m: Any) -> bool | None:
             s.parent = value
             s.step, s.end = m.level.fiber(value)
         if s.open:
-            p.crd.give(STOP, 0)
+            coordinates.give(STOP, 0)
             p.ref.give(STOP, 0)
         elif s.step < s.end:
-            _advance(p, s, m)
+            advance(p, s, m)
         s.open = True
     return None
 
@@ -63,6 +80,13 @@ def _advance(p: Any, s: Any, m: Any) -> None:
         p.crd.give(DATA, coordinate)
         p.ref.give(DATA, m.level.position(s.parent, s.step))
     s.step += 1
+
+
+def _advance_by_a_word(p: Any, s: Any, m: Any) -> None:
+    """Goes as many steps as a word has bits, and emits it."""
+    p.bv.give(DATA, m.level.word(s.parent, s.step, m.width))
+    p.ref.give(DATA, m.level.position(s.parent, s.step))
+    s.step += m.width
 
 
 class _Dimension(Dense):
@@ -91,4 +115,17 @@ def _scanner(parameters: Parameters) -> Block:
     )
 
 
+def _word_scanner(parameters: Parameters) -> Block:
+    """Scans a level of a slot, of a format that iterates by words."""
+    return Block(
+        ports=(into("in_ref", "any"), out("bv", "bv", 1), out("ref", "ref", 1)),
+        step=scan_words,
+        state={"parent": 0, "step": 0, "end": 0, "open": False},
+        memory=lambda around: SimpleNamespace(
+            level=around.level(parameters["slot"], parameters["level"]), width=around.word_bits
+        ),
+    )
+
+
 LEVEL_SCANNER = Kind("level_scanner", "level_scanner", _scanner)
+BITVECTOR_SCANNER = Kind("bitvector_scanner", "level_scanner", _word_scanner)

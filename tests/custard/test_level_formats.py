@@ -51,6 +51,29 @@ def test_any_program_in_any_formats(data):
     assert found.format == formats.get("X", "")
 
 
+@st.composite
+def in_words(draw, program):
+    """Commands that ask for words of bits, or for coordinates, of some tensors at some loops."""
+    accesses = re.findall(r"(\w)\(([\w,]+)\)", program.expression.partition("=")[2])
+    places = [(name, v) for name, variables in accesses for v in variables.split(",")]
+    chosen = draw(st.lists(st.sampled_from(["", "bitvector", "coiterate"]), max_size=len(places)))
+    return [f"{c}({t},{v})" for c, (t, v) in zip(chosen, places, strict=False) if c]
+
+
+@settings(relaxed, max_examples=examples(300))
+@given(st.data(), st.sampled_from([1, 2, 3, 5, 64]))
+def test_bitvectors_merged_by_words(data, width):
+    program = data.draw(programs(levels="bbs", max_extent=9, explicit_sums=True))
+    schedule = data.draw(in_words(program))
+    order = [f"reorder({','.join(program.order)})"] if program.order else []
+    compiled = custard.compile(
+        program.expression, program.formats, order + schedule, dims=program.dims
+    )
+    found = compiled.run(program.tensors, overrides={"blocks.word_bits": width}, validate=True)
+    due = evaluate(program.expression, program.tensors, program.dims)
+    np.testing.assert_array_equal(found.to_numpy(), due)
+
+
 @settings(relaxed, max_examples=examples(100))
 @given(st.data())
 def test_loops_in_the_order_of_the_storage(data):

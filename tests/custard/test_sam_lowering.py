@@ -1,8 +1,10 @@
 """From concrete index notation to SAM graphs: their blocks, wires and notes."""
 
+import numpy as np
 import pytest
 
 import custard
+from sam.tensor import Tensor
 from sam.validate import validate
 
 
@@ -65,6 +67,91 @@ def test_dense_operands_are_located_and_dense_results_scattered_into():
     forced = ["reorder(j,i)", "coiterate(x,j)", "coiterate(y,i)"]
     found = kinds("y(i) = A(i,j) * x(j)", formats, forced)
     assert (found["reducer"], found["intersecter"], "locator" in found) == (1, 1, False)
+
+
+def bits(expression):
+    """Bitvectors for b, c and d."""
+    return {name: "b" for name in "bcd" if f"{name}(i)" in expression}
+
+
+def test_bitvectors_are_merged_by_words():
+    """Capstan's loop header (SAM, Section 6.5) is two scanners and what does the and or the or."""
+    product, total = "x(i) = b(i) * c(i)", "x(i) = b(i) - c(i) + d(i)"
+    found = kinds(product, bits(product))
+    assert (found["bitvector_scanner"], found["bitvector_intersecter"]) == (2, 1)
+    found = kinds(total, bits(total))
+    assert (found["bitvector_scanner"], found["bitvector_unioner"]) == (3, 1)
+    assert "level_scanner" not in found
+    program = custard.compile(product, bits(product))
+    assert program.notes == ("b and c are merged at i by words of bits",)
+    assert program.graph.counts() == {
+        "alu": 1,
+        "array": 2,
+        "bitvector_converter": 1,
+        "intersecter": 1,
+        "level_scanner": 2,
+        "level_writer": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("expression", "schedule"),
+    [
+        ("x(i) = b(i) * e(i)", ()),
+        ("x(i) = b(i) + c(i) + 1", ()),
+        ("x(i) = 2 * b(i)", ()),
+        ("x(i) = b(i) * c(i)", ("coiterate(b,i)",)),
+        ("x(i) = b(i) + c(i) * d(i)", ("coiterate(c,i)",)),
+    ],
+)
+def test_a_merge_with_what_is_no_bitvector_is_by_coordinates(expression, schedule):
+    assert not any("bitvector" in kind for kind in kinds(expression, bits(expression), schedule))
+
+
+def test_a_dense_operand_is_located_at_the_ones_that_are_left():
+    assert edges("x(i) = b(i) * c(i) * e(i)", {"b": "b", "c": "b", "e": "d"}) >= {
+        "intersect_i.bv -> unpack_i.in_bv",
+        "unpack_i.crd -> locate_e_i.in_crd",
+    }
+
+
+def test_bitvectors_that_are_asked_for():
+    """Compressed levels are packed into words to be merged, and words alone unpacked again."""
+    both = ["bitvector(b,i)", "bitvector(c,i)"]
+    found = kinds("x(i) = b(i) * c(i)", {"c": "b"}, both)
+    assert (found["level_scanner"], found["bitvector_scanner"]) == (1, 1)
+    assert (found["bitvector_converter"], found["bitvector_intersecter"]) == (1, 1)
+    assert edges("x(i) = 2 * b(i)", {"b": "b"}, both[:1]) >= {
+        "scan_b_i.bv -> unpack_i.in_bv",
+        "unpack_i.ref -> array_b.in_ref",
+    }
+    notes = custard.compile("x(i) = b(i) * c(i)", schedule=both[:1]).notes
+    assert notes == ("bitvector(b,i) has no effect: no merge there is by words of bits",)
+
+
+@pytest.mark.parametrize(("target", "level"), [("sam", "h"), ("sam", "d"), ("c", "b")])
+def test_bitvectors_that_cannot_be(target, level):
+    formats = {"x": "d", "b": level, "c": "b"}
+    with pytest.raises(custard.UserError) as error:
+        custard.compile("x(i) = b(i) * c(i)", formats, "bitvector(b,i)", target=target)
+    name = {"h": "hashed", "d": "dense"}.get(level)
+    assert str(error.value).splitlines()[:1] == [
+        f"b cannot be iterated in words of bits at i: its level there is {name}"
+        if target == "sam"
+        else "bitvector has no meaning on target c, which has no streams"
+    ]
+
+
+def test_the_upper_words_of_a_bit_tree_decide_which_lower_ones_are_read():
+    b, c = np.zeros(256), np.zeros(256)
+    b[[0, 70, 130]] = c[[1, 130, 200]] = 1
+    program = custard.compile("x(o,i) = b(o,i) * c(o,i)", {"b": "BITTREE", "c": "BITTREE"})
+    trees = {name: Tensor.of(v).blocked((64,)) for name, v in (("b", b), ("c", c))}
+    run = program.simulate(trees)
+    np.testing.assert_array_equal(run.output.to_numpy().reshape(-1), b * c)
+    for name in "bc":
+        assert run.blocks[f"scan_{name}_o"].tokens["bv"]["data"] == 1
+        assert run.blocks[f"scan_{name}_i"].tokens["bv"]["data"] == 2  # of 0 and 2; not 1 or 3
 
 
 def test_computed_terms_of_two_levels_are_aligned_with_what_they_meet():

@@ -51,6 +51,7 @@ def test_an_expression_is_one_argument():
         "assemble(A,Insert)",
         "locate(B,i)",
         "coiterate(i,B)",
+        "bitvector(B,i)",
     ],
 )
 def test_every_command(text):
@@ -158,7 +159,7 @@ def test_reorder(texts, order):
         ),
         (
             "reorder(col,row), split(row,r0,r1,4)",
-            "split does not work yet: this version runs reorder, locate and coiterate\n"
+            "split does not work yet: this version runs reorder, locate, coiterate and bitvector\n"
             "  reorder(col,row), split(row,r0,r1,4)\n"
             "                    ^^^^^^^^^^^^^^^^^^",
         ),

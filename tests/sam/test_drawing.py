@@ -74,7 +74,7 @@ def _classed(svg: ElementTree.Element, name: str) -> list[ElementTree.Element]:
 
 
 def test_every_block_and_every_stream_is_drawn(svg: ElementTree.Element) -> None:
-    legend_names, legend_arrows = 3, 3
+    legend_names, legend_arrows = 4, 4
     assert len(_classed(svg, "node")) == 17 + legend_names
     assert len(_classed(svg, "edge")) == 23 + legend_arrows
 

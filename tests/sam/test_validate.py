@@ -120,6 +120,16 @@ def test_an_output_may_have_several_readers_or_none():
             "hint: there is none",
         ),
         (
+            Graph(
+                (
+                    Node("given", "source", {"stream": "bv", "depth": 1, "tokens": "1, S0, D"}),
+                    Node("pack", "bitvector_converter", {"references": False}),
+                ),
+                (wire("given.bv", "pack.in_crd"),),
+            ),
+            "edge given.bv -> pack.in_crd carries bv into a crd port",
+        ),
+        (
             replace(SUM, slots=(), result=None),
             "node scan_i names the unknown slot b\nhint: there is none",
         ),

@@ -13,6 +13,7 @@ from sam.slots import gather
 from sam.tensor import Tensor
 from sim import simulate
 from sim.binding import Bound, bind, extents
+from sim.config import load
 
 B = Slot("B", "B", "ss", ((0,), (1,)), ("i", "j"))
 C = Slot("c", "c", "s", ((0,),), ("j",))
@@ -207,7 +208,8 @@ def test_the_type_of_the_result_follows_numpy(operation, operands, due):
     graph, inputs = computed(operation, *operands)
     bound = bind(graph, inputs)
     assert bound.types["write"] == due
-    assert bound.surroundings("compute", None).dtype == due
+    timing = load().block("compute", "alu")
+    assert bound.surroundings("compute", timing).dtype == due
     assert simulate(graph, inputs).output.dtype == due
 
 

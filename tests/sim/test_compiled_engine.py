@@ -19,7 +19,7 @@ from sam.graph import Edge, End, Graph, Node
 from sim import compiled_engine
 from sim.binding import bind
 from sim.config import load
-from tests.custard.test_level_formats import LEVELS, RESULT_LEVELS, chained
+from tests.custard.test_level_formats import LEVELS, RESULT_LEVELS, chained, in_words
 from tests.profiles import examples
 from tests.programs import programs
 
@@ -40,6 +40,7 @@ configs = st.fixed_dictionaries(
         "queues.kinds.crd.latency_cycles": cycles,
         "blocks.latency_cycles": cycles,
         "blocks.initiation_interval_cycles": cycles,
+        "blocks.word_bits": st.sampled_from([1, 2, 3, 64]),
         "blocks.kinds.level_scanner.initiation_interval_cycles": cycles,
         "blocks.kinds.reducer.latency_cycles": cycles,
         "blocks.names.write_X_vals.initiation_interval_cycles": cycles,
@@ -97,6 +98,28 @@ def test_hash_tables_are_located_and_inserted_into(data):
         for variable in variables.split(",")
     ]
     agree(program, data.draw(configs), located)
+
+
+@settings(relaxed, max_examples=examples(200))
+@given(st.data())
+def test_bitvectors_are_merged_by_words(data):
+    program = data.draw(programs(levels="bbs", max_extent=9))
+    agree(program, data.draw(configs), data.draw(in_words(program)))
+
+
+@settings(relaxed, max_examples=examples(100))
+@given(st.integers(0, 200), st.just(64) | st.integers(1, 64), st.floats(0, 1), st.booleans())
+def test_long_bitvectors_in_words_of_any_width(length, width, density, together):
+    generator = np.random.default_rng(length)
+    inputs = {name: 1.0 * (generator.random(length) < density) for name in "BC"}
+    program = custard.compile(
+        f"X(i) = B(i) {'*' if together else '-'} C(i)", dict.fromkeys("XBC", "b")
+    )
+    config = {"blocks.word_bits": width}
+    found = outcome(program, inputs, config, "compiled")
+    assert found == outcome(program, inputs, config, "simpy")
+    due = inputs["B"] * inputs["C"] if together else inputs["B"] - inputs["C"]
+    assert found[-1] == repr(due.tolist())
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64", "complex128"])

@@ -30,7 +30,7 @@ def test_ideal_is_the_default_and_everything_takes_a_cycle() -> None:
     assert config.name == "ideal"
     assert config.clock.clock_ghz == 1.0
     assert config.queue("a.crd -> b.in_crd", "b.in_crd", "crd") == (None, 1)
-    assert config.block("a", "alu") == BlockTiming(1, 1, None)
+    assert config.block("a", "alu") == BlockTiming(1, 1, None, 64)
 
 
 def test_finite_differs_from_ideal_in_its_depth_alone() -> None:
@@ -80,9 +80,9 @@ def test_the_most_specific_block_setting_wins_key_by_key() -> None:
             }
         }
     )
-    assert config.block("alu", "alu") == BlockTiming(1, 2, None)
-    assert config.block("reduce j", "reducer") == BlockTiming(4, 2, 64)
-    assert config.block("reduce k", "reducer") == BlockTiming(4, 1, None)
+    assert config.block("alu", "alu") == BlockTiming(1, 2, None, 64)
+    assert config.block("reduce j", "reducer") == BlockTiming(4, 2, 64, 64)
+    assert config.block("reduce k", "reducer") == BlockTiming(4, 1, None, 64)
 
 
 def test_a_file_is_named_after_its_stem_unless_it_says(tmp_path: Path) -> None:
@@ -219,6 +219,10 @@ def test_an_override_with_a_broken_value() -> None:
             {"blocks": {"initiation_interval_cycles": 1.5}},
             "config: blocks.initiation_interval_cycles is 1.5; "
             "it must be a whole number of at least 1",
+        ),
+        (
+            {"blocks": {"word_bits": 65}},
+            "config: blocks.word_bits is 65; it must be a whole number from 1 to 64",
         ),
         (
             {"clock": {"clock_ghz": 0}},

@@ -28,6 +28,7 @@ def read(stream, depth, tokens):
         "crd": Node("read", "level_writer", _writer(0)),
         "ref": Node("read", "array", {"slot": "number"}),
         "val": Node("read", "reducer", {"dimensions": 0, "empty": "zero"}),
+        "bv": Node("read", "coordinate_converter", {"references": False}),
     }[stream]
     return Graph(
         nodes=(_source("given", stream, depth, tokens), reader),
@@ -64,6 +65,8 @@ def _writer(level, by_reference=False):
         ("crd", 1, "1, N, S0, D", "token 1: N came, a coordinate was due"),
         ("ref", 1, "-1, S0, D", "token 0: -1 came, a reference was due"),
         ("ref", 1, "0, N, 0.5, S0, D", "token 2: 0.5 came, a reference was due"),
+        ("bv", 1, f"3, {2**64}, S0, D", f"token 1: {2**64} came, a word of bits was due"),
+        ("bv", 1, "3, N, S0, D", "token 1: N came, a word of bits was due"),
     ],
 )
 def test_a_stream_that_is_no_nested_list(stream, depth, tokens, mistake):
@@ -93,6 +96,7 @@ def test_a_token_behind_the_last_and_a_stream_without_it():
 ADD = ("alu", {"operation": "add"})
 INTERSECT = ("intersecter", {"payloads": [["ref"], []]})
 REPEAT = ("repeater", {"stream": "ref"})
+UNITE_WORDS = ("bitvector_unioner", {"operands": 2})
 DROP = ("coordinate_dropper", {"drop": "coordinates", "inner": ["crd", "val"]})
 ALIGN = ("fiber_aligner", {"streams": ["crd"], "depth": 2})
 REPEAT_FIBERS = ("fiber_repeater", {"streams": ["val"], "depth": 2})
@@ -122,6 +126,16 @@ REDUCE = ("reducer", {"dimensions": 1})
             INTERSECT,
             {"in_crd0": "1, S0, S1, D", "in_ref0_0": "7, S0, S1, D", "in_crd1": "3, 4, S1, D"},
             "crd1, token 2: S1 came, S0 was due; edge crd0 has S0 as its token 1",
+        ),
+        (
+            UNITE_WORDS,
+            {
+                "in_bv0": "1, 2, S0, D",
+                "in_ref0": "0, S0, D",
+                "in_bv1": "1, S0, D",
+                "in_ref1": "0, S0, D",
+            },
+            "ref0, token 1: S0 came, a token was due; edge bv0 has 2 as its token 1",
         ),
         (
             REPEAT,

@@ -18,7 +18,8 @@ ROWS = Tensor(
     (Dense(4), Compressed(np.array([0, 0, 3, 3, 5]), np.array([1, 4, 7, 0, 2]))),
     np.arange(5.0),
 )
-AROUND = Surroundings({"B": ROWS}, {"j": 9})
+BITS = Tensor.of(np.array([1.0, 0, 1, 0, 0, 1, 1]), "b")
+AROUND = Surroundings({"B": ROWS, "bits": BITS}, {"j": 9}, word_bits=3)
 
 
 class Missing(Exception):
@@ -169,6 +170,12 @@ MERGED = {
     "in_val1_1": "0, 1, S0, 2, S0, 3, S1, D",
 }
 PAYLOADS = {"payloads": [["ref"], ["ref", "val"], []]}
+WORDS = {
+    "in_bv0": "5, 0, 1, S0, S0, 3, S1, D",
+    "in_bv1": "4, 7, S0, 1, S0, 7, 1, S1, D",
+    "in_ref0": "0, 2, 2, S0, S0, 3, S1, D",
+    "in_ref1": "0, 1, S0, 4, S0, 5, 8, S1, D",
+}
 MOVED = {"streams": ["crd", "val"], "depth": 1}
 
 
@@ -271,6 +278,23 @@ CASES = [
             "in_ref0": "1, N, S0, S0, 9, S1, 3, S0, S1, S2, D",
             "in_val1": "1, 2, S0, S0, 9, S1, 3, S0, S1, S2, D",
         },
+    ),
+    ("bitvector_scanner", {"slot": "bits", "level": 0}, {"in_ref": "0, N, 0, S0, S0, 0, S1, D"}),
+    ("bitvector_intersecter", {"operands": 2}, WORDS),
+    ("bitvector_unioner", {"operands": 2}, WORDS),
+    *(
+        (kind, {"references": references}, streams)
+        for references in (True, False)
+        for kind, streams in (
+            (
+                "bitvector_converter",
+                {
+                    "in_crd": "0, 2, 9, S0, S0, 4, S1, D",
+                    "in_ref": "0, 1, 2, S0, S0, 4, S1, D",
+                },
+            ),
+            ("coordinate_converter", {"in_bv": WORDS["in_bv0"], "in_ref": WORDS["in_ref0"]}),
+        )
     ),
     ("value_writer", {"by_reference": False}, {"in_val": "1, N, S0, 2, S1, D"}),
     *(
