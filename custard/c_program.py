@@ -288,7 +288,7 @@ class _Struct:
         """The array that a member points to; its memory is freed with it."""
         size = count * np.dtype(dtype).itemsize
         memory = (ctypes.c_char * size).from_address(self[name])
-        weakref.finalize(memory, _FREE, self[name])
+        weakref.finalize(memory, _FREE, self[name]).atexit = False
         return np.frombuffer(memory, dtype)
 
 

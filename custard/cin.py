@@ -13,7 +13,7 @@ is subtracted is an ``Add`` with a ``Negate`` in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -34,6 +34,14 @@ class Access(Expression):
 
     def __str__(self) -> str:
         return f"{self.tensor}({','.join(self.variables)})" if self.variables else self.tensor
+
+
+@dataclass(frozen=True)
+class Mask(Access):
+    """The points that there are among those that some variables go through; 1 at each.
+
+    It stands first among the factors of a product that only has a value there.
+    """
 
 
 @dataclass(frozen=True)
@@ -142,6 +150,27 @@ def walk(node: Expression) -> Iterator[Expression]:
         stack.extend(reversed(children(node)))
 
 
+def with_children(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """The node with each operand changed; nested sums and products become flat."""
+    match node:
+        case Add(terms):
+            return _add([change(term) for term in terms])
+        case Multiply(factors):
+            return _multiply([change(factor) for factor in factors])
+        case Negate(operand):
+            return Negate(change(operand))
+        case Divide(numerator, denominator):
+            return Divide(change(numerator), change(denominator))
+        case Reduce(variables, operand):
+            return Reduce(variables, change(operand))
+    return node
+
+
+def with_operands(node: Add | Multiply, operands: Sequence[Expression]) -> Expression:
+    """A sum or a product of other operands."""
+    return _add(operands) if isinstance(node, Add) else _multiply(operands)
+
+
 def free_variables(node: Expression) -> tuple[str, ...]:
     """The variables that the node uses and does not sum over, in order of appearance."""
     if isinstance(node, Access):
@@ -193,6 +222,12 @@ def concretize(assignment: notation.Assignment) -> Program:
         if isinstance(node, Access | Reduce):
             loops.update(dict.fromkeys(node.variables))
     return Program(tuple(loops), target, value, accumulates)
+
+
+def part(assignment: notation.Assignment) -> Expression:
+    """The right side of an assignment as it may occur in a program: nothing is summed."""
+    notation.require_plain_indices(assignment)
+    return _Scope(_free(assignment.value)).expression(assignment.value)
 
 
 def concordant_order(program: Program, orders: Sequence[Sequence[str]]) -> tuple[str, ...]:

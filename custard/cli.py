@@ -33,7 +33,7 @@ from custard.formats import (
 )
 from custard.inputs import input_uses
 from custard.program import Program
-from custard.sam_program import SamProgram
+from custard.sam_program import SamProgram, Stage
 from sam import io
 from sam.blocks import StreamError
 from sam.dot import to_dot
@@ -189,10 +189,12 @@ def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
     machine = config.load(arguments.config, dict(map(config.parse_override, arguments.overrides)))
     outputs = [_output(text, program.cin.target) for text in arguments.outputs]
     require_engine(arguments.engine or "auto", arguments.validate)
-    if arguments.dot:
-        write_whole(arguments.dot, to_dot(program.graph))
-    if arguments.draw:
-        draw(program.graph, arguments.draw)
+    for stage in program.stages:
+        if arguments.dot:
+            path = _of_stage(Path(arguments.dot), stage, program)
+            write_whole(path, to_dot(stage.graph))
+        if arguments.draw:
+            draw(stage.graph, _of_stage(Path(arguments.draw), stage, program))
     if not (arguments.inputs or arguments.check or outputs or _needs_no_input(program)):
         told = record.of_program(program, arguments.schedule)
         record.show(_console(arguments), told)
@@ -340,6 +342,13 @@ def _output(text: str, target: cin.Access) -> Path:
         raise UserError(f"{name} is not the result", hint=f"write -o {target.tensor}={path}")
     io.require_writable(path, len(target.variables))
     return Path(path)
+
+
+def _of_stage(path: Path, stage: Stage, program: SamProgram) -> Path:
+    """Where a graph goes: to the path, or beside it as in g.ws.gv if it is not the last one."""
+    if stage is program.stages[-1]:
+        return path
+    return path.with_suffix(f".{stage.tensor}{path.suffix}")
 
 
 def _needs_no_input(program: Program) -> bool:

@@ -7,19 +7,22 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any, Literal, overload
 
-from custard import cin, loop_lowering, notation, sam_lowering
+from custard import cin, loop_lowering, notation
 from custard.c_program import FAST_MATH, FLAGS, CProgram
 from custard.formats import LEVEL_FORMATS, Format, parse_format, require_supported, require_writable
 from custard.kernel_builder import Types
 from custard.program import Program
 from custard.sam_program import SamProgram
 from custard.schedule import (
+    CHOICES,
+    Command,
     choices,
     loop_order,
     parse_schedule,
     refuse_words,
     without_unknown_loops,
 )
+from custard.statements import scheduled
 from sam.errors import UserError, one_of
 
 TARGETS = ("sam", "c")
@@ -60,7 +63,8 @@ def compile(
     """Compiles a tensor expression, such as ``X(i,j) = B(i,k) * C(k,j)``.
 
     ``formats``   a format by tensor, as in ``{"B": "ds:0,1", "C": "CSR"}``; where none is given all
-                  levels are compressed, unless the input turns out to be a dense array
+                  levels are compressed (in C, a matrix is CSR), unless the input turns out to be
+                  a dense array
     ``schedule``  scheduling commands, as in ``["reorder(i,k,j)"]`` or ``"reorder(i,k,j)"``
     ``dims``      extents by variable that no input fixes
     ``strict``    refuses where the compiler would have to transpose a tensor, or to pass over a
@@ -81,49 +85,83 @@ def compile(
         )
     assignment = notation.parse(expression, formats if isinstance(formats, Mapping) else ())
     orders = {access.tensor: len(access.indices) for access in notation.accesses(assignment)}
-    resolved = _formats({} if formats is None else formats, orders)
+    resolved = _formats({} if formats is None else formats, orders, target)
     program = cin.concretize(assignment)
     extents = _dims({} if dims is None else dims, program)
     commands = parse_schedule(_texts(schedule))
     notes: list[str] = []
-    if commands:
-        variables = dict.fromkeys(cin.base(variable) for variable in program.loops)
-        if not strict:
-            commands, passed_over = without_unknown_loops(commands, variables)
-            notes += passed_over
-        program = cin.reordered(program, loop_order(variables, commands))
-    else:
+    if not commands or (target == "sam" and not _KEEP_ORDER & {one.name for one in commands}):
         loops = cin.concordant_order(program, _orders(program, resolved, target))
         if loops != program.loops:
             notes.append(f"the loop order is {', '.join(loops)}: the tensors are stored so")
         program = replace(program, loops=loops)
-    forced = choices(commands, _variables(program))
-    lowered: sam_lowering.Lowered | loop_lowering.Lowered
-    header = _header(expression, resolved, _texts(schedule))
-    if target == "sam":
-        lowered = sam_lowering.lower(program, resolved, forced, extents, expression, drop_zeros)
-    else:
-        require_writable(resolved[program.target.tensor], program.target.tensor)
-        refuse_words(forced.values(), target)
-        lowered = loop_lowering.lower(program, resolved, forced, Types(), header, drop_zeros)
-    if strict and lowered.rearranged:
-        note, instead = next(iter(lowered.rearranged.items()))
-        write = "" if instead is None else f"write the format {instead}, or "
-        raise UserError(note, hint=f"{write}drop strict to let the compiler do it")
     common: dict[str, Any] = {
         "expression": expression,
         "formats": resolved,
         "undeclared": frozenset(resolved) - set(formats or {}),
         "drop_zeros": drop_zeros,
-        "choices": forced,
-        "cin": program,
         "dims": extents,
-        "notes": (*notes, *lowered.rearranged, *lowered.decisions),
     }
-    if isinstance(lowered, loop_lowering.Lowered):
-        flags = FAST_MATH if fast_math else FLAGS
-        return CProgram(**common, header=header, lowered=lowered, flags=flags)
-    return SamProgram(**common, graph=lowered.graph)
+    if target == "sam":
+        return _sam_program(program, commands, strict, notes, common)
+    common["header"] = _header(expression, resolved, _texts(schedule))
+    common["flags"] = FAST_MATH if fast_math else FLAGS
+    return _c_program(program, commands, strict, notes, common)
+
+
+# The commands whose loops are in the order of the text, as they always were.
+_KEEP_ORDER = {"reorder", *CHOICES}
+
+
+def _sam_program(
+    program: cin.Program,
+    commands: Sequence[Command],
+    strict: bool,
+    notes: Sequence[str],
+    common: Mapping[str, Any],
+) -> SamProgram:
+    found = scheduled(program, common["formats"], commands, strict)
+    forced = choices(commands, found.variables())
+    if len(found.statements) == 1 and not found.statements[0].derivations:
+        program = cin.reordered(program, found.statements[0].loops)
+    sam = SamProgram(
+        **common, choices=forced, cin=program, notes=(*notes, *found.notes), scheduled=found
+    )
+    for stage in sam.stages:
+        _refuse_rearranged(strict, stage.lowered.rearranged)
+    return sam.with_notes()
+
+
+def _c_program(
+    program: cin.Program,
+    commands: Sequence[Command],
+    strict: bool,
+    notes: Sequence[str],
+    common: Mapping[str, Any],
+) -> CProgram:
+    formats, target = common["formats"], program.target.tensor
+    passed_over: Sequence[str] = ()
+    if commands:
+        variables = dict.fromkeys(cin.base(variable) for variable in program.loops)
+        if not strict:
+            commands, passed_over = without_unknown_loops(commands, variables)
+        program = cin.reordered(program, loop_order(variables, commands))
+    forced = choices(commands, _variables(program))
+    refuse_words(forced.values(), "c")
+    require_writable(formats[target], target)
+    header, dropped = common["header"], common["drop_zeros"]
+    lowered = loop_lowering.lower(program, formats, forced, Types(), header, dropped)
+    _refuse_rearranged(strict, lowered.rearranged)
+    notes = (*notes, *passed_over, *lowered.rearranged, *lowered.decisions)
+    return CProgram(**common, choices=forced, cin=program, notes=notes, lowered=lowered)
+
+
+def _refuse_rearranged(strict: bool, rearranged: Mapping[str, str | None]) -> None:
+    """Raises UserError for what the compiler may not do under strict."""
+    if strict and rearranged:
+        note, instead = next(iter(rearranged.items()))
+        write = "" if instead is None else f"write the format {instead}, or "
+        raise UserError(note, hint=f"{write}drop strict to let the compiler do it")
 
 
 def _header(
@@ -150,7 +188,10 @@ def _texts(schedule: str | Sequence[str]) -> Sequence[str]:
     return texts
 
 
-def _formats(given: Mapping[str, str | Format], orders: Mapping[str, int]) -> dict[str, Format]:
+def _formats(
+    given: Mapping[str, str | Format], orders: Mapping[str, int], target: str
+) -> dict[str, Format]:
+    """The format of each tensor; in C, a matrix without one is CSR, so that it is scipy's."""
     hint = 'as in formats={"B": "ds:0,1", "C": "CSR"}'
     if not isinstance(given, Mapping):
         raise UserError(f"formats is {_kind(given)}, not a mapping from tensors", hint=hint)
@@ -164,7 +205,8 @@ def _formats(given: Mapping[str, str | Format], orders: Mapping[str, int]) -> di
             )
     resolved = {}
     for tensor, order in orders.items():
-        asked = given.get(tensor, Format("s" * order, tuple(range(order))))
+        levels = "ds" if target == "c" and order == 2 else "s" * order
+        asked = given.get(tensor, Format(levels, tuple(range(order))))
         found = parse_format(str(asked), order, tensor)
         require_supported(found, tensor)
         resolved[tensor] = found

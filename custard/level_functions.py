@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from custard.formats import LEVEL_FORMATS, LevelFormat
@@ -118,6 +118,7 @@ class Counted(Iterator):
     ``coordinate``  in terms of the cursor
     ``valid``       whether the cursor has a coordinate at all; None where it always has
     ``single``      there is just one step
+    ``limits``      what declares ``first`` and ``end``, where they are clipped
     """
 
     cursor: Var
@@ -127,6 +128,7 @@ class Counted(Iterator):
     position: Expr
     valid: Expr | None = None
     single: bool = False
+    limits: list[Stmt] = field(default_factory=list)
 
     def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
         if self.single and isinstance(self.first, Var):
@@ -144,7 +146,7 @@ class Counted(Iterator):
             inside.append(If([(self.valid_at(variable), body())]))
         if self.single:
             return inside if cursor == self.first else [Declare(cursor, self.first), *inside]
-        return [For(cursor, self.first, self.end, inside)]
+        return [*self.limits, For(cursor, self.first, self.end, inside)]
 
     def _replace_cursor(self, cursor: Var) -> None:
         self.coordinate = substituted(self.coordinate, self.cursor, cursor)
@@ -171,8 +173,12 @@ class Counted(Iterator):
 
     def clip(self, low: Expr, high: Expr) -> None:
         """Keeps to the coordinates from ``low`` to below ``high``; the cursor is the coordinate."""
-        self.first = select(self.first < low, low, self.first)
-        self.end = select(high < self.end, high, self.end)
+        begin, end = Var(f"{self.cursor.name}_begin"), Var(f"{self.cursor.name}_end")
+        self.limits = [
+            Declare(begin, select(self.first < low, low, self.first), const=True),
+            Declare(end, select(high < self.end, high, self.end), const=True),
+        ]
+        self.first, self.end = begin, end
 
     def _skip(self) -> list[Stmt]:
         """Goes past the steps without a coordinate."""

@@ -225,18 +225,14 @@ class Lowering:
             case cin.Literal(value):
                 return Scalar(value, value)
             case cin.Add(terms):
-                parts = tuple(map(self.tree, terms))
+                parts = tuple(map(self.tree, terms[:1])) + tuple(map(self.added, terms[1:]))
                 return Sum(_joint_type("add", parts), parts)
             case cin.Multiply(factors):
                 parts = tuple(map(self.tree, factors))
                 everywhere = any(map(cin.divides, factors))
                 return Product(_joint_type("multiply", parts), parts, everywhere)
             case cin.Negate(operand):
-                inner = self.tree(operand)
-                negative = result_type("negate", inner.dtype)
-                if isinstance(inner, Total):
-                    return replace(inner, dtype=negative, operand=Minus(negative, inner.operand))
-                return Minus(negative, inner)
+                return _negated(self.tree(operand))
             case cin.Divide(numerator, denominator):
                 parts = (self.tree(numerator), self.tree(denominator))
                 everywhere = cin.divides(cin.Divide(cin.Literal(1), denominator))
@@ -245,6 +241,14 @@ class Lowering:
                 inner = self.tree(operand)
                 return Total(inner.dtype, variables, frozenset(cin.free_variables(node)), inner)
         raise AssertionError(node)
+
+    def added(self, term: cin.Expression) -> Node:
+        """The tree of a term behind the first; raises UserError where it cannot be subtracted."""
+        if isinstance(term, cin.Negate):
+            operand = self.tree(term.operand)
+            result_type("subtract", operand.dtype, operand.dtype)
+            return _negated(operand)
+        return self.tree(term)
 
     def slot(self, access: cin.Access) -> Slot:
         """The storage that an access wants: its own, unless the loops clash with its order."""
@@ -651,6 +655,14 @@ def written_levels(levels: str) -> str:
         direct = form.full or (form.appends and form.iterates_positions and code != "b")
         kept += code if direct else "s"
     return kept
+
+
+def _negated(node: Node) -> Node:
+    """The tree with its sign changed, under its sum if it is one."""
+    dtype = result_type("negate", node.dtype)
+    if isinstance(node, Total):
+        return replace(node, dtype=dtype, operand=Minus(dtype, node.operand))
+    return Minus(dtype, node)
 
 
 def _split(total: Total, own: Sequence[str], after: Sequence[str]) -> tuple[list[str], Node]:

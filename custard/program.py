@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from custard import cin
+from custard.cin import Program as Statement
 from custard.formats import Format
 from custard.schedule import Command
 from sam.graph import Slot
@@ -40,6 +41,11 @@ class Program(ABC):
     @abstractmethod
     def slots(self) -> tuple[Slot, ...]:
         """The storage in which the program wants its inputs."""
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """What is computed in turn, by the loops that the schedule makes."""
+        return (self.cin,)
 
     @abstractmethod
     def run(self, inputs: Mapping[str, Any] | None = None) -> Tensor:

@@ -6,6 +6,7 @@ import json
 import platform
 import statistics
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -48,7 +49,7 @@ def of_program(program: Program, schedule: Sequence[str]) -> dict[str, Any]:
     """What is known of a program before it runs."""
     of_target: dict[str, Any] = {}
     if isinstance(program, SamProgram):
-        of_target = {"primitives": program.graph.counts()}
+        of_target = {"primitives": _counts(program)}
     if isinstance(program, CProgram):
         of_target = {
             "compiler": cc.available() and " ".join(cc.compiler()),
@@ -59,8 +60,8 @@ def of_program(program: Program, schedule: Sequence[str]) -> dict[str, Any]:
         "expression": program.expression,
         "formats": {tensor: str(format) for tensor, format in program.formats.items()},
         "schedule": list(schedule),
-        "loops": list(program.cin.loops),
-        "cin": str(program.cin),
+        "loops": list(program.statements[-1].loops),
+        "cin": "; ".join(map(str, program.statements)),
         "notes": list(program.notes),
         "dims": dict(program.dims),
         **of_target,
@@ -235,6 +236,14 @@ def report_file(console: Console, path: Path) -> int:
         complain(told["difference"])
         return 1
     return 0
+
+
+def _counts(program: SamProgram) -> dict[str, int]:
+    """How many blocks of each primitive all graphs have."""
+    counts: Counter[str] = Counter()
+    for graph in program.graphs:
+        counts.update(graph.counts())
+    return dict(sorted(counts.items()))
 
 
 def _primitives(told: Mapping[str, Any]) -> Table:

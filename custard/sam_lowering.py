@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,15 +57,17 @@ def lower(
     dims: Mapping[str, int],
     title: str,
     drop_zeros: bool = False,
+    lanes: Mapping[str, int] | None = None,
 ) -> Lowered:
     """The SAM graph of a program.
 
     ``formats`` has one for each tensor; ``choices`` what the schedule forces by tensor and loop;
     ``dims`` the extents that are known, of which the graph keeps those that its inputs may not
     tell, and a 0 of which asks for more droppers; ``drop_zeros`` keeps values that come out as 0
-    out of compressed levels. Raises UserError for a choice that cannot be.
+    out of compressed levels; ``lanes`` how many lanes a loop is dealt to, by its base. Raises
+    UserError for a choice that cannot be.
     """
-    return _Lowering(program, formats, choices, dims, drop_zeros).graph(title)
+    return _Lowering(program, formats, choices, dims, drop_zeros, lanes or {}).graph(title)
 
 
 @dataclass
@@ -83,6 +86,8 @@ class _Fiber:
     ``nonempty``  whether each parent that is present has one at least
     ``full``      whether each parent that is present has all
     ``scattered``  whether its variable is summed over where the result is stored
+    ``in_lane``   whether it is what a lane has of a fiber that was dealt
+    ``holed``     whether values that go along are ``N`` where there is nothing
     ``in_words``   whether the stream has them as words of bits
     """
 
@@ -91,6 +96,8 @@ class _Fiber:
     nonempty: bool = False
     full: bool = False
     scattered: bool = False
+    in_lane: bool = False
+    holed: bool = False
     in_words: bool = False
 
 
@@ -150,8 +157,9 @@ class _Lowering:
         choices: Mapping[tuple[str, str], Command],
         dims: Mapping[str, int],
         drop_zeros: bool,
+        lanes: Mapping[str, int],
     ) -> None:
-        self.drop_zeros = drop_zeros
+        self.drop_zeros, self.lanes = drop_zeros, lanes
         self.program, self.formats, self.choices, self.dims = program, formats, choices, dims
         self.building = _Graph()
         self.slots: list[Slot] = []
@@ -199,6 +207,8 @@ class _Lowering:
                 slot = Slot(self.slot_name("number"), None, constant=value)
                 self.slots.append(slot)
                 return _Leaf(self, slot)
+            case cin.Multiply((cin.Mask() as mask, *rest)):
+                return _Masked(self, [self.cursor(mask), *map(self.cursor, rest)])
             case cin.Multiply(factors) if any(map(cin.divides, factors)):
                 everywhere = _Everywhere(self, cin.free_variables(node))
                 return _Whole("multiply", self, [*map(self.cursor, factors), everywhere])
@@ -249,12 +259,26 @@ class _Lowering:
         Gives the fibers over the variables that are left, and the values. Under ``scatter``, a
         variable that others lie in is left to the writers.
         """
-        fibers = []
-        for variable in variables:
+        return self.inside([], cursor, variables, set(summed), scatter)
+
+    def inside(
+        self,
+        fibers: list[_Fiber],
+        cursor: _Cursor,
+        variables: Sequence[str],
+        summed: set[str],
+        scatter: bool,
+    ) -> tuple[list[_Fiber], End]:
+        """What is ``computed`` inside of fibers that have been descended already."""
+        begin = len(fibers)
+        for n, variable in enumerate(variables):
             fiber = cursor.descend(variable) or self.everywhere(cursor, variable)
             cursor.settle(fiber)
             fibers.append(fiber)
-        return self.reduced(fibers, cursor.value(), set(summed), scatter)
+            if self.lanes.get(cin.base(variable), 1) > 1:
+                kept, value = self.in_lanes(fibers, cursor, variables[n + 1 :], summed, scatter)
+                return self.reduced(fibers, begin, kept, value, summed, scatter)
+        return self.reduced(fibers, begin, [], cursor.value(), summed, scatter)
 
     def everywhere(self, cursor: _Cursor, variable: str) -> _Fiber:
         """The whole dimension of a variable, wherever a cursor that lacks it is present."""
@@ -401,6 +425,139 @@ class _Lowering:
             for kind, layer in moved.items():
                 layer.stream = aligner[kind]
 
+    # Lanes
+
+    def in_lanes(
+        self,
+        fibers: list[_Fiber],
+        cursor: _Cursor,
+        variables: Sequence[str],
+        summed: set[str],
+        scatter: bool,
+    ) -> tuple[list[_Fiber], End]:
+        """What is ``inside`` of the last fiber, whose coordinates are dealt to lanes.
+
+        Each lane has a copy of all that lies in the fiber. Where the fiber is summed over and
+        others lie in it, each lane sums its part, and what is left of the lanes is united and
+        added; the fiber is then gone. Else they are joined in the order of the coordinates.
+        """
+        fiber = fibers[-1]
+        copies = [deepcopy(cursor, {id(self): self}) for _ in range(self.lanes_of(fiber))]
+        streams = self.dealt(fiber, cursor, copies)
+        lanes = []
+        for copy, stream in zip(copies, streams, strict=True):
+            own = _Fiber(fiber.variable, stream, in_lane=True)
+            kept, value = self.inside([*fibers[:-1], own], copy, variables, summed, scatter)
+            lanes.append((own, kept, value))
+        if fiber.variable in summed and lanes[0][1]:
+            fibers.pop()
+            return self.united(lanes)
+        whole = not lanes[0][0].holed
+        fibers[-1], kept, value = self.joined(lanes)
+        fibers[-1].nonempty = fiber.nonempty and whole
+        fibers[-1].full = fiber.full and whole
+        return kept, value
+
+    def lanes_of(self, fiber: _Fiber) -> int:
+        """How many lanes the coordinates of a fiber are dealt to."""
+        return self.lanes[cin.base(fiber.variable)]
+
+    def dealt(self, fiber: _Fiber, cursor: _Cursor, copies: Sequence[_Cursor]) -> list[End]:
+        """Deals a fiber, with all that goes along with it, to a cursor for each lane.
+
+        Gives the coordinates of the lanes.
+        """
+        moved = [copy.payloads() for copy in copies]
+        ports = self.deal(fiber, 0, cursor.payloads(), moved)
+        deeper = [copy.deeper() for copy in copies]
+        for n, (depth, layer) in enumerate(cursor.deeper()):
+            to_lanes = [list(of_lane[n][1].values()) for of_lane in deeper]
+            self.deal(fiber, depth, list(layer.values()), to_lanes, list(layer))
+        return [ports[f"crd{n}"] for n in range(len(copies))]
+
+    def deal(
+        self,
+        fiber: _Fiber,
+        depth: int,
+        parts: Sequence[_Fiber | _Payload],
+        lanes: Sequence[Sequence[_Fiber | _Payload]],
+        kinds: Sequence[str] | None = None,
+    ) -> _Ports:
+        """Deals streams, so many levels below the coordinates of a fiber, to those of lanes."""
+        if kinds is None:
+            kinds = [part.kind for part in parts if isinstance(part, _Payload)]
+        pairs = enumerate(zip(kinds, parts, strict=True))
+        inputs = {f"{kind}{k}": part.stream for k, (kind, part) in pairs}
+        ports = self.building.add(
+            "parallelizer",
+            f"deal_{fiber.variable}",
+            {"lanes": len(lanes), "streams": list(kinds), "depth": depth},
+            crd=fiber.stream,
+            **inputs,
+        )
+        for n, of_lane in enumerate(lanes):
+            for name, part in zip(inputs, of_lane, strict=True):
+                part.stream = ports[f"{name}_{n}"]
+        return ports
+
+    def joined(
+        self, lanes: Sequence[tuple[_Fiber, list[_Fiber], End]]
+    ) -> tuple[_Fiber, list[_Fiber], End]:
+        """The fiber that was dealt to lanes, the fibers in it and the values, back in order."""
+        fiber, kept = replace(lanes[0][0]), [replace(one) for one in lanes[0][1]]
+        owns = [own for own, _, _ in lanes]
+        payloads = [_Payload(value, "val") for _, _, value in lanes]
+        value = _Payload(lanes[0][2], "val")
+        beside = [[] if kept else [one] for one in payloads]
+        ports = self.join(owns, 0, ["val"] * len(beside[0]), beside)
+        layers = [list(_layers(of_lane, payload, 1))
+                  for (_, of_lane, _), payload in zip(lanes, payloads, strict=True)]  # fmt: skip
+        for n, (depth, moved) in enumerate(_layers(kept, value, 1)):
+            streams = [list(of_lane[n][1].values()) for of_lane in layers]
+            found = self.join(owns, depth, list(moved), streams)
+            for k, (kind, part) in enumerate(moved.items()):
+                part.stream = found[f"{kind}{k}"]
+        if not kept:
+            value.stream = ports["val0"]
+        fiber.stream = ports["crd"]
+        if fiber.holed:
+            value.stream = self.without(fiber, value.stream, "absent")
+        return replace(fiber, in_lane=False, holed=False), kept, value.stream
+
+    def join(
+        self,
+        owns: Sequence[_Fiber],
+        depth: int,
+        kinds: Sequence[str],
+        lanes: Sequence[Sequence[_Fiber | _Payload]],
+    ) -> _Ports:
+        """Joins streams of lanes, so many levels below their coordinates."""
+        inputs = {f"crd{n}": own.stream for n, own in enumerate(owns)}
+        for n, of_lane in enumerate(lanes):
+            for k, (kind, part) in enumerate(zip(kinds, of_lane, strict=True)):
+                inputs[f"{kind}{k}_{n}"] = part.stream
+        return self.building.add(
+            "serializer",
+            f"join_{owns[0].variable}",
+            {"lanes": len(owns), "streams": list(kinds), "depth": depth},
+            **inputs,
+        )
+
+    def united(self, lanes: Sequence[tuple[_Fiber, list[_Fiber], End]]) -> tuple[list[_Fiber], End]:
+        """The sum of what lanes have, each over its own coordinates."""
+        sums = []
+        for own, kept, value in lanes:
+            value = self.reduce_tensor(own, kept, value)
+            sums.append(_Computed(self, kept, value))
+        together = _Union(self, sums)
+        fibers = []
+        for one in lanes[0][1]:
+            fiber = together.descend(one.variable)
+            assert fiber is not None
+            together.settle(fiber)
+            fibers.append(replace(fiber, scattered=one.scattered))
+        return fibers, together.value()
+
     # Computation
 
     def alu(self, operation: str, *operands: End) -> End:
@@ -409,18 +566,26 @@ class _Lowering:
         return self.building.add("alu", operation, {"operation": operation}, **inputs)["val"]
 
     def reduced(
-        self, fibers: Sequence[_Fiber], value: End, summed: set[str], scatter: bool
+        self,
+        fibers: Sequence[_Fiber],
+        begin: int,
+        kept: list[_Fiber],
+        value: End,
+        summed: set[str],
+        scatter: bool,
     ) -> tuple[list[_Fiber], End]:
-        """Sums over the summed variables, innermost first.
+        """Sums over the summed variables of the fibers from ``begin`` on, innermost first.
+
+        ``kept`` lie inside of all those. Gives the fibers that are left, and the values.
 
         A sum over the innermost variable gives nothing for an empty fiber, so the coordinate
         that holds the fiber is dropped; but 0 where the result has a place for each coordinate,
         and each is iterated over. (A lone stop token may also end a fiber around that one, so no
         fiber around it may be empty then.) A sum further out keeps the shape of what is around it.
         """
-        kept: list[_Fiber] = []
+        kept = list(kept)
         fill = scatter and _are_full(self.formats[self.program.target.tensor].levels)
-        for n in range(len(fibers) - 1, -1, -1):
+        for n in range(len(fibers) - 1, begin - 1, -1):
             fiber = fibers[n]
             if fiber.variable not in summed:
                 kept.insert(0, fiber)
@@ -434,6 +599,9 @@ class _Lowering:
                 around = all(outer.nonempty for outer in fibers[:n])
                 fills = holder is None or (fill and holder.full and around)
                 if holder is not None and not fills and not fiber.nonempty:
+                    if holder.in_lane:
+                        value = self.reduce_in_lane(fiber, holder, value)
+                        continue
                     self.drop(holder, [fiber])
                 value = self.building.add(
                     "reducer",
@@ -442,6 +610,21 @@ class _Lowering:
                     val=value,
                 )["val"]
         return kept, value
+
+    def reduce_in_lane(self, fiber: _Fiber, holder: _Fiber, value: End) -> End:
+        """Sums over the variable of a fiber; ``N`` where it is empty.
+
+        A coordinate that is dropped in a lane would have the others wait for what comes behind it,
+        and they may have no room for that long.
+        """
+        holder.holed, holder.nonempty = True, False
+        return self.building.add(
+            "reducer",
+            f"reduce_{fiber.variable}",
+            {"dimensions": 0, "empty": "absent"},
+            outer=holder.stream,
+            val=value,
+        )["val"]
 
     def reduce_tensor(self, fiber: _Fiber, kept: Sequence[_Fiber], value: End) -> End:
         """Sums over the variable of a fiber that others lie in."""
@@ -452,9 +635,10 @@ class _Lowering:
             val=value,
             **{f"crd{k}": inner.stream for k, inner in enumerate(kept)},
         )
+        points = fiber.nonempty and all(inner.nonempty for inner in kept)
         for k, inner in enumerate(kept):
             inner.stream = reducer[f"crd{k}"]
-            inner.nonempty = fiber.nonempty and inner.nonempty if k == 0 else True
+            inner.nonempty = points or k > 0
             inner.full = False
         return reducer["val"]
 
@@ -492,7 +676,7 @@ class _Lowering:
             note = f"{access} is written as {written}, then stored as {asked}"
             self.rearranged[note] = f"{access.tensor}:{written}"
         if self.drop_zeros and levels and not LEVEL_FORMATS[codes[-1]].full:
-            value = self.without_zeros(levels[-1], value)
+            value = self.without(levels[-1], value, "zeros")
         if not (scatters and _are_full(codes)):
             value = self.without_childless(levels, codes, value)
         reference = self.write_levels(levels, codes)
@@ -620,12 +804,12 @@ class _Lowering:
                 span=choice.span,
             )
 
-    def without_zeros(self, innermost: _Fiber, value: End) -> End:
-        """Drops the coordinates whose value is 0."""
+    def without(self, innermost: _Fiber, value: End, what: str) -> End:
+        """Drops the coordinates whose value is 0 (``zeros``) or ``N`` (``absent``)."""
         dropper = self.building.add(
             "coordinate_dropper",
             f"drop_{innermost.variable}",
-            {"drop": "zeros"},
+            {"drop": what},
             crd=innermost.stream,
             val=value,
         )
@@ -706,6 +890,10 @@ class _Cursor(ABC):
 
     def witnesses(self) -> list[End]:
         return [stream for part in self.parts for stream in part.witnesses()]
+
+    def deeper(self) -> list[tuple[int, dict[str, _Fiber | _Payload]]]:
+        """The streams further in than the payloads, by how many levels."""
+        return [layer for part in self.parts for layer in part.deeper()]
 
     def repeat(self, fiber: _Fiber) -> None:
         for part in self.parts:
@@ -932,6 +1120,13 @@ class _Product(_Cursor):
         return value
 
 
+class _Masked(_Product):
+    """A mask, and what has values only where it is present."""
+
+    def value(self) -> End:
+        return self.parts[1].value()
+
+
 class _Union(_Cursor):
     """Terms: present where one is. Over a variable that one lacks, that one is everywhere."""
 
@@ -1069,6 +1264,9 @@ class _Computed(_Single):
 
     def variables_left(self) -> Collection[str]:
         return [fiber.variable for fiber in self.left]
+
+    def deeper(self) -> list[tuple[int, dict[str, _Fiber | _Payload]]]:
+        return list(_layers(self.left, self.values, 1))
 
     def repeat(self, fiber: _Fiber) -> None:
         super().repeat(fiber)

@@ -6,7 +6,7 @@ The commands are those of the TACO tool (scheduling paper, section 4), written a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -21,7 +21,7 @@ class Argument:
     """What a command takes in one place: what it is called there, and what may stand there."""
 
     name: str
-    kind: Literal["name", "size", "expression", "choice"] = "name"
+    kind: Literal["name", "size", "expression", "choice", "choice or size"] = "name"
     choices: tuple[str, ...] = ()
 
 
@@ -55,16 +55,20 @@ class Command:
 _LOOP = Argument("loop")
 _TENSOR = Argument("tensor")
 _FACTOR = Argument("factor", "size")
+LANES = "Lanes"
 _UNITS = (
-    "NotParallel DefaultUnit CPUThread CPUVector CPUThreadGroupReduction "
+    f"{LANES} NotParallel DefaultUnit CPUThread CPUVector CPUThreadGroupReduction "
     "GPUBlock GPUWarp GPUThread GPUBlockReduction GPUWarpReduction"
 )
 _RACES = "NoRaces IgnoreRaces Atomics Temporary ParallelReduction"
 _MOST = 2**31 - 1
 
 # How a tensor is iterated over at a loop; with none of them, as its level suggests.
-_CHOICES = ("locate", "coiterate", "bitvector")
+CHOICES = ("locate", "coiterate", "bitvector")
 _BOUNDS = "MinExact MinConstraint MaxExact MaxConstraint"
+
+
+_STRATEGY = Argument("race strategy, or number of lanes,", "choice or size", tuple(_RACES.split()))
 
 
 def _choice(name: str, words: str) -> Argument:
@@ -91,7 +95,7 @@ COMMANDS: Mapping[str, Signature] = {
         optional=1,
     ),
     "unroll": Signature((_LOOP, _FACTOR)),
-    "parallelize": Signature((_LOOP, _choice("unit", _UNITS), _choice("race strategy", _RACES))),
+    "parallelize": Signature((_LOOP, _choice("unit", _UNITS), _STRATEGY)),
     "assemble": Signature((_TENSOR, _choice("strategy", "Append Insert"))),
     "locate": Signature((_TENSOR, _LOOP)),
     "coiterate": Signature((_TENSOR, _LOOP)),
@@ -122,20 +126,33 @@ def loop_order(variables: Iterable[str], commands: Iterable[Command]) -> list[st
     """
     loops = list(variables)
     for command in commands:
-        if command.name in _CHOICES:
+        if command.name in CHOICES:
             continue
         if command.name != "reorder":
-            raise UserError(
+            raise mistake(
+                command,
                 f"{command.name} does not work yet: this version runs reorder, locate, "
                 "coiterate and bitvector",
-                source=command.text,
-                span=command.span,
             )
-        _check_loops(command, loops)
-        places = sorted(map(loops.index, command.arguments))
-        for place, loop in zip(places, command.arguments, strict=True):
-            loops[place] = loop
+        check_loops(command, loops)
+        loops = with_reordered(loops, command.arguments)
     return loops
+
+
+def with_reordered(loops: Sequence[str], listed: Sequence[str]) -> list[str]:
+    """The loops with those that are listed, in that order, in the places that they hold now."""
+    found = list(loops)
+    for place, loop in zip(sorted(map(found.index, listed)), listed, strict=True):
+        found[place] = loop
+    return found
+
+
+def mistake(
+    command: Command, what: str, argument: int | None = None, hint: str | None = None
+) -> UserError:
+    """The error that a command is wrong as a whole, or in an argument."""
+    span = command.span if argument is None else command.spans[argument]
+    return UserError(what, source=command.text, span=span, hint=hint)
 
 
 def without_unknown_loops(
@@ -161,14 +178,14 @@ def without_unknown_loops(
 def choices(
     commands: Iterable[Command], variables: Mapping[str, Collection[str]]
 ) -> dict[tuple[str, str], Command]:
-    """The command of ``_CHOICES`` that holds for a tensor and loop: the last one.
+    """The command of ``CHOICES`` that holds for a tensor and loop: the last one.
 
     ``variables`` has those of each tensor. Raises UserError for a tensor or a loop of it that is
     unknown.
     """
     found: dict[tuple[str, str], Command] = {}
     for command in commands:
-        if command.name in _CHOICES:
+        if command.name in CHOICES:
             tensor, loop = command.arguments
             for word, known, place in (
                 (tensor, variables, 0),
@@ -198,7 +215,8 @@ def refuse_words(commands: Iterable[Command], target: str) -> None:
             )
 
 
-def _check_loops(command: Command, loops: list[str]) -> None:
+def check_loops(command: Command, loops: Collection[str]) -> None:
+    """Raises UserError unless the arguments of a command are loops, and each another one."""
     for place, (loop, span) in enumerate(zip(command.arguments, command.spans, strict=True)):
         if loop not in loops:
             raise UserError(
@@ -264,7 +282,9 @@ def _problem(argument: Argument, word: str) -> tuple[str, str | None] | None:
         return f"must be a name, not {word}", None
     if argument.kind == "size" and not _is_size(word):
         return f"must be a whole number from 1 to {_MOST}, not {word}", None
-    if argument.kind == "choice" and word not in argument.choices:
+    if argument.kind == "choice or size" and _is_size(word):
+        return None
+    if argument.kind.startswith("choice") and word not in argument.choices:
         return f"cannot be {word}", one_of(word, argument.choices)
     return None
 

@@ -1,6 +1,6 @@
 """Runs the programs of real users on a target, each against dense numpy.
 
-    python experiments/corpus.py [FILE ...] [--target sam] [--engine auto] [--only plain]
+    python experiments/corpus.py [FILE ...] [--target sam] [--engine auto] [--only plain|scheduled]
                                  [--limit N] [--jobs N] [--again] [--output FOLDER]
 
 A file holds command lines of TACO, as ``shared/corpus/accepted.txt`` and ``refused.txt`` do, or is
@@ -88,6 +88,9 @@ class Recorded:
     shapes: Mapping[str, Sequence[int]]
 
 
+_LOOP_COMMANDS = ("split", "divide", "fuse", "pos", "coord", "precompute", "locate", "coiterate")
+
+
 @dataclass(frozen=True)
 class Entry:
     """A program of a corpus. ``text`` identifies it; ``types`` are numpy's, by tensor."""
@@ -101,9 +104,12 @@ class Entry:
 
     @property
     def commands(self) -> str:
-        """Which scheduling commands it has: "none", "reorder" only, or "other" ones."""
+        """Which scheduling commands it has: "none", "reorder" only, "loops" where others derive or
+        move loops or compute a part before, or "other" ones, which want a target with processors.
+        """
         commands = {text.partition("(")[0].strip() for text in self.schedule} - {""}
-        return "other" if commands - {"reorder"} else "reorder" if commands else "none"
+        kinds = {"none": set(), "reorder": {"reorder"}, "loops": {"reorder", *_LOOP_COMMANDS}}
+        return next((kind for kind, known in kinds.items() if commands <= known), "other")
 
 
 @dataclass(frozen=True)
@@ -585,7 +591,12 @@ def _ignore_interrupts() -> None:
 
 # Telling what came out
 
-_COMMANDS = {"none": "none", "reorder": "reorder only", "other": "others"}
+_COMMANDS = {
+    "none": "none",
+    "reorder": "reorder only",
+    "loops": f"{', '.join(_LOOP_COMMANDS[:-2])}",
+    "other": "others",
+}
 
 
 def counts(pairs: Sequence[tuple[Entry, Result]], title: str) -> Table:
@@ -643,7 +654,9 @@ def main(arguments: list[str] | None = None) -> int:
     for path in options.files:
         entries, beyond = read(path)
         if options.only == "plain":
-            entries = [entry for entry in entries if entry.commands != "other"]
+            entries = [entry for entry in entries if entry.commands in ("none", "reorder")]
+        elif options.only == "scheduled":
+            entries = [entry for entry in entries if entry.commands in ("loops", "other")]
         entries = entries[: options.limit]
         engine = "" if options.engine == "auto" else f"-{options.engine}"
         output = options.output / f"corpus-{path.stem}-{options.target}{engine}.jsonl"
@@ -674,7 +687,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     option("files", nargs="*", type=Path, default=[CORPUS / name for name in FILES])
     option("--target", default="sam", choices=TARGETS)
     option("--engine", default="auto", choices=("auto", "simpy", "compiled", "both"))
-    option("--only", choices=("plain",), help="programs without a schedule or with reorder only")
+    option("--only", choices=("plain", "scheduled"),
+           help="programs without a schedule or with reorder only; or the others")  # fmt: skip
     option("--limit", type=int, metavar="N", help="the first N programs of each file")
     option("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes")
     option("--again", action="store_true", help="run those again that were not right")

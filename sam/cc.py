@@ -9,6 +9,7 @@ import ctypes
 import hashlib
 import logging
 import os
+import platform
 import shlex
 import shutil
 import subprocess
@@ -129,9 +130,20 @@ def build(
 
 @cache
 def _version() -> tuple[str, ...]:
+    """What decides what the compiler makes of a source: its version, and the CPU it is on."""
     command = compiler()
     said = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
-    return *command, said.stdout
+    return *command, said.stdout, _cpu()
+
+
+def _cpu() -> str:
+    """The kind of CPU, with what it can do as far as the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    told = ("model name", "flags", "Features", "CPU part")
+    return "\n".join(sorted({line for line in lines if line.startswith(told)}))
 
 
 def _compile(path: Path, source: str, headers: Mapping[str, str], flags: Sequence[str]) -> None:

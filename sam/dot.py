@@ -4,8 +4,8 @@ The text that ``to_dot`` writes is meant for three readers. Graphviz draws it: l
 the arrows of the SAM paper's Figure 4 (stippled references, solid coordinates, double values).
 A person reads it: one line per node and per edge. ``from_dot`` reads it back to an equal graph, out
 of the attributes ``kind`` and ``parameters`` of a node, ``source_port`` and ``target_port`` of an
-edge, and ``title``, ``slots``, ``result``, ``nonempty`` and ``dims`` of the graph (JSON, but for
-names and the title).
+edge, and ``title``, ``slots``, ``result``, ``nonempty``, ``dims`` and ``derived`` of the graph
+(JSON, but for names and the title).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydot.dot_parser import GraphParser
 from pyparsing import ParseException
 
+from sam.derived import Derivation
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 
@@ -44,6 +45,8 @@ _SHAPES = {
     "bitvector_unioner": "hexagon",
     "alu": "ellipse",
     "reducer": "octagon",
+    "parallelizer": "triangle",
+    "serializer": "invtriangle",
     "level_writer": "folder",
     "value_writer": "folder",
 }
@@ -64,6 +67,7 @@ _GRAPH_PARTS: Mapping[str, TypeAdapter[Any]] = {
     "result": TypeAdapter(Result | None),
     "nonempty": TypeAdapter(tuple[str, ...]),
     "dims": TypeAdapter(tuple[tuple[str, int], ...]),
+    "derived": TypeAdapter(tuple[Derivation, ...]),
 }
 
 
@@ -79,6 +83,7 @@ def to_dot(graph: Graph) -> str:
             "result": _json(None if graph.result is None else asdict(graph.result)),
             "nonempty": _json(graph.nonempty),
             "dims": _json(graph.dims),
+            "derived": _json([asdict(one) for one in graph.derived]),
         }.items()
     ]
     lines += [

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sam.derived import Derivation
+
 Parameters = Mapping[str, Any]
 
 
@@ -23,7 +25,9 @@ class Slot:
     ``modes``      for each storage level the tensor's modes that it holds; more than one mode on
                    a level asks for the diagonal of those modes
     ``variables``  the index variable that iterates each level
-    ``constant``   the number, where ``tensor`` is None
+    ``constant``   the number, where ``tensor`` is None; where there are levels, it is everywhere
+    ``subscripts``  the variables of the tensor's modes, where it is stored by those that the
+                   graph derives from them; ``modes`` are then those of the tensor so derived
     """
 
     name: str
@@ -32,11 +36,14 @@ class Slot:
     modes: tuple[tuple[int, ...], ...] = ()
     variables: tuple[str, ...] = ()
     constant: float | int | None = None
+    subscripts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Result:
     """The tensor that a graph makes: the slot that its writers fill, and the format asked for.
+
+    The format is that of the tensor, not of one that is derived from it.
 
     ``around``  where the slot has a diagonal, the input whose entries off it the result has too;
                 where None, those are zero
@@ -92,6 +99,8 @@ class Graph:
     nonempty: tuple[str, ...] = ()
     # Extents that no input fixes.
     dims: tuple[tuple[str, int], ...] = ()
+    # Which variables are derived from others, in turn.
+    derived: tuple[Derivation, ...] = ()
 
     def node(self, name: str) -> Node:
         """The node of that name; raises KeyError."""

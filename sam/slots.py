@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sam.derived import Derivation, with_derived
 from sam.errors import UserError, one_of
 from sam.graph import Slot
 from sam.tensor import Tensor
@@ -48,8 +49,10 @@ def extents(
     given: Mapping[str, Any],
     dims: Mapping[str, int],
     needed: Iterable[str] = (),
+    derived: Iterable[Derivation] = (),
 ) -> dict[str, int]:
-    """The extent of each index variable: those of the tensors in their slots, and ``dims``.
+    """The extent of each index variable: those of the tensors in their slots, ``dims``, and those
+    that are ``derived`` from others.
 
     Of ``given`` only the shapes matter. Raises UserError where two disagree, and where nothing
     fixes one that is needed.
@@ -60,7 +63,7 @@ def extents(
         if slot.tensor is None:
             continue
         shape = given[slot.tensor].shape
-        order = sum(len(modes) for modes in slot.modes)
+        order = len(slot.subscripts) or sum(len(modes) for modes in slot.modes)
         if len(shape) != order:
             raise UserError(
                 f"{slot.tensor} has {_modes(order)} in the program, and its input has "
@@ -74,6 +77,7 @@ def extents(
                     f"and {shape[mode]} by {place}"
                 )
             origin.setdefault(variable, place)
+    found = with_derived(found, derived)
     for variable in needed:
         if variable not in found:
             raise UserError(
@@ -84,6 +88,8 @@ def extents(
 
 
 def _variable_modes(slot: Slot) -> list[tuple[str, int]]:
+    if slot.subscripts:
+        return [(variable, mode) for mode, variable in enumerate(slot.subscripts)]
     pairs = [
         (variable, mode)
         for variable, modes in zip(slot.variables, slot.modes, strict=True)

@@ -11,6 +11,7 @@ import numpy as np
 from sam.blocks import Surroundings
 from sam.blocks.arithmetic import ValueType, result_type
 from sam.blocks.write import written
+from sam.derived import derived, underived
 from sam.errors import UserError
 from sam.graph import Edge, Graph, Slot
 from sam.levels import WORD_BITS
@@ -73,8 +74,13 @@ class Bound:
         shape = tuple(self.extents[variable] for variable in result.slot.variables)
         dtype = next(self.types[n.name] for n in self.graph.nodes if n.kind == "value_writer")
         stored = written(result.slot, shape, [writers[n] for n in sorted(writers)], dtype)
-        around = None if result.around is None else self.given[result.around]
+        around = None
+        if result.around is not None:
+            around = _by_derived(self.graph, result.slot, self.given[result.around], self.extents)
         tensor = stored.spread(result.slot.modes, around)
+        if result.slot.subscripts:
+            derivations = self.graph.derived
+            tensor = underived(tensor, result.slot.subscripts, derivations, self.extents)
         try:
             return tensor.convert(result.levels, result.mode_order), ()
         except UserError as misfit:
@@ -105,18 +111,32 @@ def bind(graph: Graph, inputs: Mapping[str, Any]) -> Bound:
                 f"the extent of {variable} is 0, and the graph is compiled for 1 or more",
                 hint=f'compile it with dims={{"{variable}": 0}}',
             )
-    tensors = {slot.name: _stored(slot, given) for slot in graph.slots}
+    tensors = {slot.name: _stored(graph, slot, given, found) for slot in graph.slots}
     return Bound(graph, given, streams, tensors, found, value_types(graph, streams, tensors))
 
 
-def _stored(slot: Slot, given: Mapping[str, Tensor]) -> Tensor:
+def _stored(
+    graph: Graph, slot: Slot, given: Mapping[str, Tensor], extents: Mapping[str, int]
+) -> Tensor:
     """What a slot holds."""
-    if slot.tensor is None:
+    if slot.tensor is None and not slot.levels:
         return Tensor.of(slot.constant)
+    if slot.tensor is None:
+        shape = [extents[variable] for variable in slot.subscripts]
+        tensor = Tensor.of(np.full(shape, slot.constant))
+        return _by_derived(graph, slot, tensor, extents).arrange(slot.levels, slot.modes)
     try:
-        return given[slot.tensor].arrange(slot.levels, slot.modes)
+        tensor = _by_derived(graph, slot, given[slot.tensor], extents)
+        return tensor.arrange(slot.levels, slot.modes)
     except UserError as mistake:
         raise mistake.about(slot.tensor) from None
+
+
+def _by_derived(graph: Graph, slot: Slot, tensor: Tensor, extents: Mapping[str, int]) -> Tensor:
+    """A tensor by the variables that a slot stores it by."""
+    if not slot.subscripts:
+        return tensor
+    return derived(tensor, slot.subscripts, graph.derived, extents)
 
 
 def value_types(
@@ -141,7 +161,11 @@ def value_types(
         types = arriving[name]
         if node.kind == "alu":
             return result_type(node.parameters["operation"], *types.values())
-        return types.get(f"in_{port}", next(iter(types.values()), 0))
+        stream, _, _ = port.rpartition("_")
+        for source in (port, stream, f"{port}_0"):
+            if f"in_{source}" in types:
+                return types[f"in_{source}"]
+        return next(iter(types.values()), 0)
 
     for edge, stream in streams.items():
         if stream.kind == "val":
@@ -153,4 +177,4 @@ def extents(graph: Graph, given: Mapping[str, Tensor]) -> dict[str, int]:
     """The extent of each index variable of a graph; raises UserError as ``sam.slots`` does."""
     needed = [node.parameters.get("variable") for node in graph.nodes]
     names = [name for name in needed if name is not None]
-    return extents_in(graph.slots, given, dict(graph.dims), names)
+    return extents_in(graph.slots, given, dict(graph.dims), names, graph.derived)

@@ -34,7 +34,15 @@ def summary(told: Mapping[str, Any], seconds: float) -> RenderableType:
     ``seconds`` is the time that it took.
     """
     lines = () if told["result"] is None else result_lines(told["result"])
-    return Group(Padding(blocks_table(told), (1, 0)), _totals(told, seconds), *lines)
+    parts = told.get("graphs")
+    if not parts:
+        return Group(Padding(blocks_table(told), (1, 0)), _totals(told, seconds), *lines)
+    shown: list[RenderableType] = []
+    for n, part in enumerate(parts, 1):
+        share = _percent(part["cycles"], told["cycles"])
+        title = f"\ngraph {n} of {len(parts)}, {part['cycles']:,} cycles ({share}): "
+        shown += [Text(title, "bold").append(part["title"]), Padding(blocks_table(part), (1, 0))]
+    return Group(*shown, _totals(told, seconds), *lines)
 
 
 def bottleneck(run: Run) -> str | None:
@@ -84,7 +92,7 @@ def as_json(run: Run) -> dict[str, Any]:
     ``StreamStats``; ``result``: the tensor's name, shape, format, type of the values, how many
     are stored (``nnz``), how many of them are entries and not 0, and the first entries as text.
     """
-    return {
+    told = {
         "engine": run.engine,
         "config": dict(run.config),
         "cycles": run.cycles,
@@ -94,6 +102,9 @@ def as_json(run: Run) -> dict[str, Any]:
         "streams": {name: asdict(stream) for name, stream in run.streams.items()},
         "result": _result(run),
     }
+    if run.parts:
+        told["graphs"] = [{"title": part.graph.title, **as_json(part)} for part in run.parts]
+    return told
 
 
 def _machine_blocks(blocks: Mapping[str, BlockStats]) -> dict[str, BlockStats]:

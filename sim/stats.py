@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sam.graph import Graph
@@ -49,6 +49,7 @@ class StreamStats:
 class Run:
     """A finished simulation.
 
+    ``graph``    what ran; of several graphs the last
     ``output``   the result, in the format that the program asks for; None for a graph without one
     ``cycles``   the cycle of the last firing of any block, plus one
     ``blocks``   by node name; a reducer that emits on its own has a second entry, ``.emitter``
@@ -56,6 +57,7 @@ class Run:
     ``config``   the hardware config, fully resolved
     ``sinks``    by node name, the tokens that came to each sink
     ``notes``    what had to be done otherwise than the program asks
+    ``parts``    the runs of the graphs of a program that has several, in turn: see ``in_turn``
     """
 
     graph: Graph
@@ -67,8 +69,39 @@ class Run:
     engine: str
     sinks: Mapping[str, list[tuple[int, Any]]]
     notes: tuple[str, ...] = ()
+    parts: tuple[Run, ...] = ()
 
     @property
     def tokens(self) -> int:
         """Tokens put on used streams, stop and done tokens included."""
         return sum(sum(stream.tokens.values()) for stream in self.streams.values())
+
+
+def in_turn(runs: Sequence[Run]) -> Run:
+    """Several runs, each begun when the one before is done, as one.
+
+    The names of blocks and streams begin with the tensor that their graph makes, as in
+    ``ws.scan_B_i``. The statistics of a block are those of its own run: they add up to the cycles
+    of that, which ``parts`` tells.
+    """
+    if len(runs) == 1:
+        return runs[0]
+    blocks: dict[str, BlockStats] = {}
+    streams: dict[str, StreamStats] = {}
+    sinks: dict[str, list[tuple[int, Any]]] = {}
+    for run in runs:
+        tensor = "" if run.graph.result is None else run.graph.result.slot.tensor
+        blocks |= {f"{tensor}.{name}": block for name, block in run.blocks.items()}
+        streams |= {f"{tensor}.{name}": stream for name, stream in run.streams.items()}
+        sinks |= {f"{tensor}.{name}": tokens for name, tokens in run.sinks.items()}
+    engines = dict.fromkeys(run.engine for run in runs)
+    return replace(
+        runs[-1],
+        cycles=sum(run.cycles for run in runs),
+        blocks=blocks,
+        streams=streams,
+        sinks=sinks,
+        engine=" and ".join(engines),
+        notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)),
+        parts=tuple(runs),
+    )

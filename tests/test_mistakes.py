@@ -315,8 +315,8 @@ def test_targets():
     ("options", "lines"),
     [
         ({"strict": True, "schedule": "reorder(j,i)"}, [
-            "A(i,j), stored as ss:0,1, is transposed to 1,0 before the run",
-            "hint: write the format A:ss:1,0, or drop strict to let the compiler do it",
+            "A(i,j), stored as ds:0,1, is transposed to 1,0 before the run",
+            "hint: write the format A:ds:1,0, or drop strict to let the compiler do it",
         ]),
         ({"schedule": "split(i,i0,i1,32)"}, [
             "split does not work yet: this version runs reorder, locate, coiterate and bitvector",

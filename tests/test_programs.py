@@ -73,3 +73,27 @@ def test_zeros_that_are_dropped_leave_the_values_as_they_are(program):
     np.testing.assert_array_equal(found.to_numpy(), due)
     if found.levels and not found.levels[-1].full:
         assert (found.values != 0).all()
+
+
+def test_a_sum_without_points_leaves_nothing_around_it():
+    """The reducer over l keeps points (i, j): where no fiber over j has any, it has no i either."""
+    B, C = np.zeros((2, 2, 2)), np.zeros((2, 2, 2))
+    B[:, :, 0], C[0, :, 1], C[1, :, 0] = 1, 1, 1
+    expression = "X(k,i,j) = B(l,i,j) * C(k,i,j)"
+    formats = {"X": "sss", "B": "dds", "C": "dds"}
+    compiled = custard.compile(expression, formats, "reorder(k,l,i,j)")
+    found = compiled.run({"B": B, "C": C})
+    assert np.array_equal(found.to_numpy(), evaluate(expression, {"B": B, "C": C}))
+    found.validate()
+
+
+def test_what_is_located_may_be_absent():
+    """Under the sum with X, the product is absent where B is; D's fibers are there all the same."""
+    rng = np.random.default_rng(0)
+    shapes = {"B": (2, 5), "C": (2, 2), "D": (2, 2, 5), "X": (2, 5)}
+    tensors = {name: rng.integers(0, 2, shape).astype(float) for name, shape in shapes.items()}
+    expression = "X(j,k) += B(j,k) * (D(j,i,k) - C(i,j))"
+    formats = {"X": "dd", "B": "sd:1,0", "C": "ss", "D": "sss"}
+    compiled = custard.compile(expression, formats, "reorder(i,k,j)")
+    due = evaluate(expression, tensors)
+    assert np.array_equal(compiled.run(tensors).to_numpy(), due)

@@ -14,6 +14,7 @@ from sam.blocks.compute import ALU
 from sam.blocks.drop import COORDINATE_DROPPER
 from sam.blocks.endpoints import ROOT, SINK, SOURCE
 from sam.blocks.fiber import FIBER_ALIGNER, FIBER_REPEATER
+from sam.blocks.lanes import PARALLELIZER, SERIALIZER
 from sam.blocks.locate import LOCATOR
 from sam.blocks.memory import ARRAY
 from sam.blocks.merge import INTERSECTER, UNIONER
@@ -39,6 +40,8 @@ KINDS: dict[str, Kind] = {
         FIBER_ALIGNER,
         FIBER_REPEATER,
         LOCATOR,
+        PARALLELIZER,
+        SERIALIZER,
         BITVECTOR_SCANNER,
         BITVECTOR_CONVERTER,
         COORDINATE_CONVERTER,

@@ -76,9 +76,23 @@ def drop_zeros(p: Any, s: Any, m: Any) -> bool | None:
     return True if kind == DONE else None
 
 
+def drop_absent(p: Any, s: Any, m: Any) -> bool | None:
+    """Removes the coordinates whose value is ``N``."""
+    kind, value = p.in_val.peek()
+    crd_kind, coordinate = p.in_crd.peek()
+    p.in_val.take()
+    p.in_crd.take()
+    if kind == EMPTY:
+        return None
+    p.crd.give(crd_kind, coordinate)
+    p.val.give(kind, value)
+    return True if kind == DONE else None
+
+
 def _dropper(parameters: Parameters) -> Block:
-    """Drops zeros, or outer coordinates of empty fibers; ``inner`` lists the inner streams."""
-    if parameters["drop"] == "zeros":
+    """Drops zeros, what is absent, or outer coordinates of empty fibers; ``inner`` lists the inner
+    streams."""
+    if parameters["drop"] != "coordinates":
         return Block(
             ports=(
                 into("in_crd", "crd"),
@@ -86,7 +100,7 @@ def _dropper(parameters: Parameters) -> Block:
                 out("crd", "crd"),
                 out("val", "val"),
             ),
-            step=drop_zeros,
+            step=drop_zeros if parameters["drop"] == "zeros" else drop_absent,
         )
     streams = parameters["inner"]
     n = len(streams)

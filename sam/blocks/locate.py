@@ -7,14 +7,15 @@ from typing import Any
 
 from sam.blocks.base import CHILDLESS, FINISHED, INSIDE, WALK, Block, Kind, into, out, walk
 from sam.graph import Parameters
-from sam.token import DATA
+from sam.token import DATA, EMPTY
 
 
 def locate(p: Any, s: Any, m: Any) -> bool | None:
     """Finds each coordinate in the fiber of the located operand.
 
     Emits the coordinate, its payloads and the reference found; nothing where the fiber, or the
-    operand (``N``), has no such coordinate.
+    operand (``N``), has no such coordinate. Where no payloads go along, the coordinates go on as
+    they are; so what is not found has the reference ``N``.
     """
     for payload in p.payloads:
         payload.peek()
@@ -36,6 +37,9 @@ def locate(p: Any, s: Any, m: Any) -> bool | None:
         for payload, result in zip(p.payloads, p.results, strict=True):
             payload_kind, payload_value = payload.peek()
             result.give(payload_kind, payload_value)
+    elif m.alone:
+        p.crd.give(kind, value)
+        p.ref.give(EMPTY, 0)
     p.in_crd.take()
     for payload in p.payloads:
         payload.take()
@@ -60,7 +64,7 @@ def _locator(parameters: Parameters) -> Block:
         step=locate,
         state=WALK,
         memory=lambda around: SimpleNamespace(
-            level=around.level(parameters["slot"], parameters["level"])
+            level=around.level(parameters["slot"], parameters["level"]), alone=not streams
         ),
         groups=("payloads", "results"),
     )

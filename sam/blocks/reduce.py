@@ -4,6 +4,9 @@ Parameter ``dimensions`` is the paper's n: the levels of the result that lie ins
 that is summed over. A reducer of n = 0 holds one number. One of n > 0 holds an n-dimensional
 sub-tensor: it takes all the points in, each with its n coordinates, then emits them in order,
 each once, while it takes in the next sub-tensor.
+
+Parameter ``empty`` of one of n = 0 tells what an empty fiber comes to: "zero", "drop" (nothing),
+or "absent" (``N``); for that it sees the coordinates that the fibers belong to.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.arithmetic import Operation
-from sam.blocks.base import Block, Emitter, Kind, into, out
+from sam.blocks.base import Block, Emitter, Kind, StreamError, into, out
 from sam.blocks.memories import Accumulator
 from sam.graph import Parameters
 from sam.token import DATA, DONE, EMPTY, STOP
@@ -49,6 +52,35 @@ def reduce_scalar(p: Any, s: Any, m: Any) -> bool | None:
         p.val.give(DONE, 0)
         return True
     return None
+
+
+def reduce_owned(p: Any, s: Any, m: Any) -> bool | None:
+    """Adds a value, or emits the sum at the end of the fiber of an outer coordinate.
+
+    There is one for each coordinate: ``N`` for one whose fiber is empty.
+    """
+    kind, value = p.in_val.peek()
+    outer_kind, outer_value = p.in_outer.peek()
+    if kind == DATA or kind == EMPTY:
+        p.in_val.take()
+        if not s.filled:
+            s.sum = m.zero
+            s.filled = True
+        if kind == DATA:
+            s.sum = m.add(s.sum, value)
+    elif kind == STOP and outer_kind == DATA:
+        p.val.give(DATA if s.filled else EMPTY, s.sum if s.filled else m.zero)
+        s.filled = False
+        p.in_outer.take()
+        if value == 0:
+            p.in_val.take()
+    elif kind != outer_kind or (kind == STOP and outer_value != value - 1):
+        raise StreamError("the stop tokens of an outer and an inner stream do not match")
+    else:
+        p.in_outer.take()
+        p.in_val.take()
+        p.val.give(outer_kind, outer_value)
+    return True if kind == DONE else None
 
 
 def reduce_tensor(p: Any, s: Any, m: Any) -> bool | None:
@@ -151,7 +183,11 @@ def emit_tensor(p: Any, s: Any, m: Any) -> bool | None:
 
 def _reducer(parameters: Parameters) -> Block:
     n = parameters["dimensions"]
-    return _scalar_reducer(parameters["empty"] == "zero") if n == 0 else _tensor_reducer(n)
+    if n > 0:
+        return _tensor_reducer(n)
+    if parameters["empty"] == "absent":
+        return _owned_reducer()
+    return _scalar_reducer(parameters["empty"] == "zero")
 
 
 def _scalar_reducer(zero: bool) -> Block:
@@ -162,6 +198,15 @@ def _scalar_reducer(zero: bool) -> Block:
         memory=lambda around: SimpleNamespace(
             explicit=zero, zero=around.zero, add=Operation("add", around.dtype)
         ),
+    )
+
+
+def _owned_reducer() -> Block:
+    return Block(
+        ports=(into("in_outer", "crd"), into("in_val", "val", 1), out("val", "val")),
+        step=reduce_owned,
+        state={"sum": 0, "filled": False},
+        memory=lambda around: SimpleNamespace(zero=around.zero, add=Operation("add", around.dtype)),
     )
 
 

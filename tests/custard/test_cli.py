@@ -20,6 +20,7 @@ from custard.compiler import compile
 from custard.sam_program import SamProgram
 from sam import cc
 from sam.blocks import StreamError
+from sam.dot import from_dot
 from sam.io import read
 
 WEST = Path(__file__).parents[2] / "experiments" / "data" / "west0067.mtx"
@@ -133,6 +134,22 @@ def test_the_graph_is_written_and_drawn(folder):
     assert main([MATMUL, "--dot", "g.gv", "--draw", "g.svg"]) == 0
     assert Path("g.gv").read_text().startswith("digraph sam {")
     assert "intersecter" in Path("g.svg").read_text()
+
+
+def test_graphs_that_run_in_turn_are_told_apart(folder, capsys):
+    arguments = ["y(i) = a * x(i) * z(i)", "-i", "a=2", "-i", "x=x.tns", "-i", "z=z.tns"]
+    arguments += ["--dims", "i=4", "-s", "precompute(x(i)*z(i),i,i,T)", "--check"]
+    assert main([*arguments, "--dot", "g.gv", "--json", "run.json"]) == 0
+    out, _ = capsys.readouterr()
+    told = json.loads(Path("run.json").read_text())
+    first, second = told["graphs"]
+    assert told["cycles"] == first["cycles"] + second["cycles"]
+    assert first["title"] == "T(i) = x(i) * z(i)"
+    assert {f"T.{name}" for name in first["blocks"]} < {*told["blocks"]}
+    assert f"graph 1 of 2, {first['cycles']} cycles" in out
+    assert "matches numpy" in out
+    assert from_dot(Path("g.gv").read_text()).result.slot.tensor == "y"
+    assert from_dot(Path("g.T.gv").read_text()).result.slot.tensor == "T"
 
 
 def test_json_on_stdout_is_all_that_is_there(folder, capsys):

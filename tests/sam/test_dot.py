@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import custard
 from sam.dot import from_dot, to_dot
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
@@ -238,3 +239,12 @@ def test_mistakes(text: str, error: str) -> None:
     with pytest.raises(UserError) as raised:
         from_dot(text)
     assert str(raised.value) == error
+
+
+def test_what_variables_are_derived_from_comes_back() -> None:
+    schedule = ["split(i,i0,i1,4)", "parallelize(i0,Lanes,2)"]
+    graph = custard.compile("y(i) = sum(j, A(i,j) + 1)", {}, schedule).graph
+    assert graph.derived
+    assert from_dot(to_dot(graph)) == graph
+    fused = custard.compile("X(i,j) = B(i,j)", {}, ["fuse(i,j,f)", "pos(f,g,B)"]).graph
+    assert from_dot(to_dot(fused)) == fused

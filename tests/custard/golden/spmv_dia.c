@@ -63,9 +63,10 @@ int compute(struct y *y, const struct A *A, const struct x *x)
     for (int64_t p = 0; p < y->size0; p++)
         y_values[p] = 0.0;
     for (int64_t k = 0; k < k_size; k++) {
-        for (int64_t i = A_begins1[k] < -A_offsets2[k] ? -A_offsets2[k] : A_begins1[k];
-                i < (A->size2 - A_offsets2[k] < A_ends1[k] ? A->size2 - A_offsets2[k] : A_ends1[k]);
-                i++) {
+        const int64_t pA1_begin = A_begins1[k] < -A_offsets2[k] ? -A_offsets2[k] : A_begins1[k];
+        const int64_t pA1_end = A->size2 - A_offsets2[k] < A_ends1[k]
+                ? A->size2 - A_offsets2[k] : A_ends1[k];
+        for (int64_t i = pA1_begin; i < pA1_end; i++) {
             double sum = 0.0;
             int64_t pA2 = k * A->size1 + i;
             int64_t j = i + A_offsets2[k];

@@ -1,0 +1,166 @@
+import pytest
+
+import custard
+from custard import UserError
+
+SDDMM = "A(i,j) = B(i,j) * C(i,k) * D(k,j)"
+SPGEMM = "A(i,j) = B(i,k) * C(k,j)"
+MTTKRP = "A(i,j) = B(i,k,l) * D(l,j) * C(k,j)"
+
+
+def statements(expression, *schedule, formats=None):
+    program = custard.compile(expression, formats, list(schedule))
+    return [str(statement) for statement in program.statements]
+
+
+def test_a_part_is_summed_before_where_nothing_else_has_the_variable():
+    assert statements(MTTKRP, "reorder(i,k,l,j)", "precompute(B(i,k,l)*D(l,j),j,j)") == [
+        "forall(i) forall(k) forall(l) forall(j) ws(i,j,k) = sum(l, B(i,k,l) * D(l,j))",
+        "forall(i) forall(k) forall(j) A(i,j) = sum(k, ws(i,j,k) * C(k,j))",
+    ]
+
+
+def test_the_variable_that_is_named_is_summed_behind():
+    assert statements(SPGEMM, "reorder(i,j,k)", "precompute(B(i,k)*C(k,j),k,k,w)") == [
+        "forall(i) forall(j) forall(k) w(i,j,k) = B(i,k) * C(k,j)",
+        "forall(i) forall(j) forall(k) A(i,j) = sum(k, w(i,j,k))",
+    ]
+
+
+def test_the_loop_of_a_workspace_may_have_its_own_name_and_commands():
+    assert statements(
+        SPGEMM, "reorder(i,k,j)", "precompute(B(i,k)*C(k,j),j,jw)", "split(jw,j0,j1,4)"
+    ) == [
+        "forall(i) forall(k) forall(j0) forall(j1) ws(i,j0,j1) = sum(k, B(i,k) * C(k,j0,j1))",
+        "forall(i) forall(j) A(i,j) = ws(i,j)",
+    ]
+
+
+def test_a_derived_loop_may_be_named():
+    assert statements("y(i) = a(i) * b(i)", "split(i,i0,i1,4)", "precompute(a(i)*b(i),i1,w)") == [
+        "forall(i0) forall(w) ws(i0,w) = a(i0,w) * b(i0,w)",
+        "forall(i0) forall(i1) y(i0,i1) = ws(i0,i1)",
+    ]
+
+
+def test_a_part_of_a_part():
+    found = statements(
+        "y(i) = a(i) * b(i) * c(i) + d(i)",
+        "precompute(a(i)*b(i)*c(i),i,i)",
+        "precompute(c(i)*a(i),i,i)",
+    )
+    assert [text.partition(") ")[2] for text in found] == [
+        "ws2(i) = c(i) * a(i)",
+        "ws(i) = b(i) * ws2(i)",
+        "y(i) = ws(i) + d(i)",
+    ]
+
+
+def test_workspaces_are_dense_where_all_coordinates_are_there():
+    program = custard.compile(
+        SPGEMM,
+        {"B": "ds:0,1", "C": "dd:0,1"},
+        ["reorder(i,k,j)", "precompute(B(i,k)*C(k,j),j,j)"],
+    )
+    assert program.notes[0] == (
+        "ws(i,j) = sum(k, B(i,k) * C(k,j)) is computed before, stored as dd:0,1"
+    )
+
+
+def test_without_a_reorder_the_loops_are_in_the_order_of_storage():
+    assert statements(SPGEMM, "split(j,j0,j1,4)")[0].startswith(
+        "forall(i) forall(k) forall(j0) forall(j1) "
+    )
+
+
+def test_commands_follow_one_another():
+    assert statements(
+        SPGEMM, "split(i,i0,i1,4)", "divide(i1,i10,i11,2)", "reorder(k,i11)", "split(k,k0,k1,2)"
+    ) == [
+        "forall(i0) forall(i10) forall(k0) forall(k1) forall(j) forall(i11) "
+        "A(i0,i10,i11,j) = sum(k0, k1, B(i0,i10,i11,k0,k1) * C(k0,k1,j))"
+    ]
+
+
+def test_positions_are_what_a_scanner_goes_through():
+    assert statements(SDDMM, "pos(j,p,B)", "coord(p,c)") == [
+        "forall(i) forall(k) forall(c) A(i,c) = sum(k, B(i,c) * C(i,k) * D(k,c))"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("expression", "schedule", "what"),
+    [
+        (SPGEMM, "split(l,l0,l1,2)", "split names l, which is not a loop"),
+        (SPGEMM, "split(i,i,i1,2)", "split names i, which is or was a loop already"),
+        (SPGEMM, "split(i,i0,i0,2)", "split names i0, which is or was a loop already"),
+        (SPGEMM, "fuse(i,k,f)", "i and k cannot be fused: A has i alone"),
+        (SPGEMM, "fuse(i,j,f)", "fuse needs j directly inside of i, and the loops are i, k, j"),
+        (SPGEMM, "fuse(i,i,f)", "fuse names i twice"),
+        ("x(i) = A(i,i,j)", "fuse(i,j,f)", "i and j cannot be fused: x has i alone"),
+        ("x = A(i,i,j)", "fuse(i,j,f)", "i and j cannot be fused: A has one of them twice"),
+        ("x = A(j,i)", "reorder(i,j);fuse(i,j,f)",
+         "i and j cannot be fused: A is stored as ss:0,1, j outside of i"),
+        ("x = A(i,k,j)", "reorder(i,j,k);fuse(i,j,f)",
+         "i and j cannot be fused: A is stored as sss:0,1,2, with other levels between theirs"),
+        (SPGEMM, "pos(k,p,D)", "pos names D, which is not a tensor"),
+        (SPGEMM, "pos(k,p,A)", "A has no loop k"),
+        ("x = a(i) + b(i)", "pos(i,p,a)",
+         "pos cannot take i to the positions of a: the loop also goes through values that a does "
+         "not have"),
+        (SPGEMM, "pos(k,p,B);split(p,p0,p1,4)",
+         "split cannot work on p, a loop over positions: tensors are stored in tiles of "
+         "coordinates, and equal numbers of entries of B are none"),
+        (SPGEMM, "coord(k,p)", "coord needs a loop over positions, and k is none"),
+        (SPGEMM, "precompute(B(i,k)*D(k,j),j,j)",
+         "B(i,k)*D(k,j) does not occur in sum(k, B(i,k) * C(k,j))"),
+        (SPGEMM, "precompute(B(i,k),j,j)", "B(i,k) does not use j"),
+        (SPGEMM, "precompute(B(i,k),l,l)", "precompute names l, which is not a loop"),
+        (SPGEMM, "precompute(B(i,k),k,j)", "precompute names j, which is or was a loop already"),
+        (SPGEMM, "precompute(B(i,k),k,k,C)", "C is a tensor already"),
+        (SPGEMM, "precompute(B(i,k)*,k,k)", "an operand is missing at the end"),
+        ("y = sum(i, sum(j, A(i,j))) + b(i)", "fuse(i,j,f)",
+         "i and j cannot be fused: a sum goes over i alone"),
+        (SPGEMM, "unroll(k,4)", "unroll means nothing on target sam: a graph has no loop bodies to "
+         "repeat; parallelize(LOOP, Lanes, N) has copies of it work side by side"),
+        (SPGEMM, "bound(k,kb,4,MaxExact)", "bound means nothing on target sam: the extents of a "
+         "graph's loops are those of its inputs"),
+        (SPGEMM, "assemble(A,Insert)", "assemble means nothing on target sam: the writers of a "
+         "graph always append, or insert where a format does"),
+        (SPGEMM, "parallelize(i,CPUThread,NoRaces)",
+         "target sam has no CPUThread: the target c takes it"),
+        (SPGEMM, "parallelize(i,GPUWarp,NoRaces)",
+         "target sam has no GPUWarp: the target cuda takes it"),
+        (SPGEMM, "parallelize(i,Lanes,NoRaces)",
+         "parallelize needs a number of lanes for Lanes, not NoRaces"),
+        (SPGEMM, "parallelize(i,CPUThread,4)",
+         "parallelize needs a race strategy for CPUThread, not 4"),
+        (SPGEMM, "parallelize(l,Lanes,4)", "parallelize names l, which is not a loop"),
+        (SPGEMM, "parallelize(i,Lanes,1000)", "parallelize takes 256 lanes at most, not 1000"),
+    ],
+)  # fmt: skip
+def test_mistakes(expression, schedule, what):
+    with pytest.raises(UserError) as caught:
+        custard.compile(expression, schedule=schedule.split(";"))
+    assert caught.value.what == what
+    assert caught.value.source is not None
+    assert caught.value.span is not None
+
+
+def test_half_of_what_is_fused_cannot_be_computed_before():
+    with pytest.raises(UserError, match="has l0 alone, which f fuses with k"):
+        custard.compile(
+            "y(i) = A(i,k,l)",
+            schedule=["split(l,l0,l1,2)", "fuse(k,l0,f)", "precompute(A(i,k,l),l1,w)"],
+        )
+
+
+def test_what_is_not_parallel_stays_as_it_is():
+    plain = custard.compile(SPGEMM, schedule="reorder(i,k,j)").graph
+    for command in ("parallelize(i,NotParallel,NoRaces)", "parallelize(i,Lanes,1)"):
+        assert custard.compile(SPGEMM, schedule=f"reorder(i,k,j);{command}").graph == plain
+
+
+def test_target_c_says_what_it_does_not_take_yet():
+    with pytest.raises(UserError, match="split does not work yet"):
+        custard.compile(SPGEMM, schedule="split(i,i0,i1,4)", target="c")
