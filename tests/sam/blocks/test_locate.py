@@ -31,6 +31,11 @@ def test_an_operand_that_is_not_there_has_no_coordinate():
     check(DENSE, "0, 3, S0, 2, S1, D", "N, 0, S0, D", ("S0, 2, S1, D", "S0, 2, S1, D"))
 
 
+def test_what_is_not_there_has_no_reference_where_all_coordinates_are_kept():
+    due = ("0, 3, S0, 2, S1, D", "N, N, S0, 2, S1, D")
+    check({**DENSE, "keeps": True}, "0, 3, S0, 2, S1, D", "N, 0, S0, D", due)
+
+
 def test_empty_fibers_stay_empty():
     check(DENSE, "S0, 2, S0, S1, D", "0, 1, 0, S0, D", ("S0, 2, S0, S1, D", "S0, 6, S0, S1, D"))
     check(DENSE, "S1, D", "S0, D", ("S1, D", "S1, D"))
