@@ -313,7 +313,12 @@ class _Lowering:
         locator = self.building.add(
             "locator",
             f"locate_{slot.name}_{fiber.variable}",
-            {"slot": slot.name, "level": level, "payloads": [p.kind for p in names.values()]},
+            {
+                "slot": slot.name,
+                "level": level,
+                "payloads": [p.kind for p in names.values()],
+                **({"keeps": True} if full else {}),
+            },
             crd=fiber.stream,
             located=leaf.payload.stream,
             **{name: payload.stream for name, payload in names.items()},

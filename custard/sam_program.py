@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from custard import cin
-from custard.derive import derive
+from custard.derive import Derived, derive
 from custard.formats import Format, require_writable
 from custard.program import Program
 from custard.sam_lowering import Lowered, lower
@@ -146,7 +146,8 @@ class SamProgram(Program):
         whole = in_turn(runs)
         return replace(whole, notes=(*notes, *whole.notes))
 
-    def _derived(self, statement: Statement, dense: Mapping[str, Format]) -> Any:
+    def _derived(self, statement: Statement, dense: Mapping[str, Format]) -> Derived:
+        """A statement by its loops, with some formats beside those of the program."""
         formats = {**self.formats, **self.scheduled.workspaces, **dense}
         return derive(statement.program, statement.derivations, statement.loops, formats)
 
@@ -165,6 +166,9 @@ class SamProgram(Program):
             for (tensor, loop), choice in self.choices.items()
             if derived.tensor(name) == tensor
         }
+        title = self.expression
+        if len(self.scheduled.statements) > 1:
+            title = f"{statement.program.target} = {statement.program.value}"
         known = with_derived(self.dims, statement.derivations)
         zero = {variable: 0 for variable, extent in known.items() if extent == 0}
         lowered = lower(
@@ -172,9 +176,7 @@ class SamProgram(Program):
             derived.formats,
             choices,
             {**self.dims, **zero, **empty},
-            self.expression
-            if is_last
-            else f"{statement.program.target} = {statement.program.value}",
+            title,
             self.drop_zeros and is_last,
             statement.lanes,
         )

@@ -229,10 +229,18 @@ SCHEDULE = 'hint: as in schedule=["reorder(i,j)"]'
             "  ^^^^^^^^^^^^^^",
             "hint: write split(loop, outer loop, inner loop, factor)",
         ]),
-        (["split(i,i0,i1,32)"], [
-            "split does not work yet: this version runs reorder, locate, coiterate and bitvector",
-            "  split(i,i0,i1,32)",
-            "  ^^^^^^^^^^^^^^^^^",
+        (["split(i,i0,i1,32)", "fuse(i1,k,f)"], [
+            "i1 and k cannot be fused: X has i1 alone",
+            "  fuse(i1,k,f)",
+            "  ^^^^^^^^^^^^",
+            "hint: a tensor is stored with one level for both where it has both, one directly "
+            "inside of the other",
+        ]),
+        (["parallelize(i,CPUThread,NoRaces)"], [
+            "target sam has no CPUThread: the target c takes it",
+            "  parallelize(i,CPUThread,NoRaces)",
+            "                ^^^^^^^^^",
+            "hint: parallelize(i,Lanes,4) has 4 copies of a part of the graph work side by side",
         ]),
         (["locate(B,k)"], [
             "B cannot be located at k: its level there is compressed",

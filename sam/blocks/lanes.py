@@ -156,6 +156,10 @@ def gather_fibers(p: Any, s: Any, m: Any) -> bool | None:
 
 def _move(p: Any, s: Any, m: Any) -> None:
     """Passes on a token of the fiber that is being moved; its end is given once more is known."""
+    first_kind, first_value = DATA, 0
+    for lane in range(len(s.ended)):
+        if s.lane == lane:
+            first_kind, first_value = p.streams[lane].peek()
     for stream, owner in zip(p.streams, m.lanes, strict=True):
         if s.lane == owner:
             stream.peek()
@@ -164,13 +168,14 @@ def _move(p: Any, s: Any, m: Any) -> None:
             kind, value = stream.peek()
             if kind != STOP or value < m.depth - 1:
                 p.results[k].give(kind, value)
+    for stream, owner in zip(p.streams, m.lanes, strict=True):
+        if s.lane == owner:
             stream.take()
-    for lane in range(len(s.ended)):
-        if s.lane == lane:
-            kind, value = p.streams[lane].peek()
-            if kind == STOP and value >= m.depth - 1:
-                s.ended[lane] = value >= m.depth
-                s.lane = -1
+    if first_kind == STOP and first_value >= m.depth - 1:
+        for lane in range(len(s.ended)):
+            if s.lane == lane:
+                s.ended[lane] = first_value >= m.depth
+        s.lane = -1
 
 
 def _survey(p: Any) -> tuple[int, int, int]:

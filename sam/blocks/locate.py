@@ -14,8 +14,8 @@ def locate(p: Any, s: Any, m: Any) -> bool | None:
     """Finds each coordinate in the fiber of the located operand.
 
     Emits the coordinate, its payloads and the reference found; nothing where the fiber, or the
-    operand (``N``), has no such coordinate. Where no payloads go along, the coordinates go on as
-    they are; so what is not found has the reference ``N``.
+    operand (``N``), has no such coordinate. One that ``keeps`` coordinates emits them all, and
+    ``N`` for what is not found.
     """
     for payload in p.payloads:
         payload.peek()
@@ -37,7 +37,7 @@ def locate(p: Any, s: Any, m: Any) -> bool | None:
         for payload, result in zip(p.payloads, p.results, strict=True):
             payload_kind, payload_value = payload.peek()
             result.give(payload_kind, payload_value)
-    elif m.alone:
+    elif m.keeps:
         p.crd.give(kind, value)
         p.ref.give(EMPTY, 0)
     p.in_crd.take()
@@ -64,7 +64,8 @@ def _locator(parameters: Parameters) -> Block:
         step=locate,
         state=WALK,
         memory=lambda around: SimpleNamespace(
-            level=around.level(parameters["slot"], parameters["level"]), alone=not streams
+            level=around.level(parameters["slot"], parameters["level"]),
+            keeps=parameters.get("keeps", False),
         ),
         groups=("payloads", "results"),
     )

@@ -204,6 +204,52 @@ CASES = [
     ("reducer", {"dimensions": 0, "empty": "drop"}, {"in_val": VALUES}),
     (
         "reducer",
+        {"dimensions": 0, "empty": "absent"},
+        {"in_outer": "1, 2, S0, S0, 4, 5, S1, D", "in_val": "1, 2, S0, S1, S1, 3, S0, S2, D"},
+    ),
+    (
+        "parallelizer",
+        {"lanes": 2, "streams": ["ref"], "depth": 0},
+        {"in_crd": "0, 1, 2, S0, 3, S1, D", "in_ref0": "5, N, 6, S0, 7, S1, D"},
+    ),
+    (
+        "parallelizer",
+        {"lanes": 2, "streams": ["crd", "val"], "depth": 1},
+        {
+            "in_crd": "0, 1, 2, S0, 3, S1, D",
+            "in_crd0": "1, S0, S0, 2, S1, S2, D",
+            "in_val1": "1, S0, S0, 2, S1, S2, D",
+        },
+    ),
+    (
+        "serializer",
+        {"lanes": 2, "streams": ["val"], "depth": 0},
+        {
+            "in_crd0": "0, 2, S0, S1, D",
+            "in_crd1": "1, S0, 3, S1, D",
+            "in_val0_0": "0, N, S0, S1, D",
+            "in_val0_1": "1, S0, 3, S1, D",
+        },
+    ),
+    (
+        "serializer",
+        {"lanes": 2, "streams": ["crd", "val"], "depth": 1},
+        {
+            "in_crd0": "0, 2, S0, S1, D",
+            "in_crd1": "1, S0, 3, S1, D",
+            "in_crd0_0": "0, S0, 1, 2, S1, S2, D",
+            "in_crd0_1": "S1, 3, S2, D",
+            "in_val1_0": "0, S0, 1, 2, S1, S2, D",
+            "in_val1_1": "S1, 3, S2, D",
+        },
+    ),
+    (
+        "coordinate_dropper",
+        {"drop": "absent"},
+        {"in_crd": "1, S0, 3, 4, S0, S1, 5, S0, S2, D", "in_val": VALUES},
+    ),
+    (
+        "reducer",
         {"dimensions": 1},
         {"in_crd0": "1, S0, 1, 2, S1, S2, D", "in_val": "1, S0, 1, 2, S1, S2, D"},
     ),

@@ -7,7 +7,7 @@ DENSE = Tensor.of([[5.0, 6, 7, 8], [1, 2, 3, 4]], "dd")
 HASHED = Tensor.from_coo([[0, 0, 1], [1, 3, 2]], [5.0, 6, 7], (2, 4), "dh")
 
 
-def check(tensor, crd, located, due, payload=("", "")):
+def check(tensor, crd, located, due, payload=("", ""), **more):
     streams = ["ref"] if payload[0] else []
     inputs = {"in_crd": crd, "in_located": located}
     outputs = {"crd": due[0], "ref": due[1]}
@@ -15,7 +15,7 @@ def check(tensor, crd, located, due, payload=("", "")):
         inputs["in_ref0"], outputs["ref0"] = payload
     check_block(
         "locator",
-        {"slot": "A", "level": 1, "payloads": streams},
+        {"slot": "A", "level": 1, "payloads": streams, **more},
         inputs,
         outputs,
         tensors={"A": tensor},
@@ -29,6 +29,11 @@ def test_every_coordinate_of_a_dense_level_is_found():
 
 def test_an_operand_that_is_not_there_has_no_coordinate():
     check(DENSE, "0, 3, S0, 2, S1, D", "N, 0, S0, D", ("S0, 2, S1, D", "S0, 2, S1, D"))
+
+
+def test_what_is_not_there_has_no_reference_where_all_coordinates_are_kept():
+    due = ("0, 3, S0, 2, S1, D", "N, N, S0, 2, S1, D")
+    check(DENSE, "0, 3, S0, 2, S1, D", "N, 0, S0, D", due, keeps=True)
 
 
 def test_empty_fibers_stay_empty():

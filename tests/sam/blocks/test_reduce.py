@@ -321,3 +321,12 @@ def test_published_matrix_sums(vector):
             "val": stream(vector["val_gold"]),
         }
     )
+
+
+def test_a_fiber_that_is_empty_is_absent_where_its_coordinate_is_known():
+    check_block(
+        "reducer",
+        {"dimensions": 0, "empty": "absent"},
+        {"in_outer": "1, 2, S0, S0, 4, 5, S1, D", "in_val": "1, 2, S0, S1, S1, 3, S0, S2, D"},
+        {"val": "3, N, S0, S0, 3, N, S1, D"},
+    )
