@@ -13,7 +13,7 @@ help: ## list the targets
 demo: $(INSTALLED) ## multiply a real matrix by itself in six loop orders; into out/demo
 	$(BIN)/python experiments/demo.py
 
-test: $(INSTALLED) ## the tests, with a fifth of the examples of each property
+test: $(INSTALLED) ## the tests, with a fifth or less of the examples of each property
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n 2
 
 test-full: $(INSTALLED) ## the tests, with all examples

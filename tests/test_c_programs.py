@@ -31,19 +31,19 @@ def _cache(tmp_path_factory):
         os.environ["SAM_CACHE"] = before
 
 
-@settings(relaxed, max_examples=examples(1000))
+@settings(relaxed, max_examples=examples(1000, compiles=True))
 @given(cases(max_operands=4, max_order=4, explicit_sums=True, accumulate=True))
 def test_up_to_four_operands_and_dimensions_in_any_formats(case):
     check(case)
 
 
-@settings(relaxed, max_examples=examples(100))
+@settings(relaxed, max_examples=examples(100, compiles=True))
 @given(cases(max_operands=4, levels="ds", result_levels="ds"))
 def test_dense_and_compressed_levels_as_they_are_compiled_by_default(case):
     check(case, FLAGS)
 
 
-@settings(relaxed, max_examples=examples(200))
+@settings(relaxed, max_examples=examples(200, compiles=True))
 @given(cases(max_order=3, operators="+-*/"))
 def test_quotients_are_numpys_up_to_the_sign_of_zero(case):
     """A zero that is not stored has no sign, so an infinity behind a division by it has none."""
@@ -53,7 +53,7 @@ def test_quotients_are_numpys_up_to_the_sign_of_zero(case):
     assert np.array_equal(np.isfinite(found), np.isfinite(case.due))
 
 
-@settings(relaxed, max_examples=examples(100))
+@settings(relaxed, max_examples=examples(100, compiles=True))
 @given(cases(max_order=3))
 def test_zeros_that_are_dropped_leave_the_values_as_they_are(case):
     found = case.compiled(drop_zeros=True).run(case.tensors)
@@ -62,7 +62,7 @@ def test_zeros_that_are_dropped_leave_the_values_as_they_are(case):
         assert (found.to_coo()[1] != 0).all()
 
 
-@settings(relaxed, max_examples=examples(150))
+@settings(relaxed, max_examples=examples(150, compiles=True))
 @given(cases(max_order=3, explicit_sums=True, accumulate=True, levels="dsuhb"))
 def test_sam_and_c_agree(case):
     """Not only in their values: what is stored is the same too."""
@@ -86,7 +86,7 @@ def test_no_sanitizer_complains(tmp_path):
         "SAM_CACHE": str(tmp_path),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "tests.c_programs", str(examples(200))],
+        [sys.executable, "-m", "tests.c_programs", str(examples(200, compiles=True))],
         env={**os.environ, **options},
         capture_output=True,
         text=True,

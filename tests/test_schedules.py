@@ -82,7 +82,7 @@ def test_any_schedule(data):
     check(program, data.draw(schedules(program)))
 
 
-@settings(relaxed, max_examples=examples(40))
+@settings(relaxed, max_examples=examples(40, compiles=True))
 @given(st.data())
 def test_engines_agree(data):
     program = data.draw(programs(max_operands=2))
@@ -90,7 +90,7 @@ def test_engines_agree(data):
     check(program, data.draw(schedules(program, ("split", "parallelize"))), ("simpy", "compiled"))
 
 
-@settings(relaxed, max_examples=examples(100))
+@settings(relaxed, max_examples=examples(100, compiles=True))
 @given(st.data())
 def test_bitvectors_and_hash_tables_in_tiles(data):
     program = data.draw(programs(levels="dshb", max_order=2))

@@ -68,19 +68,19 @@ def agree(program: Any, config: Any, commands: list[str] | None = None) -> None:
     )
 
 
-@settings(relaxed, max_examples=examples(1000))
+@settings(relaxed, max_examples=examples(1000, compiles=True))
 @given(programs(), configs)
 def test_random_programs_and_configs(program, config):
     agree(program, config)
 
 
-@settings(relaxed, max_examples=examples(1000))
+@settings(relaxed, max_examples=examples(1000, compiles=True))
 @given(programs(max_operands=4, max_order=4, explicit_sums=True, operators="+-*/"), configs)
 def test_larger_programs_and_configs(program, config):
     agree(program, config)
 
 
-@settings(relaxed, max_examples=examples(300))
+@settings(relaxed, max_examples=examples(300, compiles=True))
 @given(st.data())
 def test_programs_in_all_formats(data):
     program = data.draw(programs(levels=LEVELS, result_levels=RESULT_LEVELS))
@@ -88,7 +88,7 @@ def test_programs_in_all_formats(data):
     agree(replace(program, formats=formats), data.draw(configs))
 
 
-@settings(relaxed, max_examples=examples(100))
+@settings(relaxed, max_examples=examples(100, compiles=True))
 @given(st.data())
 def test_hash_tables_are_located_and_inserted_into(data):
     program = data.draw(programs(levels="h", max_order=2))
@@ -100,14 +100,14 @@ def test_hash_tables_are_located_and_inserted_into(data):
     agree(program, data.draw(configs), located)
 
 
-@settings(relaxed, max_examples=examples(200))
+@settings(relaxed, max_examples=examples(200, compiles=True))
 @given(st.data())
 def test_bitvectors_are_merged_by_words(data):
     program = data.draw(programs(levels="bbs", max_extent=9))
     agree(program, data.draw(configs), data.draw(in_words(program)))
 
 
-@settings(relaxed, max_examples=examples(100))
+@settings(relaxed, max_examples=examples(100, compiles=True))
 @given(st.integers(0, 200), st.just(64) | st.integers(1, 64), st.floats(0, 1), st.booleans())
 def test_long_bitvectors_in_words_of_any_width(length, width, density, together):
     generator = np.random.default_rng(length)
