@@ -31,7 +31,7 @@ from sam.errors import UserError
 from sam.graph import Slot
 from sam.levels import LEVELS, Level
 from sam.slots import as_tensor, extents, require_inputs
-from sam.tensor import Tensor
+from sam.tensor import VALUE_TYPES, Tensor
 
 LIBRARY = ("-std=gnu11", "-shared", "-fPIC", "-fwrapv", "-fcx-fortran-rules")
 # Sums may be taken in another order, so that they vectorise; NaN and infinity keep their meaning,
@@ -371,7 +371,7 @@ def _shared(slot: Slot, data: Any) -> Stored | None:
     """A scipy.sparse matrix whose arrays can be taken as they are; None for all others."""
     if not scipy.sparse.issparse(data) or data.format not in ("csr", "csc", "coo"):
         return None
-    if data.data.dtype not in _VALUE_TYPES:
+    if data.data.dtype not in VALUE_TYPES:
         return None
     return _listed(slot, data) if data.format == "coo" else _compressed(slot, data)
 
@@ -438,11 +438,6 @@ def _with_sizes(
     sizes = {f"size{level}": shape[group[0]] for level, group in enumerate(slot.modes)}
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     return Stored({**sizes, **whole}, _INDEX_TYPES[index])
-
-
-_VALUE_TYPES = tuple(
-    map(np.dtype, ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128"))
-)
 
 
 # Terms to a sum from which on it pays to find out where they end before they are added up.

@@ -383,8 +383,8 @@ class LevelFunctions(ABC):
         return None
 
     def locate(self, above: Place, coordinate: Expr) -> Place:
-        """The place of a coordinate."""
-        raise NotImplementedError(f"{self.format.name} levels do not locate")
+        """The place of a coordinate; for formats that locate."""
+        raise TypeError(f"{self.format.name} levels do not locate")
 
 
 class Dense(LevelFunctions):

@@ -9,6 +9,7 @@ Each is an ``Output``, and then a tensor whose levels have level functions.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,27 +43,27 @@ from custard.outputs import Output
 from sam.blocks.arithmetic import ValueType
 
 
-class Workspace:
+class Workspace(ABC):
     """A workspace: ``levels`` are the codes of the formats that its levels behave like."""
 
     levels: str
     values: Expr
 
+    @abstractmethod
     def output(self) -> Output:
         """Where its values are written to."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ready(self) -> list[Stmt]:
         """What makes it readable."""
-        raise NotImplementedError
 
+    @abstractmethod
     def function(self, level: int) -> LevelFunctions:
         """The level functions of a level."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reset(self) -> list[Stmt]:
         """What makes it empty."""
-        raise NotImplementedError
 
 
 class DenseWorkspace(Workspace):

@@ -406,10 +406,10 @@ class Tensor:
 
     def validate(self) -> None:
         """Raises UserError unless every level's arrays fit the shape and each other."""
-        if self.values.dtype not in _ALL_TYPES:
+        if self.values.dtype not in VALUE_TYPES:
             raise UserError(
                 f"its values are of the type {self.values.dtype}",
-                hint=f"the types of values are {', '.join(t.name for t in _ALL_TYPES)}",
+                hint=f"the types of values are {', '.join(t.name for t in VALUE_TYPES)}",
             )
         for n, (level, parents) in enumerate(zip(self.levels, self._positions(), strict=False)):
             try:
@@ -479,7 +479,7 @@ _TYPES = {
     "f": ("float32", "float64"),
     "c": ("complex64", "complex128"),
 }
-_ALL_TYPES = tuple(dict.fromkeys(np.dtype(name) for names in _TYPES.values() for name in names))
+VALUE_TYPES = tuple(dict.fromkeys(np.dtype(name) for names in _TYPES.values() for name in names))
 
 
 def _store(
