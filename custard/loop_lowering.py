@@ -65,6 +65,7 @@ from custard.loop_ir import (
 from custard.loop_nest import Nest
 from custard.outputs import Assembly, Output, ScalarOutput, TensorOutput
 from custard.schedule import Command, require_able
+from custard.transposition import transposition
 from custard.workspaces import DenseWorkspace, SparseWorkspace, Workspace
 from sam.blocks.arithmetic import ValueType, result_type
 from sam.graph import Slot
@@ -265,7 +266,7 @@ class Lowering:
             levels = unconditional_levels(levels)
             if len(variables) < len(levels):
                 levels = "s" * len(variables)
-            self._note_rearrangement(access, modes, levels)
+            self._note_rearrangement(access, modes)
         names = tuple(cin.base(access.variables[group[0]]) for group in modes)
         slot = Slot(access.tensor, access.tensor, levels, modes, names)
         if slot not in self.slots:
@@ -345,22 +346,14 @@ class Lowering:
             return self.builder.local(name, self.assembly.size(level))
         return self.numbers.setdefault(base, Var(self.builder.fresh(name)))
 
-    def _note_rearrangement(
-        self, access: cin.Access, modes: tuple[tuple[int, ...], ...], levels: str
-    ) -> None:
-        stored = self.formats[access.tensor]
+    def _note_rearrangement(self, access: cin.Access, modes: tuple[tuple[int, ...], ...]) -> None:
         if any(len(group) > 1 for group in modes):
             self.rearranged[f"the diagonal of {access} is taken before the run"] = None
             return
-        order = ",".join(str(mode) for (mode,) in modes)
-        note = f"{access}, stored as {stored}, is transposed to {order} before the run"
-        accesses = [
-            node
-            for node in (self.program.target, *cin.walk(self.program.value))
-            if isinstance(node, cin.Access) and node.tensor == access.tensor
-        ]
-        instead = f"{access.tensor}:{levels}:{order}"
-        self.rearranged[note] = instead if len(accesses) == 1 else None
+        order = [mode for (mode,) in modes]
+        stored = self.formats[access.tensor]
+        note, instead = transposition(self.program, access, stored, order)
+        self.rearranged[note] = instead
 
     # Loops
 

@@ -32,6 +32,7 @@ from custard.formats import (
     unconditional_levels,
 )
 from custard.schedule import Command, require_able
+from custard.transposition import transposition
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 from sam.levels import repeats
@@ -858,16 +859,10 @@ class _Lowering:
                 self.decisions[f"{text} has no effect: no merge there is by words of bits"] = None
 
     def _note_rearrangement(self, access: cin.Access, modes: tuple[tuple[int, ...], ...]) -> None:
+        order = [mode for (mode,) in modes]
         stored = self.formats[access.tensor]
-        order = tuple(mode for (mode,) in modes)
-        note = f"{access}, stored as {stored}, is transposed to {_listed(order)} before the run"
-        accesses = [
-            node
-            for node in (self.program.target, *cin.walk(self.program.value))
-            if isinstance(node, cin.Access) and node.tensor == access.tensor
-        ]
-        wanted = Format(unconditional_levels(stored.levels), order)
-        self.rearranged[note] = f"{access.tensor}:{wanted}" if len(accesses) == 1 else None
+        note, instead = transposition(self.program, access, stored, order)
+        self.rearranged[note] = instead
 
 
 class _Cursor(ABC):
