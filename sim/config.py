@@ -76,6 +76,15 @@ WordBits = Annotated[
 ]
 
 
+Buffers = Annotated[
+    int,
+    must_be(
+        "a whole number of at least 2, as streams look one tile ahead",
+        lambda value: is_count(value) and value >= 2,
+    ),
+]
+
+
 class Clock(Section):
     """``clock_ghz``  cycles per nanosecond."""
 
@@ -139,6 +148,28 @@ class Blocks(Section):
     )
 
 
+class TileLevel(Section):
+    """One level of tiles.
+
+    ``memory``   the memory that they are brought into, the name of a level of ``memory``
+    ``tile``     the extent of a tile in each mode, where a schedule is made for the config
+    ``buffers``  tiles of each tensor that it holds at once: the one in use and those ahead of it
+    """
+
+    memory: Text
+    tile: Count
+    buffers: Buffers = 2
+
+
+class Tiling(Section):
+    """The tiles that move between memories.
+
+    ``levels``  from the largest tiles, in the outermost memory, inwards
+    """
+
+    levels: tuple[TileLevel, ...] = ()
+
+
 class Config(Section):
     """A machine."""
 
@@ -147,6 +178,7 @@ class Config(Section):
     clock: Clock = Clock()
     queues: Queues = Queues()
     blocks: Blocks = Blocks()
+    tiling: Tiling = Tiling()
 
     def queue(self, edge_name: str, target_port: str, stream: str) -> tuple[int | None, int]:
         """Depth in tokens (None: unbounded) and latency in cycles of the queue on an edge.
@@ -280,7 +312,7 @@ def _load_named(config: str | Path) -> Config:
     return validated(Config, data, origin)
 
 
-_SECTIONS: Mapping[str, type[Section]] = {"queues": Queues, "blocks": Blocks, "clock": Clock}
+_SECTIONS: Mapping[str, type[Section]] = {"queues": Queues, "blocks": Blocks, "clock": Clock, "tiling": Tiling}
 
 
 def _set(data: dict[str, Any], key: str, value: object) -> None:

@@ -16,6 +16,7 @@ from sim.config import Config, load
 from sim.simpy_engine import Progress, Unfinished
 from sim.stats import Run
 from sim.step_to_c import Untranslatable
+from sim.tiling import with_tiles
 
 # What SimPy does in a tenth of a second; a longer run is left to the compiled engine.
 _FEW_EVENTS = 30_000
@@ -73,6 +74,7 @@ def simulate(
             hint="program.graph, or sam.dot.from_dot(text)",
         )
     resolved = load(config, overrides)
+    graph = with_tiles(graph, resolved)
     bound = bind(graph, {} if inputs is None else inputs)
     resolved.require_names_of(graph)
     if validate:

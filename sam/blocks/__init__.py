@@ -21,6 +21,7 @@ from sam.blocks.merge import INTERSECTER, UNIONER
 from sam.blocks.reduce import REDUCER
 from sam.blocks.repeat import REPEATER
 from sam.blocks.scan import BITVECTOR_SCANNER, LEVEL_SCANNER
+from sam.blocks.tile import TILE_LOADER, TILE_RELEASER
 from sam.blocks.write import LEVEL_WRITER, VALUE_WRITER
 
 __all__ = ["KINDS", "Block", "Kind", "Port", "StreamError", "Surroundings"]
@@ -49,6 +50,8 @@ KINDS: dict[str, Kind] = {
         BITVECTOR_UNIONER,
         LEVEL_WRITER,
         VALUE_WRITER,
+        TILE_LOADER,
+        TILE_RELEASER,
         SOURCE,
         SINK,
     )

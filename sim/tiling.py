@@ -1,0 +1,195 @@
+"""Tiles that move between memories, in a graph whose outer loops go over them (Section 4.1).
+
+A split loop makes tiles of the tensors that it iterates: the outer loop sequences them, and the
+inner one works in one of them. Where all tile loops are outside, ``with_tiles`` puts a tile loader
+on each reference from those to the inner loops, for each level of tiles that the config has a
+memory for, and a releaser behind the block that reads the tile last. So one run goes through all
+tiles: empty ones have no reference, and one that a memory still holds is not moved again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from itertools import chain, count
+
+from sam.derived import Rename, Split, parts, replaced
+from sam.errors import UserError
+from sam.graph import Edge, End, Graph, Node
+from sam.validate import validate
+from sim.config import Config, TileLevel
+
+_SCANNERS = ("level_scanner", "bitvector_scanner")
+# The port at which a block takes the coordinates of the loop that it adds to its references.
+_COORDINATES = {"repeater": ("in_coordinates",), "locator": ("in_crd",)}
+
+
+def with_tiles(graph: Graph, config: Config) -> Graph:
+    """The graph with the loaders and releasers that the config's ``tiling`` asks for.
+
+    Raises UserError where the graph has no tiles, more levels of them than the config, or a tile
+    loop inside a loop in a tile.
+    """
+    places = config.tiling.levels
+    if not places:
+        return graph
+    loops = _tile_loops(graph)
+    levels = max(loops.values(), default=-1) + 1
+    if not levels:
+        raise UserError(
+            f"the config {config.name} loads tiles, and the program has no loops over tiles",
+            hint=f"split its loops, as in split(i,i1,i0,{places[-1].tile}), "
+            "and put the outer ones outside",
+        )
+    if levels > len(places):
+        raise UserError(
+            f"the program has {levels} levels of tiles, and the config {config.name} has "
+            f"{len(places)}",
+            hint="split each loop at most that often, or add a level to the config's tiling",
+        )
+    for rank, place in enumerate(places[len(places) - levels :]):
+        outside = {loop for loop, at in loops.items() if at <= rank}
+        graph = _Boundary(graph, outside).with_loaders(place)
+    return graph
+
+
+def _tile_loops(graph: Graph) -> dict[str, int]:
+    """The loops over tiles: how many loops over larger tiles of the same variable there are."""
+    derivations = [one for one in graph.derived if isinstance(one, Split | Rename)]
+    derived = {name for one in derivations for name in one.results}
+    found: dict[str, int] = {}
+    for one in derivations:
+        if one.variable not in derived:
+            *tiles, _ = replaced([one.variable], derivations)
+            found |= {loop: rank for rank, loop in enumerate(tiles)}
+    return found
+
+
+class _Boundary:
+    """Where the loops over tiles, the ones ``outside``, end in a graph."""
+
+    def __init__(self, graph: Graph, outside: Collection[str]) -> None:
+        self.graph, self.outside = graph, outside
+        self.streams = validate(graph)
+        self.nodes = {node.name: node for node in graph.nodes}
+        self.slots = {slot.name: slot for slot in graph.slots}
+        self.into = {edge.target: edge for edge in graph.edges}
+        self.out_of: dict[End, list[Edge]] = {}
+        for edge in graph.edges:
+            self.out_of.setdefault(edge.source, []).append(edge)
+
+    def with_loaders(self, place: TileLevel) -> Graph:
+        """The graph with a loader and a releaser for each tensor that has tiles here."""
+        nodes, edges = list(self.graph.nodes), list(self.graph.edges)
+        for edge in self.graph.edges:
+            if self.streams[edge].kind != "ref" or not self._crosses(edge):
+                continue
+            path = list(self._path(edge))
+            array = self.nodes[path[-1].target.node]
+            reader = next(
+                node for one in path if "slot" in (node := self.nodes[one.target.node]).parameters
+            )
+            slot = reader.parameters["slot"]
+            if array.kind != "array" or self.slots[slot].tensor is None:
+                continue
+            depth, deepest = self.streams[edge].depth, self.streams[path[-1]].depth
+            loader = Node(
+                _unused(f"load_{slot}", self.nodes),
+                "tile_loader",
+                {
+                    "slot": slot,
+                    "level": reader.parameters.get("level", len(self.slots[slot].levels)),
+                    "depth": depth,
+                    "memory": place.memory,
+                    "buffers": place.buffers,
+                },
+            )
+            releaser = Node(
+                _unused(f"release_{slot}", self.nodes),
+                "tile_releaser",
+                {"depth": deepest, "levels": deepest - depth},
+            )
+            self.nodes |= {node.name: node for node in (loader, releaser)}
+            nodes += [loader, releaser]
+            edges[edges.index(edge)] = Edge(edge.source, End(loader.name, "in_ref"))
+            edges += [
+                Edge(End(loader.name, "ref"), edge.target),
+                Edge(End(array.name, "val"), End(releaser.name, "in_stream")),
+                Edge(End(releaser.name, "release"), End(loader.name, "in_release")),
+            ]
+        return replace(self.graph, nodes=tuple(nodes), edges=tuple(edges))
+
+    def _crosses(self, edge: Edge) -> bool:
+        """Whether an edge of references goes from the loops outside to the ones inside.
+
+        Raises UserError where a loop outside is inside one of those.
+        """
+        loop = self._added(edge.target.node)
+        if loop is None or loop in self.outside:
+            return False
+        for after in self._path(edge):
+            inner = self._added(after.target.node)
+            if inner in self.outside:
+                raise UserError(
+                    f"loop {inner} goes over tiles, inside loop {loop}, which is in a tile",
+                    hint=f"put {inner} outside, with reorder",
+                )
+        return all(
+            added is None or added in self.outside
+            for added in map(self._added, self._before(edge))
+        )
+
+    def _path(self, edge: Edge) -> Iterator[Edge]:
+        """The edges that carry the references on which one depends, to the last of them."""
+        while True:
+            yield edge
+            node, port = edge.target.node, edge.target.port
+            on = self.out_of.get(End(node, "ref" if port == "in_located" else port[3:]), [])
+            on = [one for one in on if self.streams[one].kind == "ref"]
+            if not on:
+                return
+            edge = on[0]
+
+    def _before(self, edge: Edge) -> Iterator[str]:
+        """The nodes that references on an edge have come through, the last first."""
+        while True:
+            node, port = edge.source.node, edge.source.port
+            yield node
+            ends = [End(node, f"in_{port}"), End(node, "in_located")]
+            on = [self.into[end] for end in ends if end in self.into]
+            if not on:
+                return
+            edge = on[-1]
+
+    def _added(self, name: str) -> str | None:
+        """The loop that a node adds to the references that go through it."""
+        node = self.nodes[name]
+        if node.kind in _SCANNERS:
+            return self._scanned(node)
+        for port in _COORDINATES.get(node.kind, ()):
+            return self._loop(self.into[End(name, port)])
+        return None
+
+    def _scanned(self, node: Node) -> str:
+        """The loop of a scanner."""
+        if "variable" in node.parameters:
+            loop: str = node.parameters["variable"]
+        else:
+            slot = self.slots[node.parameters["slot"]]
+            loop = slot.variables[node.parameters["level"]]
+        return parts(loop)[0]
+
+    def _loop(self, edge: Edge) -> str:
+        """The loop whose coordinates an edge carries."""
+        while self.nodes[edge.source.node].kind not in _SCANNERS:
+            name, port = edge.source.node, edge.source.port
+            into = [one for end, one in self.into.items() if end.node == name]
+            same = [one for one in into if one.target.port == f"in_{port}"]
+            edge = (same or [one for one in into if self.streams[one].kind in ("crd", "bv")])[0]
+        return self._scanned(self.nodes[edge.source.node])
+
+
+def _unused(name: str, taken: Collection[str]) -> str:
+    """The name, or with the first number behind it that makes it new."""
+    names = chain([name], (f"{name}_{n}" for n in count(2)))
+    return next(one for one in names if one not in taken)
