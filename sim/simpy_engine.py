@@ -4,7 +4,8 @@ A firing happens in the first cycle in which the block's initiation interval is 
 that its step asks for is visible, and every queue that it gives to has room. A token given in
 cycle t is visible in t + latency; room made by a take in cycle t can be used in t + 1. So nothing
 that happens in a cycle is seen in the same cycle, and the order of events within one does not
-matter. (A source is outside the machine: its tokens are visible at once.)
+matter. (A source is outside the machine: its tokens are visible at once.) A wire is read in the
+cycle in which its reader's initiation interval is over.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sam.blocks import KINDS, StreamError
 from sam.blocks.base import Step
 from sam.errors import UserError
 from sam.graph import Edge, End, Node
+from sam.token import EMPTY
 from sim.binding import Bound
 from sim.config import Config
 from sim.deadlock import Wait, deadlock
@@ -143,6 +145,35 @@ class _WatchedQueue(_Queue):
         super().push(kind, value)
 
 
+class _Wire(_Queue):
+    """A wire: it keeps the newest message that has been read, and those that come later."""
+
+    newest: tuple[int, Any] = EMPTY, 0
+
+    def room(self) -> bool:
+        return True
+
+    def push(self, kind: int, value: Any) -> None:
+        self.tokens.append((kind, value, int(self.environment.now) + self.latency))
+        self.peak = 1
+
+    def read(self, cycle: int) -> tuple[int, Any]:
+        """The newest message that is visible in a cycle."""
+        while self.tokens and self.tokens[0][2] <= cycle:
+            self.newest = self.tokens.popleft()[:2]
+        return self.newest
+
+
+class _WireEnd:
+    """An input port that is a wire, as steps see it."""
+
+    def __init__(self, process: _Process, wire: _Wire) -> None:
+        self.process, self.wire = process, wire
+
+    def latest(self) -> tuple[int, Any]:
+        return self.wire.read(self.process.ready)
+
+
 class _Input:
     """An input port, as steps see it."""
 
@@ -185,6 +216,7 @@ class _Process:
         self.outputs: dict[str, _Output] = {}
         self.waiting_for: _Input | _Queue | None = None
         self.finished = False
+        self.ready = 0  # the cycle in which it may fire next
         self.fired = self.busy = 0
         self.last_fired = -1
         self.starved: dict[str, int] = {}
@@ -194,6 +226,7 @@ class _Process:
         """Fires until the last token is done."""
         environment = self.environment
         while not self.finished:
+            self.ready = int(environment.now)
             waits: dict[str, int] = self.starved
             port = ""
             while True:
@@ -280,6 +313,8 @@ class _Machine:
 
     def _queue(self, edge: Edge) -> _Queue:
         depth, latency = self._room_and_latency(edge)
+        if self.bound.streams[edge].wire:
+            return _Wire(self.environment, edge, None, latency)
         if self.validator is None:
             return _Queue(self.environment, edge, depth, latency)
         queue = _WatchedQueue(self.environment, edge, depth, latency)
@@ -288,10 +323,10 @@ class _Machine:
 
     def _room_and_latency(self, edge: Edge) -> tuple[int | None, int]:
         source = self.nodes[edge.source.node]
-        if KINDS[source.kind].source:
+        stream = self.bound.streams[edge]
+        if KINDS[source.kind].source and not stream.wire:
             return None, 0
-        stream = self.bound.streams[edge].kind
-        depth, latency = self.config.queue(str(edge), str(edge.target), stream)
+        depth, latency = self.config.queue(str(edge), str(edge.target), stream.kind)
         pipeline = self.config.block(source.name, source.kind).latency
         return depth, latency + pipeline - 1
 
@@ -315,9 +350,13 @@ class _Machine:
             ports["handed"] = _Input(giver, "handed", queue)
         for port in block.ports:
             end = End(node.name, port.name)
-            here: _Input | _Output
+            here: _Input | _WireEnd | _Output
             if port.direction == "in":
-                here = _Input(process, port.name, self.into[end])
+                queue = self.into[end]
+                if isinstance(queue, _Wire):
+                    here = _WireEnd(process, queue)
+                else:
+                    here = _Input(process, port.name, queue)
             else:
                 here = _Output(giver, port.name, self.out_of[end])
                 giver.outputs[port.name] = self.outputs[end] = here
