@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Literal, TypeAlias
 
 from custard.formats import LEVEL_FORMATS, LevelFormat
@@ -80,6 +79,7 @@ COMMANDS: Mapping[str, Signature] = {
     "reorder": Signature((_LOOP,), repeats=True),
     "split": Signature((_LOOP, Argument("outer loop"), Argument("inner loop"), _FACTOR)),
     "divide": Signature((_LOOP, Argument("outer loop"), Argument("inner loop"), _FACTOR)),
+    "tile": Signature((Argument("extent of a tile", "size"),), repeats=True),
     "fuse": Signature((Argument("outer loop"), Argument("inner loop"), Argument("fused loop"))),
     "pos": Signature((_LOOP, Argument("position loop"), _TENSOR)),
     "coord": Signature((Argument("position loop"), _LOOP)),
@@ -116,34 +116,6 @@ def parse_schedule(texts: Iterable[str]) -> list[Command]:
         for span in _pieces(text, (0, len(text)), ",;")
         if span[0] < span[1]
     ]
-
-
-def tiled(loops: Sequence[str], sizes: Sequence[int]) -> list[str]:
-    """The commands that have the loops go over tiles of each of the sizes, the largest outermost.
-
-    With two sizes, loop i becomes i2 over the larger tiles, i1 over the smaller ones in one of
-    them, and i0 in one of those; a name that is taken gets a further zero.
-    """
-    taken = set(loops)
-    commands = []
-    nests: list[list[str]] = [[] for _ in range(len(sizes) + 1)]
-    for loop in loops:
-        rest = loop
-        for level, size in zip(range(len(sizes), 0, -1), sizes, strict=True):
-            digits = "".join(map(str, range(level - 1, -1, -1)))
-            outer, inner = _new(f"{loop}{level}", taken), _new(f"{loop}{digits}", taken)
-            commands.append(f"split({rest},{outer},{inner},{size})")
-            nests[-level - 1].append(outer)
-            rest = inner
-        nests[-1].append(rest)
-    return [*commands, f"reorder({','.join(chain.from_iterable(nests))})"]
-
-
-def _new(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "0"
-    taken.add(name)
-    return name
 
 
 def loop_order(variables: Iterable[str], commands: Iterable[Command]) -> list[str]:

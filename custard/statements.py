@@ -130,6 +130,7 @@ class _Scheduler:
             "reorder": self.reorder,
             "split": self.split,
             "divide": self.split,
+            "tile": self.tile,
             "fuse": self.fuse,
             "pos": self.positioned,
             "coord": self.coordinate,
@@ -205,6 +206,37 @@ class _Scheduler:
         _, outer, inner, size = command.arguments
         self.derive(Split(variable, outer, inner, int(size), command.name == "divide"))
 
+    def tile(self, command: Command) -> None:
+        """Tiles of each extent, the largest first: their loops go outside of those in them.
+
+        With two extents, loop i becomes i2 and i1 over tiles, and i0 in one of the smaller ones.
+        """
+        sizes = list(map(int, command.arguments))
+        for n in range(1, len(sizes)):
+            if sizes[n] >= sizes[n - 1]:
+                what = f"a tile of {sizes[n]} does not go into one of {sizes[n - 1]}"
+                raise mistake(command, what, n, "as in tile(2048,128)")
+        nest = {}
+        for loop in self.loops:
+            self.check_coordinates(command, loop)
+            left = loop
+            for level, size in zip(range(len(sizes), 0, -1), sizes, strict=True):
+                rest = "".join(map(str, reversed(range(level))))
+                outer, inner = self.new_name(f"{loop}{level}"), self.new_name(f"{loop}{rest}")
+                self.derive(Split(left, outer, inner, size))
+                nest[outer], left = level, inner
+            nest[left] = 0
+        for n, one in enumerate(self.statements):
+            loops = sorted(one.loops, key=lambda loop: -nest[loop])
+            self.statements[n] = replace(one, loops=tuple(loops))
+
+    def new_name(self, name: str) -> str:
+        """The name for a new loop, with zeros behind it where one has it."""
+        while name in self.names:
+            name += "0"
+        self.names[name] = None
+        return name
+
     def check_coordinates(self, command: Command, loop: str) -> None:
         """Raises UserError for a loop over positions."""
         tensor = self.positions.get(loop)
@@ -213,7 +245,7 @@ class _Scheduler:
                 command,
                 f"{command.name} cannot work on {loop}, a loop over positions: tensors are stored "
                 f"in tiles of coordinates, and equal numbers of entries of {tensor} are none",
-                command.arguments.index(loop),
+                command.arguments.index(loop) if loop in command.arguments else None,
                 f"{command.name} the loop before pos",
             )
 

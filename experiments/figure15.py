@@ -25,7 +25,6 @@ from rich.progress import track
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import custard
-from custard.schedule import tiled
 from experiments import figures
 from experiments.figures import Claim
 from sam.errors import UserError
@@ -104,7 +103,7 @@ def program() -> custard.Program:
     compiled: custard.Program = custard.compile(
         "X(i,j) = B(i,k) * C(k,j)",
         {"X": "ss:0,1", "B": "ss:0,1", "C": "ss:0,1"},
-        tiled(["i", "k", "j"], sizes),
+        ["reorder(i,k,j)", f"tile({','.join(map(str, sizes))})"],
     )
     return compiled
 

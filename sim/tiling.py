@@ -38,8 +38,7 @@ def with_tiles(graph: Graph, config: Config) -> Graph:
     if not levels:
         raise UserError(
             f"the config {config.name} loads tiles, and the program has no loops over tiles",
-            hint=f"split its loops, as in split(i,i1,i0,{places[-1].tile}), "
-            "and put the outer ones outside",
+            hint=f"schedule tile({','.join(str(place.tile) for place in places)})",
         )
     if levels > len(places):
         raise UserError(
