@@ -18,14 +18,15 @@ class Stream:
     kind: str
     depth: int
     wire: bool = False
+    feedback: bool = False
 
 
 def validate(graph: Graph) -> Mapping[Edge, Stream]:
     """The stream on each edge of a sound graph.
 
     Raises UserError, naming the node or edge, for: a node named twice, an unknown kind, slot or
-    port, an input with no producer or with two, a loop without a wire, an input that takes another
-    kind of stream or another depth than it gets.
+    port, an input with no producer or with two, a loop without a wire or feedback, an input that
+    takes another kind of stream or another depth than it gets.
     """
     nodes: dict[str, Node] = {}
     for node in graph.nodes:
@@ -91,7 +92,8 @@ def _streams(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> Mapping[E
     into: dict[str, list[Edge]] = {name: [] for name in ports}
     out_of: dict[str, list[Edge]] = {name: [] for name in ports}
     for edge in graph.edges:
-        if not ports[edge.target.node][edge.target.port].wire:
+        port = ports[edge.target.node][edge.target.port]
+        if not (port.wire or port.feedback):
             into[edge.target.node].append(edge)
         out_of[edge.source.node].append(edge)
     sorter = TopologicalSorter({name: [e.source.node for e in into[name]] for name in ports})
@@ -115,5 +117,6 @@ def _streams(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> Mapping[E
             port, target = (ports[e.node][e.port] for e in (edge.source, edge.target))
             if target.stream not in ("any", port.stream):
                 raise UserError(f"edge {edge} carries {port.stream} into a {target.stream} port")
-            streams[edge] = Stream(port.stream, (base or 0) + port.depth, target.wire)
+            depth = (base or 0) + port.depth
+            streams[edge] = Stream(port.stream, depth, target.wire, target.feedback)
     return streams

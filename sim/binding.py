@@ -47,8 +47,9 @@ class Bound:
     def sinks(self, memories: Mapping[str, Any]) -> dict[str, list[Token]]:
         """The tokens that each sink kept."""
         found = {}
+        sinks = {node.name for node in self.graph.nodes if node.kind == "sink"}
         for edge, stream in self.streams.items():
-            if edge.target.port == "in_stream":
+            if edge.target.node in sinks:
                 memory = memories[edge.target.node]
                 tokens = zip(memory.kinds.to_list(), memory.values.to_list(), strict=True)
                 found[edge.target.node] = [

@@ -275,7 +275,7 @@ class _Machine:
     def _depth(self, edge: Edge) -> int:
         """The depth of an edge's queue; 0 where it is unbounded."""
         stream = self.bound.streams[edge]
-        if KINDS[self.nodes[edge.source.node].kind].source or stream.wire:
+        if KINDS[self.nodes[edge.source.node].kind].source or stream.wire or stream.feedback:
             return 0
         return self.config.queue(str(edge), str(edge.target), stream.kind)[0] or 0
 

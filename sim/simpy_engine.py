@@ -328,7 +328,7 @@ class _Machine:
             return None, 0
         depth, latency = self.config.queue(str(edge), str(edge.target), stream.kind)
         pipeline = self.config.block(source.name, source.kind).latency
-        return depth, latency + pipeline - 1
+        return None if stream.feedback else depth, latency + pipeline - 1
 
     def _start(self, node: Node) -> None:
         """Starts the process of a node; or two of them, where its output side has its own."""

@@ -45,7 +45,8 @@ class Validator:
                 continue
             watched = _Watched(edge, stream, readers[edge.target.node][edge.target.port])
             self._streams[edge] = watched
-            taken[edge.target.node].append(watched)
+            if not stream.feedback:
+                taken[edge.target.node].append(watched)
         for inputs in taken.values():
             _compare_inputs(inputs)
         into = {edge.target: watched for edge, watched in self._streams.items()}

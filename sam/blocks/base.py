@@ -57,7 +57,9 @@ class Port:
                   none takes coordinates in order
     ``wire``      whether it is no queue: its writer never waits for room, its reader never for a
                   message, and each message takes the place of the one before. Streams to wires
-                  have no shape and no end, and the only loops of a graph go through them
+                  have no shape and no end, and loops of a graph may go through them
+    ``feedback``  whether it takes a list by itself, such as of what is done with, which may come
+                  back in a loop of the graph; its queue is a counter, and always has room
     """
 
     name: str
@@ -69,6 +71,7 @@ class Port:
     operand: int = 0
     payload: bool = False
     wire: bool = False
+    feedback: bool = False
 
 
 def into(name: str, stream: str, depth: int = 0, **more: Any) -> Port:

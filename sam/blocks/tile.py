@@ -34,8 +34,6 @@ def load_tile(p: Any, s: Any, m: Any) -> bool | None:
             s.held += 1
         p.in_ref.take()
         p.ref.give(kind, value)
-        if kind == DATA:
-            p.memory.read(m.tiles, value)
     else:
         p.in_ref.take()
         p.ref.give(kind, value)
@@ -68,7 +66,7 @@ def _tile_loader(parameters: Parameters) -> Block:
 
     def memory(around: Surroundings) -> SimpleNamespace:
         return SimpleNamespace(
-            buffers=parameters["buffers"], tiles=around.tiles(parameters["slot"], level)
+            buffers=parameters["buffers"], tiles=None
         )
 
     return Block(
