@@ -85,19 +85,18 @@ class _Boundary:
                 continue
             path = list(self._path(edge))
             array = self.nodes[path[-1].target.node]
-            reader = next(
-                node for one in path if "slot" in (node := self.nodes[one.target.node]).parameters
-            )
-            slot = reader.parameters["slot"]
-            if array.kind != "array" or self.slots[slot].tensor is None:
+            if array.kind != "array" or self.slots[array.parameters["slot"]].tensor is None:
                 continue
+            slot = array.parameters["slot"]
+            reached = (self.nodes[one.target.node].parameters for one in path)
+            levels = (one.get("level") for one in reached if one.get("slot") == slot)
             depth, deepest = self.streams[edge].depth, self.streams[path[-1]].depth
             loader = Node(
                 _unused(f"load_{slot}", self.nodes),
                 "tile_loader",
                 {
                     "slot": slot,
-                    "level": reader.parameters.get("level", len(self.slots[slot].levels)),
+                    "level": next(levels),
                     "depth": depth,
                     "memory": place.memory,
                     "buffers": place.buffers,
