@@ -19,8 +19,10 @@ from pydantic import BeforeValidator, Field
 from sam.errors import UserError, nearest, one_of
 from sam.graph import Graph
 from sam.levels import WORD_BITS
+from sim.memory_config import Memory
 from sim.sections import (
     Count,
+    Limit,
     Positive,
     Section,
     Text,
@@ -56,15 +58,6 @@ def _check_block_kinds(value: Any) -> Any:
     from sam.blocks import KINDS
 
     return check_keys(value, KINDS)
-
-
-Limit = Annotated[
-    int | Literal["unbounded"],
-    must_be(
-        'a whole number of at least 1, or "unbounded"',
-        lambda value: value == "unbounded" or is_count(value),
-    ),
-]
 
 
 WordBits = Annotated[
@@ -179,6 +172,7 @@ class Config(Section):
     clock: Clock = Clock()
     queues: Queues = Queues()
     blocks: Blocks = Blocks()
+    memory: Memory = Memory()
     tiling: Tiling = Tiling()
 
     def queue(self, edge_name: str, target_port: str, stream: str) -> tuple[int | None, int]:
@@ -226,6 +220,7 @@ class Config(Section):
                         f'{section}.names sets "{name}", and the graph has no such {what}',
                         hint=one_of(name, known),
                     )
+        self.memory.require_names_of(graph)
 
     def resolved(self) -> dict[str, Any]:
         """The config with all its defaults as plain JSON data, which ``load`` reads back."""
@@ -313,10 +308,16 @@ def _load_named(config: str | Path) -> Config:
     return validated(Config, data, origin)
 
 
-_SECTIONS: Mapping[str, type[Section]] = {"queues": Queues, "blocks": Blocks, "clock": Clock, "tiling": Tiling}
+_SECTIONS: Mapping[str, type[Section]] = {
+    "queues": Queues,
+    "blocks": Blocks,
+    "memory": Memory,
+    "tiling": Tiling,
+    "clock": Clock,
+}
 
 
-def _set(data: dict[str, Any], key: str, value: object) -> None:
+def _set(data: Any, key: str, value: object) -> None:
     """Puts the value at the key's path into ``data``."""
     if not isinstance(key, str):
         raise UserError(
@@ -330,10 +331,27 @@ def _set(data: dict[str, Any], key: str, value: object) -> None:
             )
     if len(path) > 4 and path[1] == "names":
         path = [*path[:2], ".".join(path[2:-1]), path[-1]]
+    if len(path) > 3 and path[1] == "places":
+        path = [*path[:2], ".".join(path[2:])]
     for n, part in enumerate(path[:-1]):
-        data = data.setdefault(part, {})
-        if not isinstance(data, dict):
+        data = _inside(data, part, key)
+        if not isinstance(data, dict | list):
             raise UserError(
                 f'overrides: unknown key "{key}"', hint=f"{'.'.join(path[: n + 1])} has no keys"
             )
+    if isinstance(data, list):
+        raise UserError(
+            f'overrides: unknown key "{key}"',
+            hint="what is in a list is set key by key, as in memory.levels.DRAM.latency_cycles",
+        )
     data[path[-1]] = deepcopy(value)
+
+
+def _inside(data: Any, part: str, key: str) -> Any:
+    """What has the name ``part`` in a section, or in a list of sections that have names."""
+    if isinstance(data, dict):
+        return data.setdefault(part, {})
+    names = [section.get("name") for section in data]
+    if part not in names:
+        raise UserError(f'overrides: unknown key "{key}"', hint=one_of(part, names))
+    return data[names.index(part)]

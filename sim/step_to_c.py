@@ -30,6 +30,7 @@ from sam.blocks.arithmetic import Operation
 from sam.blocks.base import Step
 from sam.blocks.memories import Accumulator, Growing, Stored
 from sam.errors import UserError
+from sam.regions import Region, Regions
 from sam.token import DATA
 from sim.kernel import COMPLEX, INT, REAL, Body, Leave, Port, Wait
 
@@ -594,7 +595,7 @@ class _Translation:
             return _Known(value)
         if isinstance(value, tuple):
             return [self.remembered((*path, str(k)), part) for k, part in enumerate(value)]
-        if isinstance(value, Operation):
+        if isinstance(value, Operation | Region | Regions):
             return _Known(value)
         return _Memory(path, value)
 

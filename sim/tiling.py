@@ -89,7 +89,8 @@ class _Boundary:
                 continue
             slot = array.parameters["slot"]
             reached = (self.nodes[one.target.node].parameters for one in path)
-            levels = (one.get("level") for one in reached if one.get("slot") == slot)
+            full = len(self.slots[slot].levels)
+            levels = (one.get("level", full) for one in reached if one.get("slot") == slot)
             depth, deepest = self.streams[edge].depth, self.streams[path[-1]].depth
             loader = Node(
                 _unused(f"load_{slot}", self.nodes),

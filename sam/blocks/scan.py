@@ -14,9 +14,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.base import Block, Kind, Surroundings, into, out
+from sam.blocks.base import Block, Kind, Surroundings, into, out, read
 from sam.graph import Parameters
 from sam.levels import Dense
+from sam.regions import Regions
 from sam.token import DATA, DONE, STOP
 
 
@@ -69,6 +70,8 @@ def _along(p: Any, coordinates: Any, s: Any, m: Any, advance: Any) -> bool | Non
             p.ref.give(STOP, 0)
         elif s.step < s.end:
             advance(p, s, m)
+        if m.regions and kind == DATA:
+            read(p, m.regions, m.level.touched_by_fiber(value))
         s.open = True
     return None
 
@@ -79,6 +82,8 @@ def _advance(p: Any, s: Any, m: Any) -> None:
     if coordinate >= 0:
         p.crd.give(DATA, coordinate)
         p.ref.give(DATA, m.level.position(s.parent, s.step))
+    if m.regions:
+        read(p, m.regions, m.level.touched_by_step(s.parent, s.step, 1))
     s.step += 1
 
 
@@ -86,6 +91,8 @@ def _advance_by_a_word(p: Any, s: Any, m: Any) -> None:
     """Goes as many steps as a word has bits, and emits it."""
     p.bv.give(DATA, m.level.word(s.parent, s.step, m.width))
     p.ref.give(DATA, m.level.position(s.parent, s.step))
+    if m.regions:
+        read(p, m.regions, m.level.touched_by_step(s.parent, s.step, m.width))
     s.step += m.width
 
 
@@ -104,8 +111,12 @@ def _scanner(parameters: Parameters) -> Block:
 
     def memory(around: Surroundings) -> SimpleNamespace:
         if "variable" in parameters:
-            return SimpleNamespace(level=_Dimension(around.extents[parameters["variable"]]))
-        return SimpleNamespace(level=around.level(parameters["slot"], parameters["level"]))
+            size = around.extents[parameters["variable"]]
+            return SimpleNamespace(level=_Dimension(size), regions=Regions())
+        slot, level = parameters["slot"], parameters["level"]
+        return SimpleNamespace(
+            level=around.level(slot, level), regions=around.level_regions(slot, level)
+        )
 
     return Block(
         ports=(into("in_ref", "any"), out("crd", "crd", 1), out("ref", "ref", 1)),
@@ -122,7 +133,9 @@ def _word_scanner(parameters: Parameters) -> Block:
         step=scan_words,
         state={"parent": 0, "step": 0, "end": 0, "open": False},
         memory=lambda around: SimpleNamespace(
-            level=around.level(parameters["slot"], parameters["level"]), width=around.word_bits
+            level=around.level(parameters["slot"], parameters["level"]),
+            regions=around.level_regions(parameters["slot"], parameters["level"]),
+            width=around.word_bits,
         ),
     )
 

@@ -37,6 +37,8 @@ from sam.blocks.base import (
 from sam.blocks.memories import Growing, Stored
 from sam.graph import Parameters, Slot
 from sam.levels import (
+    INDEX,
+    WORD,
     WORD_BITS,
     Bitvector,
     Compressed,
@@ -50,6 +52,7 @@ from sam.levels import (
     repeats,
     words_for,
 )
+from sam.regions import VALUE
 from sam.tensor import Tensor
 from sam.token import DATA, DONE, EMPTY, STOP
 
@@ -64,13 +67,13 @@ def append_fibers(p: Any, s: Any, m: Any) -> bool | None:
     p.in_crd.take()
     if kind == DATA:
         p.ref.give(DATA, len(m.coordinates))
-        m.coordinates.append(value)
+        _append_coordinate(p, m, value)
         s.filled = True
     elif kind == STOP:
         p.ref.give(STOP, value)
         if value >= m.repeats:
             if s.filled or m.root:
-                m.segments.append(len(m.coordinates))
+                _append_segment(p, m)
             s.filled = False
     else:
         p.ref.give(DONE, 0)
@@ -87,9 +90,21 @@ def append_fibers_by_reference(p: Any, s: Any, m: Any) -> bool | None:
     p.in_crd.take()
     p.ref.give(DATA, len(m.coordinates))
     while len(m.segments) <= s.value:
-        m.segments.append(len(m.coordinates))
-    m.coordinates.append(value)
+        _append_segment(p, m)
+    _append_coordinate(p, m, value)
     return None
+
+
+def _append_segment(p: Any, m: Any) -> None:
+    if m.regions:
+        p.memory.write(m.regions["seg"], len(m.segments))
+    m.segments.append(len(m.coordinates))
+
+
+def _append_coordinate(p: Any, m: Any, coordinate: Any) -> None:
+    if m.regions:
+        p.memory.write(m.regions["crd"], len(m.coordinates))
+    m.coordinates.append(coordinate)
 
 
 def append_coordinate(p: Any, s: Any, m: Any) -> bool | None:
@@ -98,7 +113,7 @@ def append_coordinate(p: Any, s: Any, m: Any) -> bool | None:
     p.in_crd.take()
     if kind == DATA:
         p.ref.give(DATA, len(m.coordinates))
-        m.coordinates.append(value)
+        _append_coordinate(p, m, value)
     else:
         p.ref.give(kind, value)
     return True if kind == DONE else None
@@ -110,7 +125,7 @@ def append_bits(p: Any, s: Any, m: Any) -> bool | None:
     p.in_crd.take()
     if kind == DATA:
         p.ref.give(DATA, s.ones)
-        _set_bit(s, m, s.parent, value)
+        _set_bit(p, s, m, s.parent, value)
         s.filled = True
     elif kind == STOP:
         p.ref.give(STOP, value)
@@ -131,12 +146,14 @@ def append_bits_by_reference(p: Any, s: Any, m: Any) -> bool | None:
         return _end(p, found, value)
     p.in_crd.take()
     p.ref.give(DATA, s.ones)
-    _set_bit(s, m, s.value, value)
+    _set_bit(p, s, m, s.value, value)
     return None
 
 
-def _set_bit(s: Any, m: Any, parent: Any, coordinate: Any) -> None:
+def _set_bit(p: Any, s: Any, m: Any, parent: Any, coordinate: Any) -> None:
     word = parent * m.words_of_fiber + coordinate // WORD_BITS
+    if m.regions:
+        p.memory.write(m.regions["crd"], word)
     m.words[word] = m.words[word] | 1 << coordinate % WORD_BITS
     s.ones += 1
 
@@ -197,16 +214,24 @@ def _probe(p: Any, s: Any, m: Any, parent: Any, coordinate: Any) -> None:
     if moving and number < 0:
         s.probes = 0
         s.moved += 1
+        _look_at(p, m, bucket)
+        _fill(p, m, bucket)
         m.buckets[bucket] = s.moved
     elif moving or (number >= 0 and m.coordinates[number] != wanted):
         s.probes += 1
+        _look_at(p, m, bucket)
     elif number >= 0:
         p.in_crd.take()
         p.ref.give(DATA, number)
+        _look_at(p, m, bucket)
         s.probes = 0
     else:
         p.in_crd.take()
         p.ref.give(DATA, len(m.coordinates))
+        _look_at(p, m, bucket)
+        _fill(p, m, bucket)
+        if m.regions:
+            p.memory.write(m.regions["crd"], len(m.coordinates))
         s.probes = 0
         s.last = max(s.last, owner)
         m.buckets[bucket] = len(m.coordinates) + 1
@@ -218,6 +243,16 @@ def _probe(p: Any, s: Any, m: Any, parent: Any, coordinate: Any) -> None:
             s.width = 2 * s.width
             s.moved = 0
             s.moving = len(m.coordinates)
+
+
+def _look_at(p: Any, m: Any, bucket: Any) -> None:
+    if m.regions:
+        p.memory.read(m.regions["seg"], bucket)
+
+
+def _fill(p: Any, m: Any, bucket: Any) -> None:
+    if m.regions:
+        p.memory.write(m.regions["seg"], bucket)
 
 
 def _end(p: Any, found: int, value: Any) -> bool | None:
@@ -233,6 +268,8 @@ def append_values(p: Any, s: Any, m: Any) -> bool | None:
     kind, value = p.in_val.peek()
     p.in_val.take()
     if kind == DATA or kind == EMPTY:
+        if m.regions:
+            p.memory.write(m.regions["val"], len(m.values))
         m.values.append(value if kind == DATA else m.zero)
     return True if kind == DONE else None
 
@@ -244,6 +281,8 @@ def store_values(p: Any, s: Any, m: Any) -> bool | None:
     p.in_val.take()
     p.in_ref.take()
     if kind == DATA or kind == EMPTY:
+        if m.regions:
+            p.memory.write(m.regions["val"], position)
         m.stored[position] = value if kind == DATA else m.zero
     return True if kind == DONE else None
 
@@ -255,6 +294,9 @@ def add_values(p: Any, s: Any, m: Any) -> bool | None:
     p.in_val.take()
     p.in_ref.take()
     if kind == DATA:
+        if m.regions:
+            p.memory.read(m.regions["val"], position)
+            p.memory.write(m.regions["val"], position)
         m.stored[position] = m.add(m.stored[position], value)
     return True if kind == DONE else None
 
@@ -282,6 +324,8 @@ class _Writing:
     ``by_reference``  the step where the positions of the level above are told
     ``memory``        what they fill, by a node's parameters and the extent
     ``level``         the level in such a memory, by the number of parents and the extent
+    ``arrays``        what they write, by part what an entry is (``sam.regions``); ``seg`` of a hash
+                      table are its buckets
     ``state``         what they remember, beside what ``walk`` does
     """
 
@@ -289,7 +333,11 @@ class _Writing:
     by_reference: Step
     memory: Callable[[Parameters, int], Mapping[str, Any]]
     level: Callable[[Any, int, int], Level | _Arrivals]
+    arrays: Mapping[str, str]
     state: Mapping[str, Any] = field(default_factory=dict)
+
+
+_BOTH = {"seg": INDEX, "crd": INDEX}
 
 
 def _fibers(kind: type[Compressed]) -> _Writing:
@@ -309,7 +357,9 @@ def _fibers(kind: type[Compressed]) -> _Writing:
         missing = np.full(parents + 1 - len(segments), len(coordinates), np.int64)
         return kind(np.concatenate((segments, missing)), coordinates)
 
-    return _Writing(append_fibers, append_fibers_by_reference, memory, level, {"filled": False})
+    return _Writing(
+        append_fibers, append_fibers_by_reference, memory, level, _BOTH, {"filled": False}
+    )
 
 
 def _in_chain(kind: type[Singleton]) -> _Writing:
@@ -319,6 +369,7 @@ def _in_chain(kind: type[Singleton]) -> _Writing:
         append_coordinate,
         lambda parameters, size: {"coordinates": Growing()},
         lambda memory, parents, size: kind(memory.coordinates.to_numpy(np.int64)),
+        {"crd": INDEX},
     )
 
 
@@ -327,6 +378,7 @@ _DENSE = _Writing(
     place_by_reference,
     lambda parameters, size: {"size": size},
     lambda memory, parents, size: Dense(size),
+    {},
 )
 _BITS = _Writing(
     append_bits,
@@ -338,6 +390,7 @@ _BITS = _Writing(
     lambda memory, parents, size: Bitvector.of(
         size, memory.words.to_numpy(parents * words_for(size), np.uint64)
     ),
+    {"crd": WORD},
     {"filled": False, "parent": 0, "ones": 0},
 )
 _TABLES = _Writing(
@@ -352,6 +405,7 @@ _TABLES = _Writing(
     lambda memory, parents, size: _Arrivals(
         memory.parents.to_numpy(np.int64), memory.coordinates.to_numpy(np.int64)
     ),
+    _BOTH,
     {"width": 1, "begin": 0, "last": 0, "probes": 0, "moved": 0, "moving": 0},
 )
 
@@ -383,7 +437,8 @@ def _level_writer(parameters: Parameters) -> Block:
         step=writing.by_reference if by_reference else writing.step,
         state={**WALK, **writing.state},
         memory=lambda around: SimpleNamespace(
-            **writing.memory(parameters, around.extents[parameters["variable"]])
+            **writing.memory(parameters, around.extents[parameters["variable"]]),
+            regions=around.written_regions(parameters["level"], writing.arrays),
         ),
     )
 
@@ -402,6 +457,7 @@ def _value_writer(parameters: Parameters) -> Block:
             stored=Stored(around.zero),
             zero=around.zero,
             add=Operation("add", around.dtype),
+            regions=around.written_regions(None, {"val": VALUE}),
         ),
     )
 
