@@ -5,9 +5,9 @@
 X(i,j) = B(i,k) * C(k,j) on the machine of ``hw_configs/extensor.yaml`` (Section 6.4): the matrices
 are n by n, from 1,024 to 15,720, with 5,000 to 50,000 nonzeros at random places, in tiles of 2,048
 for the last-level buffer and of 128 for the processing element. One simulation goes through all
-tiles of a point. ``--quick`` has the fewest nonzeros and every third size. Writes ``figure15.csv``,
-``.png`` and ``.pdf`` to ``out``; exits with 1 where a result is wrong or the paper is not borne out.
-Results are checked against scipy.
+tiles of a point. ``--quick`` has the fewest nonzeros and every third size. Writes
+``figure15.csv``, ``.png`` and ``.pdf`` to ``out``; exits with 1 where a result is not scipy's or
+the paper is not borne out.
 """
 
 from __future__ import annotations
@@ -120,8 +120,14 @@ def draw(points: Points, folder: Path) -> None:
         lines = dict.fromkeys(nonzeros for nonzeros, _ in points)
         for nonzeros, colour, mark in zip(lines, COLOURS, MARKS, strict=False):
             cycles = {size: one["cycles"] for (n, size), one in points.items() if n == nonzeros}
-            axes.plot(*zip(*cycles.items(), strict=True), marker=mark, color=colour, ms=3, lw=1.2,
-                      label=f"{nonzeros:,}")
+            axes.plot(
+                *zip(*cycles.items(), strict=True),
+                marker=mark,
+                color=colour,
+                ms=3,
+                lw=1.2,
+                label=f"{nonzeros:,}",
+            )
         axes.set(yscale="log", xlabel="rows and columns", ylabel="cycles (log scale)")
         axes.grid(alpha=0.3)
         axes.legend(title="nonzeros", fontsize="small", frameon=False)

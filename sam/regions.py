@@ -6,12 +6,15 @@ these arrays get names, so that a simulator can put each where it lives.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sam.graph import Slot
 from sam.levels import INDEX, Fibers
+from sam.tensor import Tensor
 
 VALUE = "value"
 """What an entry of the values is; its bytes are those of the tensor's type, or the machine's."""
@@ -31,6 +34,7 @@ class Region:
     ``length``    its entries; None where they are being written
     ``itemsize``  the bytes of a value in the tensor's type
     ``sizes``     the bytes of each entry, where they differ
+    ``lives_in``  the level of memory that tiles come from; None for the outermost
     ``kept_in``   the innermost level of memory that keeps entries of it; None for the machine's
     """
 
@@ -41,6 +45,7 @@ class Region:
     length: int | None = None
     itemsize: int = 0
     sizes: Sequence[int] | None = None
+    lives_in: str | None = None
     kept_in: str | None = None
 
 
@@ -49,17 +54,28 @@ class Regions(dict[str, Region]):
 
 
 class RegionTable:
-    """The regions of all tensors of a graph, each made once."""
+    """The regions of all tensors of a graph, each made once.
 
-    def __init__(self, slots: Iterable[Slot] = (), result: Slot | None = None) -> None:
+    What comes in tiles is read where they are brought to: of the slots that are ``tiled`` only the
+    tiles are touched. ``entry_bytes`` gives the bytes of a unit, or of a value of some size.
+    """
+
+    def __init__(
+        self,
+        slots: Iterable[Slot],
+        result: Slot | None,
+        tiled: Collection[str],
+        entry_bytes: Callable[[str, int], int],
+    ) -> None:
         self.tensors = {slot.name: slot.tensor for slot in slots}
         self.result = None if result is None else result.tensor
+        self.tiled, self.entry_bytes = tiled, entry_bytes
         self.made: dict[Any, Region] = {}
 
     def of_level(self, slot: str, level: int, fibers: Fibers) -> Regions:
         """The arrays of a level of an input."""
         tensor = self.tensors[slot]
-        if tensor is None:
+        if tensor is None or slot in self.tiled:
             return Regions()
         return Regions(
             {
@@ -71,7 +87,7 @@ class RegionTable:
     def of_values(self, slot: str, length: int, itemsize: int) -> Regions:
         """The values of an input; a number of the program is in no memory."""
         tensor = self.tensors[slot]
-        if tensor is None:
+        if tensor is None or slot in self.tiled:
             return Regions()
         region = Region(tensor, None, "val", VALUE, length, itemsize)
         return Regions(val=self.add((slot, None, "val"), region))
@@ -89,9 +105,47 @@ class RegionTable:
             }
         )
 
+    def of_tiles(
+        self, slot: str, level: int, tensor: Tensor, lives_in: str | None, kept_in: str
+    ) -> Regions:
+        """The tiles that an input has below the references into one of its levels."""
+        name = self.tensors[slot]
+        assert name is not None
+        sizes = tile_sizes(tensor, level, self.entry_bytes)
+        region = Region(
+            name, level, "tile", length=len(sizes), sizes=sizes, lives_in=lives_in, kept_in=kept_in
+        )
+        return Regions(tile=self.add((slot, level, "tile"), region))
+
     def add(self, key: Any, region: Region) -> Region:
         """The region of a key, which is made where there is none."""
         return self.made.setdefault(key, region)
+
+
+def tile_sizes(tensor: Tensor, level: int, entry_bytes: Callable[[str, int], int]) -> list[int]:
+    """The bytes of what a tensor has below each position above a level: all arrays from there on.
+
+    Coordinates are cut up by the positions of their level, unless each parent has as many of them;
+    so are the ends of fibers, of which every tile has one more where they follow each other.
+    """
+    parents = 1
+    for outer in tensor.levels[:level]:
+        parents = outer.positions(parents)
+    owner = np.arange(parents)
+    sizes = np.zeros(parents, np.int64)
+    for here in tensor.levels[level:]:
+        positions = here.positions(len(owner))
+        owner_of_child = owner[here.trace(np.arange(positions))[0]]
+        for part, (unit, length) in here.arrays().items():
+            cut = owner_of_child if part == "crd" and length == positions else owner
+            each, more = divmod(length, max(1, len(cut)))
+            entries = each * np.bincount(cut, minlength=parents) + (more > 0)
+            sizes += entry_bytes(unit, 0) * entries
+        owner = owner_of_child
+    values = tensor.values
+    sizes += entry_bytes(VALUE, values.itemsize) * np.bincount(owner, minlength=parents)
+    found: list[int] = sizes.tolist()
+    return found
 
 
 def asks_memory(memory: Any) -> bool:

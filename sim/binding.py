@@ -22,6 +22,7 @@ from sam.tensor import Tensor
 from sam.token import DATA, Token, parse_stream
 from sam.validate import Stream, validate
 from sim.config import BlockTiming
+from sim.memory_config import Memory
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,14 @@ class Bound:
     extents: Mapping[str, int]
     types: Mapping[str, np.dtype[Any]]
 
-    def regions(self) -> RegionTable:
-        """A table of what lies in memory, empty so far."""
-        result = self.graph.result
-        return RegionTable(self.graph.slots, None if result is None else result.slot)
+    def regions(self, memory: Memory) -> RegionTable | None:
+        """A table of what lies in memory, empty so far; None where memory is ideal."""
+        if not memory.levels:
+            return None
+        graph = self.graph
+        tiled = {n.parameters["slot"] for n in graph.nodes if n.kind == "tile_loader"}
+        result = None if graph.result is None else graph.result.slot
+        return RegionTable(graph.slots, result, tiled, memory.entry_bytes)
 
     def surroundings(
         self,

@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from sam.errors import UserError, nearest, one_of
 from sam.graph import Graph
@@ -29,6 +29,7 @@ from sim.sections import (
     check_keys,
     check_section,
     is_count,
+    mistake,
     must_be,
     parse_yaml,
     read_yaml,
@@ -174,6 +175,18 @@ class Config(Section):
     blocks: Blocks = Blocks()
     memory: Memory = Memory()
     tiling: Tiling = Tiling()
+
+    @model_validator(mode="after")
+    def _tiles_have_memories(self) -> Config:
+        levels = [level.name for level in self.memory.levels]
+        inwards = [place.memory for place in self.tiling.levels]
+        for name in inwards:
+            if name not in levels[1:]:
+                known = f": {one_of(name, levels[1:])}" if levels[1:] else ""
+                raise mistake(f'has tiles in "{name}", which is no memory inside another{known}')
+        if sorted(set(inwards), key=levels.index) != inwards:
+            raise mistake(f"has tiles in {', '.join(inwards)}: they go inwards, each level once")
+        return self
 
     def queue(self, edge_name: str, target_port: str, stream: str) -> tuple[int | None, int]:
         """Depth in tokens (None: unbounded) and latency in cycles of the queue on an edge.

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sam.errors import UserError
-from sam.levels import INDEX, WORD, WORD_BITS
 from sam.regions import Region
 from sim.memory_config import Memory
 from sim.stats import MemoryStats, Traffic
@@ -98,6 +97,7 @@ class Layout:
         found = [0] * len(self.tensors)
         for n, region in enumerate(self.regions):
             apart = region.part == "tile" or region.tensor not in tiled
+            apart = apart and region.lives_in is None
             if self.home[n] == level and (apart or level == 0):
                 found[self.tensor[n]] += self.bytes(n, 0, length[n])
         return found
@@ -118,11 +118,7 @@ class Layout:
     def _entry(self, region: Region) -> int:
         if region.sizes is not None:
             return 0
-        if region.unit == INDEX:
-            return self.settings.index_bytes
-        return (
-            WORD_BITS // 8 if region.unit == WORD else self.settings.value_bytes or region.itemsize
-        )
+        return self.settings.entry_bytes(region.unit, region.itemsize)
 
     def _innermost(self, region: Region) -> int:
         if region.kept_in is None:

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from sam.errors import UserError, one_of
 from sam.graph import Graph
+from sam.levels import INDEX, WORD, WORD_BITS
 from sam.regions import PARTS, Region
 from sim.sections import (
     Count,
@@ -115,9 +116,17 @@ class Memory(Section):
                 )
         return self
 
+    def entry_bytes(self, unit: str, itemsize: int) -> int:
+        """The bytes of what an entry is: an index, a word, or a value of a type of some size."""
+        if unit == INDEX:
+            return self.index_bytes
+        return WORD_BITS // 8 if unit == WORD else self.value_bytes or itemsize
+
     def home(self, region: Region) -> int:
         """The number of the level that an array lives in."""
         names = [level.name for level in self.levels]
+        if region.lives_in is not None:
+            return names.index(region.lives_in)
         number = "" if region.level is None else f".{region.level}"
         tensor, part = region.tensor, region.part
         for key in (

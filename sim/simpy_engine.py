@@ -397,7 +397,7 @@ class _Machine:
             self.out_of[edge.source].append(queue)
         self.handovers: list[_Queue] = []
         self.processes: dict[str, _Process] = {}
-        self.regions = bound.regions() if config.memory.levels else None
+        self.regions = bound.regions(config.memory)
         self.arbiter = _Arbiter(self.environment)
         self.askers = 0
         for node in bound.graph.nodes:

@@ -46,9 +46,11 @@ def with_tiles(graph: Graph, config: Config) -> Graph:
             f"{len(places)}",
             hint="split each loop at most that often, or add a level to the config's tiling",
         )
+    home = None
     for rank, place in enumerate(places[len(places) - levels :]):
         outside = {loop for loop, at in loops.items() if at <= rank}
-        graph = _Boundary(graph, outside).with_loaders(place)
+        graph = _Boundary(graph, outside).with_loaders(place, home)
+        home = place.memory
     return graph
 
 
@@ -77,8 +79,11 @@ class _Boundary:
         for edge in graph.edges:
             self.out_of.setdefault(edge.source, []).append(edge)
 
-    def with_loaders(self, place: TileLevel) -> Graph:
-        """The graph with a loader and a releaser for each tensor that has tiles here."""
+    def with_loaders(self, place: TileLevel, home: str | None) -> Graph:
+        """The graph with a loader and a releaser for each tensor that has tiles here.
+
+        They come from ``home``, None for the outermost memory.
+        """
         nodes, edges = list(self.graph.nodes), list(self.graph.edges)
         for edge in self.graph.edges:
             if self.streams[edge].kind != "ref" or not self._crosses(edge):
@@ -99,6 +104,7 @@ class _Boundary:
                     "slot": slot,
                     "level": next(levels),
                     "depth": depth,
+                    "from": home,
                     "memory": place.memory,
                     "buffers": place.buffers,
                 },
@@ -119,24 +125,27 @@ class _Boundary:
         return replace(self.graph, nodes=tuple(nodes), edges=tuple(edges))
 
     def _crosses(self, edge: Edge) -> bool:
-        """Whether an edge of references goes from the loops outside to the ones inside.
+        """Whether references on an edge go from the last loop over tiles to one in a tile.
 
-        Raises UserError where a loop outside is inside one of those.
+        Raises UserError where a tensor has a level in a tile outside of a level of tiles.
         """
         loop = self._added(edge.target.node)
         if loop is None or loop in self.outside:
             return False
-        for after in self._path(edge):
-            inner = self._added(after.target.node)
+        if any(self._added(after.target.node) in self.outside for after in self._path(edge)):
+            return False
+        outer = None
+        before = [node for node in self._before(edge) if self._added(node)]
+        for node in before:
+            inner = self._added(node)
             if inner in self.outside:
+                outer = inner
+            elif outer and self.nodes[node].kind in _SCANNERS:
                 raise UserError(
-                    f"loop {inner} goes over tiles, inside loop {loop}, which is in a tile",
-                    hint=f"put {inner} outside, with reorder",
+                    f"loop {outer} goes over tiles, inside loop {inner}, which is in a tile",
+                    hint=f"put {outer} outside, with reorder",
                 )
-        return all(
-            added is None or added in self.outside
-            for added in map(self._added, self._before(edge))
-        )
+        return not before or self._added(before[0]) in self.outside
 
     def _path(self, edge: Edge) -> Iterator[Edge]:
         """The edges that carry the references on which one depends, to the last of them."""

@@ -133,6 +133,12 @@ class Surroundings:
         values = self.tensors[slot].values
         return self.regions.of_values(slot, len(values), values.itemsize)
 
+    def tile_regions(self, slot: str, level: int, lives_in: str | None, kept_in: str) -> Regions:
+        """The tiles that a slot has below the references into one of its levels."""
+        if self.regions is None:
+            return Regions()
+        return self.regions.of_tiles(slot, level, self.tensors[slot], lives_in, kept_in)
+
     def written_regions(self, level: int | None, units: Mapping[str, str]) -> Regions:
         """The arrays of a level, or the values, of the result: by part what an entry is."""
         if self.regions is None:

@@ -34,6 +34,8 @@ def load_tile(p: Any, s: Any, m: Any) -> bool | None:
             s.held += 1
         p.in_ref.take()
         p.ref.give(kind, value)
+        if kind == DATA and m.regions:
+            p.memory.read(m.regions["tile"], value)
     else:
         p.in_ref.take()
         p.ref.give(kind, value)
@@ -60,14 +62,16 @@ def release_tile(p: Any, s: Any, m: Any) -> bool | None:
 def _tile_loader(parameters: Parameters) -> Block:
     """Loads the tiles that a level of a slot has below its references.
 
-    ``depth`` is that of its references, ``level`` the first level in a tile.
+    ``depth`` is that of its references, ``level`` the first level in a tile. ``memory`` is what
+    tiles are brought into, and ``from`` where they come from, None for the outermost memory.
     """
     depth, level = parameters["depth"], parameters["level"]
 
     def memory(around: Surroundings) -> SimpleNamespace:
-        return SimpleNamespace(
-            buffers=parameters["buffers"], tiles=None
+        tiles = around.tile_regions(
+            parameters["slot"], level, parameters["from"], parameters["memory"]
         )
+        return SimpleNamespace(buffers=parameters["buffers"], regions=tiles)
 
     return Block(
         ports=(

@@ -2,7 +2,7 @@
 
 from tests.streams import check_block, run_block
 
-LOADER = {"slot": "B", "level": 1, "depth": 1, "memory": "peb", "buffers": 2}
+LOADER = {"slot": "B", "level": 1, "depth": 1, "from": None, "memory": "peb", "buffers": 2}
 
 
 def load(references, releases):
