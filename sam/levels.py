@@ -49,6 +49,21 @@ class Fibers(ABC):
         """The position of the coordinate at a step."""
         return step
 
+    def key(self, parent: int, step: int) -> int:
+        """What the steps of a fiber are in order by: the coordinate, or what a step without one
+        stands for."""
+        return self.coordinate(parent, step)
+
+    def seek(self, parent: int, step: int, end: int, coordinate: int) -> int:
+        """The first step, from ``step`` on, whose key is not below a coordinate; else ``end``."""
+        while step < end:
+            middle = (step + end) // 2
+            if self.key(parent, middle) < coordinate:
+                step = middle + 1
+            else:
+                end = middle
+        return step
+
     def as_lists(self: Self) -> Self:
         """The same with lists for arrays: reading one number from a list is faster."""
         stored = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -692,6 +707,9 @@ class Bitvector(Level):
         word = self.words[parent * words_for(self.size) + coordinate // WORD_BITS]
         return coordinate if (word >> (coordinate % WORD_BITS)) & 1 else -1
 
+    def key(self, parent: int, step: int) -> int:
+        return step - parent * self.size
+
     def position(self, parent: int, step: int) -> int:
         coordinate = step - parent * self.size
         word = parent * words_for(self.size) + coordinate // WORD_BITS
@@ -766,17 +784,22 @@ class Deduplicated(Fibers):
 
     ``begins``, ``ends``  of the fiber of each parent; that of a group has the children of all
     ``coordinates``       one per position; -1 for a duplicate
+    ``keys``              one per position, of duplicates too
     """
 
     begins: Stored
     ends: Stored
     coordinates: Stored
+    keys: Stored
 
     def fiber(self, parent: int) -> tuple[int, int]:
         return self.begins[parent], self.ends[parent]
 
     def coordinate(self, parent: int, step: int) -> int:
         return self.coordinates[step]
+
+    def key(self, parent: int, step: int) -> int:
+        return self.keys[step]
 
 
 @dataclass(frozen=True, eq=False)
@@ -848,7 +871,7 @@ def _joined(
     new[begins[heads]] = True
     starts = np.flatnonzero(new)
     new = new[:-1]
-    joined = Deduplicated(begins, ends, np.where(new, coordinates, -1))
+    joined = Deduplicated(begins, ends, np.where(new, coordinates, -1), coordinates)
     return joined, None if new.all() else starts[np.cumsum(new)]
 
 
