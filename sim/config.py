@@ -86,7 +86,8 @@ class Queues(Section):
     """The queues between blocks.
 
     ``depth``           tokens that a queue holds
-    ``latency_cycles``  from the push of a token to the first cycle in which its reader sees it
+    ``latency_cycles``  from the push of a token to the first cycle in which its reader sees it;
+                        a wire, which holds the newest message and never more, has one too
     ``kinds``           settings by stream: crd, ref, val, bv
     ``names``           settings by edge, ``a.x -> b.y``, or by the reader's port, ``b.y``
     """

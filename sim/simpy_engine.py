@@ -4,11 +4,13 @@ A firing happens in the first cycle in which the block's initiation interval is 
 that its step asks for is visible, and every queue that it gives to has room. A token given in
 cycle t is visible in t + latency; room made by a take in cycle t can be used in t + 1. So nothing
 that happens in a cycle is seen in the same cycle, and the order of events within one does not
-matter. (A source is outside the machine: its tokens are visible at once.)
+matter. (A source is outside the machine: its tokens are visible at once.) A wire is read in the
+cycle in which its reader's initiation interval is over.
 
 A firing that touches memory asks for that in the cycle in which all else that it needs is there. It
-happens when the ports of memory have taken all that it asks for, and its tokens are made in the
-cycle in which that is ready. The requests of a cycle are served at its end, in the order of blocks.
+happens when the ports of memory have taken all that it asks for, and what it gives is made in the
+cycle in which that is ready, or later: a block gives in the order of its firings. The requests of a
+cycle are served at its end, in the order of blocks.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from sam.blocks.base import Step
 from sam.errors import UserError
 from sam.graph import Edge, End, Node
 from sam.regions import Region, asks_memory
+from sam.token import EMPTY
 from sim.binding import Bound
 from sim.config import Config
 from sim.deadlock import Wait, deadlock
@@ -99,7 +102,7 @@ class _Queue:
         self.environment, self.edge, self.depth, self.latency = environment, edge, depth, latency
         self.tokens: deque[tuple[Any, Any, int]] = deque()
         self.peak = 0
-        self.last_taken = self.last_visible = -1
+        self.last_taken = -1
         self.giver = edge.source.node
         self.reader: simpy.Event | None = None
         self.writer: simpy.Event | None = None
@@ -111,10 +114,9 @@ class _Queue:
         used = len(self.tokens) + (self.last_taken == self.environment.now)
         return used < self.depth
 
-    def push(self, kind: int, value: Any, ready: int) -> None:
-        """Gives a token that is made of what is ready in some cycle, this one or a later one."""
-        self.last_visible = max(self.last_visible, ready + self.latency)
-        self.tokens.append((kind, value, self.last_visible))
+    def push(self, kind: int, value: Any, made: int) -> None:
+        """Gives a token that is made in this cycle or a later one."""
+        self.tokens.append((kind, value, made + self.latency))
         held = len(self.tokens) + (self.last_taken == self.environment.now)
         self.peak = max(self.peak, held)
         if self.reader is not None:
@@ -148,9 +150,38 @@ class _WatchedQueue(_Queue):
 
     watch: Watch
 
-    def push(self, kind: int, value: Any, ready: int) -> None:
+    def push(self, kind: int, value: Any, made: int) -> None:
         self.watch(kind, value)
-        super().push(kind, value, ready)
+        super().push(kind, value, made)
+
+
+class _Wire(_Queue):
+    """A wire: it keeps the newest message that has been read, and those that come later."""
+
+    newest: tuple[int, Any] = EMPTY, 0
+
+    def room(self) -> bool:
+        return True
+
+    def push(self, kind: int, value: Any, made: int) -> None:
+        self.tokens.append((kind, value, made + self.latency))
+        self.peak = 1
+
+    def read(self, cycle: int) -> tuple[int, Any]:
+        """The newest message that is visible in a cycle."""
+        while self.tokens and self.tokens[0][2] <= cycle:
+            self.newest = self.tokens.popleft()[:2]
+        return self.newest
+
+
+class _WireEnd:
+    """An input port that is a wire, as steps see it."""
+
+    def __init__(self, process: _Process, wire: _Wire) -> None:
+        self.process, self.wire = process, wire
+
+    def latest(self) -> tuple[int, Any]:
+        return self.wire.read(self.process.ready)
 
 
 class _Input:
@@ -260,6 +291,8 @@ class _Process:
         self.outputs: dict[str, _Output] = {}
         self.waiting_for: _Input | _Queue | None = None
         self.finished = False
+        self.ready = 0  # the cycle in which it may fire next
+        self.made = -1  # the last cycle in which something was made that it has given
         self.fired = self.busy = self.memory = 0
         self.last_fired = -1
         self.starved: dict[str, int] = {}
@@ -269,6 +302,7 @@ class _Process:
         """Fires until the last token is done."""
         environment = self.environment
         while not self.finished:
+            self.ready = int(environment.now)
             waits: dict[str, int] = self.starved
             port = ""
             while True:
@@ -286,17 +320,18 @@ class _Process:
                         waits, port = self.blocked, output.name
                         yield queue.room_comes()
             self.waiting_for = None
-            asked = ready = int(environment.now)
+            now = asked = made = int(environment.now)
             if self.accesses:
-                ready = yield from self._reach_memory()
-            now = int(environment.now)
+                made = yield from self._reach_memory()
+                now = int(environment.now)
+            self.made = max(self.made, made)
             self._account(now, now - asked, waits, port)
             for queue in self.taken:
                 queue.pop()
             for output, kind, value in self.given:
                 output.counts[kind] += 1
                 for queue in output.queues:
-                    queue.push(kind, value, ready)
+                    queue.push(kind, value, self.made)
             self.taken.clear()
             self.given.clear()
             if finished:
@@ -380,6 +415,8 @@ class _Machine:
 
     def _queue(self, edge: Edge) -> _Queue:
         depth, latency = self._room_and_latency(edge)
+        if self.bound.streams[edge].wire:
+            return _Wire(self.environment, edge, None, latency)
         if self.validator is None:
             return _Queue(self.environment, edge, depth, latency)
         queue = _WatchedQueue(self.environment, edge, depth, latency)
@@ -388,10 +425,10 @@ class _Machine:
 
     def _room_and_latency(self, edge: Edge) -> tuple[int | None, int]:
         source = self.nodes[edge.source.node]
-        if KINDS[source.kind].source:
+        stream = self.bound.streams[edge]
+        if KINDS[source.kind].source and not stream.wire:
             return None, 0
-        stream = self.bound.streams[edge].kind
-        depth, latency = self.config.queue(str(edge), str(edge.target), stream)
+        depth, latency = self.config.queue(str(edge), str(edge.target), stream.kind)
         pipeline = self.config.block(source.name, source.kind).latency
         return depth, latency + pipeline - 1
 
@@ -415,9 +452,13 @@ class _Machine:
             ports["handed"] = _Input(giver, "handed", queue)
         for port in block.ports:
             end = End(node.name, port.name)
-            here: _Input | _Output
+            here: _Input | _WireEnd | _Output
             if port.direction == "in":
-                here = _Input(process, port.name, self.into[end])
+                queue = self.into[end]
+                if isinstance(queue, _Wire):
+                    here = _WireEnd(process, queue)
+                else:
+                    here = _Input(process, port.name, queue)
             else:
                 here = _Output(giver, port.name, self.out_of[end])
                 giver.outputs[port.name] = self.outputs[end] = here

@@ -576,6 +576,10 @@ class _Translation:
             if callable(value) and hasattr(value, "__self__"):
                 return _Method(owner, name)
             return self.remembered((*owner.path, name), value)
+        if isinstance(owner, Port) and owner.wire != (name == "latest"):
+            raise self.refuse(
+                f"{name} of {owner.name}, which is {'a' if owner.wire else 'no'} wire"
+            )
         if isinstance(owner, Port | list) or (isinstance(owner, _Open) and name == "bit_count"):
             return _Method(owner, name)
         raise self.refuse(f"the attribute {name}")
@@ -807,6 +811,10 @@ class _Translation:
         return _Open(f"({text})", _ctype(dtype))
 
     # Ports
+
+    def port_latest(self, port: Port) -> tuple[_Open, _Open]:
+        """The newest message on a wire, which has been read before the firing."""
+        return _Open(f"k{port.index}", INT), _Open(f"v{port.index}", port.ctype)
 
     def port_peek(self, port: Port) -> tuple[_Known | _Open, _Open]:
         """The kind and value at the head of an input; they stand still until the firing is over."""

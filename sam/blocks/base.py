@@ -3,7 +3,8 @@
 A *step* is one firing, written once for every engine. It is a plain function ``step(p, s, m)``:
 
 ``p``  the ports. ``p.in_crd.peek()`` gives the ``(kind, value)`` of the token at the head of an
-       input, ``p.in_crd.take()`` consumes it, ``p.crd.give(kind, value)`` emits one.
+       input, ``p.in_crd.take()`` consumes it, ``p.crd.give(kind, value)`` emits one. Of a wire,
+       ``p.in_skip.latest()`` gives the newest message, or ``EMPTY`` before the first.
 ``s``  the state that lasts from firing to firing.
 ``m``  what the block reads and fills: level arrays, values, its constant parameters.
 
@@ -17,7 +18,9 @@ It keeps six rules, which let an engine decide when it happens and how fast:
    asks for is empty, the engine abandons the step there and runs it again later;
 3. every give comes before the first change of memory (``sam.blocks.memories``);
 4. it says what it touches in memory after all gives, the first of it before any change of memory;
-5. nothing but the tokens, the state and the memory decides what happens: never the time;
+5. nothing but the tokens, the state and the memory decides what happens: never the time, but for
+   wires. One is read in the first cycle in which the block may fire again, however long the firing
+   has to wait after that;
 6. it returns True in the firing that gives or takes the last ``D``, and None otherwise.
 """
 
@@ -57,6 +60,9 @@ class Port:
                   owns a fiber of a deeper one. Two operands share only the ends of their fibers
     ``payload``   whether it takes any tokens that go along with coordinates; a crd input that is
                   none takes coordinates in order
+    ``wire``      whether it is no queue: its writer never waits for room, its reader never for a
+                  message, and each message takes the place of the one before. Streams to wires
+                  have no shape and no end, and the only loops of a graph go through them
     """
 
     name: str
@@ -67,11 +73,17 @@ class Port:
     optional: bool = False
     operand: int = 0
     payload: bool = False
+    wire: bool = False
 
 
 def into(name: str, stream: str, depth: int = 0, **more: Any) -> Port:
     """An input port."""
     return Port(name, "in", stream, depth, **more)
+
+
+def wire(name: str, stream: str) -> Port:
+    """An input port that is a wire."""
+    return Port(name, "in", stream, wire=True)
 
 
 def out(name: str, stream: str, depth: int = 0, **more: Any) -> Port:
