@@ -1,9 +1,10 @@
 """The memory hierarchy: levels from DRAM inwards, their ports, what they hold, and the traffic.
 
 Time is counted in whole numbers of a fraction of a cycle, such that a port moves a byte in a whole
-number of them: so it is exact, and the same wherever it is computed. A block's request, which is
-what one firing touches, comes at a cycle; requests must be served in the order of those cycles. Each
-access goes to the innermost level that may hold what it touches:
+number of them: so it is exact, and the same wherever it is computed.
+
+A block's request, which is what one firing touches, comes at a cycle; requests must be served in
+the order of those cycles. Each access goes to the innermost level that may hold what it touches:
 
 - A port takes the access when it is free, and is busy with it for bytes / bandwidth; what was asked
   for is there a latency after it was taken.
