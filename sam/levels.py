@@ -68,6 +68,21 @@ class Fibers(ABC):
         """What ``coordinate`` and ``position`` read at a step, or ``word`` at one of a width."""
         return ()
 
+    def key(self, parent: int, step: int) -> int:
+        """What the steps of a fiber are in order by: the coordinate, or what a step without one
+        stands for."""
+        return self.coordinate(parent, step)
+
+    def seek(self, parent: int, step: int, end: int, coordinate: int) -> int:
+        """The first step, from ``step`` on, whose key is not below a coordinate; else ``end``."""
+        while step < end:
+            middle = (step + end) // 2
+            if self.key(parent, middle) < coordinate:
+                step = middle + 1
+            else:
+                end = middle
+        return step
+
     def as_lists(self: Self) -> Self:
         """The same with lists for arrays: reading one number from a list is faster."""
         stored = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -775,6 +790,9 @@ class Bitvector(Level):
         word = self.words[parent * words_for(self.size) + coordinate // WORD_BITS]
         return coordinate if (word >> (coordinate % WORD_BITS)) & 1 else -1
 
+    def key(self, parent: int, step: int) -> int:
+        return step - parent * self.size
+
     def position(self, parent: int, step: int) -> int:
         coordinate = step - parent * self.size
         word = parent * words_for(self.size) + coordinate // WORD_BITS
@@ -849,12 +867,14 @@ class Deduplicated(Fibers):
 
     ``begins``, ``ends``  of the fiber of each parent; that of a group has the children of all
     ``coordinates``       one per position; -1 for a duplicate
+    ``keys``              one per position, of duplicates too
     ``segmented``         whether begins and ends are read from memory
     """
 
     begins: Stored
     ends: Stored
     coordinates: Stored
+    keys: Stored
     segmented: bool
 
     def arrays(self) -> Arrays:
@@ -872,6 +892,9 @@ class Deduplicated(Fibers):
 
     def coordinate(self, parent: int, step: int) -> int:
         return self.coordinates[step]
+
+    def key(self, parent: int, step: int) -> int:
+        return self.keys[step]
 
 
 @dataclass(frozen=True, eq=False)
@@ -943,7 +966,8 @@ def _joined(
     new[begins[heads]] = True
     starts = np.flatnonzero(new)
     new = new[:-1]
-    joined = Deduplicated(begins, ends, np.where(new, coordinates, -1), segmented)
+    once = np.where(new, coordinates, -1)
+    joined = Deduplicated(begins, ends, once, coordinates, segmented)
     return joined, None if new.all() else starts[np.cumsum(new)]
 
 

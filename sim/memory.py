@@ -1,9 +1,10 @@
 """The memory hierarchy: levels from DRAM inwards, their ports, what they hold, and the traffic.
 
-Time is counted in fixed fractions of a cycle (``1 / UNIT``), so that it is the same to the last bit
-wherever it is computed. A block's request, the accesses of one firing, comes at a cycle; requests
-must be served in the order of those cycles. Each access goes to the innermost level that may hold
-what it touches:
+Time is counted in whole numbers of a fraction of a cycle, such that a port moves a byte in a whole
+number of them: so it is exact, and the same wherever it is computed.
+
+A block's request, which is what one firing touches, comes at a cycle; requests must be served in
+the order of those cycles. Each access goes to the innermost level that may hold what it touches:
 
 - A port takes the access when it is free, and is busy with it for bytes / bandwidth; what was asked
   for is there a latency after it was taken.
@@ -21,15 +22,17 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
 from typing import Any
 
 from sam.errors import UserError
 from sam.regions import Region
-from sim.memory_config import Memory
+from sim.memory_config import Memory, MemoryLevel
 from sim.stats import MemoryStats, Traffic
 
-UNIT_BITS = 24
-UNIT = 1 << UNIT_BITS
+# As many units as a cycle may have; where that is not enough, costs are rounded.
+_MOST_UNITS = 2**24
 
 Access = tuple[Region, int, bool]
 """A region, the index of the entry that is touched, and whether it is written."""
@@ -44,6 +47,7 @@ class Layout:
 
     Levels are numbered from the outermost, which is 0. Times are in units, sizes in bytes.
 
+    ``unit``               how many units a cycle has
     ``latency``, ``cost``  by level; the cost is that of a byte
     ``ports``, ``room``    by level; the room is that for lines, None where it is unbounded
     ``home``, ``kept``     by region: the level that it lives in, and the innermost that keeps it
@@ -57,13 +61,10 @@ class Layout:
     ) -> None:
         self.settings, self.regions = settings, regions
         levels = settings.levels
-        self.latency = [level.latency_cycles * UNIT for level in levels]
-        self.cost = [
-            0
-            if level.bandwidth_gb_per_s == "unbounded"
-            else round(UNIT * clock_ghz / level.bandwidth_gb_per_s)
-            for level in levels
-        ]
+        costs = [_cycles_of_a_byte(level, clock_ghz) for level in levels]
+        self.unit = min(_MOST_UNITS, lcm(*(cost.denominator for cost in costs)))
+        self.cost = [round(cost * self.unit) for cost in costs]
+        self.latency = [level.latency_cycles * self.unit for level in levels]
         self.ports = [max(1, blocks) if n.ports == "per_block" else n.ports for n in levels]
         self.outstanding = (
             0 if settings.outstanding_requests == "unbounded" else settings.outstanding_requests
@@ -145,6 +146,13 @@ class Layout:
         return room
 
 
+def _cycles_of_a_byte(level: MemoryLevel, clock_ghz: float) -> Fraction:
+    """How long a port moves a byte, exactly as the numbers stand in a config."""
+    if level.bandwidth_gb_per_s == "unbounded":
+        return Fraction(0)
+    return Fraction(str(clock_ghz)) / Fraction(str(level.bandwidth_gb_per_s))
+
+
 @dataclass
 class _Line:
     """A line in a level: its bytes, when it arrives, and whether it was changed."""
@@ -183,21 +191,19 @@ class Hierarchy:
     def request(self, block: int, cycle: int, accesses: Sequence[Access]) -> tuple[int, int]:
         """The cycle in which ports have taken all accesses, and the one in which all are ready."""
         layout = self.layout
-        taken = ready = cycle << UNIT_BITS
+        taken = ready = now = cycle * layout.unit
         for region, index, write in accesses:
             n = self.number[region]
             if region.length is None:
                 self.length[n] = max(self.length[n], index + 1)
-            start, done = self._move(
-                layout.kept[n], block, n, index, index + 1, write, cycle << UNIT_BITS
-            )
+            start, done = self._move(layout.kept[n], block, n, index, index + 1, write, now)
             taken, ready = max(taken, start), max(ready, done)
-        whole = -(-ready >> UNIT_BITS)
+        whole = -(-ready // layout.unit)
         if layout.outstanding:
             if len(self.ready[block]) == layout.outstanding:
                 self.ready[block].popleft()
             self.ready[block].append(whole)
-        return taken >> UNIT_BITS, whole
+        return taken // layout.unit, whole
 
     def _move(
         self, level: int, block: int, region: int, first: int, last: int, write: bool, now: int
@@ -296,7 +302,7 @@ def statistics(layout: Layout, counted: Any) -> dict[str, MemoryStats]:
                     energy_pj=level.energy_pj_per_byte * moved,
                 )
         found[level.name] = MemoryStats(
-            busy=tuple(int(busy) / UNIT for busy in counted.busy[n]),
+            busy=tuple(int(busy) / layout.unit for busy in counted.busy[n]),
             peak_bytes=int(counted.peak[n]) + sum(placed),
             tensors=tensors,
         )

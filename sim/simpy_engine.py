@@ -8,8 +8,9 @@ matter. (A source is outside the machine: its tokens are visible at once.) A wir
 cycle in which its reader's initiation interval is over.
 
 A firing that touches memory asks for that in the cycle in which all else that it needs is there. It
-happens when the ports of memory have taken all that it asks for, and its tokens are made in the
-cycle in which that is ready. The requests of a cycle are served at its end, in the order of blocks.
+happens when the ports of memory have taken all that it asks for, and what it gives is made in the
+cycle in which that is ready, or later: a block gives in the order of its firings. The requests of a
+cycle are served at its end, in the order of blocks.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ class _Queue:
         self.environment, self.edge, self.depth, self.latency = environment, edge, depth, latency
         self.tokens: deque[tuple[Any, Any, int]] = deque()
         self.peak = 0
-        self.last_taken = self.last_visible = -1
+        self.last_taken = -1
         self.giver = edge.source.node
         self.reader: simpy.Event | None = None
         self.writer: simpy.Event | None = None
@@ -113,10 +114,9 @@ class _Queue:
         used = len(self.tokens) + (self.last_taken == self.environment.now)
         return used < self.depth
 
-    def push(self, kind: int, value: Any, ready: int) -> None:
-        """Gives a token that is made of what is ready in some cycle, this one or a later one."""
-        self.last_visible = max(self.last_visible, ready + self.latency)
-        self.tokens.append((kind, value, self.last_visible))
+    def push(self, kind: int, value: Any, made: int) -> None:
+        """Gives a token that is made in this cycle or a later one."""
+        self.tokens.append((kind, value, made + self.latency))
         held = len(self.tokens) + (self.last_taken == self.environment.now)
         self.peak = max(self.peak, held)
         if self.reader is not None:
@@ -150,9 +150,9 @@ class _WatchedQueue(_Queue):
 
     watch: Watch
 
-    def push(self, kind: int, value: Any, ready: int) -> None:
+    def push(self, kind: int, value: Any, made: int) -> None:
         self.watch(kind, value)
-        super().push(kind, value, ready)
+        super().push(kind, value, made)
 
 
 class _Wire(_Queue):
@@ -163,8 +163,8 @@ class _Wire(_Queue):
     def room(self) -> bool:
         return True
 
-    def push(self, kind: int, value: Any, ready: int) -> None:
-        self.tokens.append((kind, value, ready + self.latency))
+    def push(self, kind: int, value: Any, made: int) -> None:
+        self.tokens.append((kind, value, made + self.latency))
         self.peak = 1
 
     def read(self, cycle: int) -> tuple[int, Any]:
@@ -292,6 +292,7 @@ class _Process:
         self.waiting_for: _Input | _Queue | None = None
         self.finished = False
         self.ready = 0  # the cycle in which it may fire next
+        self.made = -1  # the last cycle in which something was made that it has given
         self.fired = self.busy = self.memory = 0
         self.last_fired = -1
         self.starved: dict[str, int] = {}
@@ -319,17 +320,18 @@ class _Process:
                         waits, port = self.blocked, output.name
                         yield queue.room_comes()
             self.waiting_for = None
-            asked = ready = int(environment.now)
+            now = asked = made = int(environment.now)
             if self.accesses:
-                ready = yield from self._reach_memory()
-            now = int(environment.now)
+                made = yield from self._reach_memory()
+                now = int(environment.now)
+            self.made = max(self.made, made)
             self._account(now, now - asked, waits, port)
             for queue in self.taken:
                 queue.pop()
             for output, kind, value in self.given:
                 output.counts[kind] += 1
                 for queue in output.queues:
-                    queue.push(kind, value, ready)
+                    queue.push(kind, value, self.made)
             self.taken.clear()
             self.given.clear()
             if finished:

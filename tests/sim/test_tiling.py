@@ -161,7 +161,7 @@ def test_any_program_in_tiles(data):
     schedule = [f"reorder({','.join(program.order)})", "tile(2)" if levels == 1 else "tile(4,2)"]
     found = custard.compile(program.expression, program.formats, schedule, dims=program.dims)
     runs = []
-    for engine in ("simpy", "simpy"):
+    for engine in ("simpy", "compiled"):
         try:
             runs.append(found.simulate(program.tensors, config=config, engine=engine))
         except UserError as mistake:
