@@ -7,7 +7,7 @@ these arrays get names, so that a simulator can put each where it lives.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,8 @@ class RegionTable:
     """The regions of all tensors of a graph, each made once.
 
     What comes in tiles is read where they are brought to: of the slots that are ``tiled`` only the
-    tiles are touched. ``entry_bytes`` gives the bytes of a unit, or of a value of some size.
+    tiles are touched. All else is kept no further in than ``kept_in``, if that is not None.
+    ``entry_bytes`` gives the bytes of a unit, or of a value of some size.
     """
 
     def __init__(
@@ -65,11 +66,12 @@ class RegionTable:
         slots: Iterable[Slot],
         result: Slot | None,
         tiled: Collection[str],
+        kept_in: str | None,
         entry_bytes: Callable[[str, int], int],
     ) -> None:
         self.tensors = {slot.name: slot.tensor for slot in slots}
         self.result = None if result is None else result.tensor
-        self.tiled, self.entry_bytes = tiled, entry_bytes
+        self.tiled, self.kept_in, self.entry_bytes = tiled, kept_in, entry_bytes
         self.made: dict[Any, Region] = {}
 
     def of_level(self, slot: str, level: int, fibers: Fibers) -> Regions:
@@ -119,6 +121,8 @@ class RegionTable:
 
     def add(self, key: Any, region: Region) -> Region:
         """The region of a key, which is made where there is none."""
+        if region.kept_in is None:
+            region = replace(region, kept_in=self.kept_in)
         return self.made.setdefault(key, region)
 
 

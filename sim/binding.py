@@ -41,13 +41,20 @@ class Bound:
     types: Mapping[str, np.dtype[Any]]
 
     def regions(self, memory: Memory) -> RegionTable | None:
-        """A table of what lies in memory, empty so far; None where memory is ideal."""
+        """A table of what lies in memory, empty so far; None where memory is ideal.
+
+        The levels that tiles are brought into, and those inside of them, hold nothing else.
+        """
         if not memory.levels:
             return None
         graph = self.graph
-        tiled = {n.parameters["slot"] for n in graph.nodes if n.kind == "tile_loader"}
+        loaders = [node.parameters for node in graph.nodes if node.kind == "tile_loader"]
+        tiled = {loader["slot"] for loader in loaders}
+        names = [level.name for level in memory.levels]
+        outermost = min((names.index(loader["memory"]) for loader in loaders), default=0)
+        kept_in = names[outermost - 1] if loaders else None
         result = None if graph.result is None else graph.result.slot
-        return RegionTable(graph.slots, result, tiled, memory.entry_bytes)
+        return RegionTable(graph.slots, result, tiled, kept_in, memory.entry_bytes)
 
     def surroundings(
         self,
