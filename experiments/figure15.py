@@ -35,6 +35,9 @@ from sim.workers import Limits, run_local
 NONZEROS = (5_000, 10_000, 25_000, 50_000)
 SIZES = tuple(range(1024, 15721, 1336))
 
+# Coordinates are skipped at each level, from the larger tiles to the elements.
+SKIPS = tuple(f"skip({tensor},k{level})" for level in (2, 1, 0) for tensor in "BC")
+
 # The cycles and what else is told of a point, by nonzeros and size.
 Points = Mapping[tuple[int, int], Mapping[str, Any]]
 
@@ -103,7 +106,7 @@ def program() -> custard.Program:
     compiled: custard.Program = custard.compile(
         "X(i,j) = B(i,k) * C(k,j)",
         {"X": "ss:0,1", "B": "ss:0,1", "C": "ss:0,1"},
-        ["reorder(i,k,j)", f"tile({','.join(map(str, sizes))})"],
+        ["reorder(i,k,j)", f"tile({','.join(map(str, sizes))})", *SKIPS],
     )
     return compiled
 

@@ -60,6 +60,20 @@ def in_words(draw, program):
     return [f"{c}({t},{v})" for c, (t, v) in zip(chosen, places, strict=False) if c]
 
 
+@st.composite
+def skipping(draw, expression, formats, schedule, dims):
+    """Commands that have some tensors skip at some loops, of all that can be followed."""
+    accesses = re.findall(r"(\w)\(([\w,]+)\)", expression.partition("=")[2])
+    able = [f"skip({name},{v})" for name, variables in accesses for v in variables.split(",")]
+    while True:
+        try:
+            custard.compile(expression, formats, [*schedule, *able], dims=dims)
+        except UserError as error:
+            able.remove(error.source)
+        else:
+            return [command for command in able if draw(st.booleans()) or draw(st.booleans())]
+
+
 @settings(relaxed, max_examples=examples(300))
 @given(st.data(), st.sampled_from([1, 2, 3, 5, 64]))
 def test_bitvectors_merged_by_words(data, width):
