@@ -299,7 +299,7 @@ class _Machine:
         stream = self.bound.streams[edge]
         if KINDS[self.nodes[edge.source.node].kind].source or stream.wire or stream.feedback:
             return 0
-        return self.config.queue(str(edge), str(edge.target), stream.kind)[0] or 0
+        return self._settings(edge)[0] or 0
 
     def _latency(self, edge: Edge) -> int:
         source = self.nodes[edge.source.node]
@@ -307,7 +307,12 @@ class _Machine:
         if KINDS[source.kind].source and not stream.wire:
             return 0
         pipeline = self.config.block(source.name, source.kind).latency
-        return self.config.queue(str(edge), str(edge.target), stream.kind)[1] + pipeline - 1
+        return self._settings(edge)[1] + pipeline - 1
+
+    def _settings(self, edge: Edge) -> tuple[int | None, int]:
+        """The depth and the latency that the config gives an edge."""
+        reader = self.nodes[edge.target.node].kind
+        return self.config.queue(str(edge), self.bound.streams[edge].kind, reader)
 
     def _channels(self) -> dict[Edge, _Channel]:
         """The channel of each edge, in the order of its givers."""

@@ -99,12 +99,16 @@ class Queues(Section):
     ``latency_cycles``  from the push of a token to the first cycle in which its reader sees it;
                         a wire, which holds the newest message and never more, has one too
     ``kinds``           settings by stream: crd, ref, val, bv
+    ``readers``         settings by the kind of block that reads, which hold before those by stream
     ``names``           settings by edge, ``a.x -> b.y``, or by the reader's port, ``b.y``
     """
 
     depth: Limit = "unbounded"
     latency_cycles: Count = 1
     kinds: Annotated[dict[str, QueueSettings], BeforeValidator(_check_stream_kinds)] = Field(
+        default_factory=dict
+    )
+    readers: Annotated[dict[str, QueueSettings], BeforeValidator(_check_block_kinds)] = Field(
         default_factory=dict
     )
     names: Annotated[dict[str, QueueSettings], BeforeValidator(check_section)] = Field(
@@ -188,16 +192,17 @@ class Config(Section):
             raise mistake(f"has tiles in {', '.join(inwards)}: they go inwards, each level once")
         return self
 
-    def queue(self, edge_name: str, target_port: str, stream: str) -> tuple[int | None, int]:
+    def queue(self, edge: str, stream: str, reader: str) -> tuple[int | None, int]:
         """Depth in tokens (None: unbounded) and latency in cycles of the queue on an edge.
 
-        ``edge_name`` is ``str(edge)``, ``target_port`` is ``str(edge.target)``, and ``stream`` is
-        crd, ref, val or bv; an edge's name is more specific than its reader's port.
+        ``edge`` is its text, ``stream`` crd, ref, val or bv, and ``reader`` a kind of block; an
+        edge's name is more specific than its reader's port.
         """
         names = self.queues.names
         places = [
-            names.get(edge_name),
-            names.get(target_port),
+            names.get(edge),
+            names.get(edge.partition(" -> ")[2]),
+            self.queues.readers.get(reader),
             self.queues.kinds.get(stream),
             self.queues,
         ]

@@ -428,7 +428,8 @@ class _Machine:
         stream = self.bound.streams[edge]
         if KINDS[source.kind].source and not stream.wire:
             return None, 0
-        depth, latency = self.config.queue(str(edge), str(edge.target), stream.kind)
+        reader = self.nodes[edge.target.node].kind
+        depth, latency = self.config.queue(str(edge), stream.kind, reader)
         pipeline = self.config.block(source.name, source.kind).latency
         return None if stream.feedback else depth, latency + pipeline - 1
 

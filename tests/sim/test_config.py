@@ -29,7 +29,7 @@ def test_ideal_is_the_default_and_everything_takes_a_cycle() -> None:
     config = load()
     assert config.name == "ideal"
     assert config.clock.clock_ghz == 1.0
-    assert config.queue("a.crd -> b.in_crd", "b.in_crd", "crd") == (None, 1)
+    assert config.queue("a.crd -> b.in_crd", "crd", "alu") == (None, 1)
     assert config.block("a", "alu") == BlockTiming(1, 1, None, 64)
 
 
@@ -56,6 +56,7 @@ def test_the_most_specific_queue_setting_wins_key_by_key() -> None:
             "queues": {
                 "depth": 2,
                 "kinds": {"val": {"depth": 3, "latency_cycles": 5}},
+                "readers": {"reducer": {"depth": 4}},
                 "names": {
                     "b.in_val": {"depth": 7},
                     "a.val -> b.in_val": {"depth": "unbounded"},
@@ -63,11 +64,13 @@ def test_the_most_specific_queue_setting_wins_key_by_key() -> None:
             }
         }
     )
-    assert config.queue("a.crd -> b.in_crd", "b.in_crd", "crd") == (2, 1)
-    assert config.queue("a.val -> c.in_val", "c.in_val", "val") == (3, 5)
-    assert config.queue("d.val -> b.in_val", "b.in_val", "val") == (7, 5)
-    assert config.queue("a.val -> b.in_val", "b.in_val", "val") == (None, 5)
-    assert config.queue("a.bv -> b.in_bv", "b.in_bv", "bv") == (2, 1)
+    assert config.queue("a.crd -> b.in_crd", "crd", "alu") == (2, 1)
+    assert config.queue("a.val -> c.in_val", "val", "alu") == (3, 5)
+    assert config.queue("d.val -> b.in_val", "val", "alu") == (7, 5)
+    assert config.queue("a.val -> b.in_val", "val", "alu") == (None, 5)
+    assert config.queue("a.bv -> b.in_bv", "bv", "alu") == (2, 1)
+    assert config.queue("a.val -> c.in_val", "val", "reducer") == (4, 5)
+    assert config.queue("d.val -> b.in_val", "val", "reducer") == (7, 5)
 
 
 def test_the_most_specific_block_setting_wins_key_by_key() -> None:
@@ -106,9 +109,9 @@ def test_overrides() -> None:
             "clock.clock_ghz": 2,
         },
     )
-    assert config.queue("x.crd -> y.in_crd", "y.in_crd", "crd") == (8, 1)
-    assert config.queue("scan B.i.crd -> b.in_crd", "b.in_crd", "crd") == (2, 1)
-    assert config.queue("x.ref -> y.in_ref", "y.in_ref", "ref") == (None, 3)
+    assert config.queue("x.crd -> y.in_crd", "crd", "alu") == (8, 1)
+    assert config.queue("scan B.i.crd -> b.in_crd", "crd", "alu") == (2, 1)
+    assert config.queue("x.ref -> y.in_ref", "ref", "alu") == (None, 3)
     assert config.block("r", "reducer").latency == 4
     assert config.block("scan B.i", "level_scanner").initiation_interval == 6
     assert config.clock.clock_ghz == 2
