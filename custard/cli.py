@@ -428,6 +428,7 @@ _CAPABILITIES: Collection[str] = (
     "locates",
     "inserts",
     "appends",
+    "appends_anywhere",
 )
 
 

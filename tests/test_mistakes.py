@@ -20,7 +20,7 @@ MATVEC = "y(i) = A(i,j) * x(j)"
 EXAMPLE = "hint: write, for example, X(i,j) = B(i,k) * C(k,j)"
 LEVELS = (
     "d dense, s compressed, u compressed non-unique, q singleton, c singleton non-unique, "
-    "h hashed, r range, o offset, b bitvector"
+    "h hashed, r range, o offset, b bitvector, l linked list"
 )
 EYE, ONES = np.eye(4), np.ones(4)
 INPUTS = {"A": EYE, "x": ONES}
@@ -198,7 +198,7 @@ FORMATS = 'hint: as in formats={"B": "ds:0,1", "C": "CSR"}'
             "  dr:0,1",
             "   ^",
             "hint: the levels of a result are d dense, s compressed, u compressed non-unique, "
-            "q singleton, c singleton non-unique, h hashed, b bitvector",
+            "q singleton, c singleton non-unique, h hashed, b bitvector, l linked list",
         ]),
         ({"B": ("d", "s")}, ["the format of B is tuple, not text", FORMATS]),
         ({"B": None}, ["the format of B is None, not text", FORMATS]),

@@ -146,7 +146,8 @@ class TestFromCoo:
                 ([[0], [0]], [1], (3, 2), "sx"),
                 '"x" is not a level format\n  sx\n   ^\n'
                 "hint: one of d (dense), s (compressed), u (compressed non-unique), q (singleton), "
-                "c (singleton non-unique), h (hashed), r (range), o (offset), b (bitvector)",
+                "c (singleton non-unique), h (hashed), r (range), o (offset), b (bitvector), "
+                "l (linked list)",
             ),
             (
                 ([[0], [0]], [1], (3, 2), "s"),
