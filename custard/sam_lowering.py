@@ -458,8 +458,8 @@ class _Lowering:
         """What is ``inside`` of the last fiber, whose coordinates are dealt to lanes.
 
         Each lane has a copy of all that lies in the fiber. Where the fiber is summed over and
-        others lie in it, each lane sums its part, and what is left of the lanes is united and
-        added; the fiber is then gone. Else they are joined in the order of the coordinates.
+        others lie in it, one reducer sums what comes of all lanes; the fiber is then gone. Else
+        they are joined in the order of the coordinates.
         """
         fiber = fibers[-1]
         copies = [deepcopy(cursor, {id(self): self}) for _ in range(self.lanes_of(fiber))]
@@ -471,7 +471,7 @@ class _Lowering:
             lanes.append((own, kept, value))
         if fiber.variable in summed and lanes[0][1]:
             fibers.pop()
-            return self.united(lanes)
+            return self.reduce_lanes(lanes)
         whole = not lanes[0][0].holed
         fibers[-1], kept, value = self.joined(lanes)
         fibers[-1].nonempty = fiber.nonempty and whole
@@ -563,20 +563,24 @@ class _Lowering:
             **inputs,
         )
 
-    def united(self, lanes: Sequence[tuple[_Fiber, list[_Fiber], End]]) -> tuple[list[_Fiber], End]:
-        """The sum of what lanes have, each over its own coordinates."""
-        sums = []
-        for own, kept, value in lanes:
-            value = self.reduce_tensor(own, kept, value)
-            sums.append(_Computed(self, kept, value))
-        together = _Union(self, sums)
-        fibers = []
-        for one in lanes[0][1]:
-            fiber = together.descend(one.variable)
-            assert fiber is not None
-            together.settle(fiber)
-            fibers.append(replace(fiber, scattered=one.scattered))
-        return fibers, together.value()
+    def reduce_lanes(
+        self, lanes: Sequence[tuple[_Fiber, list[_Fiber], End]]
+    ) -> tuple[list[_Fiber], End]:
+        """Sums over the variable of a fiber that was dealt to lanes, with others in it."""
+        fiber, kept, _ = lanes[0]
+        inputs = {}
+        for n, (_, of_lane, value) in enumerate(lanes):
+            inputs |= {f"crd{k}_{n}": inner.stream for k, inner in enumerate(of_lane)}
+            inputs[f"val_{n}"] = value
+        reducer = self.building.add(
+            "reducer",
+            f"reduce_{fiber.variable}",
+            {"dimensions": len(kept), "ways": len(lanes)},
+            **inputs,
+        )
+        for k, inner in enumerate(kept):
+            inner.stream, inner.nonempty, inner.full = reducer[f"crd{k}"], k > 0, False
+        return kept, reducer["val"]
 
     # Computation
 

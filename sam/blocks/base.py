@@ -52,6 +52,8 @@ class Port:
                   owns a fiber of a deeper one. Two operands share only the ends of their fibers
     ``payload``   whether it takes any tokens that go along with coordinates; a crd input that is
                   none takes coordinates in order
+    ``own``       how many levels of its operand's shallowest stream no other operand shares: a lane
+                  has fibers of its own
     """
 
     name: str
@@ -62,6 +64,7 @@ class Port:
     optional: bool = False
     operand: int = 0
     payload: bool = False
+    own: int = 0
 
 
 def into(name: str, stream: str, depth: int = 0, **more: Any) -> Port:
