@@ -568,7 +568,7 @@ class _Lowering:
     ) -> tuple[list[_Fiber], End]:
         """Sums over the variable of a fiber that was dealt to lanes, with others in it."""
         fiber, kept, _ = lanes[0]
-        inputs = {}
+        inputs: dict[str, End] = {}
         for n, (_, of_lane, value) in enumerate(lanes):
             inputs |= {f"crd{k}_{n}": inner.stream for k, inner in enumerate(of_lane)}
             inputs[f"val_{n}"] = value

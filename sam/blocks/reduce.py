@@ -5,9 +5,9 @@ that is summed over. A reducer of n = 0 holds one number. One of n > 0 holds an 
 sub-tensor: it takes all the points in, each with its n coordinates, then emits them in order,
 each once, while it takes in the next sub-tensor.
 
-Parameter ``ways`` of one of n > 0 is how many lanes (``sam.blocks.lanes``) it takes in at once, each
-of which has a part of the sub-tensors that are added up. A firing takes a point of each, so the
-memory of such a reducer has as many ports.
+Parameter ``ways`` of one of n > 0 is how many lanes (``sam.blocks.lanes``) it takes in at once,
+each of which has a part of the sub-tensors that are added up. A firing takes a point of each, so
+the memory of such a reducer has as many ports.
 
 Parameter ``empty`` of one of n = 0 tells what an empty fiber comes to: "zero", "drop" (nothing),
 or "absent" (``N``); for that it sees the coordinates that the fibers belong to.
