@@ -12,7 +12,7 @@ functions (Table 2).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, TypeVar
 
@@ -32,6 +32,13 @@ MOST_POSITIONS = 2**32
 
 WORD_BITS = 64
 
+# What an entry of an array in memory is: a coordinate or position, or a word of bits.
+INDEX, WORD = "index", "word"
+Arrays = Mapping[str, tuple[str, int]]
+"""By part, ``seg`` or ``crd``, what an entry of an array is, and how many it has."""
+Touches = tuple[tuple[str, int, bool], ...]
+"""Entries of arrays that are read: the part, the index, and whether it is read at all."""
+
 
 @dataclass(frozen=True, eq=False)
 class Fibers(ABC):
@@ -47,6 +54,33 @@ class Fibers(ABC):
 
     def position(self, parent: int, step: int) -> int:
         """The position of the coordinate at a step."""
+        return step
+
+    def arrays(self) -> Arrays:
+        """The arrays that lie in memory; a scan of all fibers reads every entry of them."""
+        return {}
+
+    def touched_by_fiber(self, parent: int) -> Touches:
+        """What ``fiber`` reads."""
+        return ()
+
+    def touched_by_step(self, parent: int, step: int, width: int) -> Touches:
+        """What ``coordinate`` and ``position`` read at a step, or ``word`` at one of a width."""
+        return ()
+
+    def key(self, parent: int, step: int) -> int:
+        """What the steps of a fiber are in order by: the coordinate, or what a step without one
+        stands for."""
+        return self.coordinate(parent, step)
+
+    def seek(self, parent: int, step: int, end: int, coordinate: int) -> int:
+        """The first step, from ``step`` on, whose key is not below a coordinate; else ``end``."""
+        while step < end:
+            middle = (step + end) // 2
+            if self.key(parent, middle) < coordinate:
+                step = middle + 1
+            else:
+                end = middle
         return step
 
     def as_lists(self: Self) -> Self:
@@ -133,6 +167,10 @@ class Level(Fibers):
     def locate(self, parent: int, coordinate: int) -> int:
         """The position of a coordinate in the parent's fiber, or -1; for formats that locate."""
         raise TypeError(f"{self.name} levels do not locate")
+
+    def touched_by_locate(self, parent: int, coordinate: int) -> Touches:
+        """What ``locate`` reads."""
+        return ()
 
     def word(self, parent: int, step: int, width: int) -> int:
         """The coordinates at a step and those after it, ``width`` of them, as bits, lowest first.
@@ -249,6 +287,15 @@ class Compressed(Level):
         np.cumsum(np.bincount(parent_of_entry[first], minlength=parents), out=segments[1:])
         return cls(segments, coordinate_of_entry[first]), position_of_entry
 
+    def arrays(self) -> Arrays:
+        return {"seg": (INDEX, len(self.segments)), "crd": (INDEX, len(self.coordinates))}
+
+    def touched_by_fiber(self, parent: int) -> Touches:
+        return (("seg", parent, True), ("seg", parent + 1, True))
+
+    def touched_by_step(self, parent: int, step: int, width: int) -> Touches:
+        return (("crd", step, True),)
+
     def fiber(self, parent: int) -> tuple[int, int]:
         return self.segments[parent], self.segments[parent + 1]
 
@@ -259,7 +306,8 @@ class Compressed(Level):
         if self.unique and group_ends is None:
             return self, None
         segments = np.asarray(self.segments)
-        return _joined(segments[:-1], segments[1:], np.asarray(self.coordinates), group_ends)
+        coordinates = np.asarray(self.coordinates)
+        return _joined(segments[:-1], segments[1:], coordinates, group_ends, segmented=True)
 
     def positions(self, parents: int) -> int:
         return len(self.coordinates)
@@ -342,6 +390,12 @@ class Singleton(Level):
         coordinates[parent_of_entry] = coordinate_of_entry
         return cls(coordinates), parent_of_entry
 
+    def arrays(self) -> Arrays:
+        return {"crd": (INDEX, len(self.coordinates))}
+
+    def touched_by_step(self, parent: int, step: int, width: int) -> Touches:
+        return (("crd", step, True),)
+
     def fiber(self, parent: int) -> tuple[int, int]:
         return parent, parent + 1
 
@@ -352,7 +406,8 @@ class Singleton(Level):
         if group_ends is None:
             return self, None
         begins = np.arange(len(self.coordinates))
-        return _joined(begins, begins + 1, np.asarray(self.coordinates), group_ends)
+        coordinates = np.asarray(self.coordinates)
+        return _joined(begins, begins + 1, coordinates, group_ends, segmented=False)
 
     def positions(self, parents: int) -> int:
         return len(self.coordinates)
@@ -420,6 +475,16 @@ class Hashed(Level):
         bucket = parent * width + _probed(parent, coordinate % width, width)
         table[bucket] = coordinate
         return cls(width, table), bucket[number_of_entry]
+
+    def arrays(self) -> Arrays:
+        return {"crd": (INDEX, len(self.coordinates))}
+
+    def touched_by_step(self, parent: int, step: int, width: int) -> Touches:
+        return (("crd", step, True),)
+
+    def touched_by_locate(self, parent: int, coordinate: int) -> Touches:
+        """The bucket where the search begins, which mostly is the one where it ends."""
+        return (("crd", parent * self.width + coordinate % self.width, True),)
 
     def fiber(self, parent: int) -> tuple[int, int]:
         begin = parent * self.width
@@ -525,6 +590,12 @@ class Range(Level):
         ends[parent_of_entry] = coordinate_of_entry + 1
         return cls(size, begins, ends), parent_of_entry * size + coordinate_of_entry
 
+    def arrays(self) -> Arrays:
+        return {"seg": (INDEX, 2 * len(self.begins))}
+
+    def touched_by_fiber(self, parent: int) -> Touches:
+        return (("seg", 2 * parent, True), ("seg", 2 * parent + 1, True))
+
     def fiber(self, parent: int) -> tuple[int, int]:
         first = parent * self.size
         return first + self.begins[parent], first + self.ends[parent]
@@ -611,6 +682,12 @@ class Offset(Level):
             )
         return cls(size, above.size, offsets), parent_of_entry
 
+    def arrays(self) -> Arrays:
+        return {"crd": (INDEX, len(self.offsets))}
+
+    def touched_by_step(self, parent: int, step: int, width: int) -> Touches:
+        return (("crd", parent // self.spacing, True),)
+
     def fiber(self, parent: int) -> tuple[int, int]:
         return parent, parent + 1
 
@@ -685,6 +762,27 @@ class Bitvector(Level):
         np.cumsum(_bits(words).reshape(-1, WORD_BITS).sum(axis=1), out=ranks[1:])
         return cls(size, words, ranks)
 
+    def arrays(self) -> Arrays:
+        return {"seg": (INDEX, len(self.words)), "crd": (WORD, len(self.words))}
+
+    def touched_by_step(self, parent: int, step: int, width: int) -> Touches:
+        """A word and its rank, at the step that comes to its first bit."""
+        return (
+            ("seg", self._last_word(parent, step, width), self._enters_it(parent, step, width)),
+            ("crd", self._last_word(parent, step, width), self._enters_it(parent, step, width)),
+        )
+
+    def _last_word(self, parent: int, step: int, width: int) -> int:
+        """The word that the last coordinate of some steps is in."""
+        last = min(step - parent * self.size + width, self.size) - 1
+        return parent * words_for(self.size) + last // WORD_BITS
+
+    def _enters_it(self, parent: int, step: int, width: int) -> bool:
+        """Whether the first bit of that word is among the steps."""
+        first = step - parent * self.size
+        last = min(first + width, self.size) - 1
+        return last % WORD_BITS <= last - first
+
     def fiber(self, parent: int) -> tuple[int, int]:
         begin = parent * self.size
         return begin, begin + self.size
@@ -693,6 +791,9 @@ class Bitvector(Level):
         coordinate = step - parent * self.size
         word = self.words[parent * words_for(self.size) + coordinate // WORD_BITS]
         return coordinate if (word >> (coordinate % WORD_BITS)) & 1 else -1
+
+    def key(self, parent: int, step: int) -> int:
+        return step - parent * self.size
 
     def position(self, parent: int, step: int) -> int:
         coordinate = step - parent * self.size
@@ -867,17 +968,34 @@ class Deduplicated(Fibers):
 
     ``begins``, ``ends``  of the fiber of each parent; that of a group has the children of all
     ``coordinates``       one per position; -1 for a duplicate
+    ``keys``              one per position, of duplicates too
+    ``segmented``         whether begins and ends are read from memory
     """
 
     begins: Stored
     ends: Stored
     coordinates: Stored
+    keys: Stored
+    segmented: bool
+
+    def arrays(self) -> Arrays:
+        arrays = {"crd": (INDEX, len(self.coordinates))}
+        return {"seg": (INDEX, len(self.begins) + 1), **arrays} if self.segmented else arrays
+
+    def touched_by_fiber(self, parent: int) -> Touches:
+        return (("seg", parent, self.segmented), ("seg", parent + 1, self.segmented))
+
+    def touched_by_step(self, parent: int, step: int, width: int) -> Touches:
+        return (("crd", step, True),)
 
     def fiber(self, parent: int) -> tuple[int, int]:
         return self.begins[parent], self.ends[parent]
 
     def coordinate(self, parent: int, step: int) -> int:
         return self.coordinates[step]
+
+    def key(self, parent: int, step: int) -> int:
+        return self.keys[step]
 
 
 @dataclass(frozen=True, eq=False)
@@ -910,6 +1028,16 @@ class Followed(Fibers):
     segments: Stored
     coordinates: Stored
     nodes: Stored
+
+    def arrays(self) -> Arrays:
+        return {"seg": (INDEX, len(self.segments) - 1), "crd": (INDEX, 2 * len(self.nodes))}
+
+    def touched_by_fiber(self, parent: int) -> Touches:
+        return (("seg", parent, True),)
+
+    def touched_by_step(self, parent: int, step: int, width: int) -> Touches:
+        node = self.nodes[step]
+        return (("crd", 2 * node, True), ("crd", 2 * node + 1, True))
 
     def fiber(self, parent: int) -> tuple[int, int]:
         return self.segments[parent], self.segments[parent + 1]
@@ -960,7 +1088,7 @@ def _distinct(parents: Ints, coordinates: Ints) -> tuple[Ints | slice, Ints]:
 
 
 def _joined(
-    begins: Ints, ends: Ints, coordinates: Ints, group_ends: Ints | None
+    begins: Ints, ends: Ints, coordinates: Ints, group_ends: Ints | None, segmented: bool
 ) -> tuple[Fibers, Ints | None]:
     """The fibers of groups of parents without duplicates, and the ends of the groups in them."""
     heads = np.ones(len(begins), bool)
@@ -972,7 +1100,8 @@ def _joined(
     new[begins[heads]] = True
     starts = np.flatnonzero(new)
     new = new[:-1]
-    joined = Deduplicated(begins, ends, np.where(new, coordinates, -1))
+    once = np.where(new, coordinates, -1)
+    joined = Deduplicated(begins, ends, once, coordinates, segmented)
     return joined, None if new.all() else starts[np.cumsum(new)]
 
 

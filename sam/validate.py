@@ -13,18 +13,19 @@ from sam.graph import Edge, Graph, Node
 
 @dataclass(frozen=True)
 class Stream:
-    """What an edge carries: "crd", "ref", "val" or "bv", nested to a depth."""
+    """What an edge carries: "crd", "ref", "val" or "bv", nested to a depth unless it is a wire."""
 
     kind: str
     depth: int
+    wire: bool = False
 
 
 def validate(graph: Graph) -> Mapping[Edge, Stream]:
     """The stream on each edge of a sound graph.
 
     Raises UserError, naming the node or edge, for: a node named twice, an unknown kind, slot or
-    port, an input with no producer or with two, a loop, an input that takes another kind of
-    stream or another depth than it gets.
+    port, an input with no producer or with two, a loop without a wire, an input that takes another
+    kind of stream or another depth than it gets.
     """
     nodes: dict[str, Node] = {}
     for node in graph.nodes:
@@ -90,7 +91,8 @@ def _streams(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> Mapping[E
     into: dict[str, list[Edge]] = {name: [] for name in ports}
     out_of: dict[str, list[Edge]] = {name: [] for name in ports}
     for edge in graph.edges:
-        into[edge.target.node].append(edge)
+        if not ports[edge.target.node][edge.target.port].wire:
+            into[edge.target.node].append(edge)
         out_of[edge.source.node].append(edge)
     sorter = TopologicalSorter({name: [e.source.node for e in into[name]] for name in ports})
     try:
@@ -102,8 +104,6 @@ def _streams(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> Mapping[E
         base = None
         for edge in into[name]:
             port, stream = ports[name][edge.target.port], streams[edge]
-            if port.stream not in ("any", stream.kind):
-                raise UserError(f"edge {edge} carries {stream.kind} into a {port.stream} port")
             if base is None:
                 base = stream.depth - port.depth
             if base != stream.depth - port.depth or base < 0:
@@ -112,6 +112,8 @@ def _streams(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> Mapping[E
                     f"and the other inputs of {name} ask for depth {max(base, 0) + port.depth}"
                 )
         for edge in out_of[name]:
-            port = ports[name][edge.source.port]
-            streams[edge] = Stream(port.stream, (base or 0) + port.depth)
+            port, target = (ports[e.node][e.port] for e in (edge.source, edge.target))
+            if target.stream not in ("any", port.stream):
+                raise UserError(f"edge {edge} carries {port.stream} into a {target.stream} port")
+            streams[edge] = Stream(port.stream, (base or 0) + port.depth, target.wire)
     return streams

@@ -15,6 +15,7 @@ from sam.derived import derived, underived
 from sam.errors import UserError
 from sam.graph import Edge, Graph, Slot
 from sam.levels import WORD_BITS
+from sam.regions import RegionTable
 from sam.slots import extents as extents_in
 from sam.slots import gather
 from sam.tensor import Tensor
@@ -38,10 +39,30 @@ class Bound:
     extents: Mapping[str, int]
     types: Mapping[str, np.dtype[Any]]
 
-    def surroundings(self, node: str, timing: BlockTiming, lists: bool = True) -> Surroundings:
-        """What a block finds, of which the config says ``timing``."""
+    def regions(self) -> RegionTable:
+        """A table of what lies in memory, empty so far."""
+        result = self.graph.result
+        return RegionTable(self.graph.slots, None if result is None else result.slot)
+
+    def surroundings(
+        self,
+        node: str,
+        timing: BlockTiming,
+        regions: RegionTable | None = None,
+        lists: bool = True,
+    ) -> Surroundings:
+        """What a block finds, of which the config says ``timing``.
+
+        ``regions`` and ``lists`` as ``Surroundings`` has them.
+        """
         return Surroundings(
-            self.tensors, self.extents, self.types[node], timing.capacity, lists, timing.word_bits
+            self.tensors,
+            self.extents,
+            self.types[node],
+            timing.capacity,
+            lists,
+            timing.word_bits,
+            regions,
         )
 
     def sinks(self, memories: Mapping[str, Any]) -> dict[str, list[Token]]:

@@ -3,7 +3,8 @@
 Every block runs ahead in its own local time, many firings per call, until an input is empty or an
 output is full; a scheduler wakes only what waits for what has moved. Tokens carry the cycle in
 which they become visible, and places of queues the cycle in which they were freed, so a firing's
-cycle comes out as in the SimPy engine, and with it all statistics.
+cycle comes out as in the SimPy engine, and with it all statistics. What reads a wire runs ahead no
+further than it may, as ``scheduler.c`` tells.
 
 Kernels are compiled once for each step, arity and type of values, and kept on disk.
 """
@@ -34,7 +35,7 @@ Progress = Callable[[int], None]
 
 _ROUNDS = 4096
 _PLACES, _GAP = 1024, 8
-_FINISHED, _FAILED, _OVER_CAPACITY = 4, 5, 6
+_FINISHED, _FAILED, _OVER_CAPACITY = 4, 6, 7
 _STARVED = 1
 _TYPES = {INT: np.int64, REAL: np.float64, COMPLEX: np.complex128}
 
@@ -59,7 +60,7 @@ class _Queue(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("size", "places", "span", "head", "tail", "base")),
         ("depth", ctypes.c_int64),
         *((name, ctypes.c_int64) for name in ("latency", "seen", "batch", "peak", "growth")),
-        *((name, ctypes.c_int64) for name in ("starves", "crowds")),
+        *((name, ctypes.c_int64) for name in ("starves", "crowds", "wire")),
     ]
 
 
@@ -95,6 +96,7 @@ class _Block(ctypes.Structure):
             (name, ctypes.c_int64)
             for name in ("interval", "ready", "fired", "tries", "always", "status", "port", "which")
         ),
+        *((name, ctypes.c_int64) for name in ("key", "limit", "ahead")),
     ]
 
 
@@ -105,6 +107,8 @@ class _Scheduled(ctypes.Structure):
         ("fire", ctypes.c_void_p),
         ("awake", ctypes.c_void_p),
         ("failed", ctypes.c_int64),
+        ("ordered_count", ctypes.c_int64),
+        ("ordered", ctypes.c_void_p),
     ]
 
 
@@ -128,6 +132,16 @@ class _Part:
     waits: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     block: _Block = field(default_factory=_Block)
 
+    @property
+    def wires(self) -> list[_Channel]:
+        """The wires that it reads."""
+        return [channel for channel in self.channels_in if channel.wire]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether it depends on time."""
+        return bool(self.wires)
+
 
 @dataclass
 class _Channel:
@@ -139,6 +153,7 @@ class _Channel:
 
     depth: int
     latency: int
+    wire: bool = False
     sizes: list[int] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     givers: list[int] = field(default_factory=list)
@@ -150,9 +165,10 @@ class _Channel:
         """The places of its stretches: at least four times as many as a finite depth."""
         return 1 << max(6, (4 * self.depth - 1).bit_length()) if self.depth else _PLACES
 
-    def end(self, ports: Sequence[int]) -> Queue:
-        """One of its ends, as kernels know it."""
-        return Queue(tuple(ports), self.places, self.depth > 0, self.latency == 1)
+    def end(self, ports: Sequence[int], read: bool = False) -> Queue:
+        """The end that is given to, or the one that is read, as kernels know it."""
+        wire = self.wire and read
+        return Queue(tuple(ports), self.places, self.depth > 0, self.latency == 1, wire)
 
 
 class _Machine:
@@ -180,7 +196,7 @@ class _Machine:
         sources = [
             source(
                 kernel.body,
-                [one.end(one.takers) for one in part.channels_in],
+                [one.end(one.takers, read=True) for one in part.channels_in],
                 [one.end(one.givers) for one in part.channels_out],
                 part.timing.initiation_interval == 1,
             )
@@ -230,7 +246,8 @@ class _Machine:
             end = End(taker.node.name, port.name)
             if port.direction == "in":
                 edge = self.into[end]
-                part, here = taker, Port(port.name, len(taker.inputs), self._carried(edge))
+                part, ctype = taker, self._carried(edge)
+                here = Port(port.name, len(taker.inputs), ctype, wire=port.wire)
                 taker.inputs.append((port.name, edge))
             else:
                 edges = self.out_of.get(end, [])
@@ -257,18 +274,18 @@ class _Machine:
 
     def _depth(self, edge: Edge) -> int:
         """The depth of an edge's queue; 0 where it is unbounded."""
-        if KINDS[self.nodes[edge.source.node].kind].source:
+        stream = self.bound.streams[edge]
+        if KINDS[self.nodes[edge.source.node].kind].source or stream.wire:
             return 0
-        kind = self.bound.streams[edge].kind
-        return self.config.queue(str(edge), str(edge.target), kind)[0] or 0
+        return self.config.queue(str(edge), str(edge.target), stream.kind)[0] or 0
 
     def _latency(self, edge: Edge) -> int:
         source = self.nodes[edge.source.node]
-        if KINDS[source.kind].source:
+        stream = self.bound.streams[edge]
+        if KINDS[source.kind].source and not stream.wire:
             return 0
-        kind = self.bound.streams[edge].kind
         pipeline = self.config.block(source.name, source.kind).latency
-        return self.config.queue(str(edge), str(edge.target), kind)[1] + pipeline - 1
+        return self.config.queue(str(edge), str(edge.target), stream.kind)[1] + pipeline - 1
 
     def _channels(self) -> dict[Edge, _Channel]:
         """The channel of each edge, in the order of its givers."""
@@ -284,10 +301,11 @@ class _Machine:
                 for edge in edges:
                     taker, other, k = takers[edge]
                     depth, latency, ctype = self._passage(edge)
+                    wire = other.body.inputs[k].wire
                     ends = (kernel.body.given[n], other.body.taken[k])
                     key = (giver.name, taker.name, ends, depth, latency)
                     if key not in shared:
-                        shared[key] = _Channel(depth, latency)
+                        shared[key] = _Channel(depth, latency, wire)
                         giver.channels_out.append(shared[key])
                         taker.channels_in.append(shared[key])
                     found[edge] = channel = shared[key]
@@ -308,7 +326,7 @@ class _Machine:
 
     def _open(self, channel: _Channel) -> None:
         queue = channel.queue
-        queue.depth, queue.latency = channel.depth, channel.latency
+        queue.depth, queue.latency, queue.wire = channel.depth, channel.latency, channel.wire
         queue.places = channel.places
         queue.size = 16 + (queue.places + _GAP) * (12 + sum(channel.sizes)) + 4 * _GAP
         if not self.runtime.open_queue(ctypes.byref(queue)):
@@ -379,6 +397,9 @@ class _Machine:
         fire = np.array(
             [ctypes.cast(library.fire, ctypes.c_void_p).value for library in libraries], np.uint64
         )
+        ordered = [part.block for part in self.parts if part.ordered]
+        for part in self.parts:
+            part.block.limit, part.block.ahead = -1, self._ahead(part)
         awake = np.zeros(len(self.parts) // 64 + 1, np.uint64)
         self.kept += [fire, awake, *libraries]
         scheduled = _Scheduled(
@@ -386,9 +407,23 @@ class _Machine:
             blocks=self._pointers([part.block for part in self.parts]),
             fire=fire.ctypes.data,
             awake=awake.ctypes.data,
+            ordered_count=len(ordered),
+            ordered=self._pointers(ordered),
         )
         self.runtime.prepare(ctypes.byref(scheduled))
         return scheduled
+
+    def _ahead(self, part: _Part) -> int:
+        """How many cycles behind the first that anything is yet to happen in a part may fire.
+
+        What comes of that first firing are tokens that are seen, or room that is used, a cycle
+        later at least, and a message on a wire only after its latency.
+        """
+        by_name = {one.name: one for one in self.parts}
+        return min(
+            (wire.latency - by_name[self.givers[wire.edges[0]]].ordered for wire in part.wires),
+            default=0,
+        )
 
     # Running
 

@@ -19,8 +19,10 @@ from pydantic import BeforeValidator, Field
 from sam.errors import UserError, nearest, one_of
 from sam.graph import Graph
 from sam.levels import WORD_BITS
+from sim.memory_config import Memory
 from sim.sections import (
     Count,
+    Limit,
     Positive,
     Section,
     Text,
@@ -58,15 +60,6 @@ def _check_block_kinds(value: Any) -> Any:
     return check_keys(value, KINDS)
 
 
-Limit = Annotated[
-    int | Literal["unbounded"],
-    must_be(
-        'a whole number of at least 1, or "unbounded"',
-        lambda value: value == "unbounded" or is_count(value),
-    ),
-]
-
-
 WordBits = Annotated[
     int,
     must_be(
@@ -93,7 +86,8 @@ class Queues(Section):
     """The queues between blocks.
 
     ``depth``           tokens that a queue holds
-    ``latency_cycles``  from the push of a token to the first cycle in which its reader sees it
+    ``latency_cycles``  from the push of a token to the first cycle in which its reader sees it;
+                        a wire, which holds the newest message and never more, has one too
     ``kinds``           settings by stream: crd, ref, val, bv
     ``names``           settings by edge, ``a.x -> b.y``, or by the reader's port, ``b.y``
     """
@@ -147,6 +141,7 @@ class Config(Section):
     clock: Clock = Clock()
     queues: Queues = Queues()
     blocks: Blocks = Blocks()
+    memory: Memory = Memory()
 
     def queue(self, edge_name: str, target_port: str, stream: str) -> tuple[int | None, int]:
         """Depth in tokens (None: unbounded) and latency in cycles of the queue on an edge.
@@ -193,6 +188,7 @@ class Config(Section):
                         f'{section}.names sets "{name}", and the graph has no such {what}',
                         hint=one_of(name, known),
                     )
+        self.memory.require_names_of(graph)
 
     def resolved(self) -> dict[str, Any]:
         """The config with all its defaults as plain JSON data, which ``load`` reads back."""
@@ -280,10 +276,15 @@ def _load_named(config: str | Path) -> Config:
     return validated(Config, data, origin)
 
 
-_SECTIONS: Mapping[str, type[Section]] = {"queues": Queues, "blocks": Blocks, "clock": Clock}
+_SECTIONS: Mapping[str, type[Section]] = {
+    "queues": Queues,
+    "blocks": Blocks,
+    "memory": Memory,
+    "clock": Clock,
+}
 
 
-def _set(data: dict[str, Any], key: str, value: object) -> None:
+def _set(data: Any, key: str, value: object) -> None:
     """Puts the value at the key's path into ``data``."""
     if not isinstance(key, str):
         raise UserError(
@@ -297,10 +298,27 @@ def _set(data: dict[str, Any], key: str, value: object) -> None:
             )
     if len(path) > 4 and path[1] == "names":
         path = [*path[:2], ".".join(path[2:-1]), path[-1]]
+    if len(path) > 3 and path[1] == "places":
+        path = [*path[:2], ".".join(path[2:])]
     for n, part in enumerate(path[:-1]):
-        data = data.setdefault(part, {})
-        if not isinstance(data, dict):
+        data = _inside(data, part, key)
+        if not isinstance(data, dict | list):
             raise UserError(
                 f'overrides: unknown key "{key}"', hint=f"{'.'.join(path[: n + 1])} has no keys"
             )
+    if isinstance(data, list):
+        raise UserError(
+            f'overrides: unknown key "{key}"',
+            hint="what is in a list is set key by key, as in memory.levels.DRAM.latency_cycles",
+        )
     data[path[-1]] = deepcopy(value)
+
+
+def _inside(data: Any, part: str, key: str) -> Any:
+    """What has the name ``part`` in a section, or in a list of sections that have names."""
+    if isinstance(data, dict):
+        return data.setdefault(part, {})
+    names = [section.get("name") for section in data]
+    if part not in names:
+        raise UserError(f'overrides: unknown key "{key}"', hint=one_of(part, names))
+    return data[names.index(part)]

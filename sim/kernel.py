@@ -8,6 +8,10 @@ How often the outputs have room is found before the first firing, so that a firi
 its inputs alone. Where a queue of finite depth has no room, the call ends, unless the scheduler
 tells it to try (``tries``): then each give looks for room itself, and where there is none, the
 state becomes again what it was before the firing.
+
+A block that reads a wire, or asks a memory which it shares with others, depends on time. Before it
+reads or asks, it compares the cycle of that with its ``limit``, and stops there if that lies behind
+it, in the state before the firing; the scheduler raises the limit when all others have come so far.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ class Port:
     index: int
     ctype: str
     output: bool = False
+    wire: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,13 @@ class Wait:
     output: bool
     after: frozenset[int]
     data: bool = False
+
+
+@dataclass(frozen=True)
+class Order:
+    """A line behind all waits of a step: what follows happens in the order of time."""
+
+    indent: str
 
 
 @dataclass(frozen=True)
@@ -77,7 +89,7 @@ class Body:
     variables: Mapping[str, str]
     memory: Mapping[str, str]
     numbers: Sequence[str]
-    lines: Sequence[str | Wait | Leave]
+    lines: Sequence[str | Wait | Order | Leave]
 
 
 @dataclass(frozen=True)
@@ -85,12 +97,14 @@ class Queue:
     """An end of a queue: the numbers of the ports that its lanes belong to.
 
     ``quick``  whether its latency is 1
+    ``wire``   whether it is the end of a wire that is read
     """
 
     ports: tuple[int, ...]
     places: int
     bounded: bool
     quick: bool
+    wire: bool = False
 
 
 def source(body: Body, inputs: Sequence[Queue], outputs: Sequence[Queue], quick: bool) -> str:
@@ -110,31 +124,46 @@ class _Writer:
         self.body, self.inputs, self.outputs, self.quick = body, inputs, outputs, quick
         self.queue_of = {port: q for q, queue in enumerate(inputs) for port in queue.ports}
         self.tries = any(queue.bounded for queue in outputs)
+        self.wires = [(q, queue.ports[0]) for q, queue in enumerate(inputs) if queue.wire]
+        self.orders = any(isinstance(line, Order) for line in body.lines)
 
     def source(self) -> str:
         body = self.body
-        saved = list(body.state) if self.tries else []
+        saved = list(body.state) if self.tries or self.orders else []
+        restore = _each(" {0} = o{0};", ((name,) for name in saved))
         return _TEMPLATE.format(
             fields=_each("    {} {};\n", ((t, name) for name, (t, _) in body.state.items()))
+            + _each(_WIRE_FIELDS, ((n, body.inputs[n].ctype) for _, n in self.wires))
             or "    char none;\n",
-            starts=_each("    s->{} = {};\n", ((n, value) for n, (_, value) in body.state.items())),
+            starts=_each("    s->{} = {};\n", ((n, value) for n, (_, value) in body.state.items()))
+            + _each("    s->k{} = EMPTY;\n", ((n,) for _, n in self.wires)),
             places=self.places(),
             interval="1" if self.quick else "b->interval",
             macros=self.rooms()
-            + "".join(map(self.input_macros, body.inputs))
+            + "".join(self.input_macros(p) for p in body.inputs if not p.wire)
             + "".join(map(self.output_macros, body.outputs)),
             locals=self.locals(),
             room="".join(self.room(q, queue) for q, queue in enumerate(self.outputs)),
-            save=_SAVE.format(saves=_each(" o{0} = {0};", ((name,) for name in saved)))
+            read=self.read(),
+            save=(_SAVE if not self.orders else _ALWAYS_SAVE).format(
+                saves=_each(" o{0} = {0};", ((name,) for name in saved))
+            )
             if saved
             else "",
-            reset=_each("        take{} = 0;\n", ((n,) for n in _firsts(body.taken)))
+            reset=_each(
+                "        take{} = 0;\n",
+                ((n,) for n in _firsts(body.taken) if not body.inputs[n].wire),
+            )
             + _each("        give{} = 0;\n", ((n,) for n in _firsts(body.given))),
             body="\n".join(filter(None, map(self.line, body.lines))),
             crowded="".join(self.crowded(q, queue) for q, queue in enumerate(self.outputs)),
-            blocked=_BLOCKED.format(restore=_each(" {0} = o{0};", ((name,) for name in saved)))
-            if self.tries
+            ordered=_ORDERED.format(restore=restore if self.orders else "")
+            if self.wires or self.orders
             else "",
+            blocked=_BLOCKED.format(restore=restore) if self.tries else "",
+            tries="b->status == ORDERED ? tries : b->always"
+            if self.wires or self.orders
+            else "b->always",
             back=_each("    state->{0} = {0};\n", ((name,) for name in body.state)) + self.back(),
         )
 
@@ -173,17 +202,22 @@ class _Writer:
             latency = "1" if queue.quick else f"r{q}->latency"
             parts.append(_OUTPUT_QUEUE.format(q=q, latency=latency))
             parts.append(_BOUNDED_QUEUE.format(q=q) if queue.bounded else "")
-        parts += [_INPUT.format(n=port.index) for port in body.inputs]
+        parts += [
+            (_WIRE if port.wire else _INPUT).format(n=port.index, ctype=port.ctype)
+            for port in body.inputs
+        ]
         parts += [_OUTPUT.format(n=port.index, ctype=port.ctype) for port in body.outputs]
         parts.append(_each("    {1} {0} = 0;\n", body.variables.items()))
         for name, (ctype, _) in body.state.items():
             parts.append(f"    {ctype} {name} = state->{name};\n")
-            if self.tries:
+            if self.tries or self.orders:
                 parts.append(f"    {ctype} o{name} = {name};\n")
         for k, (name, ctype) in enumerate(body.memory.items()):
             parts.append(f"    {ctype} *restrict {name} = b->memory[{k}];\n")
         for k, name in enumerate(body.numbers):
             parts.append(f"    const int64_t {name} = b->numbers[{k}];\n")
+        if self.wires or self.orders:
+            parts.append("    const int64_t limit = b->limit;\n")
         return "".join(parts)
 
     def room(self, q: int, queue: Queue) -> str:
@@ -192,6 +226,14 @@ class _Writer:
         return f"    if ({tries}ROOM_IN_{q} < left) left = ROOM_IN_{q};\n"
 
     # A firing
+
+    def read(self) -> str:
+        """Reads the wires, before all else: in the first cycle in which the block may fire."""
+        if not self.wires:
+            return ""
+        return _ORDER.format(indent=" " * 8, cycle="ready") + "".join(
+            _READ.format(q=q, n=n, at=self.at("h", q, self.inputs)) for q, n in self.wires
+        )
 
     def input_macros(self, port: Port) -> str:
         n, q = port.index, self.queue_of[port.index]
@@ -221,9 +263,11 @@ class _Writer:
         """The place at an end of a queue."""
         return f"{end}{q} & {queues[q].places - 1}"
 
-    def line(self, line: str | Wait | Leave) -> str:
+    def line(self, line: str | Wait | Order | Leave) -> str:
         if isinstance(line, Wait):
             return self.wait(line)
+        if isinstance(line, Order):
+            return _ORDER.format(indent=line.indent, cycle="now").rstrip("\n")
         return self.leave(line) if isinstance(line, Leave) else line
 
     def wait(self, line: Wait) -> str:
@@ -285,6 +329,7 @@ class _Writer:
         ]
         parts += [_COUNTS.format(n=port.index, k=body.given[port.index]) for port in body.outputs]
         parts += [_OUTPUT_BACK.format(q=q) for q in range(len(self.outputs))]
+        parts += [_WIRE_BACK.format(n=n) for _, n in self.wires]
         return "".join(parts)
 
 
@@ -323,6 +368,12 @@ _BOUNDED_QUEUE = """    const int64_t H{q} = r{q}->head, D{q} = r{q}->depth;
 _INPUT = """    int64_t k{n} = 0, take{n} = 0;
 """
 
+_WIRE_FIELDS = "    int64_t k{0}; {1} v{0};\n"
+
+_WIRE = """    int64_t k{n} = state->k{n};
+    {ctype} v{n} = state->v{n};
+"""
+
 _OUTPUT = """    int64_t give{n} = 0, gk{n} = 0;
     uint64_t given{n} = 0;
     {ctype} gv{n} = 0;
@@ -355,6 +406,16 @@ _ROOM = """ \\
        if (f_ >= 0 && w_ > now) {{ now = w_; cause = {number}; }} }}"""
 
 _SAVE = "        if (tries) {{{saves} }}\n"
+_ALWAYS_SAVE = "       {saves}\n"
+
+_ORDER = "{indent}if ({cycle} > limit) {{ b->key = {cycle}; goto ordered; }}\n"
+
+_READ = """        for (; h{q} != e{q} && in{q}->control[{at}] >> 2 <= ready; h{q}++) {{
+            k{n} = in{q}->control[{at}] & 3;
+            v{n} = in{q}->lane0[{at}];
+        }}
+        if (RARE(h{q} == e{q} && q{q}->from != q{q}->to)) {{ b->status = RUNNING; goto back; }}
+"""
 
 _TAKEN = "in{q}->taken[{at}] = (uint32_t)now; h{q} += {n};"
 _COUNTED = "given{n} += (uint64_t)1 << 16 * gk{n};"
@@ -394,7 +455,7 @@ spent:
         if (RARE(left == 0)) goto spent;
         now = ready;
         cause = 0;
-{save}{reset}
+{save}{read}{reset}
 {body}
     }}
 crowded:
@@ -416,14 +477,20 @@ over_capacity:
 no_memory:
     b->status = NO_MEMORY;
     goto back;
-{blocked}back:
+{ordered}{blocked}back:
     b->ready = ready;
     fired += most - left;
     b->fired += fired;
-    b->tries = b->always;
+    b->tries = {tries};
 {back}
     return fired;
 }}
+"""
+
+_ORDERED = """ordered:
+    b->status = ORDERED;
+   {restore}
+    goto back;
 """
 
 _BLOCKED = """blocked:
@@ -458,6 +525,10 @@ _BOUNDED_INPUT_BACK = """    if (q{q}->head != h{q}) {{
             wake(q{q}->writer);
         }}
     }}
+"""
+
+_WIRE_BACK = """    state->k{n} = k{n};
+    state->v{n} = v{n};
 """
 
 _OUTPUT_BACK = """    if (r{q}->tail != T{q}) {{

@@ -34,15 +34,17 @@ def summary(told: Mapping[str, Any], seconds: float) -> RenderableType:
     ``seconds`` is the time that it took.
     """
     lines = () if told["result"] is None else result_lines(told["result"])
+    memory = [Padding(memory_table(told), (0, 0, 1, 0))] if told["memory"] else []
     parts = told.get("graphs")
     if not parts:
-        return Group(Padding(blocks_table(told), (1, 0)), _totals(told, seconds), *lines)
+        table = Padding(blocks_table(told), (1, 0))
+        return Group(table, *memory, _totals(told, seconds), *lines)
     shown: list[RenderableType] = []
     for n, part in enumerate(parts, 1):
         share = _percent(part["cycles"], told["cycles"])
         title = f"\ngraph {n} of {len(parts)}, {part['cycles']:,} cycles ({share}): "
         shown += [Text(title, "bold").append(part["title"]), Padding(blocks_table(part), (1, 0))]
-    return Group(*shown, _totals(told, seconds), *lines)
+    return Group(*shown, *memory, _totals(told, seconds), *lines)
 
 
 def bottleneck(run: Run) -> str | None:
@@ -85,12 +87,50 @@ def blocks_table(told: Mapping[str, Any]) -> Table:
     return table
 
 
+def memory_table(told: Mapping[str, Any]) -> Table:
+    """What each level of memory did, in all and for each tensor, as ``as_json`` told it."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("memory", no_wrap=True)
+    for column in (
+        "reads",
+        "writes",
+        "bytes read",
+        "written",
+        "hits",
+        "at most",
+        "pJ",
+        "ports busy",
+    ):
+        table.add_column(column, justify="right")
+    for name, level in told["memory"].items():
+        busy = max(level["busy"], default=0)
+        table.add_row(name, *_traffic(level["total"]), _percent(busy, told["cycles"]), style="bold")
+        for tensor, traffic in level["tensors"].items():
+            table.add_row(f"  {tensor}", *_traffic(traffic), "")
+    return table
+
+
+def _traffic(told: Mapping[str, Any]) -> list[str]:
+    """The cells of some traffic."""
+    looked_up = told["hits"] + told["misses"]
+    return [
+        f"{told['reads']:,}",
+        f"{told['writes']:,}",
+        f"{told['bytes_read']:,}",
+        f"{told['bytes_written']:,}",
+        _percent(told["hits"], looked_up) if looked_up else "-",
+        f"{told['peak_bytes']:,}",
+        f"{told['energy_pj']:,.0f}" if told["energy_pj"] else "-",
+    ]
+
+
 def as_json(run: Run) -> dict[str, Any]:
     """The run as plain JSON data, with no more of its result than the summary shows.
 
     ``blocks`` by node: the fields of ``BlockStats``; ``streams`` by edge: those of
-    ``StreamStats``; ``result``: the tensor's name, shape, format, type of the values, how many
-    are stored (``nnz``), how many of them are entries and not 0, and the first entries as text.
+    ``StreamStats``; ``memory`` by level: those of ``MemoryStats``, and the ``total`` of its
+    tensors; ``result``: the tensor's name, shape, format, type of the values, how many are stored
+    (``nnz``), how many of them are entries and not 0, and the first entries as text.
     """
     told = {
         "engine": run.engine,
@@ -100,6 +140,10 @@ def as_json(run: Run) -> dict[str, Any]:
         "bottleneck": bottleneck(run),
         "blocks": {name: asdict(block) for name, block in run.blocks.items()},
         "streams": {name: asdict(stream) for name, stream in run.streams.items()},
+        "memory": {
+            name: {**asdict(level), "total": asdict(level.total)}
+            for name, level in run.memory.items()
+        },
         "result": _result(run),
     }
     if run.parts:
@@ -142,7 +186,7 @@ def result_as_json(name: str, tensor: Tensor) -> dict[str, Any]:
     }
 
 
-def _percent(part: int, whole: int) -> str:
+def _percent(part: float, whole: float) -> str:
     if part == 0:
         return "-"
     return "<1%" if 200 * part < whole else f"{100 * part / whole:.0f}%"

@@ -18,8 +18,11 @@
 #define DONE 3
 
 /* Why a block came to a stop. One that is CROWDED has no room in some queue, and has not tried
- * whether it needs any; one that is BLOCKED does need it. */
-enum { RUNNING, STARVED, BLOCKED, CROWDED, FINISHED_BLOCK, FAILED, OVER_CAPACITY, NO_MEMORY };
+ * whether it needs any; one that is BLOCKED does need it; one that is ORDERED must not go on before
+ * others have come as far. */
+enum {
+    RUNNING, STARVED, BLOCKED, CROWDED, FINISHED_BLOCK, ORDERED, FAILED, OVER_CAPACITY, NO_MEMORY
+};
 
 /* The most firings in one call: as many as a part of a packed count can tell. */
 enum { MOST_FIRINGS = 65535 };
@@ -61,6 +64,7 @@ typedef struct {
     int64_t growth;    /* of the peak, when it grew last */
     int64_t starves;   /* whether its reader waits for a token in it */
     int64_t crowds;    /* whether its writer waits for room in it */
+    int64_t wire;      /* whether its reader takes all that is visible, whenever it fires */
 } Queue;
 
 /* The token after the last in the stretch that is taken from. */
@@ -81,6 +85,10 @@ struct Block {
     int64_t tries;     /* whether it fires without knowing that there is room for all */
     int64_t always;    /* whether it always does */
     int64_t status, port, which; /* why it stopped, at which port, at which queue of its outputs */
+    /* Of a block that depends on time: the cycle that its next firing is ordered by, when it is
+     * ORDERED; the last such cycle that it may go on in; and how many cycles that may lie after all
+     * that others have yet to do. */
+    int64_t key, limit, ahead;
 };
 
 static inline void wake(Block *b) { *b->awake |= b->bit; }

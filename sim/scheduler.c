@@ -1,4 +1,11 @@
-/* Runs the blocks of a machine in turn, each as far as it comes, until none can go on. */
+/* Runs the blocks of a machine in turn, each as far as it comes, until none can go on.
+ *
+ * Blocks that talk through queues alone run ahead of each other. One that reads a wire, or that asks
+ * a memory which it shares, is ordered: it stops before a firing whose key, the cycle of that, lies
+ * after its limit. When nothing else can go on, no block fires any more before the smallest of these
+ * keys, and what was given in that cycle or before is all there; so the limits rise to it. Those
+ * that are let go on at once do so in the order of the blocks.
+ */
 #include "runtime.h"
 
 typedef int64_t (*Fire)(Block *);
@@ -9,6 +16,8 @@ typedef struct {
     Fire *fire;
     uint64_t *awake; /* a bit for each block: whether it may have something to do */
     int64_t failed;  /* the block that failed */
+    int64_t ordered_count;
+    Block **ordered; /* the blocks that depend on time */
 } Machine;
 
 /* The takings that a peak accounts for at once. */
@@ -103,6 +112,10 @@ static int64_t highest(const Queue *q, const uint32_t *given, int64_t length) {
 /* Raises the peak to the most that the queue held when each of the tokens was given that have been
  * taken. */
 static int account(Queue *q) {
+    if (q->wire) {
+        q->seen = q->head;
+        q->peak = q->tail > 0;
+    }
     const int64_t wrap = (q->places < BATCH ? q->places : BATCH) - 1;
     const int64_t *control = control_of(q->from);
     const uint32_t *taken = taken_of(q, q->from);
@@ -223,6 +236,22 @@ static int quiet(Machine *m) {
     return !any;
 }
 
+/* Lets the blocks go on whose firings come next. Gives 0 where no block waits for that. */
+static int advance(Machine *m) {
+    int64_t first = INT64_MAX;
+    for (int64_t n = 0; n < m->ordered_count; n++) {
+        Block *b = m->ordered[n];
+        if (b->status == ORDERED && b->key < first) first = b->key;
+    }
+    if (first == INT64_MAX) return 0;
+    for (int64_t n = 0; n < m->ordered_count; n++) {
+        Block *b = m->ordered[n];
+        b->limit = first + b->ahead;
+        if (b->status == ORDERED && b->key <= b->limit) wake(b);
+    }
+    return 1;
+}
+
 /* Up to a number of rounds. Gives 0 where there is more to do, 1 where nothing can go on, and 2
  * where a block has failed. */
 int64_t run(Machine *m, int64_t rounds) {
@@ -230,7 +259,8 @@ int64_t run(Machine *m, int64_t rounds) {
         if (!sweep(m)) return 2;
         if (!quiet(m)) continue;
         int64_t found = relieve(m);
-        if (found <= 0) return found ? 2 : 1;
+        if (found < 0) return 2;
+        if (found == 0 && !advance(m)) return 1;
     }
     return 0;
 }

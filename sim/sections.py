@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 import yaml
@@ -56,7 +56,7 @@ def must_be(what: str, holds: Callable[[Any], bool]) -> BeforeValidator:
     def check(value: Any) -> Any:
         value = value.item() if isinstance(value, np.generic) else value
         if not holds(value):
-            raise _mistake(f"is {show(value)}; it must be {what}")
+            raise mistake(f"is {show(value)}; it must be {what}")
         return value
 
     return BeforeValidator(check)
@@ -65,10 +65,10 @@ def must_be(what: str, holds: Callable[[Any], bool]) -> BeforeValidator:
 def check_section(value: Any) -> Any:
     """Refuses what is no mapping from text."""
     if not isinstance(value, Mapping):
-        raise _mistake(f"is {show(value)}; it must be a section of keys and values")
+        raise mistake(f"is {show(value)}; it must be a section of keys and values")
     for key in value:
         if not isinstance(key, str):
-            raise _mistake(f"has the key {show(key)}, which is not text: put it in quotes")
+            raise mistake(f"has the key {show(key)}, which is not text: put it in quotes")
     return value
 
 
@@ -77,11 +77,12 @@ def check_keys(value: Any, known: Iterable[str]) -> Any:
     words = list(known)
     for key in check_section(value):
         if key not in words:
-            raise _mistake("unknown key", key=key, hint=one_of(key, words))
+            raise mistake("unknown key", key=key, hint=one_of(key, words))
     return value
 
 
-def _mistake(text: str, **context: str) -> PydanticCustomError:
+def mistake(text: str, **context: str) -> PydanticCustomError:
+    """What a validator raises; the text goes on behind the name of the key."""
     return PydanticCustomError("config", "{text}", {"text": text, **context})
 
 
@@ -94,9 +95,9 @@ def is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-def _is_positive(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value) and value > 0
+    return number and math.isfinite(value)
 
 
 def is_texts(value: Any) -> bool:
@@ -105,7 +106,16 @@ def is_texts(value: Any) -> bool:
 
 Text = Annotated[str, must_be("text", lambda value: isinstance(value, str))]
 Count = Annotated[int, must_be("a whole number of at least 1", is_count)]
-Positive = Annotated[float, must_be("a number greater than 0", _is_positive)]
+Positive = Annotated[
+    float, must_be("a number greater than 0", lambda value: is_number(value) and value > 0)
+]
+Limit = Annotated[
+    int | Literal["unbounded"],
+    must_be(
+        'a whole number of at least 1, or "unbounded"',
+        lambda value: value == "unbounded" or is_count(value),
+    ),
+]
 
 
 def read_yaml(path: str | Path, what: str) -> Any:

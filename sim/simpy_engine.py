@@ -4,25 +4,35 @@ A firing happens in the first cycle in which the block's initiation interval is 
 that its step asks for is visible, and every queue that it gives to has room. A token given in
 cycle t is visible in t + latency; room made by a take in cycle t can be used in t + 1. So nothing
 that happens in a cycle is seen in the same cycle, and the order of events within one does not
-matter. (A source is outside the machine: its tokens are visible at once.)
+matter. (A source is outside the machine: its tokens are visible at once.) A wire is read in the
+cycle in which its reader's initiation interval is over.
+
+A firing that touches memory asks for that in the cycle in which all else that it needs is there. It
+happens when the ports of memory have taken all that it asks for, and what it gives is made in the
+cycle in which that is ready, or later: a block gives in the order of its firings. The requests of a
+cycle are served at its end, in the order of blocks.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import simpy
+from simpy.core import EventPriority
 
 from sam.blocks import KINDS, StreamError
 from sam.blocks.base import Step
 from sam.errors import UserError
 from sam.graph import Edge, End, Node
+from sam.regions import Region, asks_memory
+from sam.token import EMPTY
 from sim.binding import Bound
 from sim.config import Config
 from sim.deadlock import Wait, deadlock
+from sim.memory import Access, Hierarchy, Layout, statistics
 from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
 from sim.validator import Validator, Watch
 
@@ -30,6 +40,7 @@ Progress = Callable[[int], None]
 """Called now and then with the cycle that a run has come to."""
 
 _CYCLES_BETWEEN_REPORTS = 4096
+_AFTER_ALL_ELSE = EventPriority(2)
 
 
 class Unfinished(Exception):
@@ -103,8 +114,9 @@ class _Queue:
         used = len(self.tokens) + (self.last_taken == self.environment.now)
         return used < self.depth
 
-    def push(self, kind: int, value: Any) -> None:
-        self.tokens.append((kind, value, int(self.environment.now) + self.latency))
+    def push(self, kind: int, value: Any, made: int) -> None:
+        """Gives a token that is made in this cycle or a later one."""
+        self.tokens.append((kind, value, made + self.latency))
         held = len(self.tokens) + (self.last_taken == self.environment.now)
         self.peak = max(self.peak, held)
         if self.reader is not None:
@@ -138,9 +150,38 @@ class _WatchedQueue(_Queue):
 
     watch: Watch
 
-    def push(self, kind: int, value: Any) -> None:
+    def push(self, kind: int, value: Any, made: int) -> None:
         self.watch(kind, value)
-        super().push(kind, value)
+        super().push(kind, value, made)
+
+
+class _Wire(_Queue):
+    """A wire: it keeps the newest message that has been read, and those that come later."""
+
+    newest: tuple[int, Any] = EMPTY, 0
+
+    def room(self) -> bool:
+        return True
+
+    def push(self, kind: int, value: Any, made: int) -> None:
+        self.tokens.append((kind, value, made + self.latency))
+        self.peak = 1
+
+    def read(self, cycle: int) -> tuple[int, Any]:
+        """The newest message that is visible in a cycle."""
+        while self.tokens and self.tokens[0][2] <= cycle:
+            self.newest = self.tokens.popleft()[:2]
+        return self.newest
+
+
+class _WireEnd:
+    """An input port that is a wire, as steps see it."""
+
+    def __init__(self, process: _Process, wire: _Wire) -> None:
+        self.process, self.wire = process, wire
+
+    def latest(self) -> tuple[int, Any]:
+        return self.wire.read(self.process.ready)
 
 
 class _Input:
@@ -175,25 +216,93 @@ class _Output:
         return dict(zip(TOKEN_KINDS, self.counts, strict=True))
 
 
+class _EndOfCycle(simpy.Event):
+    """What happens in this cycle after all else in it."""
+
+    def __init__(
+        self, environment: simpy.Environment, happen: Callable[[simpy.Event], None]
+    ) -> None:
+        super().__init__(environment)
+        self._ok, self._value, self.callbacks = True, None, [happen]
+        environment.schedule(self, _AFTER_ALL_ELSE)
+
+
+class _Arbiter:
+    """Collects the requests of each cycle, and has them served in the order of the blocks."""
+
+    hierarchy: Hierarchy
+
+    def __init__(self, environment: simpy.Environment) -> None:
+        self.environment = environment
+        self.asking: list[tuple[int, Sequence[Access], simpy.Event]] = []
+
+    def ask(self, block: int, accesses: Sequence[Access]) -> simpy.Event:
+        """The event of the requests' being served: when they are taken, and when all is ready."""
+        if not self.asking:
+            _EndOfCycle(self.environment, self._serve)
+        served = self.environment.event()
+        self.asking.append((block, accesses, served))
+        return served
+
+    def _serve(self, event: simpy.Event) -> None:
+        for block, accesses, served in sorted(self.asking, key=lambda asked: asked[0]):
+            now = int(self.environment.now)
+            served.succeed(self.hierarchy.request(block, now, accesses))
+        self.asking.clear()
+
+
+class _Memory:
+    """Memory, as steps see it."""
+
+    def __init__(self, process: _Process) -> None:
+        self.accesses = process.accesses
+
+    def read(self, region: Region, index: int) -> None:
+        self.accesses.append((region, index, False))
+
+    def write(self, region: Region, index: int) -> None:
+        self.accesses.append((region, index, True))
+
+
+class _IdealMemory:
+    """Memory that takes no time, as steps see it."""
+
+    def read(self, region: Region, index: int) -> None:
+        pass
+
+    def write(self, region: Region, index: int) -> None:
+        pass
+
+
 class _Process:
-    """A block at work, or one half of it."""
+    """A block at work, or one half of it.
+
+    ``asker``  its number among the blocks that touch memory
+    """
+
+    arbiter: _Arbiter
+    asker: int
 
     def __init__(self, environment: simpy.Environment, kind: str, interval: int) -> None:
         self.environment, self.kind, self.interval = environment, kind, interval
         self.taken: list[_Queue] = []
         self.given: list[tuple[_Output, int, Any]] = []
+        self.accesses: list[Access] = []
         self.outputs: dict[str, _Output] = {}
         self.waiting_for: _Input | _Queue | None = None
         self.finished = False
-        self.fired = self.busy = 0
+        self.ready = 0  # the cycle in which it may fire next
+        self.made = -1  # the last cycle in which something was made that it has given
+        self.fired = self.busy = self.memory = 0
         self.last_fired = -1
         self.starved: dict[str, int] = {}
         self.blocked: dict[str, int] = {}
 
-    def live(self, step: Callable[[], bool | None]) -> Generator[simpy.Event, None, None]:
+    def live(self, step: Callable[[], bool | None]) -> Generator[simpy.Event, Any, None]:
         """Fires until the last token is done."""
         environment = self.environment
         while not self.finished:
+            self.ready = int(environment.now)
             waits: dict[str, int] = self.starved
             port = ""
             while True:
@@ -211,13 +320,18 @@ class _Process:
                         waits, port = self.blocked, output.name
                         yield queue.room_comes()
             self.waiting_for = None
-            self._account(int(environment.now), waits, port)
+            now = asked = made = int(environment.now)
+            if self.accesses:
+                made = yield from self._reach_memory()
+                now = int(environment.now)
+            self.made = max(self.made, made)
+            self._account(now, now - asked, waits, port)
             for queue in self.taken:
                 queue.pop()
             for output, kind, value in self.given:
                 output.counts[kind] += 1
                 for queue in output.queues:
-                    queue.push(kind, value)
+                    queue.push(kind, value, self.made)
             self.taken.clear()
             self.given.clear()
             if finished:
@@ -225,13 +339,27 @@ class _Process:
             else:
                 yield environment.timeout(self.interval)
 
-    def _account(self, now: int, waits: dict[str, int], port: str) -> None:
+    def _reach_memory(self) -> Generator[simpy.Event, Any, int]:
+        """Waits until the ports of memory have taken its accesses; when all is ready."""
+        environment, now = self.environment, int(self.environment.now)
+        place = self.arbiter.hierarchy.place(self.asker, now)
+        if place > now:
+            yield environment.timeout(place - now)
+        taken, ready = yield self.arbiter.ask(self.asker, self.accesses)
+        if taken > environment.now:
+            yield environment.timeout(taken - environment.now)
+        self.accesses.clear()
+        return int(ready)
+
+    def _account(self, now: int, waited: int, waits: dict[str, int], port: str) -> None:
+        """Shares out the cycles since the last firing; those ``waited`` last were for memory."""
         idle = now - self.last_fired - 1
         spacing = min(idle, self.interval - 1) if self.fired else 0
         self.fired += 1
         self.busy += 1 + spacing
-        if idle > spacing:
-            waits[port] = waits.get(port, 0) + idle - spacing
+        self.memory += waited
+        if idle > spacing + waited:
+            waits[port] = waits.get(port, 0) + idle - spacing - waited
         self.last_fired = now
 
     def wait(self) -> Wait:
@@ -249,7 +377,7 @@ class _Process:
             busy=self.busy,
             starved=self.starved,
             blocked=self.blocked,
-            memory=0,
+            memory=self.memory,
             done=cycles - self.last_fired - 1,
             tokens={name: output.tokens() for name, output in self.outputs.items()},
         )
@@ -271,8 +399,15 @@ class _Machine:
             self.out_of[edge.source].append(queue)
         self.handovers: list[_Queue] = []
         self.processes: dict[str, _Process] = {}
+        self.regions = bound.regions() if config.memory.levels else None
+        self.arbiter = _Arbiter(self.environment)
+        self.askers = 0
         for node in bound.graph.nodes:
             self._start(node)
+        if self.regions is not None:
+            regions = list(self.regions.made.values())
+            layout = Layout(config.memory, config.clock.clock_ghz, self.askers, regions)
+            self.arbiter.hierarchy = Hierarchy(layout, self.askers)
 
     def last_cycle(self) -> int:
         """The cycle of the last firing of any block."""
@@ -280,6 +415,8 @@ class _Machine:
 
     def _queue(self, edge: Edge) -> _Queue:
         depth, latency = self._room_and_latency(edge)
+        if self.bound.streams[edge].wire:
+            return _Wire(self.environment, edge, None, latency)
         if self.validator is None:
             return _Queue(self.environment, edge, depth, latency)
         queue = _WatchedQueue(self.environment, edge, depth, latency)
@@ -288,10 +425,10 @@ class _Machine:
 
     def _room_and_latency(self, edge: Edge) -> tuple[int | None, int]:
         source = self.nodes[edge.source.node]
-        if KINDS[source.kind].source:
+        stream = self.bound.streams[edge]
+        if KINDS[source.kind].source and not stream.wire:
             return None, 0
-        stream = self.bound.streams[edge].kind
-        depth, latency = self.config.queue(str(edge), str(edge.target), stream)
+        depth, latency = self.config.queue(str(edge), str(edge.target), stream.kind)
         pipeline = self.config.block(source.name, source.kind).latency
         return depth, latency + pipeline - 1
 
@@ -299,7 +436,7 @@ class _Machine:
         """Starts the process of a node; or two of them, where its output side has its own."""
         timing = self.config.block(node.name, node.kind)
         block = KINDS[node.kind].block(node.parameters)
-        memory = block.memory(self.bound.surroundings(node.name, timing))
+        memory = block.memory(self.bound.surroundings(node.name, timing, self.regions))
         self.memories[node.name] = memory
         process = _Process(self.environment, node.kind, timing.initiation_interval)
         giver = process
@@ -315,9 +452,13 @@ class _Machine:
             ports["handed"] = _Input(giver, "handed", queue)
         for port in block.ports:
             end = End(node.name, port.name)
-            here: _Input | _Output
+            here: _Input | _WireEnd | _Output
             if port.direction == "in":
-                here = _Input(process, port.name, self.into[end])
+                queue = self.into[end]
+                if isinstance(queue, _Wire):
+                    here = _WireEnd(process, queue)
+                else:
+                    here = _Input(process, port.name, queue)
             else:
                 here = _Output(giver, port.name, self.out_of[end])
                 giver.outputs[port.name] = self.outputs[end] = here
@@ -341,7 +482,11 @@ class _Machine:
         state: Mapping[str, Any],
         memory: Any,
     ) -> None:
-        p = SimpleNamespace(**ports)
+        p = SimpleNamespace(**ports, memory=_IdealMemory())
+        if self.regions is not None and asks_memory(memory):
+            p.memory = _Memory(process)
+            process.arbiter, process.asker = self.arbiter, self.askers
+            self.askers += 1
         s = SimpleNamespace(
             **{key: list(v) if isinstance(v, list) else v for key, v in state.items()}
         )
@@ -353,10 +498,15 @@ class _Machine:
         cycles = 1 + self.last_cycle()
         graph = self.bound.graph
         output, notes = self.bound.output(self.memories)
+        memory = {}
+        if self.regions is not None:
+            self.arbiter.hierarchy.finish()
+            memory = statistics(self.arbiter.hierarchy.layout, self.arbiter.hierarchy)
         return Run(
             graph=graph,
             output=output,
             notes=notes,
+            memory=memory,
             cycles=cycles,
             blocks={name: p.statistics(cycles) for name, p in self.processes.items()},
             streams={

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
+from itertools import zip_longest
 from typing import Any
 
 from sam.graph import Graph
@@ -20,7 +21,7 @@ class BlockStats:
     ``busy``     cycles in which it fired, or could not yet because of its initiation interval
     ``starved``  by input port, cycles spent waiting for a token that came last on that port
     ``blocked``  by output port, cycles spent waiting for room that came last behind that port
-    ``memory``   cycles spent waiting for memory
+    ``memory``   cycles spent waiting for a port of memory, or for a place among the requests
     ``done``     cycles after its last firing
     ``tokens``   by output port, the tokens given: ``{"data": 3, "empty": 0, "stop": 1, "done": 1}``
 
@@ -46,6 +47,47 @@ class StreamStats:
 
 
 @dataclass(frozen=True)
+class Traffic:
+    """What a level of memory did for one tensor.
+
+    ``reads``, ``writes``   requests of blocks, and of the level inside of it
+    ``hits``, ``misses``    how often a line was there and was not; none in the level that arrays
+                            live in
+    ``peak_bytes``          the most that it held at once, with what lives there
+    """
+
+    reads: int
+    writes: int
+    bytes_read: int
+    bytes_written: int
+    hits: int
+    misses: int
+    peak_bytes: int
+    energy_pj: float
+
+
+@dataclass(frozen=True)
+class MemoryStats:
+    """What a level of memory did.
+
+    ``busy``        by port, the cycles in which it moved data
+    ``peak_bytes``  the most that it held at once
+    ``tensors``     by tensor
+    """
+
+    busy: Sequence[float]
+    peak_bytes: int
+    tensors: Mapping[str, Traffic]
+
+    @property
+    def total(self) -> Traffic:
+        """What it did for all tensors."""
+        tensors = self.tensors.values()
+        total = {f.name: sum(getattr(t, f.name) for t in tensors) for f in fields(Traffic)}
+        return Traffic(**total | {"peak_bytes": self.peak_bytes})
+
+
+@dataclass(frozen=True)
 class Run:
     """A finished simulation.
 
@@ -56,6 +98,7 @@ class Run:
     ``streams``  by edge, as in ``scan_B_i.crd -> repeat_C_i.in_crd``
     ``config``   the hardware config, fully resolved
     ``sinks``    by node name, the tokens that came to each sink
+    ``memory``   by level of memory, from the outermost; none where memory is ideal
     ``notes``    what had to be done otherwise than the program asks
     ``parts``    the runs of the graphs of a program that has several, in turn: see ``in_turn``
     """
@@ -68,6 +111,7 @@ class Run:
     config: Mapping[str, Any]
     engine: str
     sinks: Mapping[str, list[tuple[int, Any]]]
+    memory: Mapping[str, MemoryStats] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     parts: tuple[Run, ...] = ()
 
@@ -101,7 +145,32 @@ def in_turn(runs: Sequence[Run]) -> Run:
         blocks=blocks,
         streams=streams,
         sinks=sinks,
+        memory=_together([run.memory for run in runs]),
         engine=" and ".join(engines),
         notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)),
         parts=tuple(runs),
     )
+
+
+def _together(memories: Sequence[Mapping[str, MemoryStats]]) -> dict[str, MemoryStats]:
+    """What levels of memory did in several runs, one after the other."""
+    names = dict.fromkeys(name for memory in memories for name in memory)
+    found = {}
+    for name in names:
+        levels = [memory[name] for memory in memories if name in memory]
+        busy = zip_longest(*(level.busy for level in levels), fillvalue=0.0)
+        tensors: dict[str, Traffic] = {}
+        for level in levels:
+            for tensor, traffic in level.tensors.items():
+                before = tensors.get(tensor)
+                tensors[tensor] = traffic if before is None else _sum(before, traffic)
+        found[name] = MemoryStats(
+            tuple(map(sum, busy)), max(level.peak_bytes for level in levels), tensors
+        )
+    return found
+
+
+def _sum(one: Traffic, other: Traffic) -> Traffic:
+    """What happened in one run and then in another."""
+    total = {f.name: getattr(one, f.name) + getattr(other, f.name) for f in fields(Traffic)}
+    return Traffic(**total | {"peak_bytes": max(one.peak_bytes, other.peak_bytes)})

@@ -30,6 +30,7 @@ from sam.blocks.arithmetic import Operation
 from sam.blocks.base import Step
 from sam.blocks.memories import Accumulator, Growing, Stored
 from sam.errors import UserError
+from sam.regions import Region, Regions
 from sam.token import DATA
 from sim.kernel import COMPLEX, INT, REAL, Body, Leave, Port, Wait
 
@@ -575,6 +576,10 @@ class _Translation:
             if callable(value) and hasattr(value, "__self__"):
                 return _Method(owner, name)
             return self.remembered((*owner.path, name), value)
+        if isinstance(owner, Port) and owner.wire != (name == "latest"):
+            raise self.refuse(
+                f"{name} of {owner.name}, which is {'a' if owner.wire else 'no'} wire"
+            )
         if isinstance(owner, Port | list) or (isinstance(owner, _Open) and name == "bit_count"):
             return _Method(owner, name)
         raise self.refuse(f"the attribute {name}")
@@ -590,7 +595,7 @@ class _Translation:
             return _Known(value)
         if isinstance(value, tuple):
             return [self.remembered((*path, str(k)), part) for k, part in enumerate(value)]
-        if isinstance(value, Operation):
+        if isinstance(value, Operation | Region | Regions):
             return _Known(value)
         return _Memory(path, value)
 
@@ -806,6 +811,10 @@ class _Translation:
         return _Open(f"({text})", _ctype(dtype))
 
     # Ports
+
+    def port_latest(self, port: Port) -> tuple[_Open, _Open]:
+        """The newest message on a wire, which has been read before the firing."""
+        return _Open(f"k{port.index}", INT), _Open(f"v{port.index}", port.ctype)
 
     def port_peek(self, port: Port) -> tuple[_Known | _Open, _Open]:
         """The kind and value at the head of an input; they stand still until the firing is over."""

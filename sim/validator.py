@@ -27,7 +27,7 @@ Head = tuple[Any, ...]
 
 
 class Validator:
-    """Watches the edges of one run of a graph.
+    """Watches the edges of one run of a graph that are no wires.
 
     Raises StreamError at the first token that does not belong where it comes; it names the edge,
     the index of the token, what came and what was due.
@@ -41,6 +41,8 @@ class Validator:
         taken: dict[str, list[_Watched]] = {node.name: [] for node in graph.nodes}
         self._streams: dict[Edge, _Watched] = {}
         for edge, stream in streams.items():
+            if stream.wire:
+                continue
             watched = _Watched(edge, stream, readers[edge.target.node][edge.target.port])
             self._streams[edge] = watched
             taken[edge.target.node].append(watched)

@@ -3,18 +3,25 @@
 A *step* is one firing, written once for every engine. It is a plain function ``step(p, s, m)``:
 
 ``p``  the ports. ``p.in_crd.peek()`` gives the ``(kind, value)`` of the token at the head of an
-       input, ``p.in_crd.take()`` consumes it, ``p.crd.give(kind, value)`` emits one.
+       input, ``p.in_crd.take()`` consumes it, ``p.crd.give(kind, value)`` emits one. Of a wire,
+       ``p.in_skip.latest()`` gives the newest message, or ``EMPTY`` before the first.
 ``s``  the state that lasts from firing to firing.
 ``m``  what the block reads and fills: level arrays, values, its constant parameters.
 
-It keeps five rules, which let an engine decide when it happens and how fast:
+Where entries of ``m`` lie in a memory that takes time, it says which ones it touches, as in
+``p.memory.read(m.regions["val"], position)``, or ``write``: see ``sam.regions``.
+
+It keeps six rules, which let an engine decide when it happens and how fast:
 
 1. at most one token is taken from each input and given to each output;
 2. every peek comes before the first take, give or change of state. Where an input that a peek
    asks for is empty, the engine abandons the step there and runs it again later;
 3. every give comes before the first change of memory (``sam.blocks.memories``);
-4. nothing but the tokens, the state and the memory decides what happens: never the time;
-5. it returns True in the firing that gives or takes the last ``D``, and None otherwise.
+4. it says what it touches in memory after all gives, the first of it before any change of memory;
+5. nothing but the tokens, the state and the memory decides what happens: never the time, but for
+   wires. One is read in the first cycle in which the block may fire again, however long the firing
+   has to wait after that;
+6. it returns True in the firing that gives or takes the last ``D``, and None otherwise.
 """
 
 from __future__ import annotations
@@ -27,7 +34,8 @@ from typing import Any
 import numpy as np
 
 from sam.graph import Parameters
-from sam.levels import Fibers
+from sam.levels import Fibers, Touches
+from sam.regions import Regions, RegionTable
 from sam.tensor import Tensor
 from sam.token import DATA, DONE, EMPTY, STOP
 
@@ -54,6 +62,9 @@ class Port:
                   none takes coordinates in order
     ``own``       how many levels of its operand's shallowest stream no other operand shares: a lane
                   has fibers of its own
+    ``wire``      whether it is no queue: its writer never waits for room, its reader never for a
+                  message, and each message takes the place of the one before. Streams to wires
+                  have no shape and no end, and the only loops of a graph go through them
     """
 
     name: str
@@ -65,11 +76,17 @@ class Port:
     operand: int = 0
     payload: bool = False
     own: int = 0
+    wire: bool = False
 
 
 def into(name: str, stream: str, depth: int = 0, **more: Any) -> Port:
     """An input port."""
     return Port(name, "in", stream, depth, **more)
+
+
+def wire(name: str, stream: str) -> Port:
+    """An input port that is a wire."""
+    return Port(name, "in", stream, wire=True)
 
 
 def out(name: str, stream: str, depth: int = 0, **more: Any) -> Port:
@@ -87,6 +104,7 @@ class Surroundings:
     ``capacity``  the entries that its own memory holds; None where unbounded
     ``lists``     whether its arrays are Python lists, which Python reads faster one by one
     ``word_bits``  the bits of a word of a bitvector stream, 1 to 64
+    ``regions``   the arrays that lie in a memory that takes time; None where none does
     """
 
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
@@ -95,11 +113,31 @@ class Surroundings:
     capacity: int | None = None
     lists: bool = True
     word_bits: int = 64
+    regions: RegionTable | None = None
 
     def level(self, slot: str, level: int) -> Fibers:
         """A level of a slot, ready to be scanned."""
         found = self.tensors[slot].scanned_levels()[level]
         return found.as_lists() if self.lists else found
+
+    def level_regions(self, slot: str, level: int) -> Regions:
+        """The arrays of a level of a slot."""
+        if self.regions is None:
+            return Regions()
+        return self.regions.of_level(slot, level, self.tensors[slot].scanned_levels()[level])
+
+    def value_regions(self, slot: str) -> Regions:
+        """The values of a slot."""
+        if self.regions is None:
+            return Regions()
+        values = self.tensors[slot].values
+        return self.regions.of_values(slot, len(values), values.itemsize)
+
+    def written_regions(self, level: int | None, units: Mapping[str, str]) -> Regions:
+        """The arrays of a level, or the values, of the result: by part what an entry is."""
+        if self.regions is None:
+            return Regions()
+        return self.regions.of_result(level, units, self.dtype.itemsize)
 
     def numbers(self, values: Any) -> Any:
         """Numbers that the block reads."""
@@ -164,6 +202,13 @@ class Kind:
     def ports(self, parameters: Parameters) -> tuple[Port, ...]:
         """The ports of a node of this kind."""
         return self.block(parameters).ports
+
+
+def read(p: Any, regions: Regions, touches: Touches) -> None:
+    """Reads entries from memory."""
+    for part, index, needed in touches:
+        if needed:
+            p.memory.read(regions[part], index)
 
 
 # What ``walk`` found.

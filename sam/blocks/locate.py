@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.base import CHILDLESS, FINISHED, INSIDE, WALK, Block, Kind, into, out, walk
+from sam.blocks.base import CHILDLESS, FINISHED, INSIDE, WALK, Block, Kind, into, out, read, walk
 from sam.graph import Parameters
 from sam.token import DATA, EMPTY
 
@@ -40,6 +40,8 @@ def locate(p: Any, s: Any, m: Any) -> bool | None:
     elif m.keeps:
         p.crd.give(kind, value)
         p.ref.give(EMPTY, 0)
+    if m.regions and found == INSIDE and s.kind == DATA:
+        read(p, m.regions, m.level.touched_by_locate(s.value, value))
     p.in_crd.take()
     for payload in p.payloads:
         payload.take()
@@ -65,6 +67,7 @@ def _locator(parameters: Parameters) -> Block:
         state=WALK,
         memory=lambda around: SimpleNamespace(
             level=around.level(parameters["slot"], parameters["level"]),
+            regions=around.level_regions(parameters["slot"], parameters["level"]),
             keeps=parameters.get("keeps", False),
         ),
         groups=("payloads", "results"),

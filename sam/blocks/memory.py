@@ -16,6 +16,8 @@ def load(p: Any, s: Any, m: Any) -> bool | None:
     p.in_ref.take()
     if kind == DATA:
         p.val.give(DATA, m.values[value])
+        if m.regions:
+            p.memory.read(m.regions["val"], value)
     elif kind == EMPTY:
         p.val.give(DATA, m.zero)
     else:
@@ -30,7 +32,9 @@ def _array(parameters: Parameters) -> Block:
         ports=(into("in_ref", "ref"), out("val", "val")),
         step=load,
         memory=lambda around: SimpleNamespace(
-            values=around.numbers(around.tensors[parameters["slot"]].values), zero=around.zero
+            values=around.numbers(around.tensors[parameters["slot"]].values),
+            zero=around.zero,
+            regions=around.value_regions(parameters["slot"]),
         ),
     )
 

@@ -3,6 +3,10 @@
 Each operand is a coordinate stream with any number of payload streams of its shape (references
 or values). A merger looks at the heads of all of them. Parameter ``payloads`` lists the streams
 of each operand's payloads, as in ``[["ref"], ["ref", "val"]]``.
+
+An intersecter tells the scanners of the operands that parameter ``skips`` lists, by number, which
+place it needs next (coordinate skipping, Section 4.2), each time that such an operand is behind.
+Where one of the others has come to the end of its fiber, that is the begin of the next.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.base import Block, Kind, Step, StreamError, into, out
+from sam.blocks.scan import SPAN
 from sam.graph import Parameters
 from sam.token import DATA, EMPTY, STOP
 
@@ -23,6 +28,8 @@ def intersect(p: Any, s: Any, m: Any) -> bool | None:
     """Emits a coordinate that all operands have; else moves those that are behind."""
     smallest, largest, waiting = _survey(p)
     if waiting == len(p.crds):
+        if m.skips:
+            s.fibers += 1
         return _forward(p)
     if waiting == 0 and smallest == largest:
         p.crd.give(DATA, largest)
@@ -40,6 +47,10 @@ def intersect(p: Any, s: Any, m: Any) -> bool | None:
             for payload, owner in zip(p.payloads, m.owners, strict=True):
                 if owner == n:
                     payload.take()
+            for skip, operand in zip(p.skips, m.skips, strict=True):
+                if operand == n:
+                    needed = largest if waiting == 0 else SPAN
+                    skip.give(DATA, s.fibers * SPAN + needed)
     return None
 
 
@@ -100,6 +111,7 @@ def _forward(p: Any) -> bool | None:
 
 def _merger(step: Step, parameters: Parameters) -> Block:
     operands = parameters["payloads"]
+    skips = tuple(parameters.get("skips", ()))
     owners = tuple(n for n, payloads in enumerate(operands) for _ in payloads)
     streams = [
         (f"{stream}{n}_{k}", stream, n)
@@ -115,10 +127,12 @@ def _merger(step: Step, parameters: Parameters) -> Block:
             ),
             out("crd", "crd"),
             *(out(name, stream, group="results") for name, stream, _ in streams),
+            *(out(f"skip{n}", "crd", group="skips") for n in skips),
         ),
         step=step,
-        memory=lambda around: SimpleNamespace(owners=owners),
-        groups=("payloads", "results"),
+        state={"fibers": 0} if skips else {},
+        memory=lambda around: SimpleNamespace(owners=owners, skips=skips),
+        groups=("payloads", "results", "skips"),
     )
 
 

@@ -7,6 +7,9 @@ has no coordinate (a duplicate, an empty bucket, a zero bit) takes a firing that
 A bitvector scanner goes through the same fibers word by word (Section 4.3): each word has a bit for
 each of the next ``word_bits`` coordinates, the lowest first, and its reference is the number of the
 ones before it, so that the position of a one is that and the ones below it in the word.
+
+A level scanner that skips (Section 4.2) is told over a wire which place it need not go on before,
+and finds the first step that is not before it in one firing, as a locator does.
 """
 
 from __future__ import annotations
@@ -14,10 +17,17 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.base import Block, Kind, Surroundings, into, out
+from sam.blocks.base import Block, Kind, Surroundings, into, out, read, wire
+from sam.errors import UserError
 from sam.graph import Parameters
 from sam.levels import Dense
+from sam.regions import Regions
 from sam.token import DATA, DONE, STOP
+
+SPAN = 2**32
+"""The places of a fiber: a message to a scanner that skips is ``SPAN`` times the number of fibers
+that have ended, plus a coordinate. So what comes too late, for a fiber that is over, asks for a
+place that lies behind the scanner already."""
 
 
 def scan(p: Any, s: Any, m: Any) -> bool | None:
@@ -26,6 +36,26 @@ def scan(p: Any, s: Any, m: Any) -> bool | None:
     A step emits its coordinate and reference, if it has one.
     """
     return _along(p, p.crd, s, m, _advance)
+
+
+def scan_and_skip(p: Any, s: Any, m: Any) -> bool | None:
+    """Goes on to the first coordinate that is not below the one asked for, and emits that step.
+
+    Where there is none, that is all that it finds out in this firing.
+    """
+    _, place = p.in_skip.latest()
+    if s.step < s.end:
+        if place > s.fibers * SPAN:
+            s.step = m.level.seek(s.parent, s.step, s.end, place - s.fibers * SPAN)
+        if s.step < s.end:
+            _advance(p, s, m)
+        return None
+    kind, _ = p.in_ref.peek()
+    ends = s.open or kind == STOP
+    finished = _along(p, p.crd, s, m, _advance)
+    if ends:
+        s.fibers += 1
+    return finished
 
 
 def scan_words(p: Any, s: Any, m: Any) -> bool | None:
@@ -69,6 +99,8 @@ def _along(p: Any, coordinates: Any, s: Any, m: Any, advance: Any) -> bool | Non
             p.ref.give(STOP, 0)
         elif s.step < s.end:
             advance(p, s, m)
+        if m.regions and kind == DATA:
+            read(p, m.regions, m.level.touched_by_fiber(value))
         s.open = True
     return None
 
@@ -79,6 +111,8 @@ def _advance(p: Any, s: Any, m: Any) -> None:
     if coordinate >= 0:
         p.crd.give(DATA, coordinate)
         p.ref.give(DATA, m.level.position(s.parent, s.step))
+    if m.regions:
+        read(p, m.regions, m.level.touched_by_step(s.parent, s.step, 1))
     s.step += 1
 
 
@@ -86,6 +120,8 @@ def _advance_by_a_word(p: Any, s: Any, m: Any) -> None:
     """Goes as many steps as a word has bits, and emits it."""
     p.bv.give(DATA, m.level.word(s.parent, s.step, m.width))
     p.ref.give(DATA, m.level.position(s.parent, s.step))
+    if m.regions:
+        read(p, m.regions, m.level.touched_by_step(s.parent, s.step, m.width))
     s.step += m.width
 
 
@@ -100,17 +136,35 @@ class _Dimension(Dense):
 
 
 def _scanner(parameters: Parameters) -> Block:
-    """Scans a level of a slot; or, where an operand of a union lacks a variable, all of it."""
+    """Scans a level of a slot; or, where an operand of a union lacks a variable, all of it.
+
+    ``skips``  whether it is told where to go on
+    """
+    skips = parameters.get("skips", False)
 
     def memory(around: Surroundings) -> SimpleNamespace:
         if "variable" in parameters:
-            return SimpleNamespace(level=_Dimension(around.extents[parameters["variable"]]))
-        return SimpleNamespace(level=around.level(parameters["slot"], parameters["level"]))
+            size = around.extents[parameters["variable"]]
+            return SimpleNamespace(level=_Dimension(size), regions=Regions())
+        slot, level = parameters["slot"], parameters["level"]
+        tensor = around.tensors[slot]
+        if skips and tensor.shape[tensor.mode_order[level]] > SPAN:
+            raise UserError(f"{slot} has an extent above {SPAN}, and what skips takes no more")
+        return SimpleNamespace(
+            level=around.level(slot, level), regions=around.level_regions(slot, level)
+        )
 
+    wires = (wire("in_skip", "crd"),) if skips else ()
     return Block(
-        ports=(into("in_ref", "any"), out("crd", "crd", 1), out("ref", "ref", 1)),
-        step=scan,
-        state={"parent": 0, "step": 0, "end": 0, "open": False},
+        ports=(into("in_ref", "any"), *wires, out("crd", "crd", 1), out("ref", "ref", 1)),
+        step=scan_and_skip if skips else scan,
+        state={
+            "parent": 0,
+            "step": 0,
+            "end": 0,
+            "open": False,
+            **({"fibers": 0} if skips else {}),
+        },
         memory=memory,
     )
 
@@ -122,7 +176,9 @@ def _word_scanner(parameters: Parameters) -> Block:
         step=scan_words,
         state={"parent": 0, "step": 0, "end": 0, "open": False},
         memory=lambda around: SimpleNamespace(
-            level=around.level(parameters["slot"], parameters["level"]), width=around.word_bits
+            level=around.level(parameters["slot"], parameters["level"]),
+            regions=around.level_regions(parameters["slot"], parameters["level"]),
+            width=around.word_bits,
         ),
     )
 

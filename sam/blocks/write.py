@@ -42,6 +42,8 @@ from sam.blocks.base import (
 from sam.blocks.memories import Growing, Stored
 from sam.graph import Parameters, Slot
 from sam.levels import (
+    INDEX,
+    WORD,
     WORD_BITS,
     Bitvector,
     Compressed,
@@ -56,6 +58,7 @@ from sam.levels import (
     repeats,
     words_for,
 )
+from sam.regions import VALUE
 from sam.tensor import Tensor
 from sam.token import DATA, DONE, EMPTY, STOP
 
@@ -70,13 +73,13 @@ def append_fibers(p: Any, s: Any, m: Any) -> bool | None:
     p.in_crd.take()
     if kind == DATA:
         p.ref.give(DATA, len(m.coordinates))
-        m.coordinates.append(value)
+        _append_coordinate(p, m, value)
         s.filled = True
     elif kind == STOP:
         p.ref.give(STOP, value)
         if value >= m.repeats:
             if s.filled or m.root:
-                m.segments.append(len(m.coordinates))
+                _append_segment(p, m)
             s.filled = False
     else:
         p.ref.give(DONE, 0)
@@ -93,9 +96,21 @@ def append_fibers_by_reference(p: Any, s: Any, m: Any) -> bool | None:
     p.in_crd.take()
     p.ref.give(DATA, len(m.coordinates))
     while len(m.segments) <= s.value:
-        m.segments.append(len(m.coordinates))
-    m.coordinates.append(value)
+        _append_segment(p, m)
+    _append_coordinate(p, m, value)
     return None
+
+
+def _append_segment(p: Any, m: Any) -> None:
+    if m.regions:
+        p.memory.write(m.regions["seg"], len(m.segments))
+    m.segments.append(len(m.coordinates))
+
+
+def _append_coordinate(p: Any, m: Any, coordinate: Any) -> None:
+    if m.regions:
+        p.memory.write(m.regions["crd"], len(m.coordinates))
+    m.coordinates.append(coordinate)
 
 
 def append_coordinate(p: Any, s: Any, m: Any) -> bool | None:
@@ -104,7 +119,7 @@ def append_coordinate(p: Any, s: Any, m: Any) -> bool | None:
     p.in_crd.take()
     if kind == DATA:
         p.ref.give(DATA, len(m.coordinates))
-        m.coordinates.append(value)
+        _append_coordinate(p, m, value)
     else:
         p.ref.give(kind, value)
     return True if kind == DONE else None
@@ -116,7 +131,7 @@ def append_bits(p: Any, s: Any, m: Any) -> bool | None:
     p.in_crd.take()
     if kind == DATA:
         p.ref.give(DATA, s.ones)
-        _set_bit(s, m, s.parent, value)
+        _set_bit(p, s, m, s.parent, value)
         s.filled = True
     elif kind == STOP:
         p.ref.give(STOP, value)
@@ -137,7 +152,7 @@ def append_bits_by_reference(p: Any, s: Any, m: Any) -> bool | None:
         return _end(p, found, value)
     p.in_crd.take()
     p.ref.give(DATA, s.ones)
-    _set_bit(s, m, s.value, value)
+    _set_bit(p, s, m, s.value, value)
     return None
 
 
@@ -147,7 +162,7 @@ def link(p: Any, s: Any, m: Any) -> bool | None:
     p.in_crd.take()
     if kind == DATA:
         p.ref.give(DATA, len(m.coordinates))
-        _link(m, s.parent, value)
+        _link(p, m, s.parent, value)
         s.filled = True
     elif kind == STOP:
         p.ref.give(STOP, value)
@@ -168,7 +183,7 @@ def link_by_reference(p: Any, s: Any, m: Any) -> bool | None:
         return _end(p, found, value)
     p.in_crd.take()
     p.ref.give(DATA, len(m.coordinates))
-    _link(m, s.value, value)
+    _link(p, m, s.value, value)
     return None
 
 
@@ -180,16 +195,25 @@ def link_beside(p: Any, s: Any, m: Any) -> bool | None:
     p.in_ref.take()
     if kind == DATA:
         p.ref.give(DATA, len(m.coordinates))
-        _link(m, parent, value)
+        _link(p, m, parent, value)
     else:
         p.ref.give(kind, value)
     return True if kind == DONE else None
 
 
-def _link(m: Any, parent: Any, coordinate: Any) -> None:
-    """Puts a node at the end of a list. Nodes are numbered from 1 here, for 0 to be none."""
+def _link(p: Any, m: Any, parent: Any, coordinate: Any) -> None:
+    """Puts a node at the end of a list. Nodes are numbered from 1 here, for 0 to be none.
+
+    ``seg`` has where the list begins and ends, ``crd`` the coordinate of each node and its next.
+    """
     node = len(m.coordinates) + 1
     last = m.tails[parent]
+    if m.regions:
+        p.memory.read(m.regions["seg"], parent)
+        p.memory.write(m.regions["seg"], parent)
+        p.memory.write(m.regions["crd"], 2 * (node - 1))
+        if last > 0:
+            p.memory.write(m.regions["crd"], 2 * (last - 1) + 1)
     if last == 0:
         m.heads[parent] = node
     else:
@@ -198,8 +222,10 @@ def _link(m: Any, parent: Any, coordinate: Any) -> None:
     m.coordinates.append(coordinate)
 
 
-def _set_bit(s: Any, m: Any, parent: Any, coordinate: Any) -> None:
+def _set_bit(p: Any, s: Any, m: Any, parent: Any, coordinate: Any) -> None:
     word = parent * m.words_of_fiber + coordinate // WORD_BITS
+    if m.regions:
+        p.memory.write(m.regions["crd"], word)
     m.words[word] = m.words[word] | 1 << coordinate % WORD_BITS
     s.ones += 1
 
@@ -237,7 +263,7 @@ def insert(p: Any, s: Any, m: Any) -> bool | None:
     """Inserts a coordinate into the hash table at the root of the tensor: see ``_probe``."""
     kind, value = p.in_crd.peek()
     if kind == DATA:
-        _probe(p, s, m, 0, value)
+        _probe(p, s, m, 0, value, False)
         return None
     p.in_crd.take()
     p.ref.give(kind, value)
@@ -250,7 +276,7 @@ def insert_by_reference(p: Any, s: Any, m: Any) -> bool | None:
     kind, value = p.in_crd.peek()
     if found != INSIDE:
         return _end(p, found, value)
-    _probe(p, s, m, s.value, value)
+    _probe(p, s, m, s.value, value, False)
     return None
 
 
@@ -259,8 +285,7 @@ def insert_beside(p: Any, s: Any, m: Any) -> bool | None:
     kind, value = p.in_crd.peek()
     parent = p.in_ref.peek()[1]
     if kind == DATA:
-        if _probe(p, s, m, parent, value):
-            p.in_ref.take()
+        _probe(p, s, m, parent, value, True)
         return None
     p.in_crd.take()
     p.in_ref.take()
@@ -268,8 +293,10 @@ def insert_beside(p: Any, s: Any, m: Any) -> bool | None:
     return True if kind == DONE else None
 
 
-def _probe(p: Any, s: Any, m: Any, parent: Any, coordinate: Any) -> bool:
-    """Looks at one bucket for a coordinate; whether it is found there or put there, and so taken.
+def _probe(p: Any, s: Any, m: Any, parent: Any, coordinate: Any, beside: bool) -> None:
+    """Looks at one bucket for a coordinate; one that is found there or put there is taken.
+
+    With it goes the reference ``beside`` it.
 
     The bucket holds the number of the coordinate in the order of their first coming, and that is
     the reference that goes out: buckets move. All tables have one width. When one is more than half
@@ -284,17 +311,28 @@ def _probe(p: Any, s: Any, m: Any, parent: Any, coordinate: Any) -> bool:
     if moving and number < 0:
         s.probes = 0
         s.moved += 1
+        _look_at(p, m, bucket)
+        _fill(p, m, bucket)
         m.buckets[bucket] = s.moved
     elif moving or (number >= 0 and m.coordinates[number] != wanted):
         s.probes += 1
+        _look_at(p, m, bucket)
     elif number >= 0:
         p.in_crd.take()
+        if beside:
+            p.in_ref.take()
         p.ref.give(DATA, number)
+        _look_at(p, m, bucket)
         s.probes = 0
-        return True
     else:
         p.in_crd.take()
+        if beside:
+            p.in_ref.take()
         p.ref.give(DATA, len(m.coordinates))
+        _look_at(p, m, bucket)
+        _fill(p, m, bucket)
+        if m.regions:
+            p.memory.write(m.regions["crd"], len(m.coordinates))
         s.probes = 0
         s.last = max(s.last, owner)
         m.buckets[bucket] = len(m.coordinates) + 1
@@ -306,8 +344,16 @@ def _probe(p: Any, s: Any, m: Any, parent: Any, coordinate: Any) -> bool:
             s.width = 2 * s.width
             s.moved = 0
             s.moving = len(m.coordinates)
-        return True
-    return False
+
+
+def _look_at(p: Any, m: Any, bucket: Any) -> None:
+    if m.regions:
+        p.memory.read(m.regions["seg"], bucket)
+
+
+def _fill(p: Any, m: Any, bucket: Any) -> None:
+    if m.regions:
+        p.memory.write(m.regions["seg"], bucket)
 
 
 def _end(p: Any, found: int, value: Any) -> bool | None:
@@ -323,6 +369,8 @@ def append_values(p: Any, s: Any, m: Any) -> bool | None:
     kind, value = p.in_val.peek()
     p.in_val.take()
     if kind == DATA or kind == EMPTY:
+        if m.regions:
+            p.memory.write(m.regions["val"], len(m.values))
         m.values.append(value if kind == DATA else m.zero)
     return True if kind == DONE else None
 
@@ -334,6 +382,8 @@ def store_values(p: Any, s: Any, m: Any) -> bool | None:
     p.in_val.take()
     p.in_ref.take()
     if kind == DATA or kind == EMPTY:
+        if m.regions:
+            p.memory.write(m.regions["val"], position)
         m.stored[position] = value if kind == DATA else m.zero
     return True if kind == DONE else None
 
@@ -345,6 +395,9 @@ def add_values(p: Any, s: Any, m: Any) -> bool | None:
     p.in_val.take()
     p.in_ref.take()
     if kind == DATA:
+        if m.regions:
+            p.memory.read(m.regions["val"], position)
+            p.memory.write(m.regions["val"], position)
         m.stored[position] = m.add(m.stored[position], value)
     return True if kind == DONE else None
 
@@ -373,6 +426,8 @@ class _Writing:
     ``beside``        the step where one is told with each coordinate, down to a linked list
     ``memory``        what they fill, by a node's parameters and the extent
     ``level``         the level in such a memory, by the number of parents and the extent
+    ``arrays``        what they write, by part what an entry is (``sam.regions``); ``seg`` of a hash
+                      table are its buckets
     ``state``         what they remember, beside what ``walk`` does
     """
 
@@ -380,8 +435,12 @@ class _Writing:
     by_reference: Step
     memory: Callable[[Parameters, int], Mapping[str, Any]]
     level: Callable[[Any, int, int], Level | _Arrivals]
+    arrays: Mapping[str, str]
     state: Mapping[str, Any] = field(default_factory=dict)
     beside: Step | None = None
+
+
+_BOTH = {"seg": INDEX, "crd": INDEX}
 
 
 def _fibers(kind: type[Compressed]) -> _Writing:
@@ -401,7 +460,9 @@ def _fibers(kind: type[Compressed]) -> _Writing:
         missing = np.full(parents + 1 - len(segments), len(coordinates), np.int64)
         return kind(np.concatenate((segments, missing)), coordinates)
 
-    return _Writing(append_fibers, append_fibers_by_reference, memory, level, {"filled": False})
+    return _Writing(
+        append_fibers, append_fibers_by_reference, memory, level, _BOTH, {"filled": False}
+    )
 
 
 def _in_chain(kind: type[Singleton]) -> _Writing:
@@ -411,6 +472,7 @@ def _in_chain(kind: type[Singleton]) -> _Writing:
         append_coordinate,
         lambda parameters, size: {"coordinates": Growing()},
         lambda memory, parents, size: kind(memory.coordinates.to_numpy(np.int64)),
+        {"crd": INDEX},
     )
 
 
@@ -419,6 +481,7 @@ _DENSE = _Writing(
     place_by_reference,
     lambda parameters, size: {"size": size},
     lambda memory, parents, size: Dense(size),
+    {},
     beside=place_beside,
 )
 _BITS = _Writing(
@@ -431,6 +494,7 @@ _BITS = _Writing(
     lambda memory, parents, size: Bitvector.of(
         size, memory.words.to_numpy(parents * words_for(size), np.uint64)
     ),
+    {"crd": WORD},
     {"filled": False, "parent": 0, "ones": 0},
 )
 _TABLES = _Writing(
@@ -445,6 +509,7 @@ _TABLES = _Writing(
     lambda memory, parents, size: _Arrivals(
         memory.parents.to_numpy(np.int64), memory.coordinates.to_numpy(np.int64)
     ),
+    _BOTH,
     {"width": 1, "begin": 0, "last": 0, "probes": 0, "moved": 0, "moving": 0},
     insert_beside,
 )
@@ -462,6 +527,7 @@ _LISTS = _Writing(
         memory.nexts.to_numpy(len(memory.coordinates.to_list()), np.int64) - 1,
         memory.coordinates.to_numpy(np.int64),
     ),
+    _BOTH,
     {"filled": False, "parent": 0},
     link_beside,
 )
@@ -502,7 +568,8 @@ def _level_writer(parameters: Parameters) -> Block:
         step=step,
         state={**WALK, **writing.state},
         memory=lambda around: SimpleNamespace(
-            **writing.memory(parameters, around.extents[parameters["variable"]])
+            **writing.memory(parameters, around.extents[parameters["variable"]]),
+            regions=around.written_regions(parameters["level"], writing.arrays),
         ),
     )
 
@@ -521,6 +588,7 @@ def _value_writer(parameters: Parameters) -> Block:
             stored=Stored(around.zero),
             zero=around.zero,
             add=Operation("add", around.dtype),
+            regions=around.written_regions(None, {"val": VALUE}),
         ),
     )
 

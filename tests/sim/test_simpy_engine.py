@@ -37,9 +37,9 @@ def pushes(monkeypatch):
     seen = defaultdict(dict)
     push = simpy_engine._Queue.push
 
-    def record(queue, kind, value):
+    def record(queue, kind, value, made):
         seen[str(queue.edge.source)][int(queue.environment.now)] = format_token((kind, value))
-        push(queue, kind, value)
+        push(queue, kind, value, made)
 
     monkeypatch.setattr(simpy_engine._Queue, "push", record)
     return seen

@@ -1,4 +1,4 @@
-"""The four rules that every step keeps, whatever tokens have come when it is tried."""
+"""The rules that every step keeps, whatever tokens have come when it is tried."""
 
 from collections import deque
 from copy import deepcopy
@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from sam.blocks import KINDS, Surroundings
+from sam.graph import Slot
 from sam.levels import Compressed, Dense
+from sam.regions import Region, RegionTable
 from sam.tensor import Tensor
 from sam.token import DONE, D, parse_stream
 
@@ -19,7 +21,10 @@ ROWS = Tensor(
     np.arange(5.0),
 )
 BITS = Tensor.of(np.array([1.0, 0, 1, 0, 0, 1, 1]), "b")
-AROUND = Surroundings({"B": ROWS, "bits": BITS}, {"j": 9}, word_bits=3)
+SLOTS = [Slot(name, name) for name in ("B", "bits")]
+AROUND = Surroundings(
+    {"B": ROWS, "bits": BITS}, {"j": 9}, word_bits=3, regions=RegionTable(SLOTS, Slot("X", "X"))
+)
 
 
 class Missing(Exception):
@@ -51,14 +56,40 @@ class Output:
         self.log, self.name = log, name
 
     def give(self, kind, value):
+        assert not self.log.touched, f"{self.name} is given to after {self.log.touched}"
         self.log.act("give", self.name, kind, value)
+
+
+class Touched:
+    """The memory that a block says that it touches."""
+
+    def __init__(self, log):
+        self.log = log
+
+    def read(self, region, index):
+        self.touch(region, index)
+
+    def write(self, region, index):
+        assert region.length is None
+        self.touch(region, index)
+
+    def touch(self, region, index):
+        assert isinstance(region, Region)
+        assert index >= 0
+        assert region.length is None or index < region.length
+        if not self.log.touched:
+            assert snapshot(SimpleNamespace(), self.log.memory) == self.log.before
+        self.log.touched.append((region.part, index))
 
 
 class Log:
     """What one firing does."""
 
     def __init__(self):
-        self.peeked, self.acts = set(), []
+        self.peeked, self.acts, self.touched = set(), [], []
+
+    def begin(self, memory):
+        self.memory, self.before = memory, snapshot(SimpleNamespace(), memory)
 
     def act(self, *what):
         assert all(what[:2] != act[:2] for act in self.acts), f"two times {what[:2]}"
@@ -67,6 +98,7 @@ class Log:
     def clear(self):
         self.peeked.clear()
         self.acts.clear()
+        self.touched.clear()
 
 
 def snapshot(state, memory):
@@ -99,13 +131,16 @@ class Machine:
             port.hidden = True
             # Where the step does not ask for the port, this try would be the firing itself.
             trial = deepcopy((self.state, self.memory))
+            self.log.begin(trial[1])
             try:
                 self.step(self.ports, *trial)
             except Missing:
                 assert not self.log.acts
+                assert not self.log.touched
                 assert snapshot(*trial) == before, f"changed before {port.name} was there"
             self.log.clear()
             port.hidden = False
+        self.log.begin(self.memory)
         finished = self.step(self.ports, self.state, self.memory)
         assert finished in (None, True)
         acts = list(self.log.acts)
@@ -147,7 +182,7 @@ def drive(kind, parameters, streams):
     handed = Input(log, "handed", [])
     if block.emitter is not None:
         named |= {"handover": Output(log, "handover"), "handed": handed}
-    ports = SimpleNamespace(**named)
+    ports = SimpleNamespace(**named, memory=Touched(log))
     memory = block.memory(AROUND)
     front = Machine(ports, block.step, block.state, memory, log)
     back = block.emitter and Machine(ports, block.emitter.step, block.emitter.state, memory, log)
@@ -187,6 +222,7 @@ VALUES = "1, S0, 2, 0, S0, S1, N, S0, S2, D"
 CASES = [
     ("level_scanner", {"slot": "B", "level": 1}, {"in_ref": "0, 1, N, 3, S0, S0, 1, S1, D"}),
     ("level_scanner", {"slot": "B", "level": 1}, {"in_ref": "1, D"}),
+    ("level_scanner", {"slot": "bits", "level": 0}, {"in_ref": "0, N, 0, S0, D"}),
     ("intersecter", PAYLOADS, MERGED),
     ("unioner", PAYLOADS, MERGED),
     (
@@ -327,15 +363,17 @@ CASES = [
             "in_val": "5, 6, S0, 7, S0, S1, D",
         },
     ),
-    ("level_writer", writer("s", by_reference=False), {"in_crd": "1, S0, S0, 2, S1, D"}),
-    ("level_writer", writer("d", by_reference=False), {"in_crd": "1, S0, S0, 2, S1, D"}),
+    *(
+        ("level_writer", writer(code, by_reference=False), {"in_crd": "1, S0, S0, 2, S1, D"})
+        for code in "sdbh"
+    ),
     *(
         (
             "level_writer",
             writer(code, by_reference=True),
             {"in_crd": "1, S0, S0, 2, S1, S1, S2, D", "in_ref": "0, 1, 3, S0, S0, 4, S1, D"},
         )
-        for code in "sd"
+        for code in "sdbh"
     ),
     (
         "locator",
