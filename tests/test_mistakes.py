@@ -14,6 +14,7 @@ from sam import io
 from sam.dot import from_dot, to_dot
 from sam.drawing import draw
 from sam.errors import UserError
+from sim.config import shipped
 
 MATMUL = "X(i,j) = B(i,k) * C(k,j)"
 MATVEC = "y(i) = A(i,j) * x(j)"
@@ -22,6 +23,7 @@ LEVELS = (
     "d dense, s compressed, u compressed non-unique, q singleton, c singleton non-unique, "
     "h hashed, r range, o offset, b bitvector, l linked list"
 )
+SHIPPED = f"shipped are {', '.join(shipped())}; or give a path to a YAML file"
 EYE, ONES = np.eye(4), np.ones(4)
 INPUTS = {"A": EYE, "x": ONES}
 
@@ -432,7 +434,7 @@ def test_an_input_that_its_format_cannot_hold():
         ({"engine": None}, ["unknown engine None", "hint: one of auto, simpy, compiled"]),
         ({"config": "finit"}, [
             'there is no config "finit"',
-            "hint: did you mean finite? shipped are finite, ideal; or give a path to a YAML file",
+            f"hint: did you mean finite? {SHIPPED}",
         ]),
         ({"config": "no.yaml"}, ['cannot read the config "no.yaml": No such file or directory']),
         ({"config": 3}, [
