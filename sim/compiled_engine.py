@@ -3,8 +3,8 @@
 Every block runs ahead in its own local time, many firings per call, until an input is empty or an
 output is full; a scheduler wakes only what waits for what has moved. Tokens carry the cycle in
 which they become visible, and places of queues the cycle in which they were freed, so a firing's
-cycle comes out as in the SimPy engine, and with it all statistics. What reads a wire runs ahead no
-further than it may, as ``scheduler.c`` tells.
+cycle comes out as in the SimPy engine, and with it all statistics. What reads a wire or touches
+memory runs ahead no further than it may, as ``scheduler.c`` tells.
 
 Kernels are compiled once for each step, arity and type of values, and kept on disk.
 """
@@ -25,9 +25,11 @@ from sam.blocks.base import Block, Step
 from sam.blocks.memories import Accumulator, Growing, Stored, too_full
 from sam.graph import Edge, End, Node
 from sim.binding import Bound
+from sim.compiled_memory import CompiledHierarchy
 from sim.config import BlockTiming, Config
 from sim.deadlock import Wait, deadlock
 from sim.kernel import COMPLEX, INT, REAL, Port, Queue, source
+from sim.memory import Layout
 from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
 from sim.step_to_c import Kernel, translate
 
@@ -37,6 +39,7 @@ _ROUNDS = 4096
 _PLACES, _GAP = 1024, 8
 _FINISHED, _FAILED, _OVER_CAPACITY = 4, 6, 7
 _STARVED = 1
+_NEVER = 2**62
 _TYPES = {INT: np.int64, REAL: np.float64, COMPLEX: np.complex128}
 
 
@@ -60,7 +63,7 @@ class _Queue(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("size", "places", "span", "head", "tail", "base")),
         ("depth", ctypes.c_int64),
         *((name, ctypes.c_int64) for name in ("latency", "seen", "batch", "peak", "growth")),
-        *((name, ctypes.c_int64) for name in ("starves", "crowds", "wire")),
+        *((name, ctypes.c_int64) for name in ("starves", "crowds", "stamps", "wire")),
     ]
 
 
@@ -97,6 +100,11 @@ class _Block(ctypes.Structure):
             for name in ("interval", "ready", "fired", "tries", "always", "status", "port", "which")
         ),
         *((name, ctypes.c_int64) for name in ("key", "limit", "ahead")),
+        *((name, ctypes.c_int64) for name in ("asks", "until", "reach")),
+        *((name, ctypes.c_void_p) for name in ("hierarchy", "touch", "regions")),
+        *((name, ctypes.c_int64) for name in ("asker", "taken", "served", "waited", "made")),
+        ("places", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("outstanding", "place")),
     ]
 
 
@@ -109,6 +117,7 @@ class _Scheduled(ctypes.Structure):
         ("failed", ctypes.c_int64),
         ("ordered_count", ctypes.c_int64),
         ("ordered", ctypes.c_void_p),
+        ("ordered_fire", ctypes.c_void_p),
     ]
 
 
@@ -131,6 +140,7 @@ class _Part:
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
     waits: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     block: _Block = field(default_factory=_Block)
+    asks: bool = False
 
     @property
     def wires(self) -> list[_Channel]:
@@ -140,7 +150,7 @@ class _Part:
     @property
     def ordered(self) -> bool:
         """Whether it depends on time."""
-        return bool(self.wires)
+        return self.asks or bool(self.wires)
 
 
 @dataclass
@@ -154,6 +164,7 @@ class _Channel:
     depth: int
     latency: int
     wire: bool = False
+    stamped: bool = False
     sizes: list[int] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     givers: list[int] = field(default_factory=list)
@@ -178,8 +189,11 @@ class _Machine:
         self.bound, self.config = bound, config
         self.kept: list[Any] = []
         self.memories: dict[str, Any] = {}
+        self.askers = 0
         self.grown: list[tuple[Any, Any, str]] = []
-        self.headers = {name: _text(name) for name in ("runtime.h", "memories.h")}
+        self.headers = {name: _text(name) for name in ("runtime.h", "memories.h", "hierarchy.h")}
+        self.regions = bound.regions() if config.memory.levels else None
+        self.hierarchy: CompiledHierarchy | None = None
         self.parts: list[_Part] = []
         self.nodes = {node.name: node for node in bound.graph.nodes}
         self.into: dict[End, Edge] = {edge.target: edge for edge in bound.graph.edges}
@@ -192,6 +206,8 @@ class _Machine:
             translate(part.step, part.ports, part.state, part.memory, part.values)
             for part in self.parts
         ]
+        for part, kernel in zip(self.parts, self.kernels, strict=True):
+            part.asks = bool(kernel.regions)
         self.channels = self._channels()
         sources = [
             source(
@@ -204,6 +220,12 @@ class _Machine:
         ]
         self.runtime, *libraries = cc.build([_text("scheduler.c"), *sources], self.headers)
         self.runtime.run.restype = ctypes.c_int64
+        if self.regions is not None:
+            askers = [part for part in self.parts if part.asks]
+            regions = list(self.regions.made.values())
+            layout = Layout(config.memory, config.clock.clock_ghz, len(askers), regions)
+            [library] = cc.build([_text("hierarchy.c")], self.headers)
+            self.hierarchy = CompiledHierarchy(layout, library)
         for channel in self._distinct():
             self._open(channel)
         for part, kernel, library in zip(self.parts, self.kernels, libraries, strict=True):
@@ -219,7 +241,7 @@ class _Machine:
         """Adds the parts of a node: two where its output side works on its own."""
         timing = self.config.block(node.name, node.kind)
         block = KINDS[node.kind].block(node.parameters)
-        memory = block.memory(self.bound.surroundings(node.name, timing, lists=False))
+        memory = block.memory(self.bound.surroundings(node.name, timing, self.regions, False))
         self.memories[node.name] = memory
         values = _ctype(self.bound.types[node.name])
         first = _Part(node.name, node, block.step, block.state, memory, timing, values)
@@ -305,7 +327,7 @@ class _Machine:
                     ends = (kernel.body.given[n], other.body.taken[k])
                     key = (giver.name, taker.name, ends, depth, latency)
                     if key not in shared:
-                        shared[key] = _Channel(depth, latency, wire)
+                        shared[key] = _Channel(depth, latency, wire, giver.asks)
                         giver.channels_out.append(shared[key])
                         taker.channels_in.append(shared[key])
                     found[edge] = channel = shared[key]
@@ -329,6 +351,9 @@ class _Machine:
         queue.depth, queue.latency, queue.wire = channel.depth, channel.latency, channel.wire
         queue.places = channel.places
         queue.size = 16 + (queue.places + _GAP) * (12 + sum(channel.sizes)) + 4 * _GAP
+        if channel.stamped:
+            queue.stamps = queue.size
+            queue.size += 4 * queue.places
         if not self.runtime.open_queue(ctypes.byref(queue)):
             raise MemoryError
 
@@ -355,6 +380,28 @@ class _Machine:
             always=hands_over,
         )
         self.kept += [state, numbers]
+        if self.hierarchy is not None and part.asks:
+            self._give_memory(part, kernel, self.hierarchy)
+
+    def _give_memory(self, part: _Part, kernel: Kernel, hierarchy: CompiledHierarchy) -> None:
+        """Fills in what a part needs to touch memory."""
+        block, layout = part.block, hierarchy.layout
+        numbers = [layout.regions.index(region) for region in kernel.regions]
+        regions = np.array(numbers, np.int64)
+        places = np.zeros(max(1, layout.outstanding), np.int64)
+        self.kept += [regions, places]
+        block.hierarchy, block.touch = hierarchy.address, hierarchy.touch
+        block.regions, block.places = regions.ctypes.data, places.ctypes.data
+        block.outstanding, block.asker = layout.outstanding, self.askers
+        block.made, block.until = -1, -1
+        self.askers += 1
+        latency = min(layout.latency[layout.kept[n]] // layout.unit for n in numbers)
+        block.reach = min(
+            *(latency + channel.latency for channel in part.channels_out),
+            *(1 for channel in part.channels_in if channel.depth),
+            _NEVER,
+            _NEVER,
+        )
 
     def _object(self, part: _Part, path: tuple[str, ...]) -> Any:
         """Something of a part's memory, as C has it: an array, or a structure."""
@@ -398,10 +445,14 @@ class _Machine:
             [ctypes.cast(library.fire, ctypes.c_void_p).value for library in libraries], np.uint64
         )
         ordered = [part.block for part in self.parts if part.ordered]
+        ordered_fire = np.array(
+            [address for part, address in zip(self.parts, fire, strict=True) if part.ordered],
+            np.uint64,
+        )
         for part in self.parts:
             part.block.limit, part.block.ahead = -1, self._ahead(part)
         awake = np.zeros(len(self.parts) // 64 + 1, np.uint64)
-        self.kept += [fire, awake, *libraries]
+        self.kept += [fire, ordered_fire, awake, *libraries]
         scheduled = _Scheduled(
             count=len(self.parts),
             blocks=self._pointers([part.block for part in self.parts]),
@@ -409,6 +460,7 @@ class _Machine:
             awake=awake.ctypes.data,
             ordered_count=len(ordered),
             ordered=self._pointers(ordered),
+            ordered_fire=ordered_fire.ctypes.data,
         )
         self.runtime.prepare(ctypes.byref(scheduled))
         return scheduled
@@ -486,10 +538,12 @@ class _Machine:
             for edge in edges
         }
         output, notes = self.bound.output(self.memories)
+        memory = {} if self.hierarchy is None else self.hierarchy.finish()
         return Run(
             graph=self.bound.graph,
             output=output,
             notes=notes,
+            memory=memory,
             cycles=cycles,
             blocks={part.name: _statistics(part, cycles) for part in self.parts},
             streams={
@@ -505,6 +559,8 @@ class _Machine:
         """Gives back the memory that C has taken."""
         for channel in self._distinct():
             self.runtime.close_queue(ctypes.byref(channel.queue))
+        if self.hierarchy is not None:
+            self.hierarchy.close()
         for _, made, _ in self.grown:
             for growing in _arrays(made):
                 self.runtime.release(ctypes.c_void_p(growing.items))
@@ -543,7 +599,7 @@ def _statistics(part: _Part, cycles: int) -> BlockStats:
         busy=block.fired + max(0, block.fired - 1) * (block.interval - 1),
         starved={name: count for name, count in starved.items() if count},
         blocked={name: count for name, count in blocked.items() if count},
-        memory=0,
+        memory=block.waited,
         done=cycles - _last(block) - 1,
         tokens={
             name: _tokens(part.counts[n]) for n, name in enumerate(out_names) if name != "handover"

@@ -9,9 +9,12 @@ its inputs alone. Where a queue of finite depth has no room, the call ends, unle
 tells it to try (``tries``): then each give looks for room itself, and where there is none, the
 state becomes again what it was before the firing.
 
-A block that reads a wire, or asks a memory which it shares with others, depends on time. Before it
-reads or asks, it compares the cycle of that with its ``limit``, and stops there if that lies behind
-it, in the state before the firing; the scheduler raises the limit when all others have come so far.
+A block that reads a wire, or touches a memory which it shares with others, depends on time. Before
+it reads or asks, it compares the cycle of that with a limit. If that is exceeded, it stops there, in
+the state before the firing; the scheduler raises the limit when all others have come so far.
+
+A firing that touches memory happens when all of that is taken, and what it gives is made when all
+of it is there, or later (``made``): so the queues that it gives to have the cycles of giving too.
 """
 
 from __future__ import annotations
@@ -49,10 +52,17 @@ class Wait:
 
 
 @dataclass(frozen=True)
-class Order:
-    """A line behind all waits of a step: what follows happens in the order of time."""
+class Touch:
+    """A line behind all waits of a step that touches an entry of memory.
+
+    ``region``  its number among those that the step touches
+    ``index``   an expression
+    """
 
     indent: str
+    region: int
+    index: str
+    write: bool
 
 
 @dataclass(frozen=True)
@@ -79,6 +89,7 @@ class Body:
     ``variables``  the other variables, by name their types
     ``memory``     the pointers into the memory of the block, by name their types
     ``numbers``    the names of the numbers in it
+    ``touches``    how many regions of memory it touches
     """
 
     inputs: Sequence[Port]
@@ -89,7 +100,8 @@ class Body:
     variables: Mapping[str, str]
     memory: Mapping[str, str]
     numbers: Sequence[str]
-    lines: Sequence[str | Wait | Order | Leave]
+    lines: Sequence[str | Wait | Touch | Leave]
+    touches: int = 0
 
 
 @dataclass(frozen=True)
@@ -125,11 +137,11 @@ class _Writer:
         self.queue_of = {port: q for q, queue in enumerate(inputs) for port in queue.ports}
         self.tries = any(queue.bounded for queue in outputs)
         self.wires = [(q, queue.ports[0]) for q, queue in enumerate(inputs) if queue.wire]
-        self.orders = any(isinstance(line, Order) for line in body.lines)
+        self.touches = body.touches > 0
 
     def source(self) -> str:
         body = self.body
-        saved = list(body.state) if self.tries or self.orders else []
+        saved = list(body.state) if self.tries or self.touches else []
         restore = _each(" {0} = o{0};", ((name,) for name in saved))
         return _TEMPLATE.format(
             fields=_each("    {} {};\n", ((t, name) for name, (t, _) in body.state.items()))
@@ -145,7 +157,8 @@ class _Writer:
             locals=self.locals(),
             room="".join(self.room(q, queue) for q, queue in enumerate(self.outputs)),
             read=self.read(),
-            save=(_SAVE if not self.orders else _ALWAYS_SAVE).format(
+            fired=_TOUCHING_FIRED if self.touches else _FIRED,
+            save=(_SAVE if not self.touches else _ALWAYS_SAVE).format(
                 saves=_each(" o{0} = {0};", ((name,) for name in saved))
             )
             if saved
@@ -154,15 +167,16 @@ class _Writer:
                 "        take{} = 0;\n",
                 ((n,) for n in _firsts(body.taken) if not body.inputs[n].wire),
             )
-            + _each("        give{} = 0;\n", ((n,) for n in _firsts(body.given))),
+            + _each("        give{} = 0;\n", ((n,) for n in _firsts(body.given)))
+            + ("        asks = 0;\n" if self.touches else ""),
             body="\n".join(filter(None, map(self.line, body.lines))),
             crowded="".join(self.crowded(q, queue) for q, queue in enumerate(self.outputs)),
-            ordered=_ORDERED.format(restore=restore if self.orders else "")
-            if self.wires or self.orders
+            ordered=_ORDERED.format(restore=restore if self.touches else "")
+            if self.wires or self.touches
             else "",
             blocked=_BLOCKED.format(restore=restore) if self.tries else "",
             tries="b->status == ORDERED ? tries : b->always"
-            if self.wires or self.orders
+            if self.wires or self.touches
             else "b->always",
             back=_each("    state->{0} = {0};\n", ((name,) for name in body.state)) + self.back(),
         )
@@ -181,7 +195,8 @@ class _Writer:
                 lanes=_each(
                     " {} lane{}[{} + GAP];",
                     ((ports[p].ctype, lane, queue.places) for lane, p in enumerate(queue.ports)),
-                ),
+                )
+                + (_STAMPS.format(queue.places) if end == "Out" and self.touches else ""),
             )
             for end, q, queue, ports in ends
         )
@@ -210,14 +225,16 @@ class _Writer:
         parts.append(_each("    {1} {0} = 0;\n", body.variables.items()))
         for name, (ctype, _) in body.state.items():
             parts.append(f"    {ctype} {name} = state->{name};\n")
-            if self.tries or self.orders:
+            if self.tries or self.touches:
                 parts.append(f"    {ctype} o{name} = {name};\n")
         for k, (name, ctype) in enumerate(body.memory.items()):
             parts.append(f"    {ctype} *restrict {name} = b->memory[{k}];\n")
         for k, name in enumerate(body.numbers):
             parts.append(f"    const int64_t {name} = b->numbers[{k}];\n")
-        if self.wires or self.orders:
+        if self.wires:
             parts.append("    const int64_t limit = b->limit;\n")
+        if self.touches:
+            parts.append(_TOUCHING)
         return "".join(parts)
 
     def room(self, q: int, queue: Queue) -> str:
@@ -231,7 +248,7 @@ class _Writer:
         """Reads the wires, before all else: in the first cycle in which the block may fire."""
         if not self.wires:
             return ""
-        return _ORDER.format(indent=" " * 8, cycle="ready") + "".join(
+        return _ORDER + "".join(
             _READ.format(q=q, n=n, at=self.at("h", q, self.inputs)) for q, n in self.wires
         )
 
@@ -263,11 +280,11 @@ class _Writer:
         """The place at an end of a queue."""
         return f"{end}{q} & {queues[q].places - 1}"
 
-    def line(self, line: str | Wait | Order | Leave) -> str:
+    def line(self, line: str | Wait | Touch | Leave) -> str:
         if isinstance(line, Wait):
             return self.wait(line)
-        if isinstance(line, Order):
-            return _ORDER.format(indent=line.indent, cycle="now").rstrip("\n")
+        if isinstance(line, Touch):
+            return f"{line.indent}TOUCH({line.region}, {line.index}, {int(line.write)})"
         return self.leave(line) if isinstance(line, Leave) else line
 
     def wait(self, line: Wait) -> str:
@@ -307,7 +324,10 @@ class _Writer:
                     " out{0}->lane{1}[{2}] = gv{3};",
                     ((q, lane, at, port) for lane, port in enumerate(queue.ports)),
                 )
-                pushed = _PUSHED.format(q=q, n=first, at=at, values=values)
+                if self.touches:
+                    values += f" out{q}->stamps[{at}] = (uint32_t)now;"
+                made = "made" if self.touches else "now"
+                pushed = _PUSHED.format(q=q, n=first, at=at, values=values, made=made)
                 sure = line.gives[queue.ports[0]]
                 lines.append(pushed if sure else f"if (give{first}) {{ {pushed} }}")
         if line.finished == "1":
@@ -330,6 +350,7 @@ class _Writer:
         parts += [_COUNTS.format(n=port.index, k=body.given[port.index]) for port in body.outputs]
         parts += [_OUTPUT_BACK.format(q=q) for q in range(len(self.outputs))]
         parts += [_WIRE_BACK.format(n=n) for _, n in self.wires]
+        parts += ["    b->made = made;\n"] if self.touches else []
         return "".join(parts)
 
 
@@ -408,7 +429,43 @@ _ROOM = """ \\
 _SAVE = "        if (tries) {{{saves} }}\n"
 _ALWAYS_SAVE = "       {saves}\n"
 
-_ORDER = "{indent}if ({cycle} > limit) {{ b->key = {cycle}; goto ordered; }}\n"
+_ORDER = "        if (ready > limit) { b->key = ready; b->asks = 0; goto ordered; }\n"
+
+_STAMPS = " uint32_t stamps[{}];"
+
+_TOUCHING = """    int64_t asks = 0, asked = 0, made = b->made;
+"""
+
+_FIRED = """#define FIRED \\
+    if (now > ready) waits[cause] += now - ready; \\
+    ready = now + interval; left--;
+"""
+
+_TOUCHING_FIRED = """#define TOUCH(n, index, write) \\
+    { if (!asks) { \\
+        int64_t place_ = b->outstanding ? b->places[b->place] : 0; \\
+        asked = now; \\
+        if (place_ > now) now = place_; \\
+        if (now > b->until) { b->key = now; b->asks = 1; goto ordered; } \\
+        asks = 1; \\
+        b->taken = b->served = now; \\
+      } \\
+      if (!b->touch(b, b->regions[n], index, write, now)) goto no_memory; }
+#define FIRED \\
+    if (asks) { \\
+        now = asked; \\
+        b->waited += b->taken - now; \\
+        if (b->served > made) made = b->served; \\
+        if (b->outstanding) { \\
+            b->places[b->place] = b->served; \\
+            if (++b->place == b->outstanding) b->place = 0; \\
+        } \\
+    } \\
+    if (now > ready) waits[cause] += now - ready; \\
+    if (asks) now = b->taken; \\
+    if (now > made) made = now; \\
+    ready = now + interval; left--;
+"""
 
 _READ = """        for (; h{q} != e{q} && in{q}->control[{at}] >> 2 <= ready; h{q}++) {{
             k{n} = in{q}->control[{at}] & 3;
@@ -420,7 +477,7 @@ _READ = """        for (; h{q} != e{q} && in{q}->control[{at}] >> 2 <= ready; h{
 _TAKEN = "in{q}->taken[{at}] = (uint32_t)now; h{q} += {n};"
 _COUNTED = "given{n} += (uint64_t)1 << 16 * gk{n};"
 _MAYBE_COUNTED = "given{n} += (uint64_t)give{n} << 16 * gk{n};"
-_PUSHED = "out{q}->control[{at}] = (now + L{q}) << 2 | gk{n};{values} T{q}++;"
+_PUSHED = "out{q}->control[{at}] = ({made} + L{q}) << 2 | gk{n};{values} T{q}++;"
 
 _TEMPLATE = """#include "runtime.h"
 
@@ -435,10 +492,7 @@ void start(State *s) {{
 
 {places}{macros}
 #define ANY_TOKENS any_tokens: now = ready; cause = 0;
-#define FIRED \\
-    if (now > ready) waits[cause] += now - ready; \\
-    ready = now + interval; left--;
-
+{fired}
 int64_t fire(Block *b) {{
     State *state = b->state;
     int64_t now, cause, ready = b->ready, *restrict waits = b->waits;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hierarchy.h"
 #include "memories.h"
 
 #define DATA 0
@@ -64,6 +65,8 @@ typedef struct {
     int64_t growth;    /* of the peak, when it grew last */
     int64_t starves;   /* whether its reader waits for a token in it */
     int64_t crowds;    /* whether its writer waits for room in it */
+    int64_t stamps;    /* bytes from a stretch to the cycles of its tokens' being given, a uint32_t
+                        * each; 0 where they become visible a latency after that */
     int64_t wire;      /* whether its reader takes all that is visible, whenever it fires */
 } Queue;
 
@@ -89,6 +92,18 @@ struct Block {
      * ORDERED; the last such cycle that it may go on in; and how many cycles that may lie after all
      * that others have yet to do. */
     int64_t key, limit, ahead;
+    /* Of a block that touches memory: whether it stopped for that, and then the last cycle in which
+     * it may ask; and how many cycles after a firing others notice it at the earliest. */
+    int64_t asks, until, reach;
+    Hierarchy *hierarchy;
+    int (*touch)(Block *, int64_t region, int64_t index, int write, int64_t cycle);
+    int64_t *regions;  /* the numbers of those that it touches */
+    int64_t asker;     /* its number among the blocks that touch memory */
+    int64_t taken, served; /* of a request: when all of it is taken, and when it is ready */
+    int64_t waited;    /* cycles spent waiting for memory */
+    int64_t made;      /* the last cycle in which something was made that it has given */
+    int64_t *places;   /* the cycles in which its latest requests were ready, in turn */
+    int64_t outstanding, place; /* how many places there are, 0 where unbounded; the next of them */
 };
 
 static inline void wake(Block *b) { *b->awake |= b->bit; }

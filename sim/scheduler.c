@@ -5,6 +5,9 @@
  * after its limit. When nothing else can go on, no block fires any more before the smallest of these
  * keys, and what was given in that cycle or before is all there; so the limits rise to it. Those
  * that are let go on at once do so in the order of the blocks.
+ *
+ * Requests to memory are served one by one; but what a block does that asks may be noticed by others
+ * only some cycles later, and all that are due before that are served before the rest goes on.
  */
 #include "runtime.h"
 
@@ -18,6 +21,7 @@ typedef struct {
     int64_t failed;  /* the block that failed */
     int64_t ordered_count;
     Block **ordered; /* the blocks that depend on time */
+    Fire *ordered_fire;
 } Machine;
 
 /* The takings that a peak accounts for at once. */
@@ -125,6 +129,7 @@ static int account(Queue *q) {
         uint32_t given[BATCH];
         for (int64_t k = 0; k < length; k++)
             given[k] = (uint32_t)((control[at + k] >> 2) - q->latency);
+        if (q->stamps) memcpy(given, (char *)q->from + q->stamps + at * 4, (size_t)length * 4);
         if (!remember(q, given[0] - 1)) return 0;
         uint32_t *last = q->history + (first & q->span);
         memcpy(last, taken + at, (size_t)length * 4);
@@ -236,9 +241,49 @@ static int quiet(Machine *m) {
     return !any;
 }
 
-/* Lets the blocks go on whose firings come next. Gives 0 where no block waits for that. */
+/* Lets blocks ask memory, one after the other, in the order of their cycles and then of the blocks,
+ * as long as none of what they do can make another ask before. Gives 0 where a block has failed. */
+static int serve(Machine *m) {
+    int64_t horizon = INT64_MAX;
+    for (;;) {
+        int64_t next = -1, second = INT64_MAX;
+        for (int64_t n = 0; n < m->ordered_count; n++) {
+            const Block *b = m->ordered[n];
+            if (b->status != ORDERED) continue;
+            if (!b->asks) {
+                if (b->key < horizon) horizon = b->key;
+            } else if (next < 0 || b->key < m->ordered[next]->key) {
+                /* It has to ask before those that come earlier in the order of the blocks. */
+                if (next >= 0) {
+                    if (m->ordered[next]->key < second) second = m->ordered[next]->key;
+                    second--;
+                }
+                next = n;
+            } else if (b->key < second) {
+                second = b->key;
+            }
+        }
+        if (next < 0 || m->ordered[next]->key >= horizon) return 1;
+        Block *b = m->ordered[next];
+        int64_t reach = b->key + b->reach;
+        if (reach < horizon) horizon = reach;
+        b->until = second < horizon ? second : horizon - 1;
+        m->ordered_fire[next](b);
+        b->until = -1;
+        if (b->status >= FAILED) {
+            for (m->failed = 0; m->blocks[m->failed] != b;) m->failed++;
+            return 0;
+        }
+        if ((b->status == CROWDED || b->status == RUNNING) && b->ready < horizon)
+            horizon = b->ready;
+    }
+}
+
+/* Lets the blocks go on whose firings come next. Gives 0 where no block waits for that, and -1 where
+ * one has failed. */
 static int advance(Machine *m) {
     int64_t first = INT64_MAX;
+    int found = 0;
     for (int64_t n = 0; n < m->ordered_count; n++) {
         Block *b = m->ordered[n];
         if (b->status == ORDERED && b->key < first) first = b->key;
@@ -247,9 +292,12 @@ static int advance(Machine *m) {
     for (int64_t n = 0; n < m->ordered_count; n++) {
         Block *b = m->ordered[n];
         b->limit = first + b->ahead;
-        if (b->status == ORDERED && b->key <= b->limit) wake(b);
+        if (b->status == ORDERED && !b->asks && b->key <= b->limit) {
+            wake(b);
+            found = 1;
+        }
     }
-    return 1;
+    return found || serve(m) ? 1 : -1;
 }
 
 /* Up to a number of rounds. Gives 0 where there is more to do, 1 where nothing can go on, and 2
@@ -260,7 +308,9 @@ int64_t run(Machine *m, int64_t rounds) {
         if (!quiet(m)) continue;
         int64_t found = relieve(m);
         if (found < 0) return 2;
-        if (found == 0 && !advance(m)) return 1;
+        if (found > 0) continue;
+        int more = advance(m);
+        if (more <= 0) return more ? 2 : 1;
     }
     return 0;
 }

@@ -32,7 +32,7 @@ from sam.blocks.memories import Accumulator, Growing, Stored
 from sam.errors import UserError
 from sam.regions import Region, Regions
 from sam.token import DATA
-from sim.kernel import COMPLEX, INT, REAL, Body, Leave, Port, Wait
+from sim.kernel import COMPLEX, INT, REAL, Body, Leave, Port, Touch, Wait
 
 
 class Untranslatable(UserError):
@@ -44,13 +44,15 @@ class Kernel:
     """The C of a step, and the objects of its memory that it gets, in order.
 
     ``memory`` and ``numbers`` are paths from ``m``, such as ``("level", "segments")``; a stream
-    error names one of the ``messages``.
+    error names one of the ``messages``; ``regions`` are those that it touches, in the order of
+    their numbers in the C.
     """
 
     body: Body
     memory: tuple[tuple[str, ...], ...]
     numbers: tuple[tuple[str, ...], ...]
     messages: tuple[str, ...]
+    regions: tuple[Region, ...] = ()
 
 
 def translate(
@@ -94,6 +96,11 @@ class _Open:
 @dataclass(frozen=True)
 class _Ports:
     """``p``"""
+
+
+@dataclass(frozen=True)
+class _Accesses:
+    """``p.memory``"""
 
 
 @dataclass(frozen=True)
@@ -176,7 +183,7 @@ class _Translation:
 
     def reset(self) -> None:
         """Forgets what was written, but not the types that were found."""
-        self.lines: list[str | Wait | Leave] = []
+        self.lines: list[str | Wait | Touch | Leave] = []
         self.depth = 2
         self.calls = 0
         self.temporaries = 0
@@ -189,6 +196,7 @@ class _Translation:
         self.memory: dict[tuple[str, ...], str] = {}
         self.numbers: dict[tuple[str, ...], None] = {}
         self.messages: dict[str, None] = {}
+        self.regions: dict[Region, int] = {}
 
     # Writing
 
@@ -560,6 +568,8 @@ class _Translation:
 
     def attribute(self, owner: Any, name: str) -> Any:
         if isinstance(owner, _Ports):
+            if name == "memory":
+                return _Accesses()
             if name not in self.ports:
                 raise self.refuse(f"the port {name}, which the block does not have")
             return self.ports[name]
@@ -580,7 +590,9 @@ class _Translation:
             raise self.refuse(
                 f"{name} of {owner.name}, which is {'a' if owner.wire else 'no'} wire"
             )
-        if isinstance(owner, Port | list) or (isinstance(owner, _Open) and name == "bit_count"):
+        if isinstance(owner, Port | list | _Accesses) or (
+            isinstance(owner, _Open) and name == "bit_count"
+        ):
             return _Method(owner, name)
         raise self.refuse(f"the attribute {name}")
 
@@ -595,7 +607,7 @@ class _Translation:
             return _Known(value)
         if isinstance(value, tuple):
             return [self.remembered((*path, str(k)), part) for k, part in enumerate(value)]
-        if isinstance(value, Operation | Region | Regions):
+        if value is None or isinstance(value, Operation | Region | Regions):
             return _Known(value)
         return _Memory(path, value)
 
@@ -725,6 +737,8 @@ class _Translation:
     # Calls
 
     def call(self, function: Any, nodes: Sequence[ast.expr]) -> Any:
+        if isinstance(function, _Method) and isinstance(function.owner, _Accesses):
+            return self.touch(function.name == "write", *nodes)
         arguments = list(self.sequence(nodes))
         if isinstance(function, _Method) and isinstance(function.owner, Port):
             return getattr(self, f"port_{function.name}")(function.owner, *arguments)
@@ -842,6 +856,17 @@ class _Translation:
         self.move("give", port, f"{kind.text}@{version}" if plain else f"of {n}")
         return _Known(None)
 
+    def touch(self, write: bool, region_node: ast.expr, index_node: ast.expr) -> _Known:
+        """Touches an entry of a region; where memory is ideal, there is none."""
+        region = self.evaluate(region_node)
+        if not isinstance(region, _Known):
+            raise self.refuse("a region of memory that is not known")
+        if region.value is not None:
+            number = self.regions.setdefault(region.value, len(self.regions))
+            index = self.open(self.evaluate(index_node)).text
+            self.lines.append(Touch("    " * self.depth, number, index, write))
+        return _Known(None)
+
     # Builtins
 
     def builtin_len(self, value: Any) -> Any:
@@ -906,8 +931,15 @@ class _Translation:
             lines=self.lines,
             taken=self.together("take", self.inputs),
             given=self.together("give", self.outputs),
+            touches=len(self.regions),
         )
-        return Kernel(body, tuple(self.memory), tuple(self.numbers), tuple(self.messages))
+        return Kernel(
+            body,
+            tuple(self.memory),
+            tuple(self.numbers),
+            tuple(self.messages),
+            tuple(self.regions),
+        )
 
     def together(self, side: str, ports: Sequence[Port]) -> list[int]:
         """For each port the first that is always taken from, or given to, with it."""

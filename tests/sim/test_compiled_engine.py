@@ -47,6 +47,46 @@ configs = st.fixed_dictionaries(
     },
 )
 
+rates = st.sampled_from([0.3, 1, 3, 8, 64.0, 68.256, "unbounded"])
+
+
+@st.composite
+def memory_levels(draw, name, **more):
+    """A level of memory, as a config has it."""
+    return {
+        "name": name,
+        "bandwidth_gb_per_s": draw(rates),
+        "latency_cycles": draw(st.sampled_from([0, 1, 2, 7, 40])),
+        "ports": draw(st.sampled_from([1, 2, 3, "per_block"])),
+        "line_bytes": draw(st.sampled_from([None, 4, 16, 32, 64])),
+        **more,
+    }
+
+
+@st.composite
+def memories(draw, tensors):
+    """The section ``memory`` of a config, with places of some of the tensors."""
+    levels = [draw(memory_levels("DRAM"))]
+    for name in draw(st.sampled_from([[], ["LLB"], ["LLB"], ["LLB", "L1"]])):
+        room = st.sampled_from([64, 64, 100, 150, 300, 1000, "unbounded"])
+        levels.append(draw(memory_levels(name, capacity_bytes=draw(room))))
+    names = st.sampled_from([level["name"] for level in levels])
+    keys = [*tensors, *(f"{t}.{part}" for t in tensors for part in ("crd", "seg", "0")), "val"]
+    return {
+        "levels": levels,
+        "index_bytes": draw(st.sampled_from([4, 8, 3])),
+        "outstanding_requests": draw(st.sampled_from([1, 2, 3, 16, "unbounded"])),
+        "places": draw(st.dictionaries(st.sampled_from(keys), names, max_size=2)),
+    }
+
+
+@st.composite
+def with_memory(draw, program):
+    """A config for a program whose tensors lie in memory."""
+    tensors = ["X", *program.tensors]
+    memory = draw(memories(tensors))
+    return {**draw(configs), **{f"memory.{key}": value for key, value in memory.items()}}
+
 
 def outcome(program: custard.Program, inputs: Any, config: Any, engine: str) -> Any:
     """All that a run tells, or the text of its error."""
@@ -55,7 +95,8 @@ def outcome(program: custard.Program, inputs: Any, config: Any, engine: str) -> 
     except UserError as error:
         return str(error)
     values = run.output.to_numpy()
-    return run.cycles, run.blocks, run.streams, run.output.format, repr(values.tolist())
+    told = run.cycles, run.blocks, run.streams, run.memory
+    return *told, run.output.format, repr(values.tolist())
 
 
 def agree(program: Any, config: Any, commands: list[str] | None = None) -> None:
@@ -88,6 +129,14 @@ def test_programs_in_all_formats(data):
     agree(replace(program, formats=formats), data.draw(configs))
 
 
+@settings(relaxed, max_examples=examples(500, compiles=True))
+@given(st.data())
+def test_programs_whose_tensors_lie_in_memory(data):
+    program = data.draw(programs(levels=LEVELS, result_levels=RESULT_LEVELS))
+    formats = {name: data.draw(chained(form)) for name, form in program.formats.items()}
+    agree(replace(program, formats=formats), data.draw(with_memory(program)))
+
+
 @settings(relaxed, max_examples=examples(100, compiles=True))
 @given(st.data())
 def test_hash_tables_are_located_and_inserted_into(data):
@@ -97,14 +146,14 @@ def test_hash_tables_are_located_and_inserted_into(data):
         for name, variables in re.findall(r"(\w)\(([\w,]+)\)", program.expression)
         for variable in variables.split(",")
     ]
-    agree(program, data.draw(configs), located)
+    agree(program, data.draw(configs | with_memory(program)), located)
 
 
 @settings(relaxed, max_examples=examples(200, compiles=True))
 @given(st.data())
 def test_bitvectors_are_merged_by_words(data):
     program = data.draw(programs(levels="bbs", max_extent=9))
-    agree(program, data.draw(configs), data.draw(in_words(program)))
+    agree(program, data.draw(configs | with_memory(program)), data.draw(in_words(program)))
 
 
 @settings(relaxed, max_examples=examples(100, compiles=True))

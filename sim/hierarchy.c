@@ -1,0 +1,182 @@
+/* The memory hierarchy of sim/memory.py, step by step the same. A function that needs memory of the
+ * machine gives 0 where there is none. */
+#include "runtime.h"
+
+static int64_t bytes_of(const Region *r, int64_t first, int64_t last) {
+    if (!r->sizes) return (last - first) * r->entry;
+    int64_t sum = 0;
+    for (int64_t n = first; n < last; n++) sum += r->sizes[n];
+    return sum;
+}
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static void unlink_line(Level *l, int32_t n) {
+    l->lines[l->lines[n].older].newer = l->lines[n].newer;
+    l->lines[l->lines[n].newer].older = l->lines[n].older;
+}
+
+static void link_newest(Level *l, int32_t n) {
+    l->lines[n].older = l->lines[0].older;
+    l->lines[n].newer = 0;
+    l->lines[l->lines[0].older].newer = n;
+    l->lines[0].older = n;
+}
+
+/* A line that is not in use, or 0 where there is no memory. */
+static int32_t free_line(Level *l) {
+    if (l->spare) {
+        int32_t n = l->spare;
+        l->spare = l->lines[n].newer;
+        return n;
+    }
+    if (l->used + 1 >= l->made) {
+        int32_t made = l->made ? 2 * l->made : 256;
+        Line *lines = realloc(l->lines, (size_t)made * sizeof(Line));
+        if (!lines) return 0;
+        if (!l->made) memset(lines, 0, sizeof(Line));
+        l->lines = lines;
+        l->made = made;
+    }
+    return ++l->used;
+}
+
+static int make_index(Index *index, int64_t number) {
+    int64_t room = index->room ? index->room : 256;
+    while (room <= number) room *= 2;
+    int32_t *at = realloc(index->at, (size_t)room * 4);
+    if (!at) return 0;
+    memset(at + index->room, 0, (size_t)(room - index->room) * 4);
+    index->at = at;
+    index->room = room;
+    return 1;
+}
+
+static void hold(Level *l, int64_t tensor, int64_t size) {
+    l->held += size;
+    l->held_of[tensor] += size;
+    l->peak = larger(l->peak, l->held);
+    l->peak_of[tensor] = larger(l->peak_of[tensor], l->held_of[tensor]);
+}
+
+static int look_up(Hierarchy *h, int64_t level, int64_t block, int64_t region, int64_t number,
+                   int write, int64_t now, int64_t *ready);
+
+/* Moves entries through a port, asked for now: when it begins and is ready. */
+static int move(Hierarchy *h, int64_t level, int64_t block, int64_t region, int64_t first,
+                int64_t last, int write, int64_t now, int64_t *start, int64_t *ready) {
+    Level *l = h->level + level;
+    Region *r = h->region + region;
+    int64_t per_line = l->per_line[region];
+    if (level == 0 && per_line > 1) {
+        first -= first % per_line;
+        last = smaller((last + per_line - 1) / per_line * per_line, r->length);
+    }
+    int64_t size = bytes_of(r, first, last), done = now;
+    *start = now;
+    if (!h->over) {
+        int64_t port = l->ports == 1 ? 0 : block % l->ports;
+        *start = larger(now, l->free[port]);
+        l->free[port] = *start + size * l->cost;
+        l->busy[port] += size * l->cost;
+        done = *start + l->latency;
+    }
+    int64_t *counts = l->counts + r->tensor * COUNTED;
+    counts[write ? WRITES : READS]++;
+    counts[write ? BYTES_WRITTEN : BYTES_READ] += size;
+    *ready = done;
+    if (level == r->home) return 1;
+    int64_t end = last - first == 1 ? first / per_line : (last - 1) / per_line;
+    for (int64_t number = last - first == 1 ? end : first / per_line; number <= end; number++) {
+        int64_t there;
+        if (!look_up(h, level, block, region, number, write, done, &there)) return 0;
+        *ready = larger(*ready, there);
+    }
+    return 1;
+}
+
+/* Lets the line go that was used least recently. */
+static int evict(Hierarchy *h, int64_t level, int64_t block, int64_t now) {
+    Level *l = h->level + level;
+    int32_t n = l->lines[0].newer;
+    Line old = l->lines[n];
+    unlink_line(l, n);
+    l->lines[n].newer = l->spare;
+    l->spare = n;
+    l->where[old.region].at[old.number] = 0;
+    hold(l, h->region[old.region].tensor, -old.size);
+    if (!old.dirty) return 1;
+    int64_t begin = old.number * l->per_line[old.region], start, ready;
+    int64_t last = smaller(begin + l->per_line[old.region], h->region[old.region].length);
+    return move(h, level - 1, block, old.region, begin, last, 1, now, &start, &ready);
+}
+
+/* Finds a line in a level, or brings it there: when it is there. */
+static int look_up(Hierarchy *h, int64_t level, int64_t block, int64_t region, int64_t number,
+                   int write, int64_t now, int64_t *ready) {
+    Level *l = h->level + level;
+    Region *r = h->region + region;
+    Index *index = l->where + region;
+    int64_t *counts = l->counts + r->tensor * COUNTED;
+    if (number >= index->room && !make_index(index, number)) return 0;
+    int32_t found = index->at[number];
+    if (found) {
+        counts[HITS]++;
+        if (l->lines[0].older != found) {
+            unlink_line(l, found);
+            link_newest(l, found);
+        }
+        l->lines[found].dirty |= write;
+        *ready = write ? now : larger(now, l->lines[found].arrives);
+        return 1;
+    }
+    counts[MISSES]++;
+    int64_t begin = number * l->per_line[region], end = begin + l->per_line[region], start;
+    *ready = now;
+    if (!write &&
+        !move(h, level - 1, block, region, begin, smaller(end, r->length), 0, now, &start, ready))
+        return 0;
+    int64_t size = bytes_of(r, begin, end);
+    while (l->room >= 0 && l->held + size > l->room)
+        if (!evict(h, level, block, now)) return 0;
+    int32_t n = free_line(l);
+    if (!n) return 0;
+    l->lines[n] = (Line){region, number, size, *ready, 0, 0, write};
+    link_newest(l, n);
+    index->at[number] = n;
+    hold(l, r->tensor, size);
+    return 1;
+}
+
+/* Touches an entry in the cycle of a request: raises the cycles in which ports have taken all of the
+ * request, and in which all is ready. */
+int touch(Block *b, int64_t region, int64_t index, int write, int64_t cycle) {
+    Hierarchy *h = b->hierarchy;
+    Region *r = h->region + region;
+    if (r->grows) r->length = larger(r->length, index + 1);
+    int64_t start, ready;
+    if (!move(h, r->kept, b->asker, region, index, index + 1, write, cycle * h->unit, &start,
+              &ready))
+        return 0;
+    ready += h->unit - 1;
+    b->taken = larger(b->taken, h->shift < 0 ? start / h->unit : start >> h->shift);
+    b->served = larger(b->served, h->shift < 0 ? ready / h->unit : ready >> h->shift);
+    return 1;
+}
+
+/* Writes out all that was changed, after the last cycle. */
+int finish(Hierarchy *h) {
+    h->over = 1;
+    for (int64_t level = h->levels - 1; level >= 0; level--)
+        while (h->level[level].made && h->level[level].lines[0].newer)
+            if (!evict(h, level, 0, 0)) return 0;
+    return 1;
+}
+
+void forget(Hierarchy *h) {
+    for (int64_t level = 0; level < h->levels; level++) {
+        for (int64_t region = 0; region < h->regions; region++) free(h->level[level].where[region].at);
+        free(h->level[level].lines);
+    }
+}

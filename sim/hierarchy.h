@@ -1,0 +1,48 @@
+/* The memory hierarchy of sim/memory.py, with the same integers. */
+#include <stdint.h>
+
+/* What is counted for each level and tensor. */
+enum { READS, WRITES, BYTES_READ, BYTES_WRITTEN, HITS, MISSES, COUNTED };
+
+/* A line in a level; lines are linked from the least recently used to the latest. */
+typedef struct {
+    int64_t region, number, size, arrives;
+    int32_t older, newer;
+    int32_t dirty;
+} Line;
+
+/* Where the lines of a region are: by number, the place of each among the lines, or 0. */
+typedef struct {
+    int32_t *at;
+    int64_t room;
+} Index;
+
+typedef struct {
+    int64_t latency, cost, ports;
+    int64_t room;       /* bytes for lines; -1 where unbounded */
+    int64_t held, peak; /* bytes in lines */
+    int64_t *per_line;  /* by region: the entries in a line */
+    int64_t *free;      /* by port: when it is free */
+    int64_t *busy;      /* by port: how long it moved data */
+    int64_t *counts;    /* by tensor: COUNTED numbers */
+    int64_t *held_of, *peak_of; /* by tensor */
+    Index *where;       /* by region */
+    Line *lines;        /* the first stands for none; its neighbours are the oldest and the newest */
+    int32_t used, made, spare; /* lines in use up to now, lines that there is room for, a free one */
+} Level;
+
+typedef struct {
+    int64_t home, kept, entry, tensor;
+    int64_t length;
+    int64_t grows;      /* whether the length is as far as it has been touched */
+    int64_t *sizes;     /* the bytes of each entry, or NULL */
+} Region;
+
+typedef struct {
+    int64_t unit;       /* units of time in a cycle */
+    int64_t shift;      /* its logarithm, or -1 where it is no power of 2 */
+    int64_t levels, regions;
+    int64_t over;       /* whether the last cycle is over, so that nothing takes time */
+    Level *level;
+    Region *region;
+} Hierarchy;
