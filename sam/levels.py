@@ -1036,8 +1036,7 @@ class Followed(Fibers):
         return (("seg", parent, True),)
 
     def touched_by_step(self, parent: int, step: int, width: int) -> Touches:
-        node = self.nodes[step]
-        return (("crd", 2 * node, True), ("crd", 2 * node + 1, True))
+        return (("crd", 2 * self.nodes[step], True), ("crd", 2 * self.nodes[step] + 1, True))
 
     def fiber(self, parent: int) -> tuple[int, int]:
         return self.segments[parent], self.segments[parent + 1]

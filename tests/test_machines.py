@@ -53,12 +53,14 @@ def test_a_machine_gives_what_the_dense_evaluator_gives(name, engine):
 def test_a_machine_takes_the_same_cycles_on_both_engines(name):
     machine = machines.MACHINES[name]
     program, given = machines.compiled(name), inputs(machine)
-    quick = {"memory.levels": []}
     simpy, compiled = (
-        program.simulate(given, machine.config, quick, engine=e) for e in ("simpy", "compiled")
+        program.simulate(given, machine.config, engine=e) for e in ("simpy", "compiled")
     )
     assert simpy.cycles == compiled.cycles
     assert simpy.blocks == compiled.blocks
+    assert simpy.memory == compiled.memory
+    ideal = program.simulate(given, "ideal")
+    assert simpy.cycles > ideal.cycles
 
 
 @pytest.mark.parametrize("name", NAMES)

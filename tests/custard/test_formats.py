@@ -240,7 +240,7 @@ def test_levels_that_a_target_lacks():
 
 
 def test_results_need_append_or_insert():
-    require_writable(parse_format("dsuqchb"))
+    require_writable(parse_format("dsuqchbl"))
     with pytest.raises(UserError) as error:
         require_writable(parse_format("DIA"), "X")
     assert str(error.value) == (

@@ -375,7 +375,7 @@ class TestAllFormats:
     @settings(deadline=None, max_examples=200)
     @given(small_arrays(), st.data())
     def test_codes_hold_the_tensor_or_say_that_they_cannot(self, array, data):
-        codes = "".join(data.draw(st.permutations("dsuqchrob"))[: array.ndim])
+        codes = "".join(data.draw(st.permutations("dsuqchrobl"))[: array.ndim])
         try:
             tensor = Tensor.from_numpy(array, codes)
         except UserError:
