@@ -77,6 +77,10 @@ _STORAGE = {
         "bit i % 64 of words[p * ((size + 63) / 64) + i / 64] is set for each coordinate i; its "
         "position is the number of ones before it, ranks[...] of which lie before the word."
     ),
+    "l": (
+        "position heads[p] has the first of the coordinates[...], in order; position nexts[n] the "
+        "one after that of position n; -1 where there is none."
+    ),
 }
 
 

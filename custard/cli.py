@@ -34,6 +34,7 @@ from custard.formats import (
 from custard.inputs import input_uses
 from custard.program import Program
 from custard.sam_program import SamProgram, Stage
+from custard.schedule import parse_schedule, workspaces
 from sam import io
 from sam.blocks import StreamError
 from sam.dot import to_dot
@@ -297,9 +298,10 @@ def _compiled(arguments: argparse.Namespace) -> Program:
     declared = [text.partition(":")[0].strip() for text in arguments.formats]
     accesses = notation.accesses(notation.parse(arguments.expression, declared))
     orders = {access.tensor: len(access.indices) for access in accesses}
+    computed = workspaces(parse_schedule(arguments.schedule))
     formats = {}
-    for text in arguments.formats:
-        tensor, format = parse_declaration(text, orders)
+    for name, text in zip(declared, arguments.formats, strict=True):
+        tensor, format = parse_declaration(text, None if name in computed else orders)
         if tensor in formats:
             raise UserError(f"two formats are given for {tensor}")
         formats[tensor] = format
@@ -428,6 +430,7 @@ _CAPABILITIES: Collection[str] = (
     "locates",
     "inserts",
     "appends",
+    "appends_anywhere",
 )
 
 

@@ -22,6 +22,7 @@ from custard.schedule import (
     parse_schedule,
     refuse_streams,
     without_unknown_loops,
+    workspaces,
 )
 from custard.statements import scheduled
 from sam.errors import UserError, one_of
@@ -65,7 +66,7 @@ def compile(
 
     ``formats``   a format by tensor, as in ``{"B": "ds:0,1", "C": "CSR"}``; where none is given all
                   levels are compressed (in C, a matrix is CSR), unless the input turns out to be
-                  a dense array
+                  a dense array. What a ``precompute`` names may have one too
     ``schedule``  scheduling commands, as in ``["reorder(i,k,j)"]`` or ``"reorder(i,k,j)"``
     ``dims``      extents by variable that no input fixes
     ``strict``    refuses where the compiler would have to transpose a tensor, or to pass over a
@@ -86,10 +87,11 @@ def compile(
         )
     assignment = notation.parse(expression, formats if isinstance(formats, Mapping) else ())
     orders = {access.tensor: len(access.indices) for access in notation.accesses(assignment)}
-    resolved = _formats({} if formats is None else formats, orders, target)
+    commands = parse_schedule(_texts(schedule))
+    named = workspaces(commands) if target == "sam" else []
+    resolved, stored = _formats({} if formats is None else formats, orders, named, target)
     program = cin.concretize(assignment)
     extents = _dims({} if dims is None else dims, program)
-    commands = parse_schedule(_texts(schedule))
     notes: list[str] = []
     if not commands or (target == "sam" and not _KEEP_ORDER & {one.name for one in commands}):
         loops = cin.concordant_order(program, _orders(program, resolved, target))
@@ -104,7 +106,7 @@ def compile(
         "dims": extents,
     }
     if target == "sam":
-        return _sam_program(program, commands, strict, notes, common)
+        return _sam_program(program, commands, stored, strict, notes, common)
     common["header"] = _header(expression, resolved, _texts(schedule))
     common["flags"] = FAST_MATH if fast_math else FLAGS
     return _c_program(program, commands, strict, notes, common)
@@ -117,11 +119,12 @@ _KEEP_ORDER = {"reorder", *CHOICES}
 def _sam_program(
     program: cin.Program,
     commands: Sequence[Command],
+    stored: Mapping[str, str],
     strict: bool,
     notes: Sequence[str],
     common: Mapping[str, Any],
 ) -> SamProgram:
-    found = scheduled(program, common["formats"], commands, strict)
+    found = scheduled(program, common["formats"], commands, stored, strict)
     forced = choices(commands, found.variables())
     for choice in forced.values():
         if choice.name == "skip" and choice.arguments[0] not in found.read():
@@ -193,16 +196,22 @@ def _texts(schedule: str | Sequence[str]) -> Sequence[str]:
 
 
 def _formats(
-    given: Mapping[str, str | Format], orders: Mapping[str, int], target: str
-) -> dict[str, Format]:
-    """The format of each tensor; in C, a matrix without one is CSR, so that it is scipy's."""
+    given: Mapping[str, str | Format],
+    orders: Mapping[str, int],
+    workspaces: Sequence[str],
+    target: str,
+) -> tuple[dict[str, Format], dict[str, str]]:
+    """The format of each tensor, and what is given for workspaces, whose modes are not known yet.
+
+    In C, a matrix without a format is CSR, so that it is scipy's.
+    """
     hint = 'as in formats={"B": "ds:0,1", "C": "CSR"}'
     if not isinstance(given, Mapping):
         raise UserError(f"formats is {_kind(given)}, not a mapping from tensors", hint=hint)
     for tensor, format in given.items():
         if not isinstance(format, str | Format):
             raise UserError(f"the format of {tensor} is {_kind(format)}, not text", hint=hint)
-        if tensor not in orders:
+        if tensor not in orders and tensor not in workspaces:
             raise UserError(
                 f"a format is given for {tensor}, which the expression does not use",
                 hint=one_of(tensor, orders),
@@ -214,7 +223,7 @@ def _formats(
         found = parse_format(str(asked), order, tensor)
         require_supported(found, tensor)
         resolved[tensor] = found
-    return resolved
+    return resolved, {name: str(given[name]) for name in given if name not in orders}
 
 
 def _dims(given: Mapping[str, int], program: cin.Program) -> dict[str, int]:

@@ -41,6 +41,7 @@ class LevelFormat:
     locates: bool
     inserts: bool
     appends: bool
+    appends_anywhere: bool
 
     @property
     def writable(self) -> bool:

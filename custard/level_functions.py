@@ -317,6 +317,32 @@ class Bits(Iterator):
         return [*self.begin(), While(self.alive, inside)]
 
 
+@dataclass
+class Links(Iterator):
+    """The nodes of a linked list, from ``first`` on."""
+
+    cursor: Var
+    first: Expr
+    nexts: Var
+    coordinates: Var
+
+    def __post_init__(self) -> None:
+        self.position = self.cursor
+        self.coordinate = cast(self.coordinates[self.cursor], INT)
+        self.alive = self.cursor >= ZERO
+        self.step = Assign(self.cursor, cast(self.nexts[self.cursor], INT))
+
+    def begin(self) -> list[Stmt]:
+        return [Declare(self.cursor, self.first)]
+
+    def advance(self, condition: Expr) -> list[Stmt]:
+        return _when(condition, [self.step])
+
+    def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
+        inside = [Declare(variable, self.coordinate), *body(), self.step]
+        return [*self.begin(), While(self.alive, inside)]
+
+
 def dimension(variable: Var, extent: Expr, present: Expr | None = None) -> Counted:
     """All coordinates of a dimension."""
     end = extent if present is None else select(present, extent, ZERO)
@@ -583,6 +609,17 @@ class Bitvector(LevelFunctions):
         return Bits(name, self.array("words"), self.array("ranks"), first, count)
 
 
+class Linked(LevelFunctions):
+    """A list of nodes per parent: from ``heads[parent]``, each with its next one."""
+
+    arrays = ("heads", "nexts", "coordinates")
+
+    def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
+        head = cast(self.array("heads")[above.position], INT)
+        first = _guarded(above, head, Op("-", (ONE,), INT))
+        return Links(self.cursor(), first, self.array("nexts"), self.array("coordinates"))
+
+
 def _guarded(above: Place, value: Expr, otherwise: Expr) -> Expr:
     """The value where the place is present."""
     return value if above.present is None else select(above.present, value, otherwise)
@@ -598,4 +635,5 @@ LEVEL_FUNCTIONS: dict[str, type[LevelFunctions]] = {
     "r": Range,
     "o": Offset,
     "b": Bitvector,
+    "l": Linked,
 }

@@ -645,7 +645,8 @@ def written_levels(levels: str) -> str:
     kept = ""
     for code in unconditional_levels(levels):
         form = LEVEL_FORMATS[code]
-        direct = form.full or (form.appends and form.iterates_positions and code != "b")
+        in_turn = form.appends and not (form.iterates_words or form.appends_anywhere)
+        direct = form.full or (in_turn and form.iterates_positions)
         kept += code if direct else "s"
     return kept
 

@@ -102,6 +102,20 @@ class _Fiber:
     in_words: bool = False
 
 
+@dataclass(frozen=True)
+class _Stored:
+    """The levels that a result is written in, outermost first: their formats, modes, variables.
+
+    ``beside``  how many of the outermost are written beside each other, down to a linked list, for
+                the loops have them in another order
+    """
+
+    codes: str
+    modes: tuple[tuple[int, ...], ...]
+    variables: tuple[str, ...]
+    beside: int = 0
+
+
 class _Graph:
     """A graph under construction."""
 
@@ -482,8 +496,8 @@ class _Lowering:
         """What is ``inside`` of the last fiber, whose coordinates are dealt to lanes.
 
         Each lane has a copy of all that lies in the fiber. Where the fiber is summed over and
-        others lie in it, each lane sums its part, and what is left of the lanes is united and
-        added; the fiber is then gone. Else they are joined in the order of the coordinates.
+        others lie in it, one reducer sums what comes of all lanes; the fiber is then gone. Else
+        they are joined in the order of the coordinates.
         """
         fiber = fibers[-1]
         copies = [deepcopy(cursor, {id(self): self}) for _ in range(self.lanes_of(fiber))]
@@ -495,7 +509,7 @@ class _Lowering:
             lanes.append((own, kept, value))
         if fiber.variable in summed and lanes[0][1]:
             fibers.pop()
-            return self.united(lanes)
+            return self.reduce_lanes(lanes)
         whole = not lanes[0][0].holed
         fibers[-1], kept, value = self.joined(lanes)
         fibers[-1].nonempty = fiber.nonempty and whole
@@ -587,20 +601,24 @@ class _Lowering:
             **inputs,
         )
 
-    def united(self, lanes: Sequence[tuple[_Fiber, list[_Fiber], End]]) -> tuple[list[_Fiber], End]:
-        """The sum of what lanes have, each over its own coordinates."""
-        sums = []
-        for own, kept, value in lanes:
-            value = self.reduce_tensor(own, kept, value)
-            sums.append(_Computed(self, kept, value))
-        together = _Union(self, sums)
-        fibers = []
-        for one in lanes[0][1]:
-            fiber = together.descend(one.variable)
-            assert fiber is not None
-            together.settle(fiber)
-            fibers.append(replace(fiber, scattered=one.scattered))
-        return fibers, together.value()
+    def reduce_lanes(
+        self, lanes: Sequence[tuple[_Fiber, list[_Fiber], End]]
+    ) -> tuple[list[_Fiber], End]:
+        """Sums over the variable of a fiber that was dealt to lanes, with others in it."""
+        fiber, kept, _ = lanes[0]
+        inputs: dict[str, End] = {}
+        for n, (_, of_lane, value) in enumerate(lanes):
+            inputs |= {f"crd{k}_{n}": inner.stream for k, inner in enumerate(of_lane)}
+            inputs[f"val_{n}"] = value
+        reducer = self.building.add(
+            "reducer",
+            f"reduce_{fiber.variable}",
+            {"dimensions": len(kept), "ways": len(lanes)},
+            **inputs,
+        )
+        for k, inner in enumerate(kept):
+            inner.stream, inner.nonempty, inner.full = reducer[f"crd{k}"], k > 0, False
+        return kept, reducer["val"]
 
     # Computation
 
@@ -706,9 +724,9 @@ class _Lowering:
         """Writes the result, its levels in the order of the loops."""
         access = self.program.target
         asked = self.formats[access.tensor]
-        stored = [level for level in levels if not level.scattered]
-        scatters = len(stored) < len(levels)
-        codes, modes = self.result_levels()
+        stored = self.result_levels()
+        codes, modes = stored.codes, stored.modes
+        scatters = any(level.scattered for level in levels)
         order = tuple(mode for group in modes for mode in group)
         diagonal = len(modes) < len(order)
         if diagonal:
@@ -722,8 +740,8 @@ class _Lowering:
         if self.drop_zeros and levels and not LEVEL_FORMATS[codes[-1]].full:
             value = self.without(levels[-1], value, "zeros")
         if not (scatters and _are_full(codes)):
-            value = self.without_childless(levels, codes, value)
-        reference = self.write_levels(levels, codes)
+            value = self.without_childless(levels, stored, value)
+        reference = self.write_levels(levels, stored)
         inputs = {"val": value}
         if reference is not None:
             inputs["ref"] = reference.stream
@@ -737,68 +755,101 @@ class _Lowering:
             },
             **inputs,
         )
-        variables = tuple(level.variable for level in stored)
-        slot = Slot(access.tensor, access.tensor, codes, modes, variables)
+        slot = Slot(access.tensor, access.tensor, codes, modes, stored.variables)
         around = access.tensor if diagonal and self.program.accumulates else None
         return Result(slot, asked.levels, asked.mode_order, around)
 
-    def result_levels(self) -> tuple[str, tuple[tuple[int, ...], ...]]:
-        """The levels that the result is written in, in the order of the loops, and their modes."""
+    def result_levels(self) -> _Stored:
+        """The levels that the result is written in.
+
+        They have the order of the loops, or that of storage where the result can be written so.
+        """
         target = self.program.target
         asked = self.formats[target.tensor]
         require_writable(asked, target.tensor)
-        variables = [v for v in self.program.loops if v in target.variables]
+        variables = tuple(v for v in self.program.loops if v in target.variables)
         modes = _modes(target, variables)
         if len(modes) < len(target.variables):
-            return _diagonal_levels(asked.levels, modes), modes
-        if [mode for (mode,) in modes] != list(asked.mode_order):
-            return unconditional_levels(asked.levels), modes
-        return asked.levels, modes
+            return _Stored(_diagonal_levels(asked.levels, modes), modes, variables)
+        if [mode for (mode,) in modes] == list(asked.mode_order):
+            return _Stored(asked.levels, modes, variables)
+        in_storage = tuple(target.variables[mode] for mode in asked.mode_order)
+        beside = _beside(asked.levels, in_storage, variables)
+        if beside:
+            return _Stored(asked.levels, _modes(target, in_storage), in_storage, beside)
+        return _Stored(unconditional_levels(asked.levels), modes, variables)
 
-    def write_levels(self, levels: Sequence[_Fiber], codes: str) -> _Payload | None:
+    def write_levels(self, levels: Sequence[_Fiber], stored: _Stored) -> _Payload | None:
         """Writes the levels; gives the positions of the last one, if the values need them.
 
         What repeats its coordinates does so over the levels that hang on it, and the positions of
         the level above come along.
         """
-        tensor = self.program.target.tensor
-        hanging = repeats(codes)
-        reference: _Payload | None = None
-        n = 0
-        for place, level in enumerate(levels):
+        hanging = repeats(stored.codes)
+        reference = self.write_beside(levels[: stored.beside], stored)
+        n = stored.beside
+        for place, level in enumerate(levels[n:], n):
             if level.scattered:
                 if reference is not None:
                     self.repeat(reference, level)
                 continue
-            coordinates = _Payload(level.stream, "crd", f"{tensor}_{level.variable}")
-            inputs = {"crd": coordinates}
-            if reference is not None:
-                inputs["ref"] = reference
+            coordinates = self.coordinates(level)
             for k in range(hanging[n]):
                 self.repeat(coordinates, levels[place + 1 + k])
                 if reference is not None:
                     self.repeat(reference, levels[place + k])
-            parameters = {
-                "slot": tensor,
-                "level": n,
-                "format": codes[n],
-                "variable": level.variable,
-                "by_reference": reference is not None,
-            }
-            if hanging[n]:
-                parameters["repeats"] = hanging[n]
+            more: dict[str, Any] = {"repeats": hanging[n]} if hanging[n] else {}
             if n > 0 and hanging[n - 1]:
-                parameters["chained"] = True
-            writer = self.building.add(
-                "level_writer",
-                f"write_{tensor}_{level.variable}",
-                parameters,
-                **{name: payload.stream for name, payload in inputs.items()},
-            )
-            told = not all(LEVEL_FORMATS[code].appends for code in codes[n : n + 2])
-            reference = _Payload(writer["ref"], "ref", tensor) if told else None
+                more["chained"] = True
+            reference = self.write_level(n, stored, coordinates, reference, more)
             n += 1
         return reference
+
+    def write_beside(self, levels: Sequence[_Fiber], stored: _Stored) -> _Payload | None:
+        """Writes the levels down to a linked list, each with a coordinate for each of its nodes."""
+        reference = None
+        for n, variable in enumerate(stored.variables[: stored.beside]):
+            (place,) = (k for k, level in enumerate(levels) if level.variable == variable)
+            coordinates = self.coordinates(levels[place])
+            for inner in levels[place + 1 :]:
+                self.repeat(coordinates, inner)
+            reference = self.write_level(n, stored, coordinates, reference, {"beside": True})
+            if n + 1 == stored.beside:
+                form = LEVEL_FORMATS[stored.codes[n]]
+                note = f"{self.program.target} is written in the order of the loops: its level at "
+                self.decisions[f"{note}{variable} is a {form.name}"] = None
+        return reference
+
+    def coordinates(self, level: _Fiber) -> _Payload:
+        """The coordinates of a level of the result."""
+        return _Payload(level.stream, "crd", f"{self.program.target.tensor}_{level.variable}")
+
+    def write_level(
+        self,
+        n: int,
+        stored: _Stored,
+        coordinates: _Payload,
+        reference: _Payload | None,
+        more: Mapping[str, Any],
+    ) -> _Payload | None:
+        """Writes a level; gives its positions where the next level, or the values, need them."""
+        tensor, variable = self.program.target.tensor, stored.variables[n]
+        parameters = {
+            "slot": tensor,
+            "level": n,
+            "format": stored.codes[n],
+            "variable": variable,
+            "by_reference": reference is not None,
+            **more,
+        }
+        inputs = {"crd": coordinates.stream}
+        if reference is not None:
+            inputs["ref"] = reference.stream
+        writer = self.building.add(
+            "level_writer", f"write_{tensor}_{variable}", parameters, **inputs
+        )
+        told = not all(LEVEL_FORMATS[code].appends for code in stored.codes[n : n + 2])
+        return _Payload(writer["ref"], "ref", tensor) if told else None
 
     def scatters(self, summed: Container[str]) -> bool:
         """Whether values are added to the result in the order in which they come.
@@ -807,7 +858,7 @@ class _Lowering:
         in any order must then be inserted.
         """
         target = self.program.target
-        codes, _ = self.result_levels()
+        stored = self.result_levels()
         loops = {cin.base(variable) for variable in target.variables}
         forced = [
             choice
@@ -818,19 +869,21 @@ class _Lowering:
         if any(choice.name == "coiterate" for choice in forced):
             return False
         for choice in forced:
-            self.require_insertable(choice, codes, summed)
-        return bool(forced) or _are_full(codes)
+            self.require_insertable(choice, stored, summed)
+        return bool(forced) or _are_full(stored.codes)
 
-    def require_insertable(self, choice: Command, codes: str, summed: Container[str]) -> None:
+    def require_insertable(self, choice: Command, stored: _Stored, summed: Container[str]) -> None:
         """Raises UserError unless all the levels of the result at and inside of the loop that a
         choice names, or of a summed one, support insert."""
         target, loops = self.program.target, self.program.loops
         begins = [
             n for n, v in enumerate(loops) if v in summed or cin.base(v) == choice.arguments[1]
         ]
-        stored = zip((v for v in loops if v in target.variables), codes, strict=True)
-        inside = loops[min(begins) :]
-        if not all(LEVEL_FORMATS[code].inserts for v, code in stored if v in inside):
+        inside = {*loops[min(begins) :]}
+        if inside & {*stored.variables[: stored.beside]}:
+            inside |= {*stored.variables[: stored.beside]}
+        levels = zip(stored.variables, stored.codes, strict=True)
+        if not all(LEVEL_FORMATS[code].inserts for v, code in levels if v in inside):
             raise UserError(
                 f"{target.tensor} cannot be located into: it is stored as "
                 f"{self.formats[target.tensor]}, and only "
@@ -840,7 +893,7 @@ class _Lowering:
                 span=choice.span,
                 hint=f"store it as {target.tensor}:{'d' * len(target.variables)}",
             )
-        if self.drop_zeros and not _are_full(codes):
+        if self.drop_zeros and not _are_full(stored.codes):
             raise UserError(
                 f"{target.tensor} cannot be located into and zeros dropped: what a sum comes to is "
                 "known only at the end",
@@ -860,14 +913,15 @@ class _Lowering:
         innermost.stream, innermost.nonempty, innermost.full = dropper["crd"], False, False
         return dropper["val"]
 
-    def without_childless(self, levels: list[_Fiber], codes: str, value: End) -> End:
+    def without_childless(self, levels: list[_Fiber], result: _Stored, value: End) -> End:
         """Drops the coordinates of levels that are not full that have nothing below them.
 
-        Streams further in must follow, unless all of them are appended as they come.
+        Streams further in must follow, unless all of them are appended as they come. Of levels that
+        are written beside each other, the innermost loop decides what comes to the list.
         """
-        values = _Payload(value, "val")
+        codes, values = result.codes, _Payload(value, "val")
         hanging = repeats(codes)
-        for n in range(len(levels) - 2, -1, -1):
+        for n in range(len(levels) - 2, max(0, result.beside - 1) - 1, -1):
             outer, inner = levels[n], levels[n + 1]
             stored = sum(not level.scattered for level in levels[: n + 1])
             full = not outer.scattered and LEVEL_FORMATS[codes[stored - 1]].full
@@ -1352,6 +1406,20 @@ def _modes(access: cin.Access, variables: Sequence[str]) -> tuple[tuple[int, ...
 def _are_full(levels: str) -> bool:
     """Whether every level has a place for every coordinate."""
     return all(LEVEL_FORMATS[code].full for code in levels)
+
+
+def _beside(codes: str, variables: Sequence[str], loops: Sequence[str]) -> int:
+    """How many levels of a result can be written beside each other, down to a linked list, for all
+    to be written in the order of the loops; 0 where that cannot be.
+
+    ``variables`` are those of the levels. All levels above the list insert, and the loops inside
+    have the order of the levels below it.
+    """
+    for n, code in enumerate(codes, 1):
+        together = {*variables[:n]} == {*loops[:n]} and tuple(variables[n:]) == tuple(loops[n:])
+        if LEVEL_FORMATS[code].appends_anywhere and together:
+            return n if all(LEVEL_FORMATS[above].inserts for above in codes[: n - 1]) else 0
+    return 0
 
 
 def _diagonal_levels(levels: str, modes: Sequence[Sequence[int]]) -> str:

@@ -121,6 +121,15 @@ def parse_schedule(texts: Iterable[str]) -> list[Command]:
     ]
 
 
+def workspaces(commands: Iterable[Command]) -> list[str]:
+    """The tensors that commands name for what is computed before."""
+    return [
+        command.arguments[3]
+        for command in commands
+        if command.name == "precompute" and len(command.arguments) > 3
+    ]
+
+
 def loop_order(variables: Iterable[str], commands: Iterable[Command]) -> list[str]:
     """The loops, outermost first, after the commands have been applied to ``variables``.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from custard import cin, notation
 from custard.derive import Derived, derive
-from custard.formats import LEVEL_FORMATS, Format
+from custard.formats import LEVEL_FORMATS, Format, parse_format, require_writable
 from custard.schedule import (
     CHOICES,
     LANES,
@@ -98,14 +98,16 @@ def scheduled(
     program: cin.Program,
     formats: Mapping[str, Format],
     commands: Iterable[Command],
+    stored: Mapping[str, str],
     strict: bool = False,
 ) -> Scheduled:
     """A program after its commands, on target sam.
 
+    ``stored`` has the formats that are asked for of workspaces; others are chosen to suit.
     ``strict`` refuses loops of a ``reorder`` that are none, which else are passed over with a note.
     Raises UserError, with the place, for a command that cannot be followed.
     """
-    scheduler = _Scheduler(program, formats, strict)
+    scheduler = _Scheduler(program, formats, stored, strict)
     for command in commands:
         if command.name not in CHOICES:
             scheduler.apply(command)
@@ -123,8 +125,14 @@ _NOT_HERE = {
 class _Scheduler:
     """The state of a schedule: the statements so far."""
 
-    def __init__(self, program: cin.Program, formats: Mapping[str, Format], strict: bool) -> None:
-        self.formats, self.strict = formats, strict
+    def __init__(
+        self,
+        program: cin.Program,
+        formats: Mapping[str, Format],
+        stored: Mapping[str, str],
+        strict: bool,
+    ) -> None:
+        self.formats, self.stored, self.strict = formats, stored, strict
         loops = tuple(dict.fromkeys(map(cin.base, program.loops)))
         self.statements = [Statement(program, loops)]
         self.workspaces: dict[str, Format] = {}
@@ -144,12 +152,14 @@ class _Scheduler:
         }
 
     def done(self) -> Scheduled:
-        """The statements, with the workspaces stored in the order of the loops that write them."""
+        """The statements, with the workspaces stored as asked, or else in the order of the loops
+        that write them."""
         notes = dict.fromkeys(self.notes)
         for one in self.statements[:-1]:
             target = one.program.target
-            form = _ordered(self.workspaces[target.tensor], one)
-            self.workspaces[target.tensor] = form
+            form = self.workspaces[target.tensor]
+            if target.tensor not in self.stored:
+                form = self.workspaces[target.tensor] = _ordered(form, one)
             stored = f"stored as {form}" if form.levels else "a number"
             notes[f"{target} = {one.program.value} is computed before, {stored}"] = None
         return Scheduled(tuple(self.statements), self.workspaces, tuple(notes))
@@ -393,8 +403,12 @@ class _Scheduler:
             producer = producer.with_derivation(Rename(loop, new))
         self.statements[n] = Statement.of(after, statement)
         self.statements.insert(n, producer)
-        form = _format(before, {**self.formats, **self.workspaces})
-        self.workspaces[name] = _ordered(form, producer)
+        if name in self.stored:
+            form = parse_format(self.stored[name], len(before.target.variables), name)
+            require_writable(form, name)
+        else:
+            form = _ordered(_format(before, {**self.formats, **self.workspaces}), producer)
+        self.workspaces[name] = form
 
     def check_whole(self, command: Command, program: cin.Program, other: Statement) -> None:
         """Raises UserError where a half of a statement has one of two loops that are fused."""

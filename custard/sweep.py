@@ -20,6 +20,7 @@ from pydantic import BeforeValidator, Field
 from custard import notation, record
 from custard.compiler import compile
 from custard.inputs import file_of
+from custard.schedule import parse_schedule, workspaces
 from sam.errors import UserError, one_of
 from sim import config
 from sim.sections import (
@@ -263,7 +264,7 @@ def _resolved(point: _Point, axes: Mapping[str, Any], home: Path, digests: dict[
         )
     _require_names(point)
     require_engine(point.engine)
-    schedule = [point.schedule] if isinstance(point.schedule, str) else list(point.schedule)
+    schedule = _commands(point)
     settings = {
         "version": record.versions()[record.PACKAGE],
         "expression": point.expression,
@@ -281,12 +282,19 @@ def _resolved(point: _Point, axes: Mapping[str, Any], home: Path, digests: dict[
     return Point(settings, axes)
 
 
+def _commands(point: _Point) -> list[str]:
+    return [point.schedule] if isinstance(point.schedule, str) else list(point.schedule)
+
+
 def _require_names(point: _Point) -> None:
     """Raises UserError for a tensor or variable that the expression does not have."""
     assert point.expression is not None
     tensors, variables = _names(point.expression)
+    stored = tensors
+    if not {*point.formats} <= {*tensors}:
+        stored = [*tensors, *workspaces(parse_schedule(_commands(point)))]
     for key, given, what, known in (
-        ("formats", point.formats, "tensor", tensors),
+        ("formats", point.formats, "tensor", stored),
         ("inputs", point.inputs, "tensor", tensors),
         ("dims", point.dims, "variable", variables),
     ):

@@ -201,7 +201,12 @@ def with_derived(known: Extents, derivations: Iterable[Derivation]) -> dict[str,
 def derived(
     tensor: Tensor, subscripts: Sequence[str], derivations: Sequence[Derivation], extents: Extents
 ) -> Tensor:
-    """The tensor by what is derived from its subscripts, all its levels compressed."""
+    """The tensor by what is derived from its subscripts, all its levels compressed.
+
+    It stays as it is where they only get other names.
+    """
+    if _renamed(subscripts, derivations):
+        return tensor
     coordinates, values = tensor.to_coo()
     columns, variables = list(coordinates), list(subscripts)
     for derivation in derivations:
@@ -215,6 +220,8 @@ def underived(
 ) -> Tensor:
     """The tensor of which ``derived`` makes this one; entries in what is beyond extents are left
     out, as a last tile has places that are no coordinates."""
+    if _renamed(subscripts, derivations):
+        return tensor
     coordinates, values = tensor.to_coo()
     columns = list(coordinates)
     within = np.ones(len(values), bool)
@@ -224,6 +231,14 @@ def underived(
             within &= column < extent
     shape = _shape(subscripts, extents)
     return Tensor.from_coo(_stacked(columns, len(values))[:, within], values[within], shape)
+
+
+def _renamed(subscripts: Sequence[str], derivations: Sequence[Derivation]) -> bool:
+    """Whether nothing becomes of subscripts but other names."""
+    return all(
+        isinstance(derivation, Rename) or not {*derivation.sources} & {*before}
+        for derivation, before in _stages(subscripts, derivations)
+    )
 
 
 def _stages(

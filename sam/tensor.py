@@ -420,7 +420,8 @@ class Tensor:
         self.scanned_levels()
         coordinates, _ = self._entries()
         stored = coordinates[list(self.mode_order)]
-        if not all(level.ordered for level in self.levels) and self.ndim:
+        in_order = all(level.ordered and not level.appends_anywhere for level in self.levels)
+        if not in_order and self.ndim:
             stored = stored[:, np.lexsort(stored[::-1])]
         if not _increases(stored):
             raise UserError("its entries are not in order, or two have the same coordinates")

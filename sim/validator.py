@@ -220,7 +220,7 @@ class _SameEnds(_Comparison):
     """The fibers of two operands end alike, whatever is in them."""
 
     def see(self, heads: deque[Head], index: int, kind: int, value: Any) -> None:
-        least = self.deeper if heads is self.inners else 0
+        least = self.outer.port.own + (self.deeper if heads is self.inners else 0)
         if kind == DONE or (kind == STOP and value >= least):
             self.put(heads, (index, kind, value))
 

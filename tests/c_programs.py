@@ -24,8 +24,8 @@ from tests.programs import programs
 QUICK = (*LIBRARY, "-O1")
 SANITIZED = (*LIBRARY, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
-LEVELS = "dsuqchrob"
-RESULT_LEVELS = "dsuqchb"
+LEVELS = "dsuqchrobl"
+RESULT_LEVELS = "dsuqchbl"
 
 
 @dataclass(frozen=True)

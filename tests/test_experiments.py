@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from experiments import cycles, figure11, figure12, figure13, figure14, figures, table1
+from experiments import cycles, figure11, figure12, figure13, figure14, figure16, figures, table1
 from sam import cc
 
 reference = pytest.mark.skipif(
@@ -72,6 +72,7 @@ def not_validated(monkeypatch):
         pytest.param(figure12, marks=needs_compiler),
         figure13,
         figure14,
+        pytest.param(figure16, marks=needs_compiler),
     ],
     ids=_name,
 )
@@ -162,6 +163,17 @@ def test_unfused_cycles_are_those_of_two_programs(not_validated):
     assert point.count.ours == product + sampling
     assert product == pytest.approx(250 * 100 * (1 + 1), rel=0.01)
     assert sampling == pytest.approx(250 * 100, rel=0.01)
+
+
+@needs_compiler
+def test_both_phases_of_outerspace_go_through_all_products(not_validated):
+    """A multiplication a cycle, and a stop for each row of C; the merge reads all of them again."""
+    found = figure16.measure("LFAT5")
+    assert found.right
+    B = figure16.factors("LFAT5")["B"].to_scipy()
+    assert found.products == abs(B).sign().sum(axis=0) @ abs(B).sign().sum(axis=1)
+    assert found.products + B.nnz <= found.phases[0] <= found.products + B.nnz + 20
+    assert found.products + B.nnz <= found.phases[1] <= found.products + B.nnz + 20
 
 
 def test_the_shares_of_a_stream_by_hand():

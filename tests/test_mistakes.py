@@ -14,14 +14,16 @@ from sam import io
 from sam.dot import from_dot, to_dot
 from sam.drawing import draw
 from sam.errors import UserError
+from sim.config import shipped
 
 MATMUL = "X(i,j) = B(i,k) * C(k,j)"
 MATVEC = "y(i) = A(i,j) * x(j)"
 EXAMPLE = "hint: write, for example, X(i,j) = B(i,k) * C(k,j)"
 LEVELS = (
     "d dense, s compressed, u compressed non-unique, q singleton, c singleton non-unique, "
-    "h hashed, r range, o offset, b bitvector"
+    "h hashed, r range, o offset, b bitvector, l linked list"
 )
+SHIPPED = f"shipped are {', '.join(shipped())}; or give a path to a YAML file"
 EYE, ONES = np.eye(4), np.ones(4)
 INPUTS = {"A": EYE, "x": ONES}
 
@@ -198,7 +200,7 @@ FORMATS = 'hint: as in formats={"B": "ds:0,1", "C": "CSR"}'
             "  dr:0,1",
             "   ^",
             "hint: the levels of a result are d dense, s compressed, u compressed non-unique, "
-            "q singleton, c singleton non-unique, h hashed, b bitvector",
+            "q singleton, c singleton non-unique, h hashed, b bitvector, l linked list",
         ]),
         ({"B": ("d", "s")}, ["the format of B is tuple, not text", FORMATS]),
         ({"B": None}, ["the format of B is None, not text", FORMATS]),
@@ -432,7 +434,7 @@ def test_an_input_that_its_format_cannot_hold():
         ({"engine": None}, ["unknown engine None", "hint: one of auto, simpy, compiled"]),
         ({"config": "finit"}, [
             'there is no config "finit"',
-            "hint: did you mean finite? shipped are finite, ideal; or give a path to a YAML file",
+            f"hint: did you mean finite? {SHIPPED}",
         ]),
         ({"config": "no.yaml"}, ['cannot read the config "no.yaml": No such file or directory']),
         ({"config": 3}, [

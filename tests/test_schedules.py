@@ -144,20 +144,24 @@ def test_more_lanes_take_fewer_cycles(order, loop, config):
     assert cycles[1] > 1.5 * cycles[2]
 
 
-def test_lanes_of_a_sum_are_united_and_added():
+@pytest.mark.parametrize("config", ["ideal", "finite"])
+@pytest.mark.parametrize("order", ["i,k,j", "k,i,j", "k,j,i"])
+def test_lanes_of_a_sum_are_summed_by_one_reducer(order, config):
     random = np.random.default_rng(1)
     B = np.where(random.random((32, 32)) < 0.3, random.integers(1, 5, (32, 32)), 0)
     cycles = []
     for lanes in (1, 2, 4):
         program = custard.compile(
             "X(i,j) = B(i,k) * C(k,j)",
-            schedule=["reorder(k,i,j)", f"parallelize(k,Lanes,{lanes})"],
+            schedule=[f"reorder({order})", f"parallelize(k,Lanes,{lanes})"],
         )
-        run = program.simulate({"B": B, "C": B})
+        run = program.simulate({"B": B, "C": B}, config, validate=True)
         assert np.array_equal(run.output.to_numpy(), B @ B)
         cycles.append(run.cycles)
     assert cycles[0] > cycles[1] > cycles[2]
-    assert program.graph.counts()["unioner"] == 2
+    (reducer,) = (node for node in program.graph.nodes if node.kind == "reducer")
+    assert reducer.parameters == {"dimensions": order.count(",") - order.index("k") // 2, "ways": 4}
+    assert "unioner" not in program.graph.counts()
 
 
 def test_a_part_that_is_computed_before_takes_cycles_of_its_own():

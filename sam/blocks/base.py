@@ -60,6 +60,8 @@ class Port:
                   owns a fiber of a deeper one. Two operands share only the ends of their fibers
     ``payload``   whether it takes any tokens that go along with coordinates; a crd input that is
                   none takes coordinates in order
+    ``own``       how many levels of its operand's shallowest stream no other operand shares: a lane
+                  has fibers of its own
     ``wire``      whether it is no queue: its writer never waits for room, its reader never for a
                   message, and each message takes the place of the one before. Streams to wires
                   have no shape and no end, and loops of a graph may go through them
@@ -75,6 +77,7 @@ class Port:
     optional: bool = False
     operand: int = 0
     payload: bool = False
+    own: int = 0
     wire: bool = False
     feedback: bool = False
 

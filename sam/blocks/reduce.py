@@ -5,6 +5,10 @@ that is summed over. A reducer of n = 0 holds one number. One of n > 0 holds an 
 sub-tensor: it takes all the points in, each with its n coordinates, then emits them in order,
 each once, while it takes in the next sub-tensor.
 
+Parameter ``ways`` of one of n > 0 is how many lanes (``sam.blocks.lanes``) it takes in at once,
+each of which has a part of the sub-tensors that are added up. A firing takes a point of each, so
+the memory of such a reducer has as many ports.
+
 Parameter ``empty`` of one of n = 0 tells what an empty fiber comes to: "zero", "drop" (nothing),
 or "absent" (``N``); for that it sees the coordinates that the fibers belong to.
 """
@@ -19,6 +23,9 @@ from sam.blocks.base import Block, Emitter, Kind, StreamError, into, out
 from sam.blocks.memories import Accumulator
 from sam.graph import Parameters
 from sam.token import DATA, DONE, EMPTY, STOP
+
+_ALL = 2**62
+"""The level of ``D``, which ends all: above that of any stop token."""
 
 
 def reduce_scalar(p: Any, s: Any, m: Any) -> bool | None:
@@ -84,64 +91,102 @@ def reduce_owned(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def reduce_tensor(p: Any, s: Any, m: Any) -> bool | None:
-    """Takes in one point; a stop token of level n or more completes the sub-tensor."""
-    kind, value = p.in_val.peek()
-    p.in_crds[-1].peek()
-    if kind == DATA or kind == EMPTY:
-        _take_point(p, s, m, value if kind == DATA else m.zero)
-    elif kind == STOP:
-        _take_stop(p, s, m, value)
-    else:
-        for stream in p.in_crds:
-            stream.peek()
-        for stream in (*p.in_crds, p.in_val):
+    """Takes in a point of each lane; a stop token of level n or more completes the sub-tensor.
+
+    Lanes whose own sub-tensor has ended, by a stop token of level n - 1 or more, wait for the
+    others: so they go from one to the next together, and none runs ahead.
+    """
+    n = len(p.in_crds) // len(p.in_vals)
+    going = 0
+    for lane in range(len(p.in_vals)):
+        going += _goes_on(p, s, lane, n)
+    if going > 0:
+        for lane in range(len(p.in_vals)):
+            if _goes_on(p, s, lane, n):
+                _go_on(p, s, m, lane, n)
+        return None
+    lowest, highest = _ALL, 0
+    for val in p.in_vals:
+        kind, value = val.peek()
+        level = value if kind == STOP else _ALL
+        lowest = min(lowest, level)
+        highest = max(highest, level)
+    if lowest > n - 1 and lowest != highest:
+        raise StreamError("the lanes end their fibers differently")
+    if lowest == _ALL:
+        for stream in p.in_crds + p.in_vals:
             stream.take()
         p.handover.give(DONE, 0)
         return True
+    if lowest > n - 1:
+        p.handover.give(DATA, lowest)
+        m.memory.complete()
+    for lane, val in enumerate(p.in_vals):
+        kind, value = val.peek()
+        if kind == STOP and value == lowest:
+            _take_stop(p, s, lane, n)
     return None
 
 
-def _take_point(p: Any, s: Any, m: Any, value: Any) -> None:
-    """Adds a value at the coordinates of the fibers that it lies in."""
-    last = len(p.in_crds) - 1
-    for level in range(last):
-        if not s.open[level]:
-            p.in_crds[level].peek()
-    for level in range(last):
-        if not s.open[level]:
-            s.point[level] = p.in_crds[level].peek()[1]
-            p.in_crds[level].take()
-            s.open[level] = True
-    s.point[last] = p.in_crds[last].peek()[1]
-    p.in_crds[last].take()
-    p.in_val.take()
-    m.memory.add(tuple(s.point), value)
+def _goes_on(p: Any, s: Any, lane: int, n: int) -> bool:
+    """Whether a lane has more of its sub-tensor: a point, a stop token, or a childless coordinate.
+
+    Peeks at all that a firing of the lane takes.
+    """
+    kind, value = p.in_vals[lane].peek()
+    p.in_crds[lane * n + n - 1].peek()
+    if kind == STOP:
+        for level in range(n - 2, -1, -1):
+            ended = value - (n - 2 - level)
+            if ended > 0 or (ended == 0 and not s.open[lane * (n - 1) + level]):
+                outer_kind, _ = p.in_crds[lane * n + level].peek()
+                if outer_kind == DATA and ended > 0:
+                    return True
+        return value < n - 1
+    for level in range(n - 1):
+        if kind == DONE or not s.open[lane * (n - 1) + level]:
+            p.in_crds[lane * n + level].peek()
+    return kind != DONE
 
 
-def _take_stop(p: Any, s: Any, m: Any, level: int) -> None:
-    """Takes a stop token of the values, and what ends with it in the coordinates.
+def _go_on(p: Any, s: Any, m: Any, lane: int, n: int) -> None:
+    """Takes what a lane has: a point, which is added at the coordinates that it lies in."""
+    kind, value = p.in_vals[lane].peek()
+    if kind == STOP:
+        _take_stop(p, s, lane, n)
+        return
+    for level in range(n):
+        if level == n - 1 or not s.open[lane * (n - 1) + level]:
+            s.points[lane * n + level] = p.in_crds[lane * n + level].peek()[1]
+            p.in_crds[lane * n + level].take()
+            if level < n - 1:
+                s.open[lane * (n - 1) + level] = True
+        s.point[level] = s.points[lane * n + level]
+    p.in_vals[lane].take()
+    m.memory.add(tuple(s.point), value if kind == DATA else m.zero)
+
+
+def _take_stop(p: Any, s: Any, lane: int, n: int) -> None:
+    """Takes a stop token of a lane's values, and what ends with it in the coordinates.
 
     A coordinate whose fiber is empty is taken by itself, if more than its fiber ends here.
     """
-    last = len(p.in_crds) - 1
-    for outer in range(last - 1, -1, -1):
-        ended = level - (last - 1 - outer)
-        if ended > 0 or (ended == 0 and not s.open[outer]):
-            kind, _ = p.in_crds[outer].peek()
-            if kind == DATA and ended > 0:
-                p.in_crds[outer].take()
+    value = p.in_vals[lane].peek()[1]
+    for level in range(n - 2, -1, -1):
+        ended = value - (n - 2 - level)
+        if ended > 0:
+            kind, _ = p.in_crds[lane * n + level].peek()
+            if kind == DATA:
+                p.in_crds[lane * n + level].take()
                 return
-    if level > last:
-        p.handover.give(DATA, level)
-        m.memory.complete()
-    for outer in range(last):
-        ended = level - (last - 1 - outer)
-        if ended > 0 or (ended == 0 and not s.open[outer]):
-            p.in_crds[outer].take()
+    for level in range(n - 1):
+        ended = value - (n - 2 - level)
+        if ended > 0 or (ended == 0 and not s.open[lane * (n - 1) + level]):
+            p.in_crds[lane * n + level].take()
         if ended >= 0:
-            s.open[outer] = False
-    p.in_crds[last].take()
-    p.in_val.take()
+            s.open[lane * (n - 1) + level] = False
+    p.in_crds[lane * n + n - 1].take()
+    p.in_vals[lane].take()
 
 
 def emit_tensor(p: Any, s: Any, m: Any) -> bool | None:
@@ -184,7 +229,7 @@ def emit_tensor(p: Any, s: Any, m: Any) -> bool | None:
 def _reducer(parameters: Parameters) -> Block:
     n = parameters["dimensions"]
     if n > 0:
-        return _tensor_reducer(n)
+        return _tensor_reducer(n, parameters.get("ways", 1))
     if parameters["empty"] == "absent":
         return _owned_reducer()
     return _scalar_reducer(parameters["empty"] == "zero")
@@ -210,16 +255,24 @@ def _owned_reducer() -> Block:
     )
 
 
-def _tensor_reducer(n: int) -> Block:
+def _tensor_reducer(n: int, ways: int) -> Block:
+    lanes = [f"_{lane}" for lane in range(ways)] if ways > 1 else [""]
     return Block(
         ports=(
-            *(into(f"in_crd{k}", "crd", k + 2, group="in_crds") for k in range(n)),
-            into("in_val", "val", n + 1),
+            *(
+                into(f"in_crd{k}{lane}", "crd", k + 2, group="in_crds", operand=number, own=1)
+                for number, lane in enumerate(lanes)
+                for k in range(n)
+            ),
+            *(
+                into(f"in_val{lane}", "val", n + 1, group="in_vals", operand=number)
+                for number, lane in enumerate(lanes)
+            ),
             *(out(f"crd{k}", "crd", k + 1, group="crds") for k in range(n)),
             out("val", "val", n),
         ),
         step=reduce_tensor,
-        state={"open": [False] * (n - 1), "point": [0] * n},
+        state={"open": [False] * (ways * (n - 1)), "points": [0] * (ways * n), "point": [0] * n},
         memory=lambda around: SimpleNamespace(
             zero=around.zero,
             memory=Accumulator(n, around.capacity, Operation("add", around.dtype)),

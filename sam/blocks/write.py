@@ -6,6 +6,11 @@ the writer of the next level, or of the values, knows where its fibers belong. T
 are needed only there: below a level that is appended to, fibers come in the order in which they are
 stored.
 
+A linked list is appended to anywhere, so its coordinates may come in another order than that of
+storage (SAM paper, Section 6.5). Then all levels down to it, the others of which insert, take their
+coordinates ``beside`` each other: one for each that comes to the list, with the reference from the
+level above. The levels below it have a fiber for each node, in the order of the nodes.
+
 A list of coordinates (COO) is a chain: a level that is not unique, and the singleton levels that
 hang on it. All their coordinates come together, those of the outer ones repeated for each of the
 inner ones. A singleton level outside of a chain is written as a compressed one; only at the end is
@@ -47,6 +52,7 @@ from sam.levels import (
     Hashed,
     Ints,
     Level,
+    Linked,
     Singleton,
     SingletonNonUnique,
     repeats,
@@ -150,6 +156,72 @@ def append_bits_by_reference(p: Any, s: Any, m: Any) -> bool | None:
     return None
 
 
+def link(p: Any, s: Any, m: Any) -> bool | None:
+    """Appends a coordinate to the list of its fiber, which is the one behind the last's."""
+    kind, value = p.in_crd.peek()
+    p.in_crd.take()
+    if kind == DATA:
+        p.ref.give(DATA, len(m.coordinates))
+        _link(p, m, s.parent, value)
+        s.filled = True
+    elif kind == STOP:
+        p.ref.give(STOP, value)
+        if s.filled:
+            s.parent += 1
+        s.filled = False
+    else:
+        p.ref.give(DONE, 0)
+        return True
+    return None
+
+
+def link_by_reference(p: Any, s: Any, m: Any) -> bool | None:
+    """Appends a coordinate to the list of a given position of the level above."""
+    found = walk(p.in_ref, p.in_crd, s)
+    kind, value = p.in_crd.peek()
+    if found != INSIDE:
+        return _end(p, found, value)
+    p.in_crd.take()
+    p.ref.give(DATA, len(m.coordinates))
+    _link(p, m, s.value, value)
+    return None
+
+
+def link_beside(p: Any, s: Any, m: Any) -> bool | None:
+    """Appends a coordinate to the list of the position that comes with it."""
+    kind, value = p.in_crd.peek()
+    parent = p.in_ref.peek()[1]
+    p.in_crd.take()
+    p.in_ref.take()
+    if kind == DATA:
+        p.ref.give(DATA, len(m.coordinates))
+        _link(p, m, parent, value)
+    else:
+        p.ref.give(kind, value)
+    return True if kind == DONE else None
+
+
+def _link(p: Any, m: Any, parent: Any, coordinate: Any) -> None:
+    """Puts a node at the end of a list. Nodes are numbered from 1 here, for 0 to be none.
+
+    ``seg`` has where the list begins and ends, ``crd`` the coordinate of each node and its next.
+    """
+    node = len(m.coordinates) + 1
+    last = m.tails[parent]
+    if m.regions:
+        p.memory.read(m.regions["seg"], parent)
+        p.memory.write(m.regions["seg"], parent)
+        p.memory.write(m.regions["crd"], 2 * (node - 1))
+        if last > 0:
+            p.memory.write(m.regions["crd"], 2 * (last - 1) + 1)
+    if last == 0:
+        m.heads[parent] = node
+    else:
+        m.nexts[last - 1] = node
+    m.tails[parent] = node
+    m.coordinates.append(coordinate)
+
+
 def _set_bit(p: Any, s: Any, m: Any, parent: Any, coordinate: Any) -> None:
     word = parent * m.words_of_fiber + coordinate // WORD_BITS
     if m.regions:
@@ -177,11 +249,21 @@ def place_by_reference(p: Any, s: Any, m: Any) -> bool | None:
     return None
 
 
+def place_beside(p: Any, s: Any, m: Any) -> bool | None:
+    """Emits the position of a coordinate of a dense level, in the fiber that comes with it."""
+    kind, value = p.in_crd.peek()
+    parent = p.in_ref.peek()[1]
+    p.in_crd.take()
+    p.in_ref.take()
+    p.ref.give(kind, parent * m.size + value if kind == DATA else value)
+    return True if kind == DONE else None
+
+
 def insert(p: Any, s: Any, m: Any) -> bool | None:
     """Inserts a coordinate into the hash table at the root of the tensor: see ``_probe``."""
     kind, value = p.in_crd.peek()
     if kind == DATA:
-        _probe(p, s, m, 0, value)
+        _probe(p, s, m, 0, value, False)
         return None
     p.in_crd.take()
     p.ref.give(kind, value)
@@ -194,12 +276,27 @@ def insert_by_reference(p: Any, s: Any, m: Any) -> bool | None:
     kind, value = p.in_crd.peek()
     if found != INSIDE:
         return _end(p, found, value)
-    _probe(p, s, m, s.value, value)
+    _probe(p, s, m, s.value, value, False)
     return None
 
 
-def _probe(p: Any, s: Any, m: Any, parent: Any, coordinate: Any) -> None:
+def insert_beside(p: Any, s: Any, m: Any) -> bool | None:
+    """Inserts a coordinate into the hash table of the position that comes with it."""
+    kind, value = p.in_crd.peek()
+    parent = p.in_ref.peek()[1]
+    if kind == DATA:
+        _probe(p, s, m, parent, value, True)
+        return None
+    p.in_crd.take()
+    p.in_ref.take()
+    p.ref.give(kind, value)
+    return True if kind == DONE else None
+
+
+def _probe(p: Any, s: Any, m: Any, parent: Any, coordinate: Any, beside: bool) -> None:
     """Looks at one bucket for a coordinate; one that is found there or put there is taken.
+
+    With it goes the reference ``beside`` it.
 
     The bucket holds the number of the coordinate in the order of their first coming, and that is
     the reference that goes out: buckets move. All tables have one width. When one is more than half
@@ -222,11 +319,15 @@ def _probe(p: Any, s: Any, m: Any, parent: Any, coordinate: Any) -> None:
         _look_at(p, m, bucket)
     elif number >= 0:
         p.in_crd.take()
+        if beside:
+            p.in_ref.take()
         p.ref.give(DATA, number)
         _look_at(p, m, bucket)
         s.probes = 0
     else:
         p.in_crd.take()
+        if beside:
+            p.in_ref.take()
         p.ref.give(DATA, len(m.coordinates))
         _look_at(p, m, bucket)
         _fill(p, m, bucket)
@@ -322,6 +423,7 @@ class _Writing:
 
     ``step``          the step at the root of the tensor, and below a level that appends
     ``by_reference``  the step where the positions of the level above are told
+    ``beside``        the step where one is told with each coordinate, down to a linked list
     ``memory``        what they fill, by a node's parameters and the extent
     ``level``         the level in such a memory, by the number of parents and the extent
     ``arrays``        what they write, by part what an entry is (``sam.regions``); ``seg`` of a hash
@@ -335,6 +437,7 @@ class _Writing:
     level: Callable[[Any, int, int], Level | _Arrivals]
     arrays: Mapping[str, str]
     state: Mapping[str, Any] = field(default_factory=dict)
+    beside: Step | None = None
 
 
 _BOTH = {"seg": INDEX, "crd": INDEX}
@@ -379,6 +482,7 @@ _DENSE = _Writing(
     lambda parameters, size: {"size": size},
     lambda memory, parents, size: Dense(size),
     {},
+    beside=place_beside,
 )
 _BITS = _Writing(
     append_bits,
@@ -407,6 +511,25 @@ _TABLES = _Writing(
     ),
     _BOTH,
     {"width": 1, "begin": 0, "last": 0, "probes": 0, "moved": 0, "moving": 0},
+    insert_beside,
+)
+_LISTS = _Writing(
+    link,
+    link_by_reference,
+    lambda parameters, size: {
+        "heads": Stored(0, integers=True),
+        "tails": Stored(0, integers=True),
+        "nexts": Stored(0, integers=True),
+        "coordinates": Growing(),
+    },
+    lambda memory, parents, size: Linked(
+        memory.heads.to_numpy(parents, np.int64) - 1,
+        memory.nexts.to_numpy(len(memory.coordinates.to_list()), np.int64) - 1,
+        memory.coordinates.to_numpy(np.int64),
+    ),
+    _BOTH,
+    {"filled": False, "parent": 0},
+    link_beside,
 )
 
 _WRITING: Mapping[str, _Writing] = {
@@ -417,6 +540,7 @@ _WRITING: Mapping[str, _Writing] = {
     SingletonNonUnique.code: _fibers(Compressed),
     Hashed.code: _TABLES,
     Bitvector.code: _BITS,
+    Linked.code: _LISTS,
 }
 _CHAINED: Mapping[str, _Writing] = {
     kind.code: _in_chain(kind) for kind in (Singleton, SingletonNonUnique)
@@ -424,17 +548,24 @@ _CHAINED: Mapping[str, _Writing] = {
 
 
 def _level_writer(parameters: Parameters) -> Block:
-    """``repeats`` levels below repeat its coordinates; one that is ``chained`` is among such."""
-    by_reference, repeated = parameters["by_reference"], parameters.get("repeats", 0)
+    """``repeats`` levels below repeat its coordinates; one that is ``chained`` is among such.
+
+    One that is ``beside`` others takes its coordinates in the order of those.
+    """
+    by_reference, beside = parameters["by_reference"], parameters.get("beside", False)
     writing = (_CHAINED if parameters.get("chained") else _WRITING)[parameters["format"]]
-    references = (into("in_ref", "ref"),) if by_reference else ()
+    step = writing.by_reference if by_reference else writing.step
+    if by_reference and beside:
+        assert writing.beside is not None
+        step = writing.beside
+    references = (into("in_ref", "ref", 1 if beside else 0),) if by_reference else ()
     return Block(
         ports=(
-            into("in_crd", "crd", 1, payload=repeated > 0),
+            into("in_crd", "crd", 1, payload=beside or parameters.get("repeats", 0) > 0),
             *references,
             out("ref", "ref", 1),
         ),
-        step=writing.by_reference if by_reference else writing.step,
+        step=step,
         state={**WALK, **writing.state},
         memory=lambda around: SimpleNamespace(
             **writing.memory(parameters, around.extents[parameters["variable"]]),

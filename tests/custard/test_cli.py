@@ -22,6 +22,7 @@ from sam import cc
 from sam.blocks import StreamError
 from sam.dot import from_dot
 from sam.io import read
+from sim.config import shipped
 
 WEST = Path(__file__).parents[2] / "experiments" / "data" / "west0067.mtx"
 MATMUL = "X(i,j) = B(i,k) * C(k,j)"
@@ -102,7 +103,9 @@ def test_version_configs_and_formats(capsys):
     assert stopped.value.code == 0
     assert capsys.readouterr().out == "custard 0.1.0\n"
     assert main(["configs"]) == 0
-    assert "finite  queues of four tokens, every block one cycle" in capsys.readouterr().out
+    lines = [line.strip().split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert ["finite", "queues of four tokens, every block one cycle"] in lines
+    assert {name for name, *_ in lines} >= {"capstan", "gamma", "outerspace", "sigma"}
     assert main(["formats"]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     rows = {line.partition(" ")[0]: line for line in lines}
@@ -345,8 +348,8 @@ BIG = "1000000000"
         ),
         (
             ["y = x(i)", "--config", "finit"],
-            'there is no config "finit"\nhint: did you mean finite? shipped are finite, ideal; '
-            "or give a path to a YAML file",
+            'there is no config "finit"\nhint: did you mean finite? shipped are '
+            f"{', '.join(shipped())}; or give a path to a YAML file",
         ),
         (
             ["y = x(i)", "--set", "queues.dept=8"],

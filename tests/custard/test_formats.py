@@ -28,7 +28,7 @@ from sam.tensor import Tensor
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 LEVELS = (
     "\nhint: the level formats are d dense, s compressed, u compressed non-unique, q singleton, "
-    "c singleton non-unique, h hashed, r range, o offset, b bitvector"
+    "c singleton non-unique, h hashed, r range, o offset, b bitvector, l linked list"
 )
 NAMES = (
     "\nhint: one of CSR, CSC, DCSR, DCSC, COO, CSF, DENSE, HASH, BITVECTOR, DIA, ELL, BCSR, CSB, "
@@ -226,8 +226,8 @@ def test_declaration_errors(text, message):
 
 
 def test_every_level_can_be_compiled():
-    assert "".join(SUPPORTED) == "dsuqchrob"
-    require_supported(parse_format("dsuqchrob"))
+    assert "".join(SUPPORTED) == "dsuqchrobl"
+    require_supported(parse_format("dsuqchrobl"))
 
 
 def test_levels_that_a_target_lacks():
@@ -240,13 +240,13 @@ def test_levels_that_a_target_lacks():
 
 
 def test_results_need_append_or_insert():
-    require_writable(parse_format("dsuqchb"))
+    require_writable(parse_format("dsuqchbl"))
     with pytest.raises(UserError) as error:
         require_writable(parse_format("DIA"), "X")
     assert str(error.value) == (
         "level 1 of the result X is range (r), which supports neither append nor insert\n"
         "  dro:0,1,2\n   ^\nhint: the levels of a result are d dense, s compressed, u compressed "
-        "non-unique, q singleton, c singleton non-unique, h hashed, b bitvector"
+        "non-unique, q singleton, c singleton non-unique, h hashed, b bitvector, l linked list"
     )
 
 
@@ -312,10 +312,18 @@ def test_the_cells_of_table_1(name):
 def test_a_bitvector_is_like_a_compressed_level():
     """SAM, Section 4.3: one bit a coordinate, and positions for the ones alone."""
     assert having("iterates_words") == "b"
-    assert having("iterates_positions") == "suqchob"
+    assert having("iterates_positions") == "suqchobl"
     bitvector, compressed = LEVEL_FORMATS["b"], LEVEL_FORMATS["s"]
     like = {"code": "s", "name": "compressed", "iterates_words": False}
     assert {**vars(bitvector), **like} == vars(compressed)
+
+
+def test_a_linked_list_is_like_a_compressed_level():
+    """SAM, Section 6.5: but what is appended may come in any order."""
+    assert having("appends_anywhere") == "l"
+    linked, compressed = LEVEL_FORMATS["l"], LEVEL_FORMATS["s"]
+    like = {"code": "s", "name": "compressed", "appends_anywhere": False}
+    assert {**vars(linked), **like} == vars(compressed)
 
 
 def having(attribute: str) -> str:
@@ -323,7 +331,7 @@ def having(attribute: str) -> str:
 
 
 def test_levels_that_store_coordinates_without_entries():
-    assert "".join(LEVEL_FORMATS) == "dsuqchrob"
+    assert "".join(LEVEL_FORMATS) == "dsuqchrobl"
     assert having("padded") == "dro"
 
 

@@ -1,5 +1,6 @@
 """Random programs on tensors in every level format give what the dense evaluator gives."""
 
+import itertools
 import re
 
 import numpy as np
@@ -18,7 +19,7 @@ from tests.programs import programs
 relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 # Those that hold any tensor; q and c do where they hang on u or c. A result cannot be a range.
-RESULT_LEVELS = "dsuuhb"
+RESULT_LEVELS = "dsuuhbl"
 LEVELS = RESULT_LEVELS + "r"
 
 
@@ -140,6 +141,43 @@ def test_sums_are_inserted_where_the_schedule_asks_for_it(levels, order):
     assert found.format == f"{levels}:{modes}"
     assert np.array_equal(found.to_numpy(), B @ C.T)
     found.validate()
+
+
+T = np.array([B, C[::-1], np.zeros((3, 4))])
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations("ijk")], ids="".join)
+@pytest.mark.parametrize("levels", ["dll", "dls", "hlb", "ddl", "hdl", "dhl", "lsd", "sls"])
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+def test_a_linked_list_is_written_in_the_order_of_the_loops(levels, order, engine):
+    """So where all levels above it insert, and those below it are as the loops inside."""
+    formats = {"X": levels, "B": "sss"}
+    program = custard.compile("X(i,j,k) = B(i,j,k)", formats, [f"reorder({','.join(order)})"])
+    run = program.simulate({"B": T}, "finite", engine=engine)
+    run.output.validate()
+    np.testing.assert_array_equal(run.output.to_numpy(), T)
+    assert run.output.format == f"{levels}:0,1,2"
+    above = levels.index("l")
+    while levels[above + 1 : above + 2] == "l" and tuple("ijk"[above + 1 :]) != order[above + 1 :]:
+        above += 1
+    as_stored = tuple("ijk") == order
+    able = set(levels[:above]) <= {"d", "h"} and tuple("ijk"[above + 1 :]) == order[above + 1 :]
+    written = [node.parameters for node in program.graph.nodes if node.kind == "level_writer"]
+    assert any(one.get("beside") for one in written) == (able and not as_stored)
+    clash = [note for note in program.notes if note.startswith("X(i,j,k) is written as")]
+    assert bool(clash) == (not able and not as_stored)
+
+
+def test_what_is_summed_outside_of_a_linked_list_is_reduced_first():
+    schedule = ["reorder(k,j,i)"]
+    program = custard.compile("X(i,j) = B(i,k) * C(j,k)", {"X": "dl"}, schedule)
+    assert "reducer" in [node.kind for node in program.graph.nodes]
+    found = program.run({"B": B, "C": C})
+    found.validate()
+    np.testing.assert_array_equal(found.to_numpy(), B @ C.T)
+    with pytest.raises(UserError) as error:
+        custard.compile("X(i,j) = B(i,k) * C(j,k)", {"X": "dl"}, [*schedule, "locate(X,i)"])
+    assert error.value.what.startswith("X cannot be located into: it is stored as dl:0,1")
 
 
 def test_locating_the_old_value_of_a_result_says_nothing_of_the_result():

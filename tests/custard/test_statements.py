@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 import custard
@@ -65,6 +66,41 @@ def test_workspaces_are_dense_where_all_coordinates_are_there():
     assert program.notes[0] == (
         "ws(i,j) = sum(k, B(i,k) * C(k,j)) is computed before, stored as dd:0,1"
     )
+
+
+OUTER = ["reorder(k,i,j)", "precompute(B(i,k)*C(k,j),k,kw,Y)", "reorder(i,k,j)"]
+
+
+def test_a_workspace_may_have_a_format():
+    """Its modes are those that the note tells; the linked list is written as the loops come."""
+    program = custard.compile(SPGEMM, {"Y": "dls:0,2,1"}, OUTER)
+    assert [str(statement) for statement in program.statements] == [
+        "forall(kw) forall(i) forall(j) Y(i,j,kw) = B(i,kw) * C(kw,j)",
+        "forall(i) forall(k) forall(j) A(i,j) = sum(k, Y(i,j,k))",
+    ]
+    assert program.notes == (
+        "Y(i,j,k) = B(i,k) * C(k,j) is computed before, stored as dls:0,2,1",
+        "B(i,kw), stored as ss:0,1, is transposed to 1,0 before the run",
+        "Y(i,j,kw) is written in the order of the loops: its level at kw is a linked list",
+    )
+    B, C = np.arange(12).reshape(3, 4) % 5, np.arange(20).reshape(4, 5) % 3
+    assert np.array_equal(program.run({"B": B, "C": C}).to_numpy(), B @ C)
+
+
+@pytest.mark.parametrize(
+    ("formats", "target", "what"),
+    [
+        ({"Y": "dl"}, "sam", "Y has 3 modes, but its format has 2 levels"),
+        ({"Y": "drs"}, "sam", "level 1 of the result Y is range (r), which supports neither "
+         "append nor insert"),
+        ({"Z": "dls"}, "sam", "a format is given for Z, which the expression does not use"),
+        ({"Y": "dls"}, "c", "a format is given for Y, which the expression does not use"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_the_format_of_a_workspace(formats, target, what):
+    with pytest.raises(UserError) as caught:
+        custard.compile(SPGEMM, formats, OUTER, target)
+    assert caught.value.what == what
 
 
 def test_without_a_reorder_the_loops_are_in_the_order_of_storage():

@@ -8,6 +8,7 @@ import pytest
 
 from custard import sweep
 from sam.errors import UserError
+from sim.config import shipped
 from sim.workers import Limits
 
 ROOT = Path(__file__).parents[2]
@@ -177,8 +178,8 @@ def test_the_example_is_read():
         ),
         (
             VECTOR + "config: finit",
-            'there is no config "finit"\nhint: did you mean finite? shipped are finite, ideal; '
-            "or give a path to a YAML file",
+            'there is no config "finit"\nhint: did you mean finite? shipped are '
+            f"{', '.join(shipped())}; or give a path to a YAML file",
         ),
         (VECTOR + "engine: simp", "unknown engine simp\nhint: did you mean simpy?"),
         (

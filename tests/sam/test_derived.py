@@ -62,6 +62,16 @@ def test_what_lies_beyond_an_extent_on_the_way_is_left_out():
     assert underived(everywhere, ("i",), derivations, extents).to_numpy().tolist() == [1] * 8
 
 
+def test_other_names_leave_the_storage_as_it_is():
+    matrix = Tensor.of(np.eye(3), "dl")
+    derivations = [Split("k", "k0", "k1", 2), Rename("j", "n"), Rename("n", "m")]
+    assert derived(matrix, ("i", "j"), derivations, {"i": 3, "j": 3}) is matrix
+    assert underived(matrix, ("i", "j"), derivations, {"i": 3, "j": 3}) is matrix
+    derivations = [Rename("j", "n"), Split("n", "a", "b", 2)]
+    extents = with_derived({"i": 3, "j": 3}, derivations)
+    assert derived(matrix, ("i", "j"), derivations, extents).shape == (3, 2, 2)
+
+
 @st.composite
 def chains(draw):
     """Derivations from i, j and k, of which the fused ones are next to each other."""

@@ -304,7 +304,7 @@ class TestRoundTrips:
     def test_npz_keeps_everything(self, tmp_path_factory, dtype, data):
         shape = data.draw(st.one_of(st.just(()), array_shapes(max_dims=4, min_side=0, max_side=4)))
         array = data.draw(arrays(dtype, shape))
-        levels = data.draw(st.text("ds", min_size=array.ndim, max_size=array.ndim))
+        levels = data.draw(st.text("dsl", min_size=array.ndim, max_size=array.ndim))
         order = data.draw(st.permutations(range(array.ndim)))
         tensor = Tensor.from_numpy(array, levels, order)
         path = tmp_path_factory.getbasetemp() / "a.npz"

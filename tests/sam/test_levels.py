@@ -17,6 +17,7 @@ from sam.levels import (
     Context,
     Dense,
     Hashed,
+    Linked,
     Offset,
     Range,
     Singleton,
@@ -41,6 +42,7 @@ def test_levels_are_listed_by_code():
         "r": (Range, "range"),
         "o": (Offset, "offset"),
         "b": (Bitvector, "bitvector"),
+        "l": (Linked, "linked list"),
     }
 
 
@@ -134,6 +136,22 @@ def test_as_lists_gives_python_integers():
         (
             Hashed(2, np.array([0, 2, -1, 2])),
             "its coordinate 2 in table 1 cannot be found: a bucket before it is empty",
+        ),
+        (
+            Linked(np.array([0]), np.array([-1]), np.array([0])),
+            "it has 1 heads for 2 parents, and 1 nexts for 1 coordinates",
+        ),
+        (
+            Linked(np.array([0, 0]), np.array([-1, -1]), np.array([0, 1])),
+            "its 2 nodes are not in one list each, at one place",
+        ),
+        (
+            Linked(np.array([0, -1]), np.array([-1, 1]), np.array([0, 1])),
+            "a list of its goes round",
+        ),
+        (
+            Linked(np.array([0, -1]), np.array([1, -1]), np.array([2, 2])),
+            "its coordinates do not increase after position 0",
         ),
         (Range(4, np.array([0]), np.array([1])), "it has 1 begins and 1 ends for 2 parents"),
         (
@@ -325,14 +343,30 @@ def test_levels_that_repeat_their_coordinates(codes, due):
     assert repeats(codes) == due
 
 
-@pytest.mark.parametrize("level", [Dense(3), Hashed(1, np.array([-1]))])
+def test_nodes_are_appended_to_any_list():
+    """To the lists of parents 1, 0, 1, 1: the lists are (1) and (0, 2, 3), parent 2 has none."""
+    level = Linked.of(np.array([1, 0, 1, 1]), np.array([3, 7, 5, 8]), 3)
+    assert level.heads.tolist() == [1, 0, -1]
+    assert level.nexts.tolist() == [2, -1, 3, -1]
+    level.validate(3, 9)
+    assert [level.fiber(parent) for parent in range(3)] == [(0, 1), (1, 4), (4, 4)]
+    assert [level.coordinate(1, step) for step in range(1, 4)] == [3, 5, 8]
+    assert [level.position(1, step) for step in range(1, 4)] == [0, 2, 3]
+    parents, coordinates = level.trace(np.arange(4))
+    assert parents.tolist() == [1, 0, 1, 1]
+    assert coordinates.tolist() == [3, 7, 5, 8]
+
+
+@pytest.mark.parametrize(
+    "level", [Dense(3), Hashed(1, np.array([-1])), Linked.of(*np.zeros((2, 0), int), 1)]
+)
 def test_duplicates_above_a_level_that_cannot_chain(level):
     with pytest.raises(UserError) as error:
         level.scanned(np.array([2, 2]))
     assert str(error.value) == f"duplicates cannot be joined above a {level.name} level"
 
 
-@given(st.sampled_from("dsuhrb"), st.sets(st.tuples(st.integers(0, 3), st.integers(0, 4))))
+@given(st.sampled_from("dsuhrbl"), st.sets(st.tuples(st.integers(0, 3), st.integers(0, 4))))
 def test_a_level_gives_back_what_it_was_built_from(code, entries):
     parents, coordinates = np.array(sorted(entries), int).reshape(-1, 2).T
     level, positions = LEVELS[code].build(parents, coordinates, 4, 5)

@@ -146,7 +146,8 @@ class TestFromCoo:
                 ([[0], [0]], [1], (3, 2), "sx"),
                 '"x" is not a level format\n  sx\n   ^\n'
                 "hint: one of d (dense), s (compressed), u (compressed non-unique), q (singleton), "
-                "c (singleton non-unique), h (hashed), r (range), o (offset), b (bitvector)",
+                "c (singleton non-unique), h (hashed), r (range), o (offset), b (bitvector), "
+                "l (linked list)",
             ),
             (
                 ([[0], [0]], [1], (3, 2), "s"),
@@ -374,7 +375,7 @@ class TestAllFormats:
     @settings(deadline=None, max_examples=200)
     @given(small_arrays(), st.data())
     def test_codes_hold_the_tensor_or_say_that_they_cannot(self, array, data):
-        codes = "".join(data.draw(st.permutations("dsuqchrob"))[: array.ndim])
+        codes = "".join(data.draw(st.permutations("dsuqchrobl"))[: array.ndim])
         try:
             tensor = Tensor.from_numpy(array, codes)
         except UserError:

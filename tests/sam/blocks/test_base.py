@@ -309,6 +309,28 @@ CASES = [
         },
     ),
     (
+        "reducer",
+        {"dimensions": 1, "ways": 2},
+        {
+            "in_crd0_0": "1, 5, S0, 1, 2, S1, 3, S2, D",
+            "in_crd0_1": "2, S1, S0, 4, S2, D",
+            "in_val_0": "1, 5, S0, 1, N, S1, 3, S2, D",
+            "in_val_1": "2, S1, S0, 4, S2, D",
+        },
+    ),
+    (
+        "reducer",
+        {"dimensions": 2, "ways": 2},
+        {
+            "in_crd0_0": "0, 1, S0, 2, S1, D",
+            "in_crd1_0": "5, S0, S1, 7, 8, S2, D",
+            "in_val_0": "1, S0, S1, 2, N, S2, D",
+            "in_crd0_1": "1, 2, S1, D",
+            "in_crd1_1": "6, S0, 7, S2, D",
+            "in_val_1": "3, S0, 4, S2, D",
+        },
+    ),
+    (
         "coordinate_dropper",
         {"drop": "coordinates", "inner": ["crd", "val"]},
         {

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sam.blocks import StreamError
 from sam.errors import UserError
 from sam.token import format_stream, to_tokens
 from tests.profiles import examples
@@ -281,6 +282,54 @@ def fibers(points):
 def test_published_scalar_sums(vector):
     due = stream(vector["gold_val"])
     check_scalar(stream(vector["in_val"]), due, due)
+
+
+# Several lanes
+
+
+def lanes(depth, *texts):
+    """The inputs of a reducer, of which each lane has its coordinates, outermost first, and values.
+
+    The values are 1 each.
+    """
+    inputs = {}
+    for lane, crds in enumerate(texts):
+        inputs |= {f"in_crd{k}_{lane}": text for k, text in enumerate(crds)}
+        inputs[f"in_val_{lane}"] = ", ".join(
+            token if token[0] in "SD" else "1" for token in crds[-1].split(", ")
+        )
+    return "reducer", {"dimensions": depth, "ways": len(texts)}, inputs
+
+
+def test_a_point_of_each_lane_is_taken_in_a_firing():
+    """The fibers (1,5), (3) and (1,2,4), and one that is empty; then (7) alone."""
+    kind, parameters, inputs = lanes(1, ["1, 5, S0, 3, S1, 7, S2, D"], ["1, 2, 4, S0, S1, S2, D"])
+    run = run_block(kind, parameters, inputs)
+    run.check({"crd0": "1, 2, 3, 4, 5, S0, 7, S1, D", "val": "2, 1, 1, 1, 1, S0, 1, S1, D"})
+    # (1,1), (5,2), (.,4), the ends of both, (3,.), the ends of all, (7,.), the ends, and D.
+    assert run.run.blocks["block"].fired == 9
+
+
+def test_lanes_go_from_one_sub_tensor_to_the_next_together():
+    """Lane 1 has no third fiber: it waits at its end for that of lane 0."""
+    kind, parameters, inputs = lanes(1, ["1, S0, 2, S0, 3, S1, D"], ["2, S0, 3, S1, D"])
+    check_block(kind, parameters, inputs, {"crd0": "1, 2, 3, S0, D", "val": "1, 2, 2, S0, D"})
+
+
+def test_lanes_of_two_dimensions():
+    """Lane 0 has a row 0 that is empty, twice; lane 1 has no second matrix."""
+    kind, parameters, inputs = lanes(
+        2,
+        ["0, 1, S0, 0, 2, S1, D", "S0, 5, 6, S1, S0, 4, S2, D"],
+        ["1, 2, S1, D", "5, S0, 4, S2, D"],
+    )
+    due = {"crd0": "1, 2, S0, D", "crd1": "5, 6, S0, 4, S1, D", "val": "2, 1, S0, 2, S1, D"}
+    check_block(kind, parameters, inputs, due)
+
+
+def test_lanes_that_end_differently_are_no_lanes():
+    with pytest.raises(StreamError, match="the lanes end their fibers differently"):
+        run_block(*lanes(1, ["1, S1, 2, S2, D"], ["1, S2, D"]))
 
 
 @needs_published
