@@ -29,19 +29,14 @@ from rich.progress import track
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import custard
-from experiments import figures
+from experiments import figures, machines
 from experiments.figures import Claim
 from sam.errors import UserError
-from sim.config import load
 from sim.sweep_plots import COLOURS, MARKS
 from sim.workers import Limits, run_local
 
 NONZEROS = (5_000, 10_000, 25_000, 50_000)
 SIZES = tuple(range(1024, 15721, 1336))
-
-# Coordinates are skipped at each level, from the larger tiles to the elements.
-SKIPS = tuple(f"skip({tensor},k{level})" for level in (2, 1, 0) for tensor in "BC")
 
 # What is told of a point, by its nonzeros and its size.
 Points = Mapping[tuple[int, int], Mapping[str, Any]]
@@ -98,7 +93,7 @@ def measure(settings: Mapping[str, Any]) -> dict[str, Any]:
     product = inputs["B"] @ inputs["C"]
     found: dict[str, Any] = {"right": True}
     for name, overrides in QUEUES.items():
-        run = program().simulate(inputs, config="extensor", overrides=overrides)
+        run = machines.compiled("extensor").simulate(inputs, config="extensor", overrides=overrides)
         assert run.output is not None
         found["right"] &= abs(run.output.to_scipy() - product).max() == 0
         found[name] = run.cycles
@@ -116,17 +111,6 @@ def matrix(random: np.random.Generator, nonzeros: int, size: int) -> sp.coo_arra
     places = random.choice(size * size, nonzeros, replace=False)
     values = random.integers(1, 10, nonzeros).astype(float)
     return sp.coo_array((values, np.divmod(places, size)), shape=(size, size))
-
-
-def program() -> custard.Program:
-    """The product of rows, tile by tile as in the machine, with all levels compressed."""
-    sizes = [place.tile for place in load("extensor").tiling.levels]
-    compiled: custard.Program = custard.compile(
-        "X(i,j) = B(i,k) * C(k,j)",
-        {"X": "ss:0,1", "B": "ss:0,1", "C": "ss:0,1"},
-        ["reorder(i,k,j)", f"tile({','.join(map(str, sizes))})", *SKIPS],
-    )
-    return compiled
 
 
 def claims(points: Points) -> list[Claim]:

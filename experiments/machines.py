@@ -31,6 +31,17 @@ class Machine:
 
 
 MACHINES: Mapping[str, Machine] = {
+    "extensor": Machine(
+        "extensor",
+        "tiles of two sizes, in which scanners skip what intersecters do not need",
+        _PRODUCT,
+        {"X": "ss:0,1", "B": "ss:0,1", "C": "ss:0,1"},
+        (
+            "reorder(i,k,j)",
+            "tile(2048,128)",
+            *(f"skip({tensor},k{level})" for level in (2, 1, 0) for tensor in "BC"),
+        ),
+    ),
     "outerspace": Machine(
         "outerspace",
         "a multiply phase, whose outer products go to lists of each row, and a merge phase",
