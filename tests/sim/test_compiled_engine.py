@@ -115,7 +115,7 @@ def told_after(program, latencies):
     return {f"queues.names.{name}.latency_cycles": latency for name, latency in names}
 
 
-@settings(relaxed, max_examples=examples(300, compiles=True))
+@settings(relaxed, max_examples=examples(200, compiles=True))
 @given(st.data(), st.lists(cycles, max_size=4))
 def test_scanners_skip(data, latencies):
     program = data.draw(programs(levels="dsubr", result_levels="dsub", operators="**+"))
@@ -131,7 +131,7 @@ def test_scanners_skip(data, latencies):
         assert found[-1] == repr(due.tolist())
 
 
-@settings(relaxed, max_examples=examples(300, compiles=True))
+@settings(relaxed, max_examples=examples(200, compiles=True))
 @given(st.data(), st.integers(2, 4), st.lists(cycles, max_size=4), st.sampled_from("sdbu"))
 def test_long_runs_are_skipped(data, operands, latencies, level):
     """Fibers in which one operand has nothing for long, where others have much."""
