@@ -73,7 +73,9 @@ def skipping(draw, expression, formats, schedule, dims):
         else:
             skips = [draw(st.booleans()) for _ in able]
             rest = [command.replace("skip", "coiterate") for command in able]
-            return [one if skip else other for one, other, skip in zip(able, rest, skips)]
+            return [
+                one if skip else other for one, other, skip in zip(able, rest, skips, strict=True)
+            ]
 
 
 @settings(relaxed, max_examples=examples(300))

@@ -155,6 +155,17 @@ def test_long_runs_are_skipped(data, operands, latencies, level):
         assert found[-1] == repr(np.prod(list(inputs.values()), axis=0).tolist())
 
 
+def test_a_deadlock_of_what_skips_is_told_alike():
+    """A dropper has room for one coordinate, and what it waits for needs the next one."""
+    commands = ["reorder(i,j,k)", "skip(B,k)", "skip(C,k)"]
+    program = custard.compile("X(i,j)=B(i,k)*C(k,j)", {"C": "ss:1,0"}, commands)
+    inputs = {"B": np.triu(np.ones((4, 4))), "C": np.eye(4)}
+    text = outcome(program, inputs, {"queues.depth": 1}, "compiled")
+    assert text == outcome(program, inputs, {"queues.depth": 1}, "simpy")
+    assert text.startswith("deadlock after cycle 8: 7 blocks wait for each other")
+    assert "  scan_C_k waits for a token on scan_C_j.ref -> scan_C_k.in_ref (empty)\n" in text
+
+
 @settings(relaxed, max_examples=examples(100, compiles=True))
 @given(st.integers(0, 200), st.just(64) | st.integers(1, 64), st.floats(0, 1), st.booleans())
 def test_long_bitvectors_in_words_of_any_width(length, width, density, together):
