@@ -63,7 +63,7 @@ def in_words(draw, program):
 
 @st.composite
 def skipping(draw, expression, formats, schedule, dims):
-    """Commands that have some tensors skip at some loops, of all that can be followed."""
+    """Commands that have tensors skip at loops, where they can, or be scanned whole."""
     accesses = re.findall(r"(\w)\(([\w,]+)\)", expression.partition("=")[2])
     able = [f"skip({name},{v})" for name, variables in accesses for v in variables.split(",")]
     while True:
@@ -72,7 +72,11 @@ def skipping(draw, expression, formats, schedule, dims):
         except UserError as error:
             able.remove(error.source)
         else:
-            return [command for command in able if draw(st.booleans()) or draw(st.booleans())]
+            skips = [draw(st.booleans()) for _ in able]
+            rest = [command.replace("skip", "coiterate") for command in able]
+            return [
+                one if skip else other for one, other, skip in zip(able, rest, skips, strict=True)
+            ]
 
 
 @settings(relaxed, max_examples=examples(300))

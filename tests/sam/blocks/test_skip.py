@@ -160,6 +160,20 @@ def test_what_is_skipped_by_hand():
     assert run.streams["intersect_i.skip0 -> scan_b_i.in_skip"].tokens["data"] == 2
 
 
+def test_short_queues_skip_more():
+    """b and c take turns with runs of 50. What one scanner emits while the other is dropped has to
+    be dropped then: with room for all of that, ever more."""
+    vectors = {name: np.arange(2000) // 50 % 2 == n for n, name in enumerate("bc")}
+    inputs = {name: Tensor.of(1.0 * vector, "s") for name, vector in vectors.items()}
+    program = custard.compile("x(i) = b(i) * c(i)", schedule=["skip(b,i)", "skip(c,i)"])
+    short, long = (
+        program.simulate(inputs, overrides={"queues.depth": depth}).cycles
+        for depth in (2, "unbounded")
+    )
+    assert short < 40 * 4
+    assert long > 1500
+
+
 def test_a_fiber_is_left_when_the_other_ends():
     tensor = fibers([0, 3, 6], [1, 5, 8, 2, 3, 4])
     other = fibers([0, 1, 2], [1, 3])
