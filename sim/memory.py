@@ -306,7 +306,7 @@ def statistics(layout: Layout, counted: Any) -> dict[str, MemoryStats]:
                     energy_pj=level.energy_pj_per_byte * moved,
                 )
         found[level.name] = MemoryStats(
-            busy=tuple(int(busy) / layout.unit for busy in counted.busy[n]),
+            busy=[int(busy) / layout.unit for busy in counted.busy[n]],
             peak_bytes=int(counted.peak[n]) + sum(placed),
             tensors=tensors,
         )
