@@ -33,7 +33,8 @@ class Region:
     ``unit``      what an entry is: ``INDEX``, ``WORD`` or ``VALUE``
     ``length``    its entries; None where they are being written
     ``itemsize``  the bytes of a value in the tensor's type
-    ``sizes``     the bytes of each entry, where they differ
+    ``sizes``     the bytes of each entry, where they differ. To read such an entry is to have it
+                  brought to the level that keeps it; no more than that is moved
     ``lives_in``  the level of memory that tiles come from; None for the outermost
     ``kept_in``   the innermost level of memory that keeps entries of it; None for the machine's
     """
@@ -94,6 +95,33 @@ class RegionTable:
         region = Region(tensor, None, "val", VALUE, length, itemsize)
         return Regions(val=self.add((slot, None, "val"), region))
 
+    def of_tiles(
+        self,
+        slot: str,
+        level: int,
+        sizes: Sequence[int],
+        kept_in: str | None,
+        lives_in: str | None,
+    ) -> Region | None:
+        """The tiles of an input that references into a level point to; of a number, there is none.
+
+        What else there is of the tensor in the level that keeps its tiles is in them, and takes no
+        room beside them.
+        """
+        tensor = self.tensors[slot]
+        if tensor is None:
+            return None
+        region = Region(
+            tensor,
+            level,
+            "tile",
+            length=len(sizes),
+            sizes=sizes,
+            lives_in=lives_in,
+            kept_in=kept_in,
+        )
+        return self.add((slot, level, "tile", kept_in), region)
+
     def of_result(self, level: int | None, units: Mapping[str, str], itemsize: int = 0) -> Regions:
         """The arrays of a level, or the values, of the result, by part what an entry is."""
         if self.result is None:
@@ -106,18 +134,6 @@ class RegionTable:
                 for part, unit in units.items()
             }
         )
-
-    def of_tiles(
-        self, slot: str, level: int, tensor: Tensor, lives_in: str | None, kept_in: str
-    ) -> Regions:
-        """The tiles that an input has below the references into one of its levels."""
-        name = self.tensors[slot]
-        assert name is not None
-        sizes = tile_sizes(tensor, level, self.entry_bytes)
-        region = Region(
-            name, level, "tile", length=len(sizes), sizes=sizes, lives_in=lives_in, kept_in=kept_in
-        )
-        return Regions(tile=self.add((slot, level, "tile"), region))
 
     def add(self, key: Any, region: Region) -> Region:
         """The region of a key, which is made where there is none."""

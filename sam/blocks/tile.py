@@ -34,8 +34,8 @@ def load_tile(p: Any, s: Any, m: Any) -> bool | None:
             s.held += 1
         p.in_ref.take()
         p.ref.give(kind, value)
-        if kind == DATA and m.regions:
-            p.memory.read(m.regions["tile"], value)
+        if kind == DATA:
+            p.memory.read(m.tiles, value)
     else:
         p.in_ref.take()
         p.ref.give(kind, value)
@@ -68,10 +68,10 @@ def _tile_loader(parameters: Parameters) -> Block:
     depth, level = parameters["depth"], parameters["level"]
 
     def memory(around: Surroundings) -> SimpleNamespace:
-        tiles = around.tile_regions(
-            parameters["slot"], level, parameters["from"], parameters["memory"]
+        tiles = around.tile_region(
+            parameters["slot"], level, parameters["memory"], parameters["from"]
         )
-        return SimpleNamespace(buffers=parameters["buffers"], regions=tiles)
+        return SimpleNamespace(buffers=parameters["buffers"], tiles=tiles)
 
     return Block(
         ports=(
