@@ -112,8 +112,8 @@ KERNELS = (
     _sddmm("paper_sddmm_coiter", "coiterate(C,i)", "coiterate(D,j)"),
 )
 
-# Endings of names of records that need what comes with other issues.
-_LATER = ("_skip", "_split_sf64", "_bv_w64", "_bittree_sf64", "_dense")
+# Endings of names of records that ``figure13.py`` compares.
+_OF_FIGURE_13 = ("_skip", "_split_sf64", "_bv_w64", "_bittree_sf64", "_dense")
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,8 @@ class Comparison:
 
 
 def kernel_of(name: str) -> Kernel | None:
-    """The kernel of a record, or None where it needs what is not built yet."""
-    if name.endswith(_LATER):
+    """The kernel of a record, or None where another script compares it, or none does."""
+    if name.endswith(_OF_FIGURE_13):
         return None
     return next((kernel for kernel in KERNELS if name.startswith(kernel.prefix)), None)
 

@@ -245,7 +245,7 @@ def draw(counts: Counts, folder: Path) -> None:
             [*handles, *hollow],
             [*labels, "published simulator"],
             loc="outside lower center",
-            ncols=3,
+            ncols=4,
             fontsize="small",
             frameon=False,
         )
