@@ -84,9 +84,8 @@ def memories(draw, tensors):
 
 
 @st.composite
-def with_memory(draw, program):
-    """A config for a program whose tensors lie in memory."""
-    tensors = ["X", *program.tensors]
+def with_memory(draw, *tensors):
+    """A config for a program of which some of the tensors have places in memory."""
     memory = draw(memories(tensors))
     return {**draw(configs), **{f"memory.{key}": value for key, value in memory.items()}}
 
@@ -137,7 +136,7 @@ def test_programs_in_all_formats(data):
 def test_programs_whose_tensors_lie_in_memory(data):
     program = data.draw(programs(levels=LEVELS, result_levels=RESULT_LEVELS))
     formats = {name: data.draw(chained(form)) for name, form in program.formats.items()}
-    agree(replace(program, formats=formats), data.draw(with_memory(program)))
+    agree(replace(program, formats=formats), data.draw(with_memory("X", *program.tensors)))
 
 
 @settings(relaxed, max_examples=examples(100, compiles=True))
@@ -149,14 +148,18 @@ def test_hash_tables_are_located_and_inserted_into(data):
         for name, variables in re.findall(r"(\w)\(([\w,]+)\)", program.expression)
         for variable in variables.split(",")
     ]
-    agree(program, data.draw(configs | with_memory(program)), located)
+    agree(program, data.draw(configs | with_memory("X", *program.tensors)), located)
 
 
 @settings(relaxed, max_examples=examples(200, compiles=True))
 @given(st.data())
 def test_bitvectors_are_merged_by_words(data):
     program = data.draw(programs(levels="bbs", max_extent=9))
-    agree(program, data.draw(configs | with_memory(program)), data.draw(in_words(program)))
+    agree(
+        program,
+        data.draw(configs | with_memory("X", *program.tensors)),
+        data.draw(in_words(program)),
+    )
 
 
 def told_after(program, latencies):
@@ -174,7 +177,10 @@ def test_scanners_skip(data, latencies):
     order = [f"reorder({','.join(program.order)})"] if program.order else []
     skips = data.draw(skipping(program.expression, formats, order, program.dims))
     compiled = custard.compile(program.expression, formats, [*order, *skips], dims=program.dims)
-    config = {**data.draw(configs), **told_after(compiled, latencies)}
+    config = {
+        **data.draw(configs | with_memory("X", *program.tensors)),
+        **told_after(compiled, latencies),
+    }
     found = outcome(compiled, program.tensors, config, "compiled")
     assert found == outcome(compiled, program.tensors, config, "simpy")
     if not isinstance(found, str):
@@ -199,7 +205,7 @@ def test_long_runs_are_skipped(data, operands, latencies, level):
     chosen = data.draw(st.sets(st.sampled_from(names), min_size=1))
     commands = [f"coiterate({n},j)" for n in names] + [f"skip({n},j)" for n in sorted(chosen)]
     program = custard.compile(expression, formats, commands)
-    config = {**data.draw(configs), **told_after(program, latencies)}
+    config = {**data.draw(configs | with_memory("X", *names)), **told_after(program, latencies)}
     found = outcome(program, inputs, config, "compiled")
     assert found == outcome(program, inputs, config, "simpy")
     if not isinstance(found, str):
