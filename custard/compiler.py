@@ -18,8 +18,9 @@ from custard.schedule import (
     Command,
     choices,
     loop_order,
+    mistake,
     parse_schedule,
-    refuse_words,
+    refuse_streams,
     without_unknown_loops,
     workspaces,
 )
@@ -125,6 +126,9 @@ def _sam_program(
 ) -> SamProgram:
     found = scheduled(program, common["formats"], commands, stored, strict)
     forced = choices(commands, found.variables())
+    for choice in forced.values():
+        if choice.name == "skip" and choice.arguments[0] not in found.read():
+            raise mistake(choice, f"{choice.arguments[0]} is the result, and only operands skip")
     if len(found.statements) == 1 and not found.statements[0].derivations:
         program = cin.reordered(program, found.statements[0].loops)
     sam = SamProgram(
@@ -150,7 +154,7 @@ def _c_program(
             commands, passed_over = without_unknown_loops(commands, variables)
         program = cin.reordered(program, loop_order(variables, commands))
     forced = choices(commands, _variables(program))
-    refuse_words(forced.values(), "c")
+    refuse_streams(forced.values(), "c")
     require_writable(formats[target], target)
     header, dropped = common["header"], common["drop_zeros"]
     lowered = loop_lowering.lower(program, formats, forced, Types(), header, dropped)

@@ -31,7 +31,7 @@ from custard.formats import (
     require_writable,
     unconditional_levels,
 )
-from custard.schedule import Command, require_able
+from custard.schedule import OF_STREAMS, Command, mistake, require_able
 from custard.transposition import transposition
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
@@ -183,6 +183,8 @@ class _Lowering:
         self.assumed_nonempty: dict[str, None] = {}
         # The tensors, each with the loop, that are iterated over in words of bits.
         self.in_words: set[tuple[str | None, str]] = set()
+        # The choice of each scanner that is to skip, until an intersecter tells it where to.
+        self.skipping: dict[str, Command] = {}
 
     def graph(self, title: str) -> Lowered:
         """The whole graph: iteration and computation, then construction of the result."""
@@ -198,6 +200,7 @@ class _Lowering:
         )
         result = self.write(levels, values)
         self.note_choices_without_effect()
+        self.require_all_skip()
         self.building.prune()
         graph = Graph(
             nodes=tuple(self.building.nodes.values()),
@@ -363,15 +366,50 @@ class _Lowering:
             for k, payload in enumerate(of_operand)
         }
         inputs |= {name: payload.stream for name, payload in names.items()}
+        skips = {
+            n: fiber.stream.node
+            for n, fiber in enumerate(fibers)
+            if kind == "intersecter" and fiber.stream.node in self.skipping
+        }
         merger = self.building.add(
             kind,
             f"{'intersect' if kind == 'intersecter' else 'unite'}_{variable}",
-            {"payloads": [[payload.kind for payload in of_one] for of_one in payloads]},
+            {
+                "payloads": [[payload.kind for payload in of_one] for of_one in payloads],
+                **({"skips": list(skips)} if skips else {}),
+            },
             **inputs,
         )
+        for n, scanner in skips.items():
+            self.skip(merger[f"skip{n}"], scanner)
         for name, payload in names.items():
             payload.stream = merger[name]
         return _Fiber(variable, merger["crd"])
+
+    def skip(self, needed: End, scanner: str) -> None:
+        """Has a scanner go on where it is told to."""
+        choice = self.skipping.pop(scanner)
+        node = self.building.nodes[scanner]
+        parameters = {**node.parameters, "skips": True}
+        self.building.nodes[scanner] = replace(node, parameters=parameters)
+        self.building.edges.append(Edge(needed, End(scanner, "in_skip")))
+        tensor, loop = choice.arguments
+        self.decisions[f"{tensor} skips at {loop} what the others lack"] = None
+
+    def require_all_skip(self) -> None:
+        """Raises UserError for a scanner that is to skip where no intersecter tells it."""
+        for scanner, choice in self.skipping.items():
+            tensor, loop = choice.arguments
+            edges = [one for one in self.building.edges if one.source == End(scanner, "crd")]
+            readers = {self.building.nodes[edge.target.node].kind for edge in edges}
+            why = "nothing that is scanned is intersected with it there"
+            if "unioner" in readers:
+                why = "it is united with others there, and a union needs each coordinate"
+            raise mistake(
+                choice,
+                f"{tensor} cannot be skipped through at {loop}: {why}",
+                hint="the intersecter of a product tells its operands where to go on",
+            )
 
     def merged_in_words(
         self,
@@ -827,7 +865,7 @@ class _Lowering:
             for (name, loop), choice in self.choices.items()
             if name == target.tensor and loop in loops
         ]
-        forced = [choice for choice in forced if choice.name != "bitvector"]
+        forced = [choice for choice in forced if choice.name not in OF_STREAMS]
         if any(choice.name == "coiterate" for choice in forced):
             return False
         for choice in forced:
@@ -993,7 +1031,10 @@ class _Leaf(_Single):
             words = self.scan("bitvector_scanner", variable)
             ports = self.lowering.unpacked(variable, words["bv"], ref=words["ref"])
         else:
+            choice = self.choice(variable) if self.forced(variable, "skip") else None
             ports = self.scan("level_scanner", variable)
+            if choice is not None:
+                self.lowering.skipping[ports.node] = choice
         self.payload.stream = ports["ref"]
         self.note_conversion(variable, level)
         full = LEVEL_FORMATS[self.slot.levels[level]].full

@@ -126,6 +126,7 @@ class SamProgram(Program):
         dense = self.dense_arrays(inputs, given)
         notes = [f"{name} is a dense array, stored as {form}" for name, form in dense.items()]
         known = self.extents(given)
+        tensors = [*given, *(stage.tensor for stage in self.stages)]
         runs = []
         for stage in self.stages:
             graph = stage.graph
@@ -139,7 +140,7 @@ class SamProgram(Program):
             if empty or stored:
                 more = {**known, **empty} if len(self.stages) > 1 else empty
                 graph = self._stage(stage.statement, stored, more).graph
-            run = simulate(graph, own, config, overrides, engine, progress, validate)
+            run = simulate(graph, own, config, overrides, engine, progress, validate, tensors)
             assert run.output is not None
             runs.append(run)
             given[stage.tensor] = run.output

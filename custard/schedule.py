@@ -64,7 +64,9 @@ _RACES = "NoRaces IgnoreRaces Atomics Temporary ParallelReduction"
 _MOST = 2**31 - 1
 
 # How a tensor is iterated over at a loop; with none of them, as its level suggests.
-CHOICES = ("locate", "coiterate", "bitvector")
+CHOICES = ("locate", "coiterate", "bitvector", "skip")
+# Those that are about streams.
+OF_STREAMS = ("bitvector", "skip")
 _BOUNDS = "MinExact MinConstraint MaxExact MaxConstraint"
 
 
@@ -100,6 +102,7 @@ COMMANDS: Mapping[str, Signature] = {
     "locate": Signature((_TENSOR, _LOOP)),
     "coiterate": Signature((_TENSOR, _LOOP)),
     "bitvector": Signature((_TENSOR, _LOOP)),
+    "skip": Signature((_TENSOR, _LOOP)),
 }
 
 
@@ -212,12 +215,12 @@ def choices(
     return found
 
 
-def refuse_words(commands: Iterable[Command], target: str) -> None:
-    """Raises UserError for ``bitvector``, which is about streams, on a target that has none."""
+def refuse_streams(commands: Iterable[Command], target: str) -> None:
+    """Raises UserError for what is about streams, on a target that has none."""
     for command in commands:
-        if command.name == "bitvector":
+        if command.name in OF_STREAMS:
             raise UserError(
-                f"bitvector has no meaning on target {target}, which has no streams",
+                f"{command.name} has no meaning on target {target}, which has no streams",
                 source=command.text,
                 span=command.span,
                 hint="target sam takes it",
@@ -339,6 +342,7 @@ _ABLE: Mapping[str, tuple[Callable[[LevelFormat], bool], str, str]] = {
         "be iterated in words of bits",
         "iterated in words of bits",
     ),
+    "skip": (lambda level: level.ordered, "skip", "skipped through"),
 }
 
 

@@ -88,6 +88,11 @@ class Scheduled:
                     found.setdefault(node.tensor, {}).update(dict.fromkeys(loops))
         return found
 
+    def read(self) -> set[str]:
+        """The tensors that are operands."""
+        nodes = (node for one in self.statements for node in cin.walk(one.program.value))
+        return {node.tensor for node in nodes if isinstance(node, cin.Access)}
+
 
 def scheduled(
     program: cin.Program,

@@ -102,9 +102,11 @@ def leave(main: Callable[[], int]) -> NoReturn:
         sys.exit(2)
 
 
-def simulate(program: Program, inputs: Mapping[str, Tensor]) -> tuple[Tensor, Run]:
-    """The program on the ideal machine: its result, and the run."""
-    run: Run = program.simulate(inputs, config="ideal")
+def simulate(
+    program: Program, inputs: Mapping[str, Tensor], overrides: Mapping[str, int] | None = None
+) -> tuple[Tensor, Run]:
+    """The program on the ideal machine, or on one that differs from it: its result, and the run."""
+    run: Run = program.simulate(inputs, config="ideal", overrides=overrides)
     assert run.output is not None
     return run.output, run
 

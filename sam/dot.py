@@ -31,6 +31,7 @@ STREAM_STYLES: Mapping[str, Mapping[str, str]] = {
     "ref": {"style": "dashed"},
     "val": {"color": "black:invis:black"},
     "bv": {"style": "bold"},
+    "skip": {"style": "dotted"},
 }
 
 _SHAPES = {

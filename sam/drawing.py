@@ -25,7 +25,13 @@ from sam.graph import Graph
 
 FORMATS = (".svg", ".png", ".pdf")
 
-_LEGEND = {"crd": "coordinates", "ref": "references", "val": "values", "bv": "words of bits"}
+_LEGEND = {
+    "crd": "coordinates",
+    "ref": "references",
+    "val": "values",
+    "bv": "words of bits",
+    "skip": "where to go on",
+}
 
 # A process of its own, as dot is one: the library may write to stderr, or not return.
 _LIBRARY = """

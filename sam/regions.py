@@ -30,7 +30,8 @@ class Region:
     ``unit``      what an entry is: ``INDEX``, ``WORD`` or ``VALUE``
     ``length``    its entries; None where they are being written
     ``itemsize``  the bytes of a value in the tensor's type
-    ``sizes``     the bytes of each entry, where they differ
+    ``sizes``     the bytes of each entry, where they differ. To read such an entry is to have it
+                  brought to the level that keeps it; no more than that is moved
     ``kept_in``   the innermost level of memory that keeps entries of it; None for the machine's
     """
 
@@ -75,6 +76,20 @@ class RegionTable:
             return Regions()
         region = Region(tensor, None, "val", VALUE, length, itemsize)
         return Regions(val=self.add((slot, None, "val"), region))
+
+    def of_tiles(
+        self, slot: str, level: int, sizes: Sequence[int], kept_in: str | None
+    ) -> Region | None:
+        """The tiles of an input that references from a level point to; of a number, there is none.
+
+        What else there is of the tensor in the level that keeps its tiles is in them, and takes no
+        room beside them.
+        """
+        tensor = self.tensors[slot]
+        if tensor is None:
+            return None
+        region = Region(tensor, level, "tile", length=len(sizes), sizes=sizes, kept_in=kept_in)
+        return self.add((slot, level, "tile", kept_in), region)
 
     def of_result(self, level: int | None, units: Mapping[str, str], itemsize: int = 0) -> Regions:
         """The arrays of a level, or the values, of the result, by part what an entry is."""

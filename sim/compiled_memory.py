@@ -24,7 +24,7 @@ class _Level(ctypes.Structure):
 class _Region(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("home", "kept", "entry", "tensor")),
-        *((name, ctypes.c_int64) for name in ("length", "grows")),
+        *((name, ctypes.c_int64) for name in ("length", "grows", "brought")),
         ("sizes", ctypes.c_void_p),
     ]
 
@@ -74,6 +74,7 @@ class CompiledHierarchy:
                     tensor=layout.tensor[n],
                     length=layout.length[n],
                     grows=region.length is None,
+                    brought=layout.brought[n],
                     sizes=None if region.sizes is None else self._array(region.sizes),
                 )
                 for n, region in enumerate(layout.regions)

@@ -7,7 +7,7 @@ wins, each key on its own. Units stand in the keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from importlib import resources
@@ -168,10 +168,11 @@ class Config(Section):
             word_bits=self.blocks.word_bits,
         )
 
-    def require_names_of(self, graph: Graph) -> None:
+    def require_names_of(self, graph: Graph, elsewhere: Collection[str] = ()) -> None:
         """Raises UserError for a setting by name where no queue or block of the graph has it.
 
-        Kinds are those of the machine: a graph need not have a block of each.
+        Kinds are those of the machine: a graph need not have a block of each. ``elsewhere`` has the
+        tensors of other graphs of the same program.
         """
         blocks = [node.name for node in graph.nodes]
         queues = [
@@ -188,7 +189,7 @@ class Config(Section):
                         f'{section}.names sets "{name}", and the graph has no such {what}',
                         hint=one_of(name, known),
                     )
-        self.memory.require_names_of(graph)
+        self.memory.require_names_of(graph, elsewhere)
 
     def resolved(self) -> dict[str, Any]:
         """The config with all its defaults as plain JSON data, which ``load`` reads back."""

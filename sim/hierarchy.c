@@ -74,6 +74,7 @@ static int move(Hierarchy *h, int64_t level, int64_t block, int64_t region, int6
         last = smaller((last + per_line - 1) / per_line * per_line, r->length);
     }
     int64_t size = bytes_of(r, first, last), done = now;
+    if (r->brought && level == r->kept) size = 0;
     *start = now;
     if (!h->over) {
         int64_t port = l->ports == 1 ? 0 : block % l->ports;

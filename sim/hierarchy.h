@@ -35,6 +35,7 @@ typedef struct {
     int64_t home, kept, entry, tensor;
     int64_t length;
     int64_t grows;      /* whether the length is as far as it has been touched */
+    int64_t brought;    /* whether an access only brings an entry to where it is kept */
     int64_t *sizes;     /* the bytes of each entry, or NULL */
 } Region;
 

@@ -10,7 +10,7 @@ tells it to try (``tries``): then each give looks for room itself, and where the
 state becomes again what it was before the firing.
 
 A block that reads a wire, or touches a memory which it shares with others, depends on time. Before
-it reads or asks, it compares the cycle of that with a limit. If that is exceeded, it stops there, in
+it reads or asks, it compares the cycle of that with a limit. Where that is exceeded, it stops, in
 the state before the firing; the scheduler raises the limit when all others have come so far.
 
 A firing that touches memory happens when all of that is taken, and what it gives is made when all

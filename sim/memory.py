@@ -52,8 +52,9 @@ class Layout:
     ``latency``, ``cost``  by level; the cost is that of a byte
     ``ports``, ``room``    by level; the room is that for lines, None where it is unbounded
     ``home``, ``kept``     by region: the level that it lives in, and the innermost that keeps it
-    ``entry``              by region: the bytes of an entry, 0 where they differ
+    ``entry``              by region: the bytes of an entry; 0 where they differ, as for tiles
     ``tensor``             by region: the number of its tensor
+    ``brought``            by region: whether an access only brings an entry to where it is kept
     ``per_line``           by level and region: the entries in a line
     """
 
@@ -72,6 +73,10 @@ class Layout:
         )
         self.home = [settings.home(region) for region in regions]
         self.kept = [max(settings.home(region), self._innermost(region)) for region in regions]
+        self.brought = [
+            region.sizes is not None and self.home[n] < self.kept[n]
+            for n, region in enumerate(regions)
+        ]
         self.entry = [self._entry(region) for region in regions]
         self.tensors = list(dict.fromkeys(region.tensor for region in regions))
         self.tensor = [self.tensors.index(region.tensor) for region in regions]
@@ -219,6 +224,8 @@ class Hierarchy:
             first -= first % per_line
             last = min(-(-last // per_line) * per_line, self.length[region])
         size = layout.bytes(region, first, last)
+        if layout.brought[region] and level == layout.kept[region]:
+            size = 0
         start = done = now
         if not self.over:
             port = block % layout.ports[level]
@@ -299,14 +306,14 @@ def statistics(layout: Layout, counted: Any) -> dict[str, MemoryStats]:
         for t, tensor in enumerate(layout.tensors):
             counts = dict(zip(COUNTED, map(int, counted.counts[n][t]), strict=True))
             moved = counts["bytes_read"] + counts["bytes_written"]
-            if moved or placed[t]:
+            if any(counts.values()) or placed[t]:
                 tensors[tensor] = Traffic(
                     **counts,
                     peak_bytes=int(counted.peak_of[n][t]) + placed[t],
                     energy_pj=level.energy_pj_per_byte * moved,
                 )
         found[level.name] = MemoryStats(
-            busy=tuple(int(busy) / layout.unit for busy in counted.busy[n]),
+            busy=[int(busy) / layout.unit for busy in counted.busy[n]],
             peak_bytes=int(counted.peak[n]) + sum(placed),
             tensors=tensors,
         )

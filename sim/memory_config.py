@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -131,10 +132,11 @@ class Memory(Section):
                 return names.index(self.places[key])
         return 0
 
-    def require_names_of(self, graph: Graph) -> None:
-        """Raises UserError for a place of a tensor that the graph does not have."""
+    def require_names_of(self, graph: Graph, elsewhere: Collection[str] = ()) -> None:
+        """Raises UserError for a place of a tensor that neither the graph has nor another."""
         slots = [*graph.slots, *([] if graph.result is None else [graph.result.slot])]
-        tensors = [slot.tensor for slot in slots if slot.tensor is not None]
+        own = dict.fromkeys(slot.tensor for slot in slots if slot.tensor is not None)
+        tensors = [*own, *elsewhere]
         for place in self.places:
             tensor, *rest = place.split(".")
             known = not rest and tensor in PARTS

@@ -34,7 +34,7 @@ def summary(told: Mapping[str, Any], seconds: float) -> RenderableType:
     ``seconds`` is the time that it took.
     """
     lines = () if told["result"] is None else result_lines(told["result"])
-    memory = [Padding(memory_table(told), (0, 0, 1, 0))] if told["memory"] else []
+    memory = [Padding(memory_table(told), (0, 0, 1, 0))] if told.get("memory") else []
     parts = told.get("graphs")
     if not parts:
         table = Padding(blocks_table(told), (1, 0))
@@ -91,16 +91,8 @@ def memory_table(told: Mapping[str, Any]) -> Table:
     """What each level of memory did, in all and for each tensor, as ``as_json`` told it."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("memory", no_wrap=True)
-    for column in (
-        "reads",
-        "writes",
-        "bytes read",
-        "written",
-        "hits",
-        "at most",
-        "pJ",
-        "ports busy",
-    ):
+    columns = "reads", "writes", "bytes read", "written", "hits", "at most", "pJ", "busy"
+    for column in columns:
         table.add_column(column, justify="right")
     for name, level in told["memory"].items():
         busy = max(level["busy"], default=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ def simulate(
     engine: str = "auto",
     progress: Progress | None = None,
     validate: bool | None = None,
+    elsewhere: Collection[str] = (),
 ) -> Run:
     """Runs a SAM graph on its inputs.
 
@@ -60,6 +61,7 @@ def simulate(
     ``progress``  called now and then with the cycle that the run has come to
     ``validate``  whether to watch every stream, on the engine simpy. By default only where the
                   environment has SAM_VALIDATE=1, as in the tests, unless the engine is compiled
+    ``elsewhere`` tensors of other graphs of the same program, which the config may name too
 
     Raises UserError for inputs, configs or graphs that do not fit, and for a deadlock; under
     ``validate`` StreamError at the first token that does not belong where it comes.
@@ -74,7 +76,7 @@ def simulate(
         )
     resolved = load(config, overrides)
     bound = bind(graph, {} if inputs is None else inputs)
-    resolved.require_names_of(graph)
+    resolved.require_names_of(graph, elsewhere)
     if validate:
         return simpy_engine.run(bound, resolved, progress, validate)
     return _ENGINES[engine](bound, resolved, progress)

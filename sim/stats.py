@@ -165,7 +165,7 @@ def _together(memories: Sequence[Mapping[str, MemoryStats]]) -> dict[str, Memory
                 before = tensors.get(tensor)
                 tensors[tensor] = traffic if before is None else _sum(before, traffic)
         found[name] = MemoryStats(
-            tuple(map(sum, busy)), max(level.peak_bytes for level in levels), tensors
+            list(map(sum, busy)), max(level.peak_bytes for level in levels), tensors
         )
     return found
 

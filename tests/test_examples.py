@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +13,11 @@ from examples import custom_block
 from sam.blocks import KINDS
 from sam.blocks.base import Block, Kind, into, out
 from sam.errors import UserError
+from sam.io import read as load
 from sam.token import DONE, format_stream, parse_stream
 from tests.streams import around
+
+ROOT = Path(__file__).parents[1]
 
 needs_compiler = pytest.mark.skipif(
     not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
@@ -111,3 +115,22 @@ def test_a_step_without_a_translation_runs_on_simpy(untranslatable, monkeypatch)
     run = sim.simulate(untranslatable, engine="auto", validate=False)
     assert run.engine == "simpy"
     assert format_stream(run.sinks["val"]) == "2.0, 3.0, S0, D"
+
+
+@engines
+@pytest.mark.parametrize(
+    ("room", "cycles", "read"), [(None, 5944, (4076, 6812)), (2048, 8066, (4076, 16684))]
+)
+def test_a_machine_with_memory(engine, room, cycles, read):
+    """What the README says of it."""
+    matrix = ROOT / "experiments/data/west0067.mtx"
+    program = custard.compile("X(i,j)=B(i,k)*C(k,j)", schedule="reorder(i,k,j)")
+    run = program.simulate(
+        {"B": load(matrix), "C": load(matrix)},
+        config=ROOT / "examples/memory.yaml",
+        overrides={"memory.levels.LLB.capacity_bytes": room} if room else {},
+        engine=engine,
+    )
+    traffic = run.memory["DRAM"].tensors
+    assert run.cycles == cycles
+    assert (traffic["B"].bytes_read, traffic["C"].bytes_read) == read

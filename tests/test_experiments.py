@@ -121,6 +121,23 @@ def test_the_published_bitvectors_are_made_of_coordinates_first(vectors):
     assert found.ours + longest == found.published - 2
 
 
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        *("random_0.2", "random_0.6", "random_0.9", "random_0.99375", "runs_50", "runs_400"),
+        *("blocks_1", "blocks_50", "blocks_100", "blocks_400"),
+    ],
+)
+def test_the_published_scanners_are_told_a_cycle_later(vectors):
+    """With two cycles until a scanner is told, ours take one cycle more than the published, as
+    without skipping; with one cycle, they take no more than that."""
+    (skips,) = (one for one in figure13.STRUCTURES if one.record == "crd_skip")
+    found = figure13.count(skips, vectors)
+    assert found.right
+    assert found.ours == found.published + 1
+    assert figure13.count(replace(skips, machine={}), vectors).ours <= found.ours
+
+
 def test_a_count_that_differs_fails():
     agreeing = figures.Count("a", 1030, 1000, True)
     assert agreeing.verdict == "agrees"  # 2 % plus 10

@@ -26,7 +26,7 @@ It keeps six rules, which let an engine decide when it happens and how fast:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -35,7 +35,7 @@ import numpy as np
 
 from sam.graph import Parameters
 from sam.levels import Fibers, Touches
-from sam.regions import Regions, RegionTable
+from sam.regions import Region, Regions, RegionTable
 from sam.tensor import Tensor
 from sam.token import DATA, DONE, EMPTY, STOP
 
@@ -132,6 +132,17 @@ class Surroundings:
             return Regions()
         values = self.tensors[slot].values
         return self.regions.of_values(slot, len(values), values.itemsize)
+
+    def tile_region(
+        self, slot: str, level: int, sizes: Sequence[int], kept_in: str | None = None
+    ) -> Region | None:
+        """The tiles of a slot that references from a level point to: see ``Region``.
+
+        None where memory is ideal: to touch an entry of that takes no time.
+        """
+        if self.regions is None:
+            return None
+        return self.regions.of_tiles(slot, level, sizes, kept_in)
 
     def written_regions(self, level: int | None, units: Mapping[str, str]) -> Regions:
         """The arrays of a level, or the values, of the result: by part what an entry is."""

@@ -154,19 +154,11 @@ def _scanner(parameters: Parameters) -> Block:
             level=around.level(slot, level), regions=around.level_regions(slot, level)
         )
 
-    wires = (wire("in_skip", "crd"),) if skips else ()
-    return Block(
-        ports=(into("in_ref", "any"), *wires, out("crd", "crd", 1), out("ref", "ref", 1)),
-        step=scan_and_skip if skips else scan,
-        state={
-            "parent": 0,
-            "step": 0,
-            "end": 0,
-            "open": False,
-            **({"fibers": 0} if skips else {}),
-        },
-        memory=memory,
-    )
+    ports = into("in_ref", "any"), out("crd", "crd", 1), out("ref", "ref", 1)
+    state = {"parent": 0, "step": 0, "end": 0, "open": False}
+    if not skips:
+        return Block(ports, scan, state, memory)
+    return Block((*ports, wire("in_skip", "crd")), scan_and_skip, {**state, "fibers": 0}, memory)
 
 
 def _word_scanner(parameters: Parameters) -> Block:

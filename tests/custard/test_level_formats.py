@@ -61,6 +61,24 @@ def in_words(draw, program):
     return [f"{c}({t},{v})" for c, (t, v) in zip(chosen, places, strict=False) if c]
 
 
+@st.composite
+def skipping(draw, expression, formats, schedule, dims):
+    """Commands that have tensors skip at loops, where they can, or be scanned whole."""
+    accesses = re.findall(r"(\w)\(([\w,]+)\)", expression.partition("=")[2])
+    able = [f"skip({name},{v})" for name, variables in accesses for v in variables.split(",")]
+    while True:
+        try:
+            custard.compile(expression, formats, [*schedule, *able], dims=dims)
+        except UserError as error:
+            able.remove(error.source)
+        else:
+            skips = [draw(st.booleans()) for _ in able]
+            rest = [command.replace("skip", "coiterate") for command in able]
+            return [
+                one if skip else other for one, other, skip in zip(able, rest, skips, strict=True)
+            ]
+
+
 @settings(relaxed, max_examples=examples(300))
 @given(st.data(), st.sampled_from([1, 2, 3, 5, 64]))
 def test_bitvectors_merged_by_words(data, width):

@@ -142,6 +142,65 @@ def test_bitvectors_that_cannot_be(target, level):
     ]
 
 
+def test_scanners_that_skip_are_told_by_the_intersecter():
+    found = edges("x(i) = b(i) * c(i) * d(i)", {}, ["skip(b,i)", "skip(d,i)"])
+    assert {edge for edge in found if "skip" in edge} == {
+        "intersect_i.skip0 -> scan_b_i.in_skip",
+        "intersect_i.skip2 -> scan_d_i.in_skip",
+    }
+    program = custard.compile("x(i) = b(i) * c(i)", schedule="skip(b,i)")
+    assert program.notes == ("b skips at i what the others lack",)
+    assert program.graph.node("scan_b_i").parameters["skips"] is True
+    assert program.graph.node("intersect_i").parameters["skips"] == [0]
+
+
+def test_what_skips_is_scanned():
+    """A dense level is else located, and a bitvector merged by words."""
+    for level in "db":
+        found = kinds("x(i) = b(i) * c(i)", {"b": "s", "c": level}, ["skip(c,i)"])
+        assert (found["level_scanner"], found["intersecter"]) == (2, 1)
+
+
+def test_the_lanes_of_a_loop_skip_each_on_its_own():
+    commands = ["reorder(i,j,k)", "parallelize(i,Lanes,2)", "skip(B,k)", "skip(C,k)"]
+    formats = {"C": "ss:1,0"}
+    program = custard.compile("X(i,j) = B(i,k) * C(k,j)", formats, commands)
+    wires = [edge for edge in program.graph.edges if edge.target.port == "in_skip"]
+    assert len(wires) == 4
+    assert len({edge.source.node for edge in wires}) == 2
+
+
+@pytest.mark.parametrize(
+    ("expression", "formats", "why"),
+    [
+        ("x(i) = b(i) + c(i)", {}, "it is united with others there, and a union needs each"),
+        ("x(i) = (b(i) + c(i)) * d(i)", {}, "it is united with others there, and a union"),
+        ("x(i) = 2 * b(i)", {}, "nothing that is scanned is intersected with it there"),
+        ("x(i) = b(i) * c(i)", {"c": "d"}, "nothing that is scanned is intersected with it"),
+        ("x(i) = b(i) * c(i)", {"b": "h"}, "its level there is hashed"),
+    ],
+)
+def test_what_cannot_skip(expression, formats, why):
+    with pytest.raises(custard.UserError) as error:
+        custard.compile(expression, formats, "skip(b,i)")
+    assert str(error.value).startswith(f"b cannot be skipped through at i: {why}")
+    assert error.value.span == (0, 9)
+
+
+def test_only_operands_skip():
+    with pytest.raises(custard.UserError, match="x is the result, and only operands skip"):
+        custard.compile("x(i) = b(i) * c(i)", schedule="skip(x,i)")
+    with pytest.raises(custard.UserError, match="skip has no meaning on target c, which has no"):
+        custard.compile("x(i) = b(i) * c(i)", schedule="skip(b,i)", target="c")
+
+
+def test_what_is_computed_before_skips_where_it_is_read():
+    """The workspace is the result of one graph and an operand of the next."""
+    commands = ["reorder(i,j)", "precompute(B(i,j)*C(i,j),j,j,T)", "skip(T,j)"]
+    program = custard.compile("X(i,j) = B(i,j) * C(i,j) * D(i,j)", schedule=commands)
+    assert "T skips at j what the others lack" in program.notes
+
+
 def test_the_upper_words_of_a_bit_tree_decide_which_lower_ones_are_read():
     b, c = np.zeros(256), np.zeros(256)
     b[[0, 70, 130]] = c[[1, 130, 200]] = 1

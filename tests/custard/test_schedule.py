@@ -52,6 +52,7 @@ def test_an_expression_is_one_argument():
         "locate(B,i)",
         "coiterate(i,B)",
         "bitvector(B,i)",
+        "skip(B,i)",
     ],
 )
 def test_every_command(text):

@@ -155,6 +155,7 @@ def test_the_text_is_the_golden_file() -> None:
         ("ref0_1", "in_ref", {"style": "dashed"}),
         ("val", "in_val0", {"color": "black:invis:black"}),
         ("pay0", "in_ref", {"style": "dashed"}),
+        ("skip0", "in_skip", {"style": "dotted"}),
         ("out", "in", {"style": "solid"}),
     ],
 )
@@ -163,6 +164,12 @@ def test_an_arrow_tells_its_stream(source: str, target: str, drawn: dict[str, st
     (edge,) = pydot.graph_from_dot_data(to_dot(graph))[0].get_edges()
     attributes = {key: value.strip('"') for key, value in edge.get_attributes().items()}
     assert attributes == {"source_port": source, "target_port": target} | drawn
+
+
+def test_a_graph_with_a_loop_comes_back() -> None:
+    """Where coordinates are skipped, an intersecter tells a scanner in front of it."""
+    graph = custard.compile("x(i) = b(i) * c(i)", schedule=["skip(b,i)", "skip(c,i)"]).graph
+    assert from_dot(to_dot(graph)) == graph
 
 
 def test_what_others_add_is_passed_over() -> None:

@@ -74,7 +74,7 @@ def _classed(svg: ElementTree.Element, name: str) -> list[ElementTree.Element]:
 
 
 def test_every_block_and_every_stream_is_drawn(svg: ElementTree.Element) -> None:
-    legend_names, legend_arrows = 4, 4
+    legend_names, legend_arrows = 5, 5
     assert len(_classed(svg, "node")) == 17 + legend_names
     assert len(_classed(svg, "edge")) == 23 + legend_arrows
 
@@ -89,7 +89,8 @@ def test_labels_tell_kind_tensor_and_variable(svg: ElementTree.Element) -> None:
 
 def test_references_are_stippled(svg: ElementTree.Element) -> None:
     references = [edge for edge in FIGURE_4.edges if edge.source.port.startswith("ref")]
-    stippled = [path for path in svg.iter() if path.get("stroke-dasharray")]
+    arrows = [path.get("stroke-dasharray") for path in svg.iter()]
+    stippled = [dashes for dashes in arrows if dashes == "5,2"]
     assert len(references) == 10
     assert len(stippled) == len(references) + 1  # the legend's
 

@@ -178,3 +178,39 @@ def test_a_loop():
         "the graph has a loop: a -> b -> a",
         "the graph has a loop: b -> a -> b",
     )
+
+
+# b is scanned, and told where to go on by what intersects it with itself.
+SKIPPING = Graph(
+    nodes=(
+        Node("root", "root"),
+        Node("scan", "level_scanner", {"slot": "b", "level": 0, "skips": True}),
+        Node("both", "intersecter", {"payloads": [["ref"], []], "skips": [0]}),
+        Node("kept", "sink"),
+    ),
+    edges=(
+        wire("root.ref", "scan.in_ref"),
+        wire("both.skip0", "scan.in_skip"),
+        wire("scan.crd", "both.in_crd0"),
+        wire("scan.ref", "both.in_ref0_0"),
+        wire("scan.crd", "both.in_crd1"),
+        wire("both.crd", "kept.in_stream"),
+    ),
+    slots=(Slot("b", "b", "s", ((0,),), ("i",)),),
+)
+
+
+def test_a_loop_may_go_through_a_wire():
+    streams = validate(SKIPPING)
+    assert len(streams) == len(SKIPPING.edges)
+    assert streams[wire("both.skip0", "scan.in_skip")] == Stream("crd", 1, wire=True)
+    assert [str(edge.target) for edge, stream in streams.items() if stream.wire] == ["scan.in_skip"]
+
+
+def test_a_wire_needs_a_writer_and_what_it_is_for():
+    untold = tuple(edge for edge in SKIPPING.edges if edge.target.port != "in_skip")
+    assert refused(replace(SKIPPING, edges=untold)) == "input scan.in_skip has no producer"
+    wrong = (*untold, wire("both.ref0_0", "scan.in_skip"))
+    assert refused(replace(SKIPPING, edges=wrong)) == (
+        "edge both.ref0_0 -> scan.in_skip carries ref into a crd port"
+    )

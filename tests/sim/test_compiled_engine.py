@@ -19,7 +19,8 @@ from sam.graph import Edge, End, Graph, Node
 from sim import compiled_engine
 from sim.binding import bind
 from sim.config import load
-from tests.custard.test_level_formats import LEVELS, RESULT_LEVELS, chained, in_words
+from tests.custard.test_level_formats import LEVELS, RESULT_LEVELS, chained, in_words, skipping
+from tests.dense import evaluate
 from tests.profiles import examples
 from tests.programs import programs
 
@@ -81,9 +82,8 @@ def memories(draw, tensors):
 
 
 @st.composite
-def with_memory(draw, program):
-    """A config for a program whose tensors lie in memory."""
-    tensors = ["X", *program.tensors]
+def with_memory(draw, *tensors):
+    """A config for a program of which some of the tensors have places in memory."""
     memory = draw(memories(tensors))
     return {**draw(configs), **{f"memory.{key}": value for key, value in memory.items()}}
 
@@ -134,7 +134,7 @@ def test_programs_in_all_formats(data):
 def test_programs_whose_tensors_lie_in_memory(data):
     program = data.draw(programs(levels=LEVELS, result_levels=RESULT_LEVELS))
     formats = {name: data.draw(chained(form)) for name, form in program.formats.items()}
-    agree(replace(program, formats=formats), data.draw(with_memory(program)))
+    agree(replace(program, formats=formats), data.draw(with_memory("X", *program.tensors)))
 
 
 @settings(relaxed, max_examples=examples(100, compiles=True))
@@ -146,14 +146,79 @@ def test_hash_tables_are_located_and_inserted_into(data):
         for name, variables in re.findall(r"(\w)\(([\w,]+)\)", program.expression)
         for variable in variables.split(",")
     ]
-    agree(program, data.draw(configs | with_memory(program)), located)
+    agree(program, data.draw(configs | with_memory("X", *program.tensors)), located)
 
 
 @settings(relaxed, max_examples=examples(200, compiles=True))
 @given(st.data())
 def test_bitvectors_are_merged_by_words(data):
     program = data.draw(programs(levels="bbs", max_extent=9))
-    agree(program, data.draw(configs | with_memory(program)), data.draw(in_words(program)))
+    agree(
+        program,
+        data.draw(configs | with_memory("X", *program.tensors)),
+        data.draw(in_words(program)),
+    )
+
+
+def told_after(program, latencies):
+    """A config in which the wires of a program have some latencies."""
+    ends = [e.target for e in program.graph.edges if e.target.port == "in_skip"]
+    names = zip(map(str, ends), latencies, strict=False)
+    return {f"queues.names.{name}.latency_cycles": latency for name, latency in names}
+
+
+@settings(relaxed, max_examples=examples(200, compiles=True))
+@given(st.data(), st.lists(cycles, max_size=4))
+def test_scanners_skip(data, latencies):
+    program = data.draw(programs(levels="dsubr", result_levels="dsub", operators="**+"))
+    formats = {name: data.draw(chained(form)) for name, form in program.formats.items()}
+    order = [f"reorder({','.join(program.order)})"] if program.order else []
+    skips = data.draw(skipping(program.expression, formats, order, program.dims))
+    compiled = custard.compile(program.expression, formats, [*order, *skips], dims=program.dims)
+    config = {
+        **data.draw(configs | with_memory("X", *program.tensors)),
+        **told_after(compiled, latencies),
+    }
+    found = outcome(compiled, program.tensors, config, "compiled")
+    assert found == outcome(compiled, program.tensors, config, "simpy")
+    if not isinstance(found, str):
+        due = evaluate(program.expression, program.tensors, program.dims)
+        assert found[-1] == repr(due.tolist())
+
+
+@settings(relaxed, max_examples=examples(200, compiles=True))
+@given(st.data(), st.integers(2, 4), st.lists(cycles, max_size=4), st.sampled_from("sdbu"))
+def test_long_runs_are_skipped(data, operands, latencies, level):
+    """Fibers in which one operand has nothing for long, where others have much."""
+    ends = st.lists(st.integers(0, 60), max_size=6)
+    names = "BCDE"[:operands]
+    inputs = {}
+    for name in names:
+        inputs[name] = np.zeros((3, 60))
+        for row in inputs[name]:
+            for end in data.draw(ends):
+                row[end:] = 1 - row[end:]
+    expression = "X(i,j) = " + " * ".join(f"{name}(i,j)" for name in names)
+    formats = {name: data.draw(st.sampled_from("ds")) + level for name in names}
+    chosen = data.draw(st.sets(st.sampled_from(names), min_size=1))
+    commands = [f"coiterate({n},j)" for n in names] + [f"skip({n},j)" for n in sorted(chosen)]
+    program = custard.compile(expression, formats, commands)
+    config = {**data.draw(configs | with_memory("X", *names)), **told_after(program, latencies)}
+    found = outcome(program, inputs, config, "compiled")
+    assert found == outcome(program, inputs, config, "simpy")
+    if not isinstance(found, str):
+        assert found[-1] == repr(np.prod(list(inputs.values()), axis=0).tolist())
+
+
+def test_a_deadlock_of_what_skips_is_told_alike():
+    """A dropper has room for one coordinate, and what it waits for needs the next one."""
+    commands = ["reorder(i,j,k)", "skip(B,k)", "skip(C,k)"]
+    program = custard.compile("X(i,j)=B(i,k)*C(k,j)", {"C": "ss:1,0"}, commands)
+    inputs = {"B": np.triu(np.ones((4, 4))), "C": np.eye(4)}
+    text = outcome(program, inputs, {"queues.depth": 1}, "compiled")
+    assert text == outcome(program, inputs, {"queues.depth": 1}, "simpy")
+    assert text.startswith("deadlock after cycle 8: 7 blocks wait for each other")
+    assert "  scan_C_k waits for a token on scan_C_j.ref -> scan_C_k.in_ref (empty)\n" in text
 
 
 @settings(relaxed, max_examples=examples(100, compiles=True))

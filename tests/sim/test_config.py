@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sam.errors import UserError
+from sam.regions import Region
 from sim.config import BlockTiming, Config, load, parse_override, shipped
 
 SHIPPED = f"shipped are {', '.join(shipped())}; or give a path to a YAML file"
@@ -115,6 +116,40 @@ def test_overrides() -> None:
     assert config.block("r", "reducer").latency == 4
     assert config.block("scan B.i", "level_scanner").initiation_interval == 6
     assert config.clock.clock_ghz == 2
+
+
+def test_overrides_of_memory() -> None:
+    levels = [{"name": "DRAM"}, {"name": "LLB", "capacity_bytes": 64}]
+    config = load(
+        {"memory": {"levels": levels}},
+        {
+            "memory.levels.LLB.capacity_bytes": 128,
+            "memory.levels.DRAM.bandwidth_gb_per_s": 68.256,
+            "memory.places.B": "LLB",
+            "memory.places.C.1.crd": "LLB",
+        },
+    )
+    dram, llb = config.memory.levels
+    assert (dram.bandwidth_gb_per_s, dram.capacity_bytes) == (68.256, "unbounded")
+    assert (llb.bandwidth_gb_per_s, llb.capacity_bytes) == ("unbounded", 128)
+    assert config.memory.places == {"B": "LLB", "C.1.crd": "LLB"}
+    assert load(json.loads(json.dumps(config.resolved()))) == config
+
+
+def test_the_most_particular_place_holds() -> None:
+    places = {"crd": "a", "B": "b", "B.crd": "c", "B.1": "d", "B.1.crd": "e"}
+    levels = [{"name": name} for name in ("DRAM", *"abcde")]
+    memory = load({"memory": {"levels": levels, "places": places}}).memory
+    homes = {
+        ("C", 0, "seg"): "DRAM",
+        ("C", 0, "crd"): "a",
+        ("B", None, "val"): "b",
+        ("B", 0, "crd"): "c",
+        ("B", 1, "seg"): "d",
+        ("B", 1, "crd"): "e",
+    }
+    for (tensor, level, part), home in homes.items():
+        assert memory.levels[memory.home(Region(tensor, level, part))].name == home
 
 
 def test_overrides_leave_what_they_came_from_alone() -> None:
@@ -228,6 +263,49 @@ def test_an_override_with_a_broken_value() -> None:
             "config: blocks.word_bits is 65; it must be a whole number from 1 to 64",
         ),
         (
+            {"memory": {"levels": [{"name": "DRAM", "latency_cycle": 1}]}},
+            'config: unknown key "memory.levels.0.latency_cycle"\n'
+            "hint: did you mean latency_cycles?",
+        ),
+        (
+            {"memory": {"levels": [{"latency_cycles": 1}]}},
+            "config: memory.levels.0.name is missing",
+        ),
+        (
+            {"memory": {"levels": [{"name": "DRAM", "latency_cycles": -1}]}},
+            "config: memory.levels.0.latency_cycles is -1; it must be a whole number of at least 0",
+        ),
+        (
+            {"memory": {"levels": [{"name": "a.b"}]}},
+            'config: memory.levels.0.name is "a.b"; it must be text without dots',
+        ),
+        (
+            {"memory": {"levels": [{"name": "DRAM", "bandwidth_gb_per_s": 0}]}},
+            "config: memory.levels.0.bandwidth_gb_per_s is 0; "
+            'it must be a number greater than 0, or "unbounded"',
+        ),
+        (
+            {"memory": {"levels": [{"name": "DRAM", "ports": "many"}]}},
+            'config: memory.levels.0.ports is "many"; '
+            'it must be a whole number of at least 1, or "per_block"',
+        ),
+        (
+            {"memory": {"levels": [{"name": "DRAM", "energy_pj_per_byte": -2}]}},
+            "config: memory.levels.0.energy_pj_per_byte is -2; it must be a number of at least 0",
+        ),
+        (
+            {"memory": {"levels": {"name": "DRAM"}}},
+            "config: memory has levels that are no list: they go from the outermost inwards",
+        ),
+        (
+            {"memory": {"levels": [{"name": "DRAM"}, {"name": "DRAM"}]}},
+            "config: memory has two levels that are called DRAM",
+        ),
+        (
+            {"memory": {"levels": [{"name": "DRAM"}], "places": {"B": "DRUM"}}},
+            'config: memory has "DRUM" for the place of B, and no such level: did you mean DRAM?',
+        ),
+        (
             {"clock": {"clock_ghz": 0}},
             "config: clock.clock_ghz is 0; it must be a number greater than 0",
         ),
@@ -297,6 +375,15 @@ def test_a_file_that_is_no_text_and_a_folder(tmp_path: Path) -> None:
         (
             {"queues.depth": 0},
             'overrides: queues.depth is 0; it must be a whole number of at least 1, or "unbounded"',
+        ),
+        (
+            {"memory.levels": [{"name": "DRAM"}], "memory.levels.DRUM.ports": 3},
+            'overrides: unknown key "memory.levels.DRUM.ports"\nhint: did you mean DRAM?',
+        ),
+        (
+            {"memory.levels": [{"name": "DRAM"}], "memory.levels.DRAM": 3},
+            'overrides: unknown key "memory.levels.DRAM"\nhint: what is in a list is set key by '
+            "key, as in memory.levels.DRAM.latency_cycles",
         ),
         (
             {"queues.names.b.y": 3},

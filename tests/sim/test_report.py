@@ -1,14 +1,15 @@
 """The table of blocks and the JSON data of a run, from a run that is written out here."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 from rich.console import Console
 
 from sam.graph import Graph, Result, Slot
 from sam.tensor import Tensor
-from sim.report import as_json, blocks_table, bottleneck, summary
-from sim.stats import BlockStats, Run, StreamStats
+from sim.report import as_json, blocks_table, bottleneck, memory_table, summary
+from sim.stats import BlockStats, MemoryStats, Run, StreamStats, Traffic, in_turn
 
 NO_TOKENS = {"data": 0, "empty": 0, "stop": 0, "done": 0}
 
@@ -73,6 +74,47 @@ def test_memory_has_a_column_where_some_block_waits_for_it():
         *("array", "500", "50%", "██████████▒▒▒▒▒▒▒▒▚▚", "-", "val", "40%", "10%", "-")
     ]
     assert "▚ memory" in legend
+
+
+MEMORY = {
+    "DRAM": MemoryStats(
+        [250.0, 100.0], 9000, {"B": Traffic(10, 4, 6400, 256, 0, 0, 8000, 133120.0)}
+    ),
+    "LLB": MemoryStats(
+        [1.0],
+        1024,
+        {
+            "B": Traffic(1500, 0, 6000, 0, 1490, 10, 640, 0.0),
+            "X": Traffic(0, 64, 0, 512, 48, 16, 1024, 0.0),
+        },
+    ),
+}
+
+
+def test_what_levels_of_memory_did_has_a_table():
+    told = as_json(replace(_run(), memory=MEMORY))
+    assert json.loads(json.dumps(told)) == told
+    assert told["memory"]["LLB"]["total"]["bytes_written"] == 512
+    header, *rows = _printed(memory_table(told))
+    assert header.split() == [
+        *("memory", "reads", "writes", "bytes", "read", "written"),
+        *("hits", "at", "most", "pJ", "busy"),
+    ]
+    assert [row.split() for row in rows] == [
+        ["DRAM", "10", "4", "6,400", "256", "-", "9,000", "133,120", "25%"],
+        ["B", "10", "4", "6,400", "256", "-", "8,000", "133,120"],
+        ["LLB", "1,500", "64", "6,000", "512", "98%", "1,024", "-", "<1%"],
+        ["B", "1,500", "0", "6,000", "0", "99%", "640", "-"],
+        ["X", "0", "64", "0", "512", "75%", "1,024", "-"],
+    ]
+    assert rows[0] in _printed(summary(told, 0.25))
+
+
+def test_memory_of_runs_in_turn_is_added_up():
+    both = in_turn([replace(_run(), memory=MEMORY), replace(_run(), memory=MEMORY)])
+    assert both.memory["DRAM"].busy == [500.0, 200.0]
+    assert both.memory["DRAM"].peak_bytes == 9000
+    assert both.memory["LLB"].tensors["X"] == Traffic(0, 128, 0, 1024, 96, 32, 1024, 0.0)
 
 
 def test_the_summary_ends_with_the_beginning_of_the_result():
