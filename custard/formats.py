@@ -24,7 +24,8 @@ from sam.levels import LEVELS, repeats
 class LevelFormat:
     """One level format: its properties (formats paper, 3.3) and capabilities (3.2 and 3.4).
 
-    ``padded`` is a property of ours: a coordinate may be stored with no entry below it.
+    ``padded`` is a property of ours: a coordinate may be stored with no entry below it. So is the
+    capability ``appends_anywhere``: to append to any fiber at any time.
     """
 
     code: str

@@ -188,6 +188,16 @@ def test_gamma_deals_behind_the_intersecter_and_merges_by_one_reducer():
     assert "reduce_k.crd0 -> write_X_j.in_crd" in known
 
 
+@pytest.mark.parametrize("dtype", ["bool", "complex128"])
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+def test_gamma_merges_values_of_any_type(dtype, engine):
+    given = inputs(machines.MACHINES["gamma"])
+    typed = {name: array.astype(dtype) for name, array in given.items()}
+    found = machines.compiled("gamma").run(typed, engine=engine)
+    assert found.dtype == dtype
+    assert np.array_equal(found.to_numpy(), typed["B"] @ typed["C"])
+
+
 def test_gamma_has_a_merger_in_each_element():
     found = kinds(machines.compiled("gamma, 2 PEs").graph)
     assert found["parallelizer"] == ["deal_i", "deal_k", "deal_k_2"]
@@ -201,7 +211,7 @@ def test_more_ways_take_fewer_cycles():
     random = np.random.default_rng(2)
     given = {name: (random.random((40, 40)) < 0.3).astype(float) for name in "BC"}
     cycles = []
-    for ways in (1, 2, 4, 8):
+    for ways in (1, 2, 4):
         schedule = ["reorder(i,k,j)", f"parallelize(k,Lanes,{ways})"]
         formats = {**machine.formats, "C": "ds:0,1"}
         program = machines.custard.compile(machine.expression, formats, schedule)

@@ -5,8 +5,9 @@ belongs to them: tokens of streams of the same shape, or, ``depth`` levels furth
 ends of fibers go to all lanes, so each lane has all the fibers, with a part of the coordinates of
 each. Lanes are dealt to round and round, beyond the ends of fibers.
 
-A serializer puts them together again. A lane may have lost coordinates on the way, so it goes by
-what they are: the smallest at the heads of all lanes comes next.
+What is summed over what has been dealt ends in a reducer of several ways (``sam.blocks.reduce``).
+Otherwise a serializer puts lanes together again. A lane may have lost coordinates on the way, so it
+goes by what they are: the smallest at the heads of all lanes comes next.
 """
 
 from __future__ import annotations

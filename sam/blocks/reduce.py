@@ -106,8 +106,8 @@ def reduce_tensor(p: Any, s: Any, m: Any) -> bool | None:
                 _go_on(p, s, m, lane, n)
         return None
     lowest, highest = _ALL, 0
-    for val in p.in_vals:
-        kind, value = val.peek()
+    for lane in range(len(p.in_vals)):
+        kind, value = p.in_crds[lane * n + n - 1].peek()
         level = value if kind == STOP else _ALL
         lowest = min(lowest, level)
         highest = max(highest, level)
@@ -121,8 +121,8 @@ def reduce_tensor(p: Any, s: Any, m: Any) -> bool | None:
     if lowest > n - 1:
         p.handover.give(DATA, lowest)
         m.memory.complete()
-    for lane, val in enumerate(p.in_vals):
-        kind, value = val.peek()
+    for lane in range(len(p.in_vals)):
+        kind, value = p.in_crds[lane * n + n - 1].peek()
         if kind == STOP and value == lowest:
             _take_stop(p, s, lane, n)
     return None
@@ -133,8 +133,8 @@ def _goes_on(p: Any, s: Any, lane: int, n: int) -> bool:
 
     Peeks at all that a firing of the lane takes.
     """
-    kind, value = p.in_vals[lane].peek()
-    p.in_crds[lane * n + n - 1].peek()
+    kind, value = p.in_crds[lane * n + n - 1].peek()
+    p.in_vals[lane].peek()
     if kind == STOP:
         for level in range(n - 2, -1, -1):
             ended = value - (n - 2 - level)
@@ -151,10 +151,10 @@ def _goes_on(p: Any, s: Any, lane: int, n: int) -> bool:
 
 def _go_on(p: Any, s: Any, m: Any, lane: int, n: int) -> None:
     """Takes what a lane has: a point, which is added at the coordinates that it lies in."""
-    kind, value = p.in_vals[lane].peek()
-    if kind == STOP:
+    if p.in_crds[lane * n + n - 1].peek()[0] == STOP:
         _take_stop(p, s, lane, n)
         return
+    kind, value = p.in_vals[lane].peek()
     for level in range(n):
         if level == n - 1 or not s.open[lane * (n - 1) + level]:
             s.points[lane * n + level] = p.in_crds[lane * n + level].peek()[1]
@@ -171,7 +171,7 @@ def _take_stop(p: Any, s: Any, lane: int, n: int) -> None:
 
     A coordinate whose fiber is empty is taken by itself, if more than its fiber ends here.
     """
-    value = p.in_vals[lane].peek()[1]
+    value = p.in_crds[lane * n + n - 1].peek()[1]
     for level in range(n - 2, -1, -1):
         ended = value - (n - 2 - level)
         if ended > 0:

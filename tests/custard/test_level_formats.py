@@ -147,6 +147,22 @@ def test_sums_are_inserted_where_the_schedule_asks_for_it(levels, order):
     found.validate()
 
 
+@settings(relaxed, max_examples=examples(200))
+@given(st.data(), st.booleans())
+def test_any_program_into_linked_lists(data, dropping):
+    """Beside levels that insert, so that many are written in another order than that of storage."""
+    program = data.draw(programs(levels="dsl", result_levels="dllh", explicit_sums=True))
+    schedule = [f"reorder({','.join(program.order)})"] if program.order else []
+    compiled = custard.compile(
+        program.expression, program.formats, schedule, dims=program.dims, drop_zeros=dropping
+    )
+    found = compiled.run(program.tensors, validate=True)
+    found.validate()
+    due = evaluate(program.expression, program.tensors, program.dims)
+    np.testing.assert_array_equal(found.to_numpy(), due)
+    assert found.format == program.formats.get("X", "")
+
+
 T = np.array([B, C[::-1], np.zeros((3, 4))])
 
 
