@@ -30,6 +30,7 @@ experiments: $(INSTALLED) ## the tables and figures; into out
 	$(BIN)/python experiments/figure12.py
 	$(BIN)/python experiments/figure13.py
 	$(BIN)/python experiments/figure14.py
+	$(BIN)/python experiments/figure15.py
 	$(BIN)/python experiments/figure16.py
 	$(BIN)/python experiments/cycles.py
 	$(BIN)/python experiments/table2.py

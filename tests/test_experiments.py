@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from experiments import cycles, figure11, figure12, figure13, figure14, figure16, figures, table1
+from experiments import (
+    cycles,
+    figure11,
+    figure12,
+    figure13,
+    figure14,
+    figure15,
+    figure16,
+    figures,
+    table1,
+)
 from sam import cc
 
 reference = pytest.mark.skipif(
@@ -174,6 +184,33 @@ def test_both_phases_of_outerspace_go_through_all_products(not_validated):
     assert found.products == abs(B).sign().sum(axis=0) @ abs(B).sign().sum(axis=1)
     assert found.products + B.nnz <= found.phases[0] <= found.products + B.nnz + 20
     assert found.products + B.nnz <= found.phases[1] <= found.products + B.nnz + 20
+
+
+@needs_compiler
+def test_a_point_of_the_extensor_study(not_validated):
+    """With 31 nonzeros in a tile none is empty: 8 x 8 x 8 pairs. All come from DRAM once."""
+    found = figure15.measure({"nonzeros": 2000, "size": 1024})
+    assert found["right"]
+    assert found["pairs"] == 512
+    assert found[figure15.SHORT] < found[figure15.PAPER]
+    assert 2 * 2000 * (2 + 2) < found["dram"] < 2 * 2000 * (2 + 2) * 3
+
+
+def study(cycles):
+    """Points of one line of the study."""
+    return {
+        (5000, size): {figure15.PAPER: ours, figure15.SHORT: ours // 2, "pairs": 1}
+        for size, ours in zip(figure15.SIZES, cycles, strict=False)
+    }
+
+
+def test_the_regions_of_the_extensor_study():
+    rises_and_falls = study([100, 200, 300, 200, 150, 130, 120, 118, 117])
+    assert [one.holds for one in figure15.claims(rises_and_falls)] == ["yes"] * 4
+    rises = study([100, 200, 300, 400])
+    assert [one.holds for one in figure15.claims(rises)][1:3] == ["no", "no"]
+    falls_faster = study([400, 390, 300, 100])
+    assert [one.holds for one in figure15.claims(falls_faster)][:3] == ["in part", "yes", "no"]
 
 
 def test_the_shares_of_a_stream_by_hand():

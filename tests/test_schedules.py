@@ -16,7 +16,7 @@ from tests.programs import Program, programs
 
 relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 _ACCESS = r"\w+\([\w,]*\)"
-_KINDS = ("split", "divide", "fuse", "precompute", "parallelize", "reorder")
+_KINDS = ("split", "divide", "tile", "fuse", "precompute", "parallelize", "reorder")
 
 
 def compiled(program: Program, schedule: list[str]):
@@ -31,6 +31,8 @@ def commands(draw: st.DrawFn, program: Program, loops: list[str], n: int, kinds=
     size = draw(st.integers(1, 4))
     if kind in ("split", "divide"):
         return f"{kind}({loop},{loop}{n}a,{loop}{n}b,{size})"
+    if kind == "tile":
+        return draw(st.sampled_from((f"tile({size})", f"tile({2 * size},{size})")))
     if kind == "parallelize":
         return f"parallelize({loop},Lanes,{size})"
     if kind == "reorder":

@@ -44,6 +44,34 @@ def test_a_derived_loop_may_be_named():
     ]
 
 
+def test_tiles_of_two_sizes_go_outside():
+    (found,) = statements(SPGEMM, "reorder(i,k,j)", "tile(8,4)")
+    loops = " ".join(f"forall({loop}{level})" for level in (2, 1, 0) for loop in "ikj")
+    assert found == (
+        f"{loops} A(i2,i1,i0,j2,j1,j0) = "
+        "sum(k2, k1, k0, B(i2,i1,i0,k2,k1,k0) * C(k2,k1,k0,j2,j1,j0))"
+    )
+    assert statements(SPGEMM, "reorder(i,k,j)", "tile(8,4)", "reorder(j0,i0)") != [found]
+
+
+def test_the_loops_of_tiles_get_names_that_are_free():
+    (found,) = statements("y(i,i1) = A(i,i1)", "tile(4)")
+    assert found.startswith("forall(i10) forall(i11) forall(i0) forall(i100) ")
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("tile(4,4)", "a tile of 4 does not go into one of 4"),
+        ("tile(0)", "must be a whole number from 1"),
+        ("tile(i)", "must be a whole number"),
+    ],
+)
+def test_mistakes_in_tiles(command, words):
+    with pytest.raises(UserError, match=words):
+        statements(SPGEMM, command)
+
+
 def test_a_part_of_a_part():
     found = statements(
         "y(i) = a(i) * b(i) * c(i) + d(i)",

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(not cc.available(), reason="there is no C compil
 
 relaxed = settings(suppress_health_check=list(HealthCheck))
 
+
 @st.composite
 def schedules(draw: st.DrawFn, program: Program, tiles: int) -> list[str]:
     """Commands for tiles of some levels, lanes and skipping, as far as the compiler takes them."""
