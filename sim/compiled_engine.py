@@ -24,6 +24,7 @@ from sam.blocks import KINDS, StreamError
 from sam.blocks.base import Block, Step
 from sam.blocks.memories import Accumulator, Growing, Stored, too_full
 from sam.graph import Edge, End, Node
+from sam.regions import asks_memory
 from sim.binding import Bound
 from sim.compiled_memory import CompiledHierarchy
 from sim.config import BlockTiming, Config
@@ -189,7 +190,6 @@ class _Machine:
         self.bound, self.config = bound, config
         self.kept: list[Any] = []
         self.memories: dict[str, Any] = {}
-        self.askers = 0
         self.grown: list[tuple[Any, Any, str]] = []
         self.headers = {name: _text(name) for name in ("runtime.h", "memories.h", "hierarchy.h")}
         self.regions = bound.regions(config.memory)
@@ -221,7 +221,9 @@ class _Machine:
         self.runtime, *libraries = cc.build([_text("scheduler.c"), *sources], self.headers)
         self.runtime.run.restype = ctypes.c_int64
         if self.regions is not None:
-            askers = [part for part in self.parts if part.asks]
+            askers = [part for part in self.parts if asks_memory(part.memory)]
+            for n, part in enumerate(askers):
+                part.block.asker = n
             regions = list(self.regions.made.values())
             layout = Layout(config.memory, config.clock.clock_ghz, len(askers), regions)
             [library] = cc.build([_text("hierarchy.c")], self.headers)
@@ -373,6 +375,7 @@ class _Machine:
         hands_over = any(name == "handover" for name, _ in part.outputs)
         numbers = np.array([_at(part.memory, path) for path in kernel.numbers] or [0], np.int64)
         part.block = _Block(
+            asker=part.block.asker,
             in_=self._pointers([channel.queue for channel in part.channels_in]),
             out=self._pointers([channel.queue for channel in part.channels_out]),
             state=ctypes.addressof(state),
@@ -397,9 +400,8 @@ class _Machine:
         self.kept += [regions, places]
         block.hierarchy, block.touch = hierarchy.address, hierarchy.touch
         block.regions, block.places = regions.ctypes.data, places.ctypes.data
-        block.outstanding, block.asker = layout.outstanding, self.askers
+        block.outstanding = layout.outstanding
         block.made, block.until = -1, -1
-        self.askers += 1
         latency = min(layout.latency[layout.kept[n]] // layout.unit for n in numbers)
         block.reach = min(
             *(latency + channel.latency for channel in part.channels_out),

@@ -23,7 +23,7 @@ from sim.binding import bind
 from sim.config import load
 from tests.custard.test_level_formats import LEVELS, RESULT_LEVELS, chained, in_words, skipping
 from tests.dense import evaluate
-from tests.profiles import examples
+from tests.profiles import PROFILE, examples
 from tests.programs import programs
 
 pytestmark = pytest.mark.skipif(
@@ -131,7 +131,23 @@ def test_programs_in_all_formats(data):
     agree(replace(program, formats=formats), data.draw(configs))
 
 
-@settings(relaxed, max_examples=examples(500, compiles=True))
+PRODUCT = custard.compile(
+    "X(i,j)=B(i,k)*C(k,j)", {"B": "ss", "C": "ss", "X": "ss"}, ["reorder(i,k,j)"]
+)
+
+
+@settings(relaxed, max_examples=examples(200))
+@given(st.data(), st.integers(1, 9), st.floats(0.2, 1))
+def test_a_product_with_memory_of_any_kind(data, size, density):
+    """One program, so that many machines take few kernels."""
+    generator = np.random.default_rng(size)
+    inputs = {name: 1.0 * (generator.random((size, size)) < density) for name in "BC"}
+    config = {f"memory.{key}": value for key, value in data.draw(memories("XBC")).items()}
+    config["queues.depth"] = data.draw(st.sampled_from([1, 2, 8, "unbounded"]))
+    assert outcome(PRODUCT, inputs, config, "compiled") == outcome(PRODUCT, inputs, config, "simpy")
+
+
+@settings(relaxed, max_examples=500 if PROFILE == "full" else 4)
 @given(st.data())
 def test_programs_whose_tensors_lie_in_memory(data):
     program = data.draw(programs(levels=LEVELS, result_levels=RESULT_LEVELS))
