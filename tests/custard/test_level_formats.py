@@ -166,7 +166,7 @@ def test_any_program_into_linked_lists(data, dropping):
     due = evaluate(program.expression, program.tensors, program.dims)
     np.testing.assert_array_equal(found.to_numpy(), due)
     assert found.format == formats.get("X", "")
-    assert not re.search("is written as", " ".join(compiled.notes))
+    assert not re.search("then stored as", " ".join(compiled.notes))
 
 
 T = np.array([B, C[::-1], np.zeros((3, 4))])
