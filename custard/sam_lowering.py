@@ -294,9 +294,9 @@ class _Lowering:
             cursor.settle(fiber)
             fibers.append(fiber)
             if self.lanes.get(cin.base(variable), 1) > 1:
-                kept, value = self.in_lanes(fibers, cursor, variables[n + 1 :], summed, scatter)
-                return self.reduced(fibers, begin, kept, value, summed, scatter)
-        return self.reduced(fibers, begin, [], cursor.value(), summed, scatter)
+                kept, values = self.in_lanes(fibers, cursor, variables[n + 1 :], summed, scatter)
+                return self.reduced(fibers, begin, kept, values, summed, scatter)
+        return self.reduced(fibers, begin, [], [cursor.value()], summed, scatter)
 
     def everywhere(self, cursor: _Cursor, variable: str) -> _Fiber:
         """The whole dimension of a variable, wherever a cursor that lacks it is present."""
@@ -492,12 +492,13 @@ class _Lowering:
         variables: Sequence[str],
         summed: set[str],
         scatter: bool,
-    ) -> tuple[list[_Fiber], End]:
+    ) -> tuple[list[_Fiber], list[End]]:
         """What is ``inside`` of the last fiber, whose coordinates are dealt to lanes.
 
         Each lane has a copy of all that lies in the fiber. Where the fiber is summed over and
-        others lie in it, one reducer sums what comes of all lanes; the fiber is then gone. Else
-        they are joined in the order of the coordinates.
+        others lie in it, one reducer sums what comes of all lanes; the fiber is then gone. So it
+        is where none lies in it, and each lane has a value for each of its coordinates: the values
+        of all lanes are given. Else lanes are joined in the order of the coordinates.
         """
         fiber = fibers[-1]
         copies = [deepcopy(cursor, {id(self): self}) for _ in range(self.lanes_of(fiber))]
@@ -509,12 +510,15 @@ class _Lowering:
             lanes.append((own, kept, value))
         if fiber.variable in summed and lanes[0][1]:
             fibers.pop()
-            return self.reduce_lanes(lanes)
+            kept, value = self.reduce_lanes(lanes)
+            return kept, [value]
         whole = not lanes[0][0].holed
+        if fiber.variable in summed and whole:
+            return [], [value for _, _, value in lanes]
         fibers[-1], kept, value = self.joined(lanes)
         fibers[-1].nonempty = fiber.nonempty and whole
         fibers[-1].full = fiber.full and whole
-        return kept, value
+        return kept, [value]
 
     def lanes_of(self, fiber: _Fiber) -> int:
         """How many lanes the coordinates of a fiber are dealt to."""
@@ -632,13 +636,14 @@ class _Lowering:
         fibers: Sequence[_Fiber],
         begin: int,
         kept: list[_Fiber],
-        value: End,
+        values: Sequence[End],
         summed: set[str],
         scatter: bool,
     ) -> tuple[list[_Fiber], End]:
         """Sums over the summed variables of the fibers from ``begin`` on, innermost first.
 
-        ``kept`` lie inside of all those. Gives the fibers that are left, and the values.
+        ``kept`` lie inside of all those. There are ``values`` of several lanes only where the
+        innermost fiber is summed over. Gives the fibers that are left, and the values.
 
         A sum over the innermost variable gives nothing for an empty fiber, so the coordinate
         that holds the fiber is dropped; but 0 where the result has a place for each coordinate,
@@ -655,37 +660,33 @@ class _Lowering:
                 fiber.scattered = True
                 kept.insert(0, fiber)
             elif kept:
-                value = self.reduce_tensor(fiber, kept, value)
+                values = [self.reduce_tensor(fiber, kept, values[0])]
             else:
                 holder = fibers[n - 1] if n > 0 else None
                 around = all(outer.nonempty for outer in fibers[:n])
                 fills = holder is None or (fill and holder.full and around)
                 if holder is not None and not fills and not fiber.nonempty:
                     if holder.in_lane:
-                        value = self.reduce_in_lane(fiber, holder, value)
+                        # A coordinate that is dropped in a lane would have the others wait for what
+                        # comes behind it, and they may have no room for that long.
+                        holder.holed, holder.nonempty = True, False
+                        outer = holder.stream
+                        values = [self.reduce_scalar(fiber, values, "absent", outer=outer)]
                         continue
                     self.drop(holder, [fiber])
-                value = self.building.add(
-                    "reducer",
-                    f"reduce_{fiber.variable}",
-                    {"dimensions": 0, "empty": "zero" if fills else "drop"},
-                    val=value,
-                )["val"]
-        return kept, value
+                values = [self.reduce_scalar(fiber, values, "zero" if fills else "drop")]
+        return kept, values[0]
 
-    def reduce_in_lane(self, fiber: _Fiber, holder: _Fiber, value: End) -> End:
-        """Sums over the variable of a fiber; ``N`` where it is empty.
-
-        A coordinate that is dropped in a lane would have the others wait for what comes behind it,
-        and they may have no room for that long.
-        """
-        holder.holed, holder.nonempty = True, False
+    def reduce_scalar(self, fiber: _Fiber, values: Sequence[End], empty: str, **outer: End) -> End:
+        """Sums values, of one lane or more, over the variable of a fiber."""
+        lanes = [f"_{lane}" for lane in range(len(values))] if len(values) > 1 else [""]
+        ways = {"ways": len(values)} if len(values) > 1 else {}
         return self.building.add(
             "reducer",
             f"reduce_{fiber.variable}",
-            {"dimensions": 0, "empty": "absent"},
-            outer=holder.stream,
-            val=value,
+            {"dimensions": 0, "empty": empty, **ways},
+            **outer,
+            **{f"val{lane}": value for lane, value in zip(lanes, values, strict=True)},
         )["val"]
 
     def reduce_tensor(self, fiber: _Fiber, kept: Sequence[_Fiber], value: End) -> End:

@@ -135,9 +135,9 @@ class SamProgram(Program):
             used = {slot.tensor for slot in graph.slots}
             own = {name: tensor for name, tensor in given.items() if name in used}
             found = extents_of(graph, own)
-            empty = {variable: 0 for variable in graph.nonempty if found[variable] == 0}
+            empty = {variable: 0 for variable, extent in found.items() if extent == 0}
             stored = {name: form for name, form in dense.items() if name in own}
-            if empty or stored:
+            if stored or empty.keys() & {*graph.nonempty}:
                 more = {**known, **empty} if len(self.stages) > 1 else empty
                 graph = self._stage(stage.statement, stored, more).graph
             run = simulate(graph, own, config, overrides, engine, progress, validate, tensors)

@@ -84,11 +84,11 @@ MACHINES: Mapping[str, Machine] = {
     ),
     "sigma": Machine(
         "sigma",
-        "bitmaps of a stationary and of a streaming operand, whose common bits decide what each of "
-        "the dot product engines multiplies and adds up",
+        "two dot product engines, each with bitmaps of both operands, four multipliers for what "
+        "both have, and a tree of adders",
         _PRODUCT,
         {"X": "dd:0,1", "B": "db:0,1", "C": "db:1,0"},
-        ("reorder(i,j,k)", "parallelize(j,Lanes,4)"),
+        ("reorder(i,j,k)", "parallelize(j,Lanes,2)", "parallelize(k,Lanes,4)"),
     ),
 }
 

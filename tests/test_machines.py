@@ -251,21 +251,32 @@ def test_capstan_scans_bits_and_has_a_vector_of_bodies(name, header, operation):
     assert "join_i.crd -> write_x_i.in_crd" in known
 
 
-def test_sigma_multiplies_what_both_bitmaps_have():
+def test_sigma_multiplies_what_both_bitmaps_have_and_adds_it_up_in_a_tree():
     graph = machines.compiled("sigma").graph
     found, known = kinds(graph), edges(graph)
-    assert found["bitvector_intersecter"] == lanes_of("intersect_k", 4)
-    assert found["reducer"] == lanes_of("reduce_k", 4)
-    assert all(graph.node(n).parameters["dimensions"] == 0 for n in found["reducer"])
     assert sorted(found["level_scanner"]) == ["scan_B_i", "scan_C_j"]
-    for n in range(4):
-        scan_b, scan_c, merger, multiply, reducer = (
-            lanes_of(name, 4)[n]
-            for name in ("scan_B_k", "scan_C_k", "intersect_k", "multiply", "reduce_k")
+    assert found["bitvector_intersecter"] == lanes_of("intersect_k", 2)
+    assert found["parallelizer"] == ["deal_j", *lanes_of("deal_k", 2)]
+    assert found["alu"] == lanes_of("multiply", 8)
+    assert found["reducer"] == lanes_of("reduce_k", 2)
+    for engine in range(2):
+        scan_b, scan_c, merger, unpack, deal, reducer = (
+            lanes_of(name, 2)[engine]
+            for name in ("scan_B_k", "scan_C_k", "intersect_k", "unpack_k", "deal_k", "reduce_k")
         )
         assert f"{scan_b}.bv -> {merger}.in_bv0" in known
         assert f"{scan_c}.bv -> {merger}.in_bv1" in known
-        assert any(edge.startswith(f"{multiply}.val -> {reducer}.") for edge in known)
+        assert f"{merger}.bv -> {unpack}.in_bv" in known
+        assert f"{unpack}.crd -> {deal}.in_crd" in known
+        assert graph.node(reducer).parameters["dimensions"] == 0
+        assert graph.node(reducer).parameters["ways"] == 4
+        for lane in range(4):
+            array_b, array_c, multiply = (
+                lanes_of(name, 8)[4 * engine + lane] for name in ("array_B", "array_C", "multiply")
+            )
+            assert f"{deal}.ref0_{lane} -> {array_b}.in_ref" in known
+            assert f"{deal}.ref1_{lane} -> {array_c}.in_ref" in known
+            assert f"{multiply}.val -> {reducer}.in_val_{lane}" in known
 
 
 @pytest.mark.parametrize("name", sorted({one.config for one in machines.MACHINES.values()}))

@@ -4,6 +4,7 @@ The evaluator shares no code with the compiler, and reads the text of the expres
 """
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 import custard
@@ -97,3 +98,9 @@ def test_what_is_located_may_be_absent():
     compiled = custard.compile(expression, formats, "reorder(i,k,j)")
     due = evaluate(expression, tensors)
     assert np.array_equal(compiled.run(tensors).to_numpy(), due)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_an_empty_array_without_a_format_is_a_dense_one(shape):
+    program = custard.compile("X(i,j) = B(i,j)", {"X": "ds"})
+    assert program.run({"B": np.zeros(shape)}).to_numpy().shape == shape

@@ -5,9 +5,9 @@ that is summed over. A reducer of n = 0 holds one number. One of n > 0 holds an 
 sub-tensor: it takes all the points in, each with its n coordinates, then emits them in order,
 each once, while it takes in the next sub-tensor.
 
-Parameter ``ways`` of one of n > 0 is how many lanes (``sam.blocks.lanes``) it takes in at once,
-each of which has a part of the sub-tensors that are added up. A firing takes a point of each, so
-the memory of such a reducer has as many ports.
+Parameter ``ways`` is how many lanes (``sam.blocks.lanes``) it takes in at once, each of which has a
+part of the values, or sub-tensors, that are added up. A firing takes a value of each: that is a
+tree of adders, or a memory of as many ports.
 
 Parameter ``empty`` of one of n = 0 tells what an empty fiber comes to: "zero", "drop" (nothing),
 or "absent" (``N``); for that it sees the coordinates that the fibers belong to.
@@ -19,7 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.arithmetic import Operation
-from sam.blocks.base import Block, Emitter, Kind, StreamError, into, out
+from sam.blocks.base import Block, Emitter, Kind, Port, StreamError, into, out
 from sam.blocks.memories import Accumulator
 from sam.graph import Parameters
 from sam.token import DATA, DONE, EMPTY, STOP
@@ -61,33 +61,76 @@ def reduce_scalar(p: Any, s: Any, m: Any) -> bool | None:
     return None
 
 
+def reduce_lanes(p: Any, s: Any, m: Any) -> bool | None:
+    """Adds a value of each lane that has one; otherwise as ``reduce_scalar``."""
+    if _add_values(p, s, m):
+        return None
+    kind, value = p.in_vals[0].peek()
+    if kind == STOP and not s.emitted and (s.filled or m.explicit):
+        p.val.give(DATA, s.sum if s.filled else m.zero)
+        s.filled = False
+        s.emitted = value > 0
+        if value == 0:
+            for val in p.in_vals:
+                val.take()
+        return None
+    for val in p.in_vals:
+        val.take()
+    s.emitted = False
+    if kind == DONE or value > 0:
+        p.val.give(kind, value - 1 if kind == STOP else 0)
+    return True if kind == DONE else None
+
+
 def reduce_owned(p: Any, s: Any, m: Any) -> bool | None:
-    """Adds a value, or emits the sum at the end of the fiber of an outer coordinate.
+    """Adds a value of each lane, or emits the sum at the end of the fiber of an outer coordinate.
 
     There is one for each coordinate: ``N`` for one whose fiber is empty.
     """
-    kind, value = p.in_val.peek()
     outer_kind, outer_value = p.in_outer.peek()
-    if kind == DATA or kind == EMPTY:
-        p.in_val.take()
-        if not s.filled:
-            s.sum = m.zero
-            s.filled = True
-        if kind == DATA:
-            s.sum = m.add(s.sum, value)
-    elif kind == STOP and outer_kind == DATA:
+    if _add_values(p, s, m):
+        return None
+    kind, value = p.in_vals[0].peek()
+    if kind == STOP and outer_kind == DATA:
         p.val.give(DATA if s.filled else EMPTY, s.sum if s.filled else m.zero)
         s.filled = False
         p.in_outer.take()
         if value == 0:
-            p.in_val.take()
+            for val in p.in_vals:
+                val.take()
     elif kind != outer_kind or (kind == STOP and outer_value != value - 1):
         raise StreamError("the stop tokens of an outer and an inner stream do not match")
     else:
         p.in_outer.take()
-        p.in_val.take()
+        for val in p.in_vals:
+            val.take()
         p.val.give(outer_kind, outer_value)
     return True if kind == DONE else None
+
+
+def _add_values(p: Any, s: Any, m: Any) -> bool:
+    """Takes and adds a value of each lane that has one; whether one has."""
+    having = 0
+    for val in p.in_vals:
+        kind, _ = val.peek()
+        having += kind == DATA or kind == EMPTY
+    if having == 0:
+        first_kind, first_value = p.in_vals[0].peek()
+        for val in p.in_vals:
+            kind, value = val.peek()
+            if kind != first_kind or value != first_value:
+                raise StreamError("the lanes end their fibers differently")
+        return False
+    if not s.filled:
+        s.sum = m.zero
+        s.filled = True
+    for val in p.in_vals:
+        kind, value = val.peek()
+        if kind == DATA or kind == EMPTY:
+            val.take()
+        if kind == DATA:
+            s.sum = m.add(s.sum, value)
+    return True
 
 
 def reduce_tensor(p: Any, s: Any, m: Any) -> bool | None:
@@ -231,14 +274,14 @@ def _reducer(parameters: Parameters) -> Block:
     if n > 0:
         return _tensor_reducer(n, parameters.get("ways", 1))
     if parameters["empty"] == "absent":
-        return _owned_reducer()
-    return _scalar_reducer(parameters["empty"] == "zero")
+        return _owned_reducer(parameters.get("ways", 1))
+    return _scalar_reducer(parameters["empty"] == "zero", parameters.get("ways", 1))
 
 
-def _scalar_reducer(zero: bool) -> Block:
+def _scalar_reducer(zero: bool, ways: int) -> Block:
     return Block(
-        ports=(into("in_val", "val", 1), out("val", "val")),
-        step=reduce_scalar,
+        ports=(*_values(1, ways, "in_vals" if ways > 1 else None), out("val", "val")),
+        step=reduce_lanes if ways > 1 else reduce_scalar,
         state={"sum": 0, "filled": False, "emitted": False},
         memory=lambda around: SimpleNamespace(
             explicit=zero, zero=around.zero, add=Operation("add", around.dtype)
@@ -246,28 +289,37 @@ def _scalar_reducer(zero: bool) -> Block:
     )
 
 
-def _owned_reducer() -> Block:
+def _owned_reducer(ways: int) -> Block:
     return Block(
-        ports=(into("in_outer", "crd"), into("in_val", "val", 1), out("val", "val")),
+        ports=(into("in_outer", "crd"), *_values(1, ways, "in_vals"), out("val", "val")),
         step=reduce_owned,
         state={"sum": 0, "filled": False},
         memory=lambda around: SimpleNamespace(zero=around.zero, add=Operation("add", around.dtype)),
     )
 
 
+def _lanes(ways: int) -> list[str]:
+    """What stands behind the names of the ports of each lane."""
+    return [f"_{lane}" for lane in range(ways)] if ways > 1 else [""]
+
+
+def _values(depth: int, ways: int, group: str | None) -> tuple[Port, ...]:
+    """The ports of the values of each lane."""
+    return tuple(
+        into(f"in_val{lane}", "val", depth, group=group, operand=n)
+        for n, lane in enumerate(_lanes(ways))
+    )
+
+
 def _tensor_reducer(n: int, ways: int) -> Block:
-    lanes = [f"_{lane}" for lane in range(ways)] if ways > 1 else [""]
     return Block(
         ports=(
             *(
                 into(f"in_crd{k}{lane}", "crd", k + 2, group="in_crds", operand=number, own=1)
-                for number, lane in enumerate(lanes)
+                for number, lane in enumerate(_lanes(ways))
                 for k in range(n)
             ),
-            *(
-                into(f"in_val{lane}", "val", n + 1, group="in_vals", operand=number)
-                for number, lane in enumerate(lanes)
-            ),
+            *_values(n + 1, ways, "in_vals"),
             *(out(f"crd{k}", "crd", k + 1, group="crds") for k in range(n)),
             out("val", "val", n),
         ),

@@ -243,6 +243,23 @@ CASES = [
         {"dimensions": 0, "empty": "absent"},
         {"in_outer": "1, 2, S0, S0, 4, 5, S1, D", "in_val": "1, 2, S0, S1, S1, 3, S0, S2, D"},
     ),
+    *(
+        (
+            "reducer",
+            {"dimensions": 0, "empty": empty, "ways": 2},
+            {"in_val_0": "1, 2, S0, S1, N, S2, D", "in_val_1": "3, S0, S1, 4, 5, S2, D"},
+        )
+        for empty in ("zero", "drop")
+    ),
+    (
+        "reducer",
+        {"dimensions": 0, "empty": "absent", "ways": 2},
+        {
+            "in_outer": "1, 2, S0, S0, 4, 5, S1, D",
+            "in_val_0": "1, 2, S0, S1, S1, S0, S2, D",
+            "in_val_1": "3, S0, S1, S1, 3, S0, S2, D",
+        },
+    ),
     (
         "parallelizer",
         {"lanes": 2, "streams": ["ref"], "depth": 0},

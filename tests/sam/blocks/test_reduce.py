@@ -310,6 +310,29 @@ def test_a_point_of_each_lane_is_taken_in_a_firing():
     assert run.run.blocks["block"].fired == 9
 
 
+@pytest.mark.parametrize(("empty", "due"), [("zero", "10, 0, S0, 5, D"), ("drop", "10, S0, 5, D")])
+def test_a_value_of_each_lane_is_added_in_a_firing(empty, due):
+    """(1,2,4) and (3), two fibers that are empty, (5) and nothing."""
+    inputs = {"in_val_0": "1, 2, 4, S0, S1, 5, S2, D", "in_val_1": "3, S0, S1, N, S2, D"}
+    run = run_block("reducer", {"dimensions": 0, "empty": empty, "ways": 2}, inputs)
+    run.check({"val": due.replace("5, D", "5, S1, D")})
+    # (1,3), (2,.), (4,.), the sum, S1 with its sum if it has one, (5,N), the sum, S2, D.
+    assert run.run.blocks["block"].fired == 9 + (empty == "zero")
+
+
+def test_the_sum_of_lanes_is_absent_where_all_are_empty():
+    check_block(
+        "reducer",
+        {"dimensions": 0, "empty": "absent", "ways": 2},
+        {
+            "in_outer": "1, 2, S0, S0, 4, 5, S1, D",
+            "in_val_0": "1, 2, S0, S1, S1, S0, S2, D",
+            "in_val_1": "3, S0, S1, S1, 3, S0, S2, D",
+        },
+        {"val": "6, N, S0, S0, 3, N, S1, D"},
+    )
+
+
 def test_lanes_go_from_one_sub_tensor_to_the_next_together():
     """Lane 1 has no third fiber: it waits at its end for that of lane 0."""
     kind, parameters, inputs = lanes(1, ["1, S0, 2, S0, 3, S1, D"], ["2, S0, 3, S1, D"])
@@ -330,6 +353,9 @@ def test_lanes_of_two_dimensions():
 def test_lanes_that_end_differently_are_no_lanes():
     with pytest.raises(StreamError, match="the lanes end their fibers differently"):
         run_block(*lanes(1, ["1, S1, 2, S2, D"], ["1, S2, D"]))
+    values = {"in_val_0": "1, S0, D", "in_val_1": "1, S0, 2, S1, D"}
+    with pytest.raises(StreamError, match="the lanes end their fibers differently"):
+        run_block("reducer", {"dimensions": 0, "empty": "zero", "ways": 2}, values)
 
 
 @needs_published
