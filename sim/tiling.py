@@ -3,13 +3,14 @@
 A split loop makes tiles of the tensors that it iterates: the outer loop sequences them, and the
 inner one works in one of them. Where all tile loops are outside, ``with_tiles`` puts a tile loader
 on each reference from those to the inner loops, for each level of tiles that the config has a
-memory for, and a releaser behind the block that reads the tile last. So one run goes through all
-tiles: empty ones have no reference, and one that a memory still holds is not moved again.
+memory for, and a releaser behind the array that reads the tile last (of several lanes, the first).
+So one run goes through all tiles: empty ones have no reference, and one that a memory still holds
+is not moved again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, count
 
@@ -21,7 +22,7 @@ from sim.config import Config, TileLevel
 
 _SCANNERS = ("level_scanner", "bitvector_scanner")
 # The port at which a block takes the coordinates of the loop that it adds to its references.
-_COORDINATES = {"repeater": ("in_coordinates",), "locator": ("in_crd",)}
+_COORDINATES = {"repeater": "in_coordinates", "locator": "in_crd"}
 
 
 def with_tiles(graph: Graph, config: Config) -> Graph:
@@ -88,21 +89,18 @@ class _Boundary:
         for edge in self.graph.edges:
             if self.streams[edge].kind != "ref" or not self._crosses(edge):
                 continue
-            path = list(self._path(edge))
-            array = self.nodes[path[-1].target.node]
+            *_, last = path = tuple(self._path(edge))
+            array = self.nodes[last.target.node]
             if array.kind != "array" or self.slots[array.parameters["slot"]].tensor is None:
                 continue
             slot = array.parameters["slot"]
-            reached = (self.nodes[one.target.node].parameters for one in path)
-            full = len(self.slots[slot].levels)
-            levels = (one.get("level", full) for one in reached if one.get("slot") == slot)
-            depth, deepest = self.streams[edge].depth, self.streams[path[-1]].depth
+            depth, deepest = self.streams[edge].depth, self.streams[last].depth
             loader = Node(
                 _unused(f"load_{slot}", self.nodes),
                 "tile_loader",
                 {
                     "slot": slot,
-                    "level": next(levels),
+                    "level": self._first_level(slot, path),
                     "depth": depth,
                     "from": home,
                     "memory": place.memory,
@@ -123,6 +121,12 @@ class _Boundary:
                 Edge(End(releaser.name, "release"), End(loader.name, "in_release")),
             ]
         return replace(self.graph, nodes=tuple(nodes), edges=tuple(edges))
+
+    def _first_level(self, slot: str, path: Iterable[Edge]) -> int:
+        """The first level of a slot that is read on a path; the number of all for its values."""
+        full = len(self.slots[slot].levels)
+        reached = (self.nodes[edge.target.node].parameters for edge in path)
+        return next(one.get("level", full) for one in reached if one.get("slot") == slot)
 
     def _crosses(self, edge: Edge) -> bool:
         """Whether references on an edge go from the last loop over tiles to one in a tile.
@@ -174,8 +178,8 @@ class _Boundary:
         node = self.nodes[name]
         if node.kind in _SCANNERS:
             return self._scanned(node)
-        for port in _COORDINATES.get(node.kind, ()):
-            return self._loop(self.into[End(name, port)])
+        if node.kind in _COORDINATES:
+            return self._loop(self.into[End(name, _COORDINATES[node.kind])])
         return None
 
     def _scanned(self, node: Node) -> str:
