@@ -470,6 +470,23 @@ def test_a_copy_reads_all_of_a_tensor_and_no_more_if_it_fits(data):
             assert (0 if again is None else again.bytes_read) >= read
 
 
+def test_diagonals_and_padded_rows_are_read_whole():
+    """Three diagonals of 6, 5 and 4 of a 6 x 6 matrix: 15 of the 18 values are inside of it."""
+    matrix = np.eye(6) + 2 * np.eye(6, k=1) + 3 * np.eye(6, k=-2)
+    tensor = Tensor.of(matrix)
+    # DIA: first and last row and offset of each; no value that is outside. ELL: 18 of each.
+    for stored, form, read in (
+        (tensor.diagonals(), "DIA", 3 * (2 + 1) * 4 + 15 * 8),
+        (tensor.ell(), "ELL", 18 * (4 + 8)),
+    ):
+        formats = {"B": form, "X": "dd"}
+        program = custard.compile("X(i,j)=B(k,i,j)", formats, ["reorder(k,i,j)"])
+        memory = {"levels": [DRAM, {"name": "L1", "line_bytes": 8}]}
+        run = program.simulate({"B": stored}, config={"memory": memory}, engine="simpy")
+        np.testing.assert_array_equal(run.output.to_numpy(), matrix)
+        assert run.memory["DRAM"].tensors["B"].bytes_read == read
+
+
 machines = st.fixed_dictionaries(
     {
         "memory.outstanding_requests": st.sampled_from([1, 2, 5, "unbounded"]),
