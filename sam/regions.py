@@ -66,9 +66,9 @@ class RegionTable:
         self,
         slots: Iterable[Slot],
         result: Slot | None,
-        tiled: Collection[str],
-        kept_in: str | None,
         entry_bytes: Callable[[str, int], int],
+        tiled: Collection[str] = (),
+        kept_in: str | None = None,
     ) -> None:
         self.tensors = {slot.name: slot.tensor for slot in slots}
         self.result = None if result is None else result.tensor

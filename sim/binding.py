@@ -54,7 +54,7 @@ class Bound:
         outermost = min((names.index(loader["memory"]) for loader in loaders), default=0)
         kept_in = names[outermost - 1] if loaders else None
         result = None if graph.result is None else graph.result.slot
-        return RegionTable(graph.slots, result, tiled, kept_in, memory.entry_bytes)
+        return RegionTable(graph.slots, result, memory.entry_bytes, tiled, kept_in)
 
     def surroundings(
         self,

@@ -41,6 +41,7 @@ def test_an_expression_is_one_argument():
         "reorder(i,j,k)",
         "split(i,i0,i1,32)",
         "divide(i,i0,i1,4)",
+        "tile(2048,128)",
         "fuse(i,j,f)",
         "pos(i,ipos,B)",
         "coord(ipos,i)",

@@ -373,7 +373,7 @@ def test_the_cycles_of_every_block_add_up(program, machine):
     kinds = {node.name: node.kind for node in run.graph.nodes}
     for edge, carried in validate(run.graph).items():
         found = run.streams[str(edge)]
-        depth, _ = config.queue(str(edge), str(edge.target), carried.kind)
+        depth, _ = config.queue(str(edge), carried.kind, kinds[edge.target.node])
         assert found.peak <= sum(found.tokens.values()), edge
         if depth is not None and kinds[edge.source.node] != "root":
             assert found.peak <= depth, edge

@@ -23,7 +23,10 @@ ROWS = Tensor(
 BITS = Tensor.of(np.array([1.0, 0, 1, 0, 0, 1, 1]), "b")
 SLOTS = [Slot(name, name) for name in ("B", "bits")]
 AROUND = Surroundings(
-    {"B": ROWS, "bits": BITS}, {"j": 9}, word_bits=3, regions=RegionTable(SLOTS, Slot("X", "X"))
+    {"B": ROWS, "bits": BITS},
+    {"j": 9},
+    word_bits=3,
+    regions=RegionTable(SLOTS, Slot("X", "X"), lambda unit, itemsize: 4),
 )
 
 
@@ -428,6 +431,12 @@ CASES = [
         )
         for accumulate in (False, True)
     ),
+    (
+        "tile_loader",
+        {"slot": "B", "level": 1, "depth": 1, "from": None, "memory": "peb", "buffers": 2},
+        {"in_ref": "0, 1, N, 3, S0, D", "in_release": "0, 0, 0, 0, S0, D"},
+    ),
+    ("tile_releaser", {"depth": 2, "levels": 1}, {"in_stream": "1, N, S0, 2, S1, D"}),
     ("root", {}, {}),
     ("source", {"stream": "crd", "depth": 1, "tokens": "1, S0, D"}, {}),
     ("sink", {}, {"in_stream": "1, S0, D"}),
