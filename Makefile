@@ -14,7 +14,7 @@ demo: $(INSTALLED) ## multiply a real matrix by itself in six loop orders; into 
 	$(BIN)/python experiments/demo.py
 
 test: $(INSTALLED) ## the tests, with a fifth or less of the examples of each property
-	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n 2
+	HYPOTHESIS_PROFILE=quick SAM_CFLAGS=-O1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-full: $(INSTALLED) ## the tests, with all examples
 	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n 2

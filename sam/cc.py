@@ -1,5 +1,6 @@
 """Finds a C compiler, compiles C with it, and keeps what comes out on disk.
 
+The flags are those of each kind of source, and those of ``$SAM_CFLAGS`` behind them.
 The cache is safe under concurrent use: a library is written under a temporary name, then renamed.
 """
 
@@ -105,8 +106,12 @@ def _takes(*flags: str) -> bool:
 
 def library(source: str, flags: Sequence[str] = FLAGS) -> Path:
     """Where the shared library of a C source is, or will be once it is compiled."""
-    key = "\0".join((source, *flags, *_version()))
+    key = "\0".join((source, *flags, *_more_flags(), *_version()))
     return cached() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.so"
+
+
+def _more_flags() -> list[str]:
+    return shlex.split(os.environ.get("SAM_CFLAGS", ""))
 
 
 def build(
@@ -153,7 +158,7 @@ def _compile(path: Path, source: str, headers: Mapping[str, str], flags: Sequenc
             (Path(folder) / name).write_text(text)
         made = Path(folder) / "kernel.so"
         done = subprocess.run(
-            [*compiler(), *flags, "kernel.c", "-o", made.name, "-lm"],
+            [*compiler(), *flags, *_more_flags(), "kernel.c", "-o", made.name, "-lm"],
             cwd=folder,
             capture_output=True,
             text=True,
