@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for size in (SIZES[::3] if options.quick else SIZES)
     ]
     points = measured(wanted)
-    header = ("nonzeros", "size", *(f"cycles, {name}" for name in QUEUES), "pairs of tiles")
+    header = ("nonzeros", "size", *(f"cycles with {name}" for name in QUEUES), "pairs of tiles")
     header = (*header, "bytes read of DRAM", "bytes read of LLB", "right")
     keys = (*QUEUES, "pairs", "dram", "llb", "right")
     rows = ((*at, *(point[key] for key in keys)) for at, point in points.items())
@@ -116,19 +116,21 @@ def matrix(random: np.random.Generator, nonzeros: int, size: int) -> sp.coo_arra
 def claims(points: Points) -> list[Claim]:
     """The three regions that Section 6.4 sees, and what short queues change."""
     lines = by_nonzeros(points, PAPER)
-    peaks = {n: max(line, key=line.__getitem__) for n, line in lines.items()}
-    rising = [n for n, line in lines.items() if peaks[n] != min(line)]
+    peaks = _peaks(lines)
+    rising = [n for n, peak in _peaks(by_nonzeros(points, SHORT)).items() if peak > min(SIZES)]
     falls = {n: line[peaks[n]] / line[max(line)] for n, line in lines.items()}
     early, late = zip(*(_slopes(line, peaks[n]) for n, line in lines.items()), strict=True)
-    pairs = by_nonzeros(points, "pairs")
+    pairs = [point["pairs"] for point in points.values()]
     gains = [point[PAPER] / point[SHORT] for point in points.values()]
-    most = ", ".join(f"{n:,} at {peaks[n]:,}" for n in lines)
+    most = "; ".join(
+        ", ".join(f"{n:,} at {peak:,}" for n, peak in _peaks(by_nonzeros(points, queues)).items())
+        for queues in QUEUES
+    )
     return [
         Claim(
             "Increasing runtime due to more non-empty tiles at small dimensions.",
-            f"the most cycles by nonzeros: {most}; pairs of tiles "
-            f"{min(map(min, (line.values() for line in pairs.values()))):,} to "
-            f"{max(map(max, (line.values() for line in pairs.values()))):,}",
+            f"the most cycles, by nonzeros, with {' and with '.join(QUEUES)}: {most}. Pairs of "
+            f"tiles are {min(pairs):,} to {max(pairs):,}",
             "yes" if len(rising) == len(lines) else "in part",
         ),
         Claim(
@@ -160,6 +162,11 @@ def by_nonzeros(points: Points, what: str) -> dict[int, dict[int, int]]:
     return found
 
 
+def _peaks(lines: Mapping[int, Mapping[int, int]]) -> dict[int, int]:
+    """The sizes at which lines are highest."""
+    return {n: max(line, key=line.__getitem__) for n, line in lines.items()}
+
+
 def _slopes(line: Mapping[int, int], peak: int) -> tuple[float, float]:
     """By how much a line falls in a step, in the first and in the second half after its peak."""
     sizes = [size for size in line if size >= peak]
@@ -185,7 +192,14 @@ def draw(points: Points, folder: Path) -> None:
             axes.title.set_fontsize("medium")
             axes.grid(alpha=0.3)
         panels[0].set_ylabel("cycles (log scale)")
-        panels[0].legend(title="nonzeros", fontsize="small", frameon=False)
+        figure.legend(
+            *panels[0].get_legend_handles_labels(),
+            title="nonzeros",
+            loc="outside lower center",
+            ncols=len(lines),
+            fontsize="small",
+            frameon=False,
+        )
 
 
 if __name__ == "__main__":
