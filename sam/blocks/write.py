@@ -125,6 +125,17 @@ def append_coordinate(p: Any, s: Any, m: Any) -> bool | None:
     return True if kind == DONE else None
 
 
+def _next_parent(p: Any, s: Any, kind: int, value: int) -> bool | None:
+    """Passes on the end of a fiber; one with coordinates is followed by that of the next parent."""
+    p.ref.give(kind, value)
+    if kind == DONE:
+        return True
+    if s.filled:
+        s.parent += 1
+    s.filled = False
+    return None
+
+
 def append_bits(p: Any, s: Any, m: Any) -> bool | None:
     """Sets the bit of a coordinate in the words of its fiber, which are those behind the last's."""
     kind, value = p.in_crd.peek()
@@ -133,15 +144,8 @@ def append_bits(p: Any, s: Any, m: Any) -> bool | None:
         p.ref.give(DATA, s.ones)
         _set_bit(p, s, m, s.parent, value)
         s.filled = True
-    elif kind == STOP:
-        p.ref.give(STOP, value)
-        if s.filled:
-            s.parent += 1
-        s.filled = False
-    else:
-        p.ref.give(DONE, 0)
-        return True
-    return None
+        return None
+    return _next_parent(p, s, kind, value)
 
 
 def append_bits_by_reference(p: Any, s: Any, m: Any) -> bool | None:
@@ -164,15 +168,8 @@ def link(p: Any, s: Any, m: Any) -> bool | None:
         p.ref.give(DATA, len(m.coordinates))
         _link(p, m, s.parent, value)
         s.filled = True
-    elif kind == STOP:
-        p.ref.give(STOP, value)
-        if s.filled:
-            s.parent += 1
-        s.filled = False
-    else:
-        p.ref.give(DONE, 0)
-        return True
-    return None
+        return None
+    return _next_parent(p, s, kind, value)
 
 
 def link_by_reference(p: Any, s: Any, m: Any) -> bool | None:
