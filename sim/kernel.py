@@ -66,17 +66,30 @@ class Touch:
 
 
 @dataclass(frozen=True)
+class Again:
+    """The begin of what follows a firing that has taken from one input, and those led by it, alone.
+
+    All other inputs have the same data at their heads as then.
+    """
+
+    indent: str
+    leader: int
+
+
+@dataclass(frozen=True)
 class Leave:
     """Where a firing ends.
 
     ``takes``, ``gives``  the inputs taken from and the outputs given to: surely (True) or maybe
     ``finished``          whether it was the last: an expression, "1" or "0" where that is known
+    ``again``             the inputs for which an ``Again`` may follow
     """
 
     indent: str
     takes: Mapping[int, bool]
     gives: Mapping[int, bool]
     finished: str
+    again: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -100,7 +113,7 @@ class Body:
     variables: Mapping[str, str]
     memory: Mapping[str, str]
     numbers: Sequence[str]
-    lines: Sequence[str | Wait | Touch | Leave]
+    lines: Sequence[str | Wait | Touch | Again | Leave]
     touches: int = 0
 
 
@@ -138,11 +151,11 @@ class _Writer:
         self.tries = any(queue.bounded for queue in outputs)
         self.wires = [(q, queue.ports[0]) for q, queue in enumerate(inputs) if queue.wire]
         self.touches = body.touches > 0
+        self.saved = list(body.state) if self.tries or self.touches else []
 
     def source(self) -> str:
         body = self.body
-        saved = list(body.state) if self.tries or self.touches else []
-        restore = _each(" {0} = o{0};", ((name,) for name in saved))
+        restore = _each(" {0} = o{0};", ((name,) for name in self.saved))
         return _TEMPLATE.format(
             fields=_each("    {} {};\n", ((t, name) for name, (t, _) in body.state.items()))
             + _each(_WIRE_FIELDS, ((n, body.inputs[n].ctype) for _, n in self.wires))
@@ -158,17 +171,8 @@ class _Writer:
             room="".join(self.room(q, queue) for q, queue in enumerate(self.outputs)),
             read=self.read(),
             fired=_TOUCHING_FIRED if self.touches else _FIRED,
-            save=(_SAVE if not self.touches else _ALWAYS_SAVE).format(
-                saves=_each(" o{0} = {0};", ((name,) for name in saved))
-            )
-            if saved
-            else "",
-            reset=_each(
-                "        take{} = 0;\n",
-                ((n,) for n in _firsts(body.taken) if not body.inputs[n].wire),
-            )
-            + _each("        give{} = 0;\n", ((n,) for n in _firsts(body.given)))
-            + ("        asks = 0;\n" if self.touches else ""),
+            begin=self.begin(),
+            reset=self.reset(),
             body="\n".join(filter(None, map(self.line, body.lines))),
             crowded="".join(self.crowded(q, queue) for q, queue in enumerate(self.outputs)),
             ordered=_ORDERED.format(restore=restore if self.touches else "")
@@ -244,6 +248,21 @@ class _Writer:
 
     # A firing
 
+    def begin(self) -> str:
+        """What comes before a firing."""
+        save = _ALWAYS_SAVE if self.touches else _SAVE
+        saves = _each(" o{0} = {0};", ((name,) for name in self.saved))
+        return _BEGIN + (save.format(saves=saves) if saves else "")
+
+    def reset(self) -> str:
+        """Forgets what the firing before has done."""
+        taken = (n for n in _firsts(self.body.taken) if not self.body.inputs[n].wire)
+        return (
+            _each("        take{} = 0;\n", ((n,) for n in taken))
+            + _each("        give{} = 0;\n", ((n,) for n in _firsts(self.body.given)))
+            + ("        asks = 0;\n" if self.touches else "")
+        )
+
     def read(self) -> str:
         """Reads the wires, before all else: in the first cycle in which the block may fire."""
         if not self.wires:
@@ -280,9 +299,11 @@ class _Writer:
         """The place at an end of a queue."""
         return f"{end}{q} & {queues[q].places - 1}"
 
-    def line(self, line: str | Wait | Touch | Leave) -> str:
+    def line(self, line: str | Wait | Touch | Again | Leave) -> str:
         if isinstance(line, Wait):
             return self.wait(line)
+        if isinstance(line, Again):
+            return f"    again{line.leader}:;\n{self.begin()}{self.reset()}"
         if isinstance(line, Touch):
             return f"{line.indent}TOUCH({line.region}, {line.index}, {int(line.write)})"
         return self.leave(line) if isinstance(line, Leave) else line
@@ -330,6 +351,10 @@ class _Writer:
                 pushed = _PUSHED.format(q=q, n=first, at=at, values=values, made=made)
                 sure = line.gives[queue.ports[0]]
                 lines.append(pushed if sure else f"if (give{first}) {{ {pushed} }}")
+        leaders = {self.body.taken[n] for n in line.takes}
+        for leader in line.again:
+            others = " && ".join(f"!take{other}" for other in sorted(leaders - {leader}))
+            lines.append(f"if ({others or 1}) goto again{leader};")
         if line.finished == "1":
             lines.append("goto finished;")
         else:
@@ -429,6 +454,10 @@ _ROOM = """ \\
 _SAVE = "        if (tries) {{{saves} }}\n"
 _ALWAYS_SAVE = "       {saves}\n"
 
+_BEGIN = """        if (RARE(left == 0)) goto spent;
+        now = ready;
+        cause = 0;
+"""
 _ORDER = "        if (ready > limit) { b->key = ready; b->asks = 0; goto ordered; }\n"
 
 _STAMPS = " uint32_t stamps[{}];"
@@ -506,10 +535,7 @@ spent:
 {room}    most = left;
     if (left <= 0) goto crowded;
     for (;;) {{
-        if (RARE(left == 0)) goto spent;
-        now = ready;
-        cause = 0;
-{save}{read}{reset}
+{begin}{read}{reset}
 {body}
     }}
 crowded:

@@ -32,7 +32,7 @@ from sam.blocks.memories import Accumulator, Growing, Stored
 from sam.errors import UserError
 from sam.regions import Region, Regions
 from sam.token import DATA
-from sim.kernel import COMPLEX, INT, REAL, Body, Leave, Port, Touch, Wait
+from sim.kernel import COMPLEX, INT, REAL, Again, Body, Leave, Port, Touch, Wait
 
 
 class Untranslatable(UserError):
@@ -70,7 +70,7 @@ def translate(
         before = dict(translation.types)
         translation.reset()
         translation.step(step, [_Ports(), _State(), _Memory((), memory)])
-        if translation.types == before:
+        if translation.follow() and translation.types == before:
             return translation.kernel()
 
 
@@ -166,6 +166,10 @@ def _sure(fate: str | int) -> bool:
     return isinstance(fate, str)
 
 
+# The most groups of inputs for which a firing is written that follows one that moved one of them.
+_MOST_FOLLOWED = 2
+
+
 class _Translation:
     """The state of one translation."""
 
@@ -179,11 +183,13 @@ class _Translation:
         ]
         self.inputs = sorted((p for p in everything if not p.output), key=lambda p: p.index)
         self.outputs = sorted((p for p in everything if p.output), key=lambda p: p.index)
+        self.leaders: list[int] = []
+        self.followed: list[int] = []
         self.reset()
 
     def reset(self) -> None:
         """Forgets what was written, but not the types that were found."""
-        self.lines: list[str | Wait | Touch | Leave] = []
+        self.lines: list[str | Wait | Touch | Again | Leave] = []
         self.depth = 2
         self.calls = 0
         self.temporaries = 0
@@ -191,7 +197,10 @@ class _Translation:
         self.reached = _Reached()
         self.fates = 0
         self.data = False
+        self.still: frozenset[int] = frozenset()
         self.ends: _Reached | None = None
+        self.quick: list[Mapping[int, bool]] = []
+        self.copies = 0
         self.versions: dict[str, int] = {}
         self.memory: dict[tuple[str, ...], str] = {}
         self.numbers: dict[tuple[str, ...], None] = {}
@@ -267,16 +276,51 @@ class _Translation:
     # Calls and statements
 
     def step(self, function: Step, arguments: Sequence[Any]) -> None:
-        """Writes a firing: first for data at all inputs, then, where it peeks, for any tokens."""
-        for self.data in (True, False):
-            self.reached = _Reached()
-            tree, _ = self.enter(function, arguments, "step")
-            self.block([*tree.body, *([] if _returns(tree.body[-1:]) else [ast.Return(None)])])
-            self.frames.pop()
-            if not any(isinstance(line, Wait) and not line.output for line in self.lines):
-                break
-            if self.data:
-                self.write("ANY_TOKENS")
+        """Writes a firing: first for data at all inputs, then, where it peeks, for any tokens.
+
+        Between them it is written for data where the firing before has moved some inputs alone.
+        """
+        self.data = True
+        self.firing(function, arguments)
+        if not any(isinstance(line, Wait) and not line.output for line in self.lines):
+            return
+        for leader in self.followed:
+            self.lines.append(Again("    " * self.depth, leader))
+            self.still = frozenset(n for n, first in enumerate(self.leaders) if first != leader)
+            self.firing(function, arguments)
+        self.still = frozenset()
+        self.write("ANY_TOKENS")
+        self.data = False
+        self.firing(function, arguments)
+
+    def firing(self, function: Step, arguments: Sequence[Any]) -> None:
+        """Writes a firing, in which inputs that stand ``still`` need not be waited for.
+
+        Its variables are those of each other one; its labels are its own.
+        """
+        self.calls = self.temporaries = 0
+        self.copies += 1
+        self.reached = _Reached(self.still)
+        tree, _ = self.enter(function, arguments, "step")
+        self.block([*tree.body, *([] if _returns(tree.body[-1:]) else [ast.Return(None)])])
+        self.frames.pop()
+
+    def follow(self) -> bool:
+        """Finds out which inputs move together, and which alone; whether that was known."""
+        known = self.leaders, self.followed
+        self.leaders = self.together("take", self.inputs)
+        few = 1 < len({*self.leaders}) <= _MOST_FOLLOWED
+        apart = few and not any(port.wire for port in self.inputs)
+        alone = {leader for takes in self.quick for leader in self.alone(takes)}
+        self.followed = sorted(alone) if apart else []
+        return known == (self.leaders, self.followed)
+
+    def alone(self, takes: Mapping[int, bool]) -> set[int]:
+        """The inputs that may be the only ones taken from, with those that they lead."""
+        sure = {self.leaders[n] for n, surely in takes.items() if surely}
+        if len(sure) > 1:
+            return set()
+        return sure or {self.leaders[n] for n in takes}
 
     def finish(self, value: Any) -> None:
         """Ends the firing."""
@@ -287,13 +331,18 @@ class _Translation:
         sides: dict[str, dict[int, bool]] = {"take": {}, "give": {}}
         for (side, n), fate in sorted(self.reached.moved.items()):
             sides[side][n] = _sure(fate)
-        self.lines.append(Leave("    " * self.depth, sides["take"], sides["give"], finished))
+        again: list[int] = []
+        if self.data and finished == "0" and len(self.reached.peeked) == len(self.inputs):
+            self.quick.append(sides["take"])
+            again = [leader for leader in self.followed if leader in self.alone(sides["take"])]
+        indent = "    " * self.depth
+        self.lines.append(Leave(indent, sides["take"], sides["give"], finished, again))
         self.ends = self.reached if self.ends is None else self.join(self.ends, self.reached)
 
     def inline(self, function: Any, arguments: Sequence[Any], prefix: str) -> Any:
         """Writes the body of a function; gives what it returns."""
         tree, frame = self.enter(function, arguments, prefix)
-        label = f"{frame.prefix}end"
+        label = self.label(frame)
         body = [s for s in tree.body if not _is_text(s)]
         if len(body) == 1 and isinstance(body[0], ast.Return):
             result = self.evaluate(body[0].value) if body[0].value else _Known(None)
@@ -452,8 +501,12 @@ class _Translation:
         frame.reached = self.join(frame.reached, self.reached)
         for k, part in enumerate(value if isinstance(value, tuple) else [value]):
             self.assign(f"{frame.prefix}result{k}", part)
-        self.write(f"goto {frame.prefix}end;")
+        self.write(f"goto {self.label(frame)};")
         return True
+
+    def label(self, frame: _Frame) -> str:
+        """Where a call ends."""
+        return f"{frame.prefix}end{self.copies}"
 
     def bind(self, target: ast.expr, value: Any) -> None:
         """Binds a loop variable, which stays known."""
