@@ -9,6 +9,9 @@ its inputs alone. Where a queue of finite depth has no room, the call ends, unle
 tells it to try (``tries``): then each give looks for room itself, and where there is none, the
 state becomes again what it was before the firing.
 
+Where a firing has taken from one input alone, the next one waits for that one only, as what was at
+the heads of the others still is.
+
 A block that reads a wire, or touches a memory which it shares with others, depends on time. Before
 it reads or asks, it compares the cycle of that with a limit. Where that is exceeded, it stops, in
 the state before the firing; the scheduler raises the limit when all others have come so far.
