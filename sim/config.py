@@ -151,8 +151,8 @@ class TileLevel(Section):
     """One level of tiles.
 
     ``memory``   the memory that they are brought into, the name of a level of ``memory``
-    ``tile``     the extent of a tile in each mode that is meant for it: what a program without tiles
-                 is told to schedule. Whether tiles fit is up to the memory's capacity
+    ``tile``     the extent of a tile in each mode that is meant for it: what a program without
+                 tiles is told to schedule. Whether tiles fit is up to the memory's capacity
     ``buffers``  tiles of each tensor that it holds at once: the one in use and those ahead of it
     """
 
