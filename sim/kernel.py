@@ -75,7 +75,6 @@ class Again:
     All other inputs have the same data at their heads as then.
     """
 
-    indent: str
     leader: int
 
 

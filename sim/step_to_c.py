@@ -285,7 +285,7 @@ class _Translation:
         if not any(isinstance(line, Wait) and not line.output for line in self.lines):
             return
         for leader in self.followed:
-            self.lines.append(Again("    " * self.depth, leader))
+            self.lines.append(Again(leader))
             self.still = frozenset(n for n, first in enumerate(self.leaders) if first != leader)
             self.firing(function, arguments)
         self.still = frozenset()
