@@ -134,12 +134,13 @@ class _Method:
 
 @dataclass
 class _Frame:
-    """A call that is being inlined."""
+    """A call that is being inlined; ``ends`` where its end is the end of the firing."""
 
     function: Any
     names: dict[str, Any]
     prefix: str
     often: set[str]
+    ends: bool
     result: list[Any] = field(default_factory=list)
     reached: _Reached | None = None
 
@@ -301,9 +302,7 @@ class _Translation:
         self.calls = self.temporaries = 0
         self.copies += 1
         self.reached = _Reached(self.still)
-        tree, _ = self.enter(function, arguments, "step")
-        self.block([*tree.body, *([] if _returns(tree.body[-1:]) else [ast.Return(None)])])
-        self.frames.pop()
+        self.end_with(function, arguments, "step")
 
     def follow(self) -> bool:
         """Finds out which inputs move together, and which alone; whether that was known."""
@@ -321,6 +320,12 @@ class _Translation:
         if len(sure) > 1:
             return set()
         return sure or {self.leaders[n] for n in takes}
+
+    def end_with(self, function: Any, arguments: Sequence[Any], prefix: str) -> None:
+        """Writes a call with whose end the firing ends: in each of its branches by itself."""
+        tree, _ = self.enter(function, arguments, prefix, ends=True)
+        self.block([*tree.body, *([] if _returns(tree.body[-1:]) else [ast.Return(None)])])
+        self.frames.pop()
 
     def finish(self, value: Any) -> None:
         """Ends the firing."""
@@ -361,7 +366,7 @@ class _Translation:
         return self.result(frame, 0)
 
     def enter(
-        self, function: Any, arguments: Sequence[Any], prefix: str
+        self, function: Any, arguments: Sequence[Any], prefix: str, ends: bool = False
     ) -> tuple[ast.FunctionDef, _Frame]:
         """Begins a call: its parameters become names of its frame."""
         try:
@@ -380,6 +385,7 @@ class _Translation:
             dict(zip(names, arguments, strict=True)),
             f"{'f' if prefix.startswith('s_') else ''}{prefix}{self.calls}_",
             {name for name, count in counts.items() if count > 1 or name in names},
+            ends,
         )
         self.calls += 1
         if len(self.frames) > 20:
@@ -399,7 +405,7 @@ class _Translation:
         """Writes statements; tells whether control never comes to their end."""
         for n, statement in enumerate(statements):
             rest = list(statements[n + 1 :])
-            if len(self.frames) == 1 and isinstance(statement, ast.If) and _returns(rest):
+            if self.frames[-1].ends and isinstance(statement, ast.If) and _returns(rest):
                 # The firing ends in each branch by itself, where more is known of it.
                 branches = [*statement.body, *rest], [*statement.orelse, *rest]
                 return self.branch(statement.test, *branches)
@@ -423,6 +429,13 @@ class _Translation:
                 self.unroll(target, iterable, body)
             case ast.While(test, body, []):
                 self.loop(test, body)
+            case ast.Return(ast.Call(ast.Name() as name, arguments)) if self.frames[-1].ends:
+                function = self.evaluate(name)
+                if not inspect.isfunction(function.value):
+                    return self.leave(self.call(function, arguments))
+                called = function.value.__name__.lstrip("_")
+                self.end_with(function.value, list(self.sequence(arguments)), called)
+                return True
             case ast.Return(value):
                 return self.leave(self.evaluate(value) if value else _Known(None))
             case ast.Raise(ast.Call(ast.Name("StreamError"), [ast.Constant(str(text))])):
@@ -494,7 +507,7 @@ class _Translation:
 
     def leave(self, value: Any) -> bool:
         frame = self.frames[-1]
-        if len(self.frames) == 1:
+        if frame.ends:
             self.finish(value)
             return True
         frame.result.append(value)
