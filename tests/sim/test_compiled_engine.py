@@ -217,8 +217,9 @@ def in_runs(draw, names, length):
 
 
 @settings(relaxed, max_examples=examples(200, compiles=True))
-@given(in_runs("BC", 200), configs, st.integers(2, 20), st.sampled_from("sb"))
+@given(in_runs("BC", 200), configs, st.integers(2, 200), st.sampled_from("sb"))
 @example({"B": np.tri(3, 200, 150), "C": np.eye(3, 200, 197)}, {}, 9, "b")
+@example({"B": np.tri(3, 200, 150), "C": np.eye(3, 200, 197)}, {}, 200, "s")
 def test_what_one_operand_alone_has_is_dropped(inputs, config, distance, level):
     """Several firings at once, as long as none of them has to wait for what comes after a gap."""
     inputs["B"][:, ::distance] = 0
