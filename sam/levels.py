@@ -42,7 +42,12 @@ Touches = tuple[tuple[str, int, bool], ...]
 
 @dataclass(frozen=True, eq=False)
 class Fibers(ABC):
-    """The fibers of a level, each gone through step by step (the paper's iteration functions)."""
+    """The fibers of a level, each gone through step by step (the paper's iteration functions).
+
+    ``gapless`` tells that each step has a coordinate.
+    """
+
+    gapless: ClassVar[bool] = False
 
     @abstractmethod
     def fiber(self, parent: int) -> tuple[int, int]:
@@ -217,7 +222,7 @@ class Dense(Level):
 
     code = "d"
     name = "dense"
-    full = padded = True
+    full = padded = gapless = True
     iterates_values = locates = inserts = True
 
     size: int
@@ -265,7 +270,7 @@ class Compressed(Level):
 
     code = "s"
     name = "compressed"
-    iterates_positions = appends = True
+    gapless = iterates_positions = appends = True
 
     segments: Stored
     coordinates: Stored
@@ -567,7 +572,7 @@ class Range(Level):
     code = "r"
     name = "range"
     compact = False
-    padded = True
+    padded = gapless = True
     iterates_values = True
 
     size: int

@@ -10,7 +10,8 @@ tells it to try (``tries``): then each give looks for room itself, and where the
 state becomes again what it was before the firing.
 
 Where a firing has taken from one input alone, the next one waits for that one only, as what was at
-the heads of the others still is.
+the heads of the others still is. When two have, several happen at once, as long as all of them do
+no more than that and none of them has to wait.
 
 A block that reads a wire, or touches a memory which it shares with others, depends on time. Before
 it reads or asks, it compares the cycle of that with a limit. Where that is exceeded, it stops, in
@@ -69,13 +70,16 @@ class Touch:
 
 
 @dataclass(frozen=True)
-class Again:
-    """The begin of what follows a firing that has taken from one input, and those led by it, alone.
+class Fail:
+    """Where a firing fails with a message, given by its number, if a test holds, or at any rate."""
 
-    All other inputs have the same data at their heads as then.
-    """
+    indent: str
+    message: int
+    test: str | None = None
 
-    leader: int
+    def then(self, what: str) -> str:
+        """The C that does something there."""
+        return f"{self.indent}{f'if ({self.test}) ' if self.test else ''}{{ {what} }}"
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class Leave:
 
     ``takes``, ``gives``  the inputs taken from and the outputs given to: surely (True) or maybe
     ``finished``          whether it was the last: an expression, "1" or "0" where that is known
-    ``again``             the inputs for which an ``Again`` may follow
+    ``again``             the inputs that may be the only ones taken from, with those led by them
     """
 
     indent: str
@@ -94,10 +98,19 @@ class Leave:
     again: Sequence[int] = ()
 
 
+Line = str | Wait | Touch | Fail | Leave
+
+
 @dataclass(frozen=True)
 class Body:
-    """The C of one firing, and what it uses.
+    """The C of a block's firings, and what they use.
 
+    ``first``      a firing, right for data at all inputs where there is one for any tokens
+    ``following``  by input: one after a firing that has taken from this one, and those led by it,
+                   alone, so that all others have the same data at their heads as then
+    ``several``    by input: the same again, where it uses no memory, leaves the state as it is, and
+                   may itself take from this one, and those led by it, alone
+    ``general``    one for any tokens, or nothing
     ``taken``      for each input the first one that is always taken from with it
     ``given``      for each output the first one that is always given to with it, tokens of one kind
     ``state``      by variable: its type, and what it starts from
@@ -115,7 +128,10 @@ class Body:
     variables: Mapping[str, str]
     memory: Mapping[str, str]
     numbers: Sequence[str]
-    lines: Sequence[str | Wait | Touch | Again | Leave]
+    first: Sequence[Line]
+    following: Mapping[int, Sequence[Line]]
+    several: Mapping[int, Sequence[Line]]
+    general: Sequence[Line]
     touches: int = 0
 
 
@@ -175,7 +191,7 @@ class _Writer:
             fired=_TOUCHING_FIRED if self.touches else _FIRED,
             begin=self.begin(),
             reset=self.reset(),
-            body="\n".join(filter(None, map(self.line, body.lines))),
+            firings=self.firings(),
             crowded="".join(self.crowded(q, queue) for q, queue in enumerate(self.outputs)),
             ordered=_ORDERED.format(restore=restore if self.touches else "")
             if self.wires or self.touches
@@ -248,13 +264,68 @@ class _Writer:
         tries = "!tries && " if queue.bounded else ""
         return f"    if ({tries}ROOM_IN_{q} < left) left = ROOM_IN_{q};\n"
 
-    # A firing
+    # Firings
+
+    def firings(self) -> str:
+        """A firing of each sort."""
+        body = self.body
+        parts = [self.text(body.first)]
+        for leader, lines in body.following.items():
+            if leader in body.several:
+                parts.append(self.at_once(leader, body.several[leader]))
+            parts.append(f"    again{leader}:;\n{self.begin()}{self.reset()}")
+            parts.append(self.text(lines, leader))
+        if body.general:
+            parts += ["        ANY_TOKENS", self.text(body.general)]
+        return "\n".join(parts)
+
+    def text(self, lines: Sequence[Line], leader: int | None = None) -> str:
+        """The C of a firing; ``leader`` is that of the one before it, if it follows one."""
+        return "\n".join(filter(None, (self.line(line, leader) for line in lines)))
+
+    def at_once(self, leader: int, lines: Sequence[Line]) -> str:
+        """Several firings that only take from the leader's inputs."""
+        led = [
+            (q, queue.places)
+            for q, queue in enumerate(self.inputs)
+            if self.body.taken[queue.ports[0]] == leader
+        ]
+        return _AT_ONCE.format(
+            n=leader,
+            enough=_each(_ENOUGH, led),
+            firsts=_each(_FIRST_AT, led),
+            ats=_each(_ONE_AT, led),
+            reset=self.reset(),
+            judged="\n".join(filter(None, (self.judged(line, leader) for line in lines))),
+            ready=_each(_READY, led),
+            takes=_each(_TAKE_AT, led),
+            heads=_each(_HEAD_AFTER, led),
+        )
+
+    def judged(self, line: Line, leader: int) -> str:
+        """Finds out whether a firing does no more than to take from the leader's inputs."""
+        if isinstance(line, str):
+            return line
+        if isinstance(line, Fail):
+            return line.then(f"ok = 0; goto judged{leader};")
+        if not isinstance(line, Leave):
+            return ""
+        does = {f"take{self.body.taken[n]}": sure for n, sure in line.takes.items()}
+        does |= {f"give{self.body.given[n]}": sure for n, sure in line.gives.items()}
+        sure = does.pop(f"take{leader}", None)
+        if line.finished != "0" or sure is None or any(does.values()):
+            ok = "0"
+        else:
+            tests = [f"!{other}" for other in does] + ([] if sure else [f"take{leader}"])
+            ok = " & ".join(tests) or "1"
+        return f"{line.indent}ok = {ok}; goto judged{leader};"
 
     def begin(self) -> str:
         """What comes before a firing."""
         save = _ALWAYS_SAVE if self.touches else _SAVE
         saves = _each(" o{0} = {0};", ((name,) for name in self.saved))
-        return _BEGIN + (save.format(saves=saves) if saves else "")
+        ends = ((q, end.places) for q, end in enumerate(self.inputs) if not end.wire)
+        return _BEGIN + _each(_AT, ends) + (save.format(saves=saves) if saves else "")
 
     def reset(self) -> str:
         """Forgets what the firing before has done."""
@@ -277,8 +348,7 @@ class _Writer:
         n, q = port.index, self.queue_of[port.index]
         kinds = _each(" k{} = c_ & 3;", ((p,) for p in self.inputs[q].ports))
         lane = self.inputs[q].ports.index(n)
-        at = self.at("h", q, self.inputs)
-        macros = _INPUT_MACROS.format(n=n, q=q, lane=lane, kinds=kinds, at=at)
+        macros = _INPUT_MACROS.format(n=n, q=q, lane=lane, kinds=kinds)
         first = self.body.taken[n] == n
         return macros + _TAKE_MACROS.format(
             n=n,
@@ -301,14 +371,14 @@ class _Writer:
         """The place at an end of a queue."""
         return f"{end}{q} & {queues[q].places - 1}"
 
-    def line(self, line: str | Wait | Touch | Again | Leave) -> str:
+    def line(self, line: Line, leader: int | None) -> str:
         if isinstance(line, Wait):
             return self.wait(line)
-        if isinstance(line, Again):
-            return f"    again{line.leader}:;\n{self.begin()}{self.reset()}"
         if isinstance(line, Touch):
             return f"{line.indent}TOUCH({line.region}, {line.index}, {int(line.write)})"
-        return self.leave(line) if isinstance(line, Leave) else line
+        if isinstance(line, Fail):
+            return line.then(f"b->port = {line.message}; goto failed;")
+        return self.leave(line, leader) if isinstance(line, Leave) else line
 
     def wait(self, line: Wait) -> str:
         """The wait, unless all queues of the port have been waited for."""
@@ -323,7 +393,7 @@ class _Writer:
         ]
         return f"{line.indent}ROOM{line.port}" if new else ""
 
-    def leave(self, line: Leave) -> str:
+    def leave(self, line: Leave, before: int | None) -> str:
         """What is done when a firing ends here."""
         known = line.finished in ("0", "1")
         lines = ["FIRED"] if known else [f"last = {line.finished};", "FIRED"]
@@ -331,11 +401,7 @@ class _Writer:
             if queue.ports[0] in line.takes:
                 first = self.body.taken[queue.ports[0]]
                 sure = line.takes[queue.ports[0]]
-                lines.append(
-                    _TAKEN.format(
-                        q=q, at=self.at("h", q, self.inputs), n="1" if sure else f"take{first}"
-                    )
-                )
+                lines.append(_TAKEN.format(q=q, n="1" if sure else f"take{first}"))
         for n, sure in line.gives.items():
             if self.body.given[n] == n:
                 lines.append(_COUNTED.format(n=n) if sure else _MAYBE_COUNTED.format(n=n))
@@ -356,7 +422,9 @@ class _Writer:
         leaders = {self.body.taken[n] for n in line.takes}
         for leader in line.again:
             others = " && ".join(f"!take{other}" for other in sorted(leaders - {leader}))
-            lines.append(f"if ({others or 1}) goto again{leader};")
+            several = leader == before and leader in self.body.several
+            label = "several" if several else "again"
+            lines.append(f"if ({others or 1}) goto {label}{leader};")
         if line.finished == "1":
             lines.append("goto finished;")
         else:
@@ -399,7 +467,7 @@ _ROOM_IN = "#define ROOM_IN_{q} ({places} - (T{q} - r{q}->base))\n"
 _BOUNDED_ROOM = "#define ROOM_IN_{q} (D{q} - (T{q} - H{q}))\n"
 
 _INPUT_QUEUE = """    Queue *q{q} = b->in[{q}];
-    int64_t h{q} = q{q}->head;
+    int64_t h{q} = q{q}->head, at{q} = 0;
     const int64_t e{q} = {end};
     In{q} *restrict in{q} = (void *)q{q}->from;
 """
@@ -427,14 +495,14 @@ _OUTPUT = """    int64_t give{n} = 0, gk{n} = 0;
     {ctype} gv{n} = 0;
 """
 
-_INPUT_MACROS = """#define v{n} in{q}->lane{lane}[{at}]
+_INPUT_MACROS = """#define v{n} in{q}->lane{lane}[at{q}]
 #define PEEK{n} \\
     if (RARE(h{q} == e{q})) {{ b->port = {n}; q{q}->starves = 1; goto starved; }} \\
-    {{ int64_t c_ = in{q}->control[{at}], w_ = c_ >> 2;{kinds} \\
+    {{ int64_t c_ = in{q}->control[at{q}], w_ = c_ >> 2;{kinds} \\
        if (w_ > now) {{ now = w_; cause = {n}; }} }}
 #define PEEK_DATA{n} \\
     if (RARE(h{q} == e{q})) {{ b->port = {n}; q{q}->starves = 1; goto starved; }} \\
-    {{ int64_t c_ = in{q}->control[{at}], w_ = c_ >> 2; \\
+    {{ int64_t c_ = in{q}->control[at{q}], w_ = c_ >> 2; \\
        if (RARE(c_ & 3)) goto any_tokens; \\
        if (w_ > now) {{ now = w_; cause = {n}; }} }}
 """
@@ -460,6 +528,34 @@ _BEGIN = """        if (RARE(left == 0)) goto spent;
         now = ready;
         cause = 0;
 """
+_AT = "        at{0} = h{0} & ({1} - 1);\n"
+
+# The loops over firings are left whole, as compilers make vectors of loops before they unroll them.
+_ENOUGH = " && e{0} - h{0} >= AT_ONCE && (h{0} & ({1} - 1)) <= {1} - AT_ONCE"
+_FIRST_AT = "            const int64_t first{0} = h{0} & ({1} - 1);\n"
+_ONE_AT = "                const int64_t at{0} = first{0} + j;\n"
+_READY = """
+                all &= (in{0}->control[at{0}] & 3) == DATA;
+                all &= in{0}->control[at{0}] >> 2 <= ready + j * interval;"""
+_TAKE_AT = " in{0}->taken[first{0} + j] = (uint32_t)(ready + j * interval);"
+_HEAD_AFTER = "            h{0} += AT_ONCE;\n"
+_AT_ONCE = """    several{n}:
+        while (left >= AT_ONCE{enough}) {{
+{firsts}            int64_t all = 1;
+#pragma GCC unroll 1
+            for (int64_t j = 0; j < AT_ONCE; j++) {{
+                int64_t ok;
+{ats}{reset}{judged}
+                judged{n}:;
+                all &= ok;{ready}
+            }}
+            if (!all) break;
+#pragma GCC unroll 1
+            for (int64_t j = 0; j < AT_ONCE; j++) {{{takes} }}
+{heads}            ready += AT_ONCE * interval;
+            left -= AT_ONCE;
+        }}"""
+
 _ORDER = "        if (ready > limit) { b->key = ready; b->asks = 0; goto ordered; }\n"
 
 _STAMPS = " uint32_t stamps[{}];"
@@ -505,7 +601,7 @@ _READ = """        for (; h{q} != e{q} && in{q}->control[{at}] >> 2 <= ready; h{
         if (RARE(h{q} == e{q} && q{q}->from != q{q}->to)) {{ b->status = RUNNING; goto back; }}
 """
 
-_TAKEN = "in{q}->taken[{at}] = (uint32_t)now; h{q} += {n};"
+_TAKEN = "in{q}->taken[at{q}] = (uint32_t)now; h{q} += {n};"
 _COUNTED = "given{n} += (uint64_t)1 << 16 * gk{n};"
 _MAYBE_COUNTED = "given{n} += (uint64_t)give{n} << 16 * gk{n};"
 _PUSHED = "out{q}->control[{at}] = ({made} + L{q}) << 2 | gk{n};{values} T{q}++;"
@@ -538,7 +634,7 @@ spent:
     if (left <= 0) goto crowded;
     for (;;) {{
 {begin}{read}{reset}
-{body}
+{firings}
     }}
 crowded:
 {crowded}    b->status = RUNNING;

@@ -25,12 +25,14 @@ enum {
     RUNNING, STARVED, BLOCKED, CROWDED, FINISHED_BLOCK, ORDERED, FAILED, OVER_CAPACITY, NO_MEMORY
 };
 
-/* The most firings in one call: as many as a part of a packed count can tell. */
-enum { MOST_FIRINGS = 65535 };
+/* The most firings in one call: as many as a part of a packed count can tell. And how many firings
+ * that only take happen at once. */
+enum { MOST_FIRINGS = 65535, AT_ONCE = 8 };
 
 #define RARE(test) __builtin_expect(!!(test), 0)
 
 typedef struct Block Block;
+typedef struct Piece Piece;
 
 /* What the arrays in a stretch are longer than its places, so that no two places of the same number
  * fall into the same set of a cache. */
@@ -51,10 +53,9 @@ static inline int64_t *control_of(Stretch *s) { return (int64_t *)(s + 1); }
 typedef struct {
     Block *writer, *reader;
     Stretch *from, *to;
-    uint32_t *history; /* the cycles of all takings that the peak may depend on */
+    Piece *oldest, *newest; /* the cycles of all takings that the peak may depend on */
     int64_t size;      /* bytes of a stretch */
     int64_t places;    /* of a stretch */
-    int64_t span;      /* cycles in the history - 1 */
     int64_t head, tail;/* tokens taken and given so far */
     int64_t base;      /* the first token that needs its place in the last stretch */
     int64_t depth;     /* 0 where unbounded */

@@ -52,40 +52,69 @@ static void turn(Queue *q) {
     wake(q->reader);
 }
 
-/* Copies the takings [from, to) between histories, or parts of them, where they are in one piece. */
-static void copy(uint32_t *made, int64_t room, const uint32_t *old, int64_t span, int64_t from,
-                 int64_t to) {
-    if (from < to)
-        memcpy(made + (from & (room - 1)), old + (from & (span - 1)), (size_t)(to - from) * 4);
+/* Takings that a peak may depend on, in the order of the queue. Its first batch stands once more at
+ * the end of the piece before, so that as many as a batch are always in one piece. */
+struct Piece {
+    Piece *next;
+    int64_t first, end;
+    uint32_t taken[];
+};
+
+/* Where the history has the taking of a token, and of as many more as a batch has. */
+static uint32_t *recalled(const Queue *q, int64_t token) {
+    Piece *piece = q->oldest;
+    while (token >= piece->end) piece = piece->next;
+    return piece->taken + (token - piece->first);
 }
 
-/* Makes room in the history for a peak that is a few batches higher. Its first batch stands once
- * more at its end, so that a batch is always in one piece. Takings before the first are asked for
- * too, a batch at most: those have been in the cycle ``before``. */
-static int remember(Queue *q, uint32_t before) {
-    int64_t span = q->span + 1, room = span ? span : 4 * BATCH;
-    while (q->peak + 4 * BATCH > room) room *= 2;
-    if (room == span) return 1;
-    uint32_t *made = malloc((size_t)(room + BATCH) * 4);
+/* Lets the history go on in a new piece, a fraction of what the peak depends on. */
+static int extend_history(Queue *q, int64_t first) {
+    int64_t room = 4 * BATCH;
+    while (8 * room < q->peak) room *= 2;
+    Piece *made = reserve((int64_t)sizeof(Piece) + (room + BATCH) * 4);
     if (!made) return 0;
-    if (span) {
-        int64_t first = q->seen > span ? q->seen - span : 0, wrap = q->seen / span * span;
-        copy(made, room, q->history, span, first, wrap);
-        copy(made, room, q->history, span, wrap > first ? wrap : first, q->seen);
-    }
-    if (q->seen < room - 2 * BATCH)
-        for (int64_t n = room - 2 * BATCH; n < room; n++) made[n] = before;
-    memcpy(made + room, made, BATCH * 4);
-    free(q->history);
-    q->history = made;
-    q->span = room - 1;
+    made->next = NULL;
+    made->first = first;
+    made->end = first + room;
+    *(q->newest ? &q->newest->next : &q->oldest) = made;
+    q->newest = made;
     return 1;
+}
+
+/* Adds takings to the history, and forgets those that the peak does not depend on any more. Takings
+ * before the first are asked for too, a batch at most: those have been in the cycle ``before``. */
+static int remember(Queue *q, const uint32_t *taken, int64_t length, uint32_t before) {
+    if (!q->newest) {
+        if (!extend_history(q, -BATCH)) return 0;
+        for (int64_t n = 0; n < BATCH; n++) q->newest->taken[n] = before;
+    }
+    Piece *last = q->newest;
+    if (q->seen == last->end && !extend_history(q, q->seen)) return 0;
+    memcpy(q->newest->taken + (q->seen - q->newest->first), taken, (size_t)length * 4);
+    while (q->oldest->end <= q->seen - q->peak - BATCH) {
+        Piece *done = q->oldest;
+        q->oldest = done->next;
+        free(done);
+    }
+    for (Piece *piece = q->oldest; piece != q->newest; piece = piece->next)
+        if (piece->next == q->newest && q->seen < piece->end + BATCH)
+            memcpy(piece->taken + (q->seen - piece->first), taken, (size_t)length * 4);
+    return 1;
+}
+
+static void forget(Queue *q) {
+    while (q->oldest) {
+        Piece *next = q->oldest->next;
+        free(q->oldest);
+        q->oldest = next;
+    }
+    q->newest = NULL;
 }
 
 /* Whether the queue held more than ``peak`` tokens when one of those was given: just when the token
  * that many places before had not been taken before that cycle. */
 static int exceeded(const Queue *q, int64_t peak, const uint32_t *given, int64_t length) {
-    const uint32_t *taken = q->history + ((q->seen - peak) & q->span);
+    const uint32_t *taken = recalled(q, q->seen - peak);
     int32_t found = 0;
     for (int64_t k = 0; k < length; k++) found |= ~(int32_t)(taken[k] - given[k]);
     return found < 0;
@@ -130,10 +159,7 @@ static int account(Queue *q) {
         for (int64_t k = 0; k < length; k++)
             given[k] = (uint32_t)((control[at + k] >> 2) - q->latency);
         if (q->stamps) memcpy(given, (char *)q->from + q->stamps + at * 4, (size_t)length * 4);
-        if (!remember(q, given[0] - 1)) return 0;
-        uint32_t *last = q->history + (first & q->span);
-        memcpy(last, taken + at, (size_t)length * 4);
-        if ((first & q->span) < BATCH) memcpy(last + q->span + 1, last, (size_t)length * 4);
+        if (!remember(q, taken + at, length, given[0] - 1)) return 0;
         if (exceeded(q, q->peak, given, length)) {
             int64_t peak = highest(q, given, length);
             q->growth = peak - q->peak;
@@ -147,14 +173,12 @@ static int account(Queue *q) {
         if (q->crowds) q->crowds = 0, wake(q->writer);
     } else if (q->peak == q->depth) {
         q->batch = INT64_MAX;
-        free(q->history);
-        q->history = NULL;
+        forget(q);
     }
     return 1;
 }
 
 int open_queue(Queue *q) {
-    q->span = -1;
     q->batch = q->places / 2 < BATCH ? q->places / 2 : BATCH;
     if (!extend(q)) return 0;
     q->from = q->to;
@@ -171,7 +195,7 @@ void close_queue(Queue *q) {
         q->from = next;
     }
     free(q->from);
-    free(q->history);
+    forget(q);
 }
 
 void release(void *memory) { free(memory); }

@@ -32,7 +32,7 @@ from sam.blocks.memories import Accumulator, Growing, Stored
 from sam.errors import UserError
 from sam.regions import Region, Regions
 from sam.token import DATA
-from sim.kernel import COMPLEX, INT, REAL, Again, Body, Leave, Port, Touch, Wait
+from sim.kernel import COMPLEX, INT, REAL, Body, Fail, Leave, Line, Port, Touch, Wait
 
 
 class Untranslatable(UserError):
@@ -134,12 +134,13 @@ class _Method:
 
 @dataclass
 class _Frame:
-    """A call that is being inlined."""
+    """A call that is being inlined; ``ends`` where its end is the end of the firing."""
 
     function: Any
     names: dict[str, Any]
     prefix: str
     often: set[str]
+    ends: bool
     result: list[Any] = field(default_factory=list)
     reached: _Reached | None = None
 
@@ -189,7 +190,8 @@ class _Translation:
 
     def reset(self) -> None:
         """Forgets what was written, but not the types that were found."""
-        self.lines: list[str | Wait | Touch | Again | Leave] = []
+        self.lines: list[Line] = []
+        self.pure = True
         self.depth = 2
         self.calls = 0
         self.temporaries = 0
@@ -225,6 +227,7 @@ class _Translation:
         self.variable(name, value.ctype)
         if value.text != name:
             self.write(f"{name} = {value.text};")
+            self.pure &= not name.startswith("s_")
             self.versions[name] = self.versions.get(name, 0) + 1
         return _Open(name, self.types[name])
 
@@ -281,29 +284,33 @@ class _Translation:
         Between them it is written for data where the firing before has moved some inputs alone.
         """
         self.data = True
-        self.firing(function, arguments)
-        if not any(isinstance(line, Wait) and not line.output for line in self.lines):
+        self.first = self.firing(function, arguments)
+        self.following: dict[int, list[Line]] = {}
+        self.several: dict[int, list[Line]] = {}
+        self.general: list[Line] = []
+        if not any(isinstance(line, Wait) and not line.output for line in self.first):
             return
         for leader in self.followed:
-            self.lines.append(Again(leader))
             self.still = frozenset(n for n, first in enumerate(self.leaders) if first != leader)
-            self.firing(function, arguments)
+            self.following[leader] = self.firing(function, arguments)
+            ends = (line for line in self.lines if isinstance(line, Leave))
+            if self.pure and any(leader in end.again for end in ends):
+                self.several[leader] = self.firing(function, arguments)
         self.still = frozenset()
-        self.write("ANY_TOKENS")
         self.data = False
-        self.firing(function, arguments)
+        self.general = self.firing(function, arguments)
 
-    def firing(self, function: Step, arguments: Sequence[Any]) -> None:
+    def firing(self, function: Step, arguments: Sequence[Any]) -> list[Line]:
         """Writes a firing, in which inputs that stand ``still`` need not be waited for.
 
         Its variables are those of each other one; its labels are its own.
         """
+        self.lines, self.pure = [], True
         self.calls = self.temporaries = 0
         self.copies += 1
         self.reached = _Reached(self.still)
-        tree, _ = self.enter(function, arguments, "step")
-        self.block([*tree.body, *([] if _returns(tree.body[-1:]) else [ast.Return(None)])])
-        self.frames.pop()
+        self.end_with(function, arguments, "step")
+        return self.lines
 
     def follow(self) -> bool:
         """Finds out which inputs move together, and which alone; whether that was known."""
@@ -321,6 +328,12 @@ class _Translation:
         if len(sure) > 1:
             return set()
         return sure or {self.leaders[n] for n in takes}
+
+    def end_with(self, function: Any, arguments: Sequence[Any], prefix: str) -> None:
+        """Writes a call with whose end the firing ends: in each of its branches by itself."""
+        tree, _ = self.enter(function, arguments, prefix, ends=True)
+        self.block([*tree.body, *([] if _returns(tree.body[-1:]) else [ast.Return(None)])])
+        self.frames.pop()
 
     def finish(self, value: Any) -> None:
         """Ends the firing."""
@@ -361,7 +374,7 @@ class _Translation:
         return self.result(frame, 0)
 
     def enter(
-        self, function: Any, arguments: Sequence[Any], prefix: str
+        self, function: Any, arguments: Sequence[Any], prefix: str, ends: bool = False
     ) -> tuple[ast.FunctionDef, _Frame]:
         """Begins a call: its parameters become names of its frame."""
         try:
@@ -380,6 +393,7 @@ class _Translation:
             dict(zip(names, arguments, strict=True)),
             f"{'f' if prefix.startswith('s_') else ''}{prefix}{self.calls}_",
             {name for name, count in counts.items() if count > 1 or name in names},
+            ends,
         )
         self.calls += 1
         if len(self.frames) > 20:
@@ -399,7 +413,7 @@ class _Translation:
         """Writes statements; tells whether control never comes to their end."""
         for n, statement in enumerate(statements):
             rest = list(statements[n + 1 :])
-            if len(self.frames) == 1 and isinstance(statement, ast.If) and _returns(rest):
+            if self.frames[-1].ends and isinstance(statement, ast.If) and _returns(rest):
                 # The firing ends in each branch by itself, where more is known of it.
                 branches = [*statement.body, *rest], [*statement.orelse, *rest]
                 return self.branch(statement.test, *branches)
@@ -423,10 +437,17 @@ class _Translation:
                 self.unroll(target, iterable, body)
             case ast.While(test, body, []):
                 self.loop(test, body)
+            case ast.Return(ast.Call(ast.Name() as name, arguments)) if self.frames[-1].ends:
+                function = self.evaluate(name)
+                if not inspect.isfunction(function.value):
+                    return self.leave(self.call(function, arguments))
+                called = function.value.__name__.lstrip("_")
+                self.end_with(function.value, list(self.sequence(arguments)), called)
+                return True
             case ast.Return(value):
                 return self.leave(self.evaluate(value) if value else _Known(None))
             case ast.Raise(ast.Call(ast.Name("StreamError"), [ast.Constant(str(text))])):
-                self.write(self.failure(text))
+                self.fail(text)
                 return True
             case ast.Pass():
                 pass
@@ -434,10 +455,10 @@ class _Translation:
                 raise self.refuse(f"the statement {type(node).__name__}")
         return False
 
-    def failure(self, text: str) -> str:
-        """What ends the run with a stream error."""
+    def fail(self, text: str, test: str | None = None) -> None:
+        """Ends the run with a stream error, if a test holds, or at any rate."""
         self.messages[text] = None
-        return f"{{ b->port = {list(self.messages).index(text)}; goto failed; }}"
+        self.lines.append(Fail("    " * self.depth, list(self.messages).index(text), test))
 
     def branch(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> bool:
         condition = self.condition(test)
@@ -494,7 +515,7 @@ class _Translation:
 
     def leave(self, value: Any) -> bool:
         frame = self.frames[-1]
-        if len(self.frames) == 1:
+        if frame.ends:
             self.finish(value)
             return True
         frame.result.append(value)
@@ -667,6 +688,7 @@ class _Translation:
     def pointer(self, memory: _Memory, ctype: str) -> str:
         name = f"m_{'_'.join(memory.path)}"
         self.memory[memory.path] = ctype
+        self.pure = False
         return name
 
     def item(self, owner: Any, index_node: ast.expr) -> Any:
@@ -783,7 +805,7 @@ class _Translation:
             if wide != INT:
                 raise self.refuse(f"{type(op).__name__} of what is no whole number")
             if symbol in ("//", "%") and not isinstance(right, _Known):
-                self.write(f"if (!{b.text}) {self.failure('a division by zero')}")
+                self.fail("a division by zero", f"!{b.text}")
             return _Open(_INTEGER[symbol].format(a=a.text, b=b.text), INT)
         return _Open(f"({a.text} {symbol} {b.text})", wide)
 
@@ -917,6 +939,7 @@ class _Translation:
         if region.value is not None:
             number = self.regions.setdefault(region.value, len(self.regions))
             index = self.open(self.evaluate(index_node)).text
+            self.pure = False
             self.lines.append(Touch("    " * self.depth, number, index, write))
         return _Known(None)
 
@@ -981,7 +1004,10 @@ class _Translation:
             variables={name: ctype for name, ctype in self.types.items() if name not in state},
             memory={f"m_{'_'.join(path)}": ctype for path, ctype in self.memory.items()},
             numbers=[f"n_{'_'.join(path)}" for path in self.numbers],
-            lines=self.lines,
+            first=self.first,
+            following=self.following,
+            several=self.several,
+            general=self.general,
             taken=self.together("take", self.inputs),
             given=self.together("give", self.outputs),
             touches=len(self.regions),

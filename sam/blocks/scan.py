@@ -108,7 +108,7 @@ def _along(p: Any, coordinates: Any, s: Any, m: Any, advance: Any) -> bool | Non
 def _advance(p: Any, s: Any, m: Any) -> None:
     """Goes one step, and emits what it has."""
     coordinate = m.level.coordinate(s.parent, s.step)
-    if coordinate >= 0:
+    if m.level.gapless or coordinate >= 0:
         p.crd.give(DATA, coordinate)
         p.ref.give(DATA, m.level.position(s.parent, s.step))
     if m.regions:
