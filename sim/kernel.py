@@ -10,8 +10,8 @@ tells it to try (``tries``): then each give looks for room itself, and where the
 state becomes again what it was before the firing.
 
 Where a firing has taken from one input alone, the next one waits for that one only, as what was at
-the heads of the others still is. When two have, several happen at once, as long as all of them do
-no more than that and none of them has to wait.
+the heads of the others still is. When many have, more of them happen at once, as long as all do no
+more than that and none of them has to wait.
 
 A block that reads a wire, or touches a memory which it shares with others, depends on time. Before
 it reads or asks, it compares the cycle of that with a limit. Where that is exceeded, it stops, in
@@ -273,14 +273,14 @@ class _Writer:
         for leader, lines in body.following.items():
             if leader in body.several:
                 parts.append(self.at_once(leader, body.several[leader]))
-            parts.append(f"    again{leader}:;\n{self.begin()}{self.reset()}")
+            parts.append(f"    again{leader}:;\n{self.begin(leader)}{self.reset()}")
             parts.append(self.text(lines, leader))
         if body.general:
             parts += ["        ANY_TOKENS", self.text(body.general)]
         return "\n".join(parts)
 
     def text(self, lines: Sequence[Line], leader: int | None = None) -> str:
-        """The C of a firing; ``leader`` is that of the one before it, if it follows one."""
+        """The C of a firing; ``leader`` is that of the one that it follows, if any."""
         return "\n".join(filter(None, (self.line(line, leader) for line in lines)))
 
     def at_once(self, leader: int, lines: Sequence[Line]) -> str:
@@ -320,11 +320,15 @@ class _Writer:
             ok = " & ".join(tests) or "1"
         return f"{line.indent}ok = {ok}; goto judged{leader};"
 
-    def begin(self) -> str:
-        """What comes before a firing."""
+    def begin(self, leader: int | None = None) -> str:
+        """What comes before a firing; ``leader`` is that of the one that it follows, if any."""
         save = _ALWAYS_SAVE if self.touches else _SAVE
         saves = _each(" o{0} = {0};", ((name,) for name in self.saved))
-        ends = ((q, end.places) for q, end in enumerate(self.inputs) if not end.wire)
+        ends = (
+            (q, end.places)
+            for q, end in enumerate(self.inputs)
+            if not end.wire and leader in (None, self.body.taken[end.ports[0]])
+        )
         return _BEGIN + _each(_AT, ends) + (save.format(saves=saves) if saves else "")
 
     def reset(self) -> str:
@@ -422,9 +426,13 @@ class _Writer:
         leaders = {self.body.taken[n] for n in line.takes}
         for leader in line.again:
             others = " && ".join(f"!take{other}" for other in sorted(leaders - {leader}))
-            several = leader == before and leader in self.body.several
-            label = "several" if several else "again"
-            lines.append(f"if ({others or 1}) goto {label}{leader};")
+            again = f"goto again{leader};"
+            if leader in self.body.several:
+                if leader == before:
+                    lines.append(f"if ({others or 1} && ++row >= AT_ONCE) goto several{leader};")
+                else:
+                    again = f"{{ row = 0; {again} }}"
+            lines.append(f"if ({others or 1}) {again}")
         if line.finished == "1":
             lines.append("goto finished;")
         else:
@@ -554,7 +562,8 @@ _AT_ONCE = """    several{n}:
             for (int64_t j = 0; j < AT_ONCE; j++) {{{takes} }}
 {heads}            ready += AT_ONCE * interval;
             left -= AT_ONCE;
-        }}"""
+        }}
+        row = 0;"""
 
 _ORDER = "        if (ready > limit) { b->key = ready; b->asks = 0; goto ordered; }\n"
 
@@ -626,7 +635,7 @@ int64_t fire(Block *b) {{
     const int64_t interval = {interval}, tries = b->tries;
     int64_t last;
 {locals}
-    int64_t fired = 0, most = 0, left = 0;
+    int64_t fired = 0, most = 0, left = 0, row = 0;
 spent:
     fired += most;
     left = MOST_FIRINGS - fired;
