@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from string import Template
 
 _PLAIN = {
     "resized": r"""
@@ -100,6 +101,7 @@ _INDEXED = {
 static inline int64_t run_end_T(const T *coordinates, int64_t p, int64_t end, int64_t before)
 {
     const T coordinate = coordinates[p];
+    __builtin_prefetch(coordinates + p + 16 * before);
     if (p + before < end && coordinates[p + before - 1] == coordinate
         && coordinates[p + before] != coordinate)
         return p + before;
@@ -183,6 +185,65 @@ _BITS = {
     "float complex": "uint32_t",
     "double complex": "uint64_t",
 }
+
+# Text for each type $T of values and $C of coordinates; what else stands in it is in ``GATHERED``.
+_GATHERED = Template(r"""
+#ifdef __AVX512VL__
+#include <immintrin.h>
+#endif
+
+// The sum of the products of values with those that their coordinates pick from `others`.
+static inline $T $name(const $T *values, const $C *coordinates, int64_t begin, int64_t end,
+        const $T *others)
+{
+#ifdef __AVX512VL__
+    const int lanes = $lanes, ahead = 32 * lanes;
+    const $vector zero = _mm512_setzero_$s();
+    const $places steps = ${i}_setr_$e($steps);
+    $vector sums = zero, picked;
+    int64_t p = begin;
+    for (; p + lanes <= end; p += lanes) {
+        const $places places = ${i}_maskz_loadu_$e(-1, coordinates + p);
+        const $places following = ${i}_add_$e(${i}_set1_$e(coordinates[p]), steps);
+        if (${i}_cmpneq_${e}_mask(places, following) == 0)
+            picked = _mm512_loadu_$s(others + coordinates[p]);
+        else
+            picked = _mm512_${g}gather_$s(places, others, sizeof *others);
+        sums = _mm512_fmadd_$s(_mm512_loadu_$s(values + p), picked, sums);
+        __builtin_prefetch(coordinates + p + ahead);
+        __builtin_prefetch(values + p + ahead);
+    }
+    if (p < end) { // the last few at once, not in a loop whose length is hard to foresee
+        const $mask here = ($mask)((1 << (end - p)) - 1);
+        const $places places = ${i}_maskz_loadu_$e(here, coordinates + p);
+        picked = _mm512_mask_${g}gather_$s(zero, here, places, others, sizeof *others);
+        sums = _mm512_fmadd_$s(_mm512_maskz_loadu_$s(here, values + p), picked, sums);
+    }
+    return _mm512_reduce_add_$s(sums);
+#else
+    $T sum = 0;
+    for (int64_t p = begin; p < end; p++)
+        sum += values[p] * others[coordinates[p]];
+    return sum;
+#endif
+}
+""")
+_EIGHT = {"lanes": 8, "steps": "0, 1, 2, 3, 4, 5, 6, 7", "mask": "__mmask8"}
+_SIXTEEN = {
+    "lanes": 16,
+    "steps": "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15",
+    "mask": "__mmask16",
+}
+_DOUBLE = {"T": "double", "vector": "__m512d", "s": "pd", **_EIGHT}
+_FLOAT = {"T": "float", "vector": "__m512", "s": "ps", **_SIXTEEN}
+_BY_INT32 = {"C": "int32_t", "places": "__m512i", "i": "_mm512", "e": "epi32", "g": "i32"}
+_BY_INT64 = {"C": "int64_t", "places": "__m512i", "i": "_mm512", "e": "epi64", "g": "i64"}
+GATHERED: Mapping[str, Mapping[str, object]] = {
+    "sparse_dot_double_int32_t": {**_DOUBLE, **_BY_INT32, "places": "__m256i", "i": "_mm256"},
+    "sparse_dot_double_int64_t": {**_DOUBLE, **_BY_INT64},
+    "sparse_dot_float_int32_t": {**_FLOAT, **_BY_INT32},
+}
+"""What stands in the text of each sum of products one factor of which is gathered."""
 
 # Text for each type T of values, which `+=` adds, and K of keys; W is the name of the struct.
 _WORKSPACE = r"""
@@ -320,6 +381,7 @@ NAMES = frozenset(
         *_PLAIN,
         *(f"{name}_{T}" for name in _INDEXED for T in INDEX_TYPES),
         *(f"{name}_{T.replace(' ', '_')}" for name in _VALUED for T in _BITS),
+        *GATHERED,
     )
 )
 
@@ -343,6 +405,9 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
             text = _VALUED["kept_pair" if "complex" in value else "kept"]
             text = text.replace("kept_N", f"kept_{named}")
             yield re.sub(r"\bT\b", value, re.sub(r"\bB\b", bits, text))
+    yield from (
+        _GATHERED.substitute(words, name=name) for name, words in GATHERED.items() if name in names
+    )
     if any(name.startswith("wide_") for name in workspaces):
         yield "\ntypedef unsigned __int128 wide_t;\n"
     for name in workspaces:

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 from custard import cin, lattice
 from custard.formats import LEVEL_FORMATS, Format, unconditional_levels
+from custard.gathered_sums import with_gathered_sums
 from custard.kernel_builder import Builder, Types
 from custard.kernel_tree import (
     Minus,
@@ -171,7 +172,7 @@ class Lowering:
             tuple(self.numbers.values()),
             tuple(self.assembly.functions),
             tuple(builder.heap),
-            builder.body(body),
+            builder.body(with_gathered_sums(body)),
         )
         slots = tuple(replace(slot, name=name) for slot, name in self.slots.items())
         decisions = tuple(self.decisions)

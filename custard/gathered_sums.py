@@ -1,0 +1,98 @@
+"""Sums of products of which one factor is gathered, as in a sparse vector times a dense one.
+
+    for (int64_t p = begin; p < end; p++) {
+        int64_t j = coordinates[p];
+        sum += values[p] * others[j];
+    }
+
+Such a loop becomes a call of ``sparse_dot``, which takes many products at once. How long it goes on
+is hard to foresee, and compilers leave the last few to a loop of their own, which is where most of
+the time goes when fibers are short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from custard.c_runtime import GATHERED
+from custard.loop_ir import (
+    INT,
+    TRUE,
+    Assign,
+    Body,
+    Call,
+    Comment,
+    Declare,
+    Expr,
+    For,
+    If,
+    Load,
+    Op,
+    Stmt,
+    Var,
+    While,
+    array,
+    cast,
+    expressions,
+    op,
+)
+
+
+def with_gathered_sums(body: Body) -> list[Stmt]:
+    """The statements with calls in the place of such loops."""
+    return [new for statement in body for new in _rewritten(statement)]
+
+
+def _rewritten(statement: Stmt) -> list[Stmt]:
+    match statement:
+        case For():
+            called = _called(statement)
+            if called is not None:
+                return called
+            return [replace(statement, body=with_gathered_sums(statement.body))]
+        case While(body=body):
+            return [replace(statement, body=with_gathered_sums(body))]
+        case If(cases, otherwise):
+            rewritten = [(condition, with_gathered_sums(body)) for condition, body in cases]
+            return [If(rewritten, with_gathered_sums(otherwise))]
+    return [statement]
+
+
+def _called(loop: For) -> list[Stmt] | None:
+    """What a loop becomes; None where it is another one.
+
+    Besides, it may set flags, which are set just where it has a round.
+    """
+    p = loop.var
+    flags = [one for one in loop.body if isinstance(one, Assign) and one.value == TRUE]
+    rest = [one for one in loop.body if one not in flags and not isinstance(one, Comment)]
+    match rest:
+        case [Declare(j, coordinate), Assign(Var() as total, Op("*", (left, right)), "+")]:
+            values, picked = (left, right) if _at(left, p) is not None else (right, left)
+        case _:
+            return None
+    coordinates = _at(coordinate.operands[0] if isinstance(coordinate, Op) else coordinate, p)
+    factors, others = _at(values, p), _behind(picked, j)
+    if loop.next is not None or coordinates is None or factors is None or others is None:
+        return None
+    if coordinate != cast(coordinates[p], INT) or any(one in (p, j) for one in expressions(others)):
+        return None
+    name = f"sparse_dot_{total.type}_{coordinates.type.name}"
+    if name not in GATHERED or {factors.type, others.type} != {array(total.type)}:
+        return None
+    arguments = (factors, coordinates, loop.begin, loop.end, others)
+    added: list[Stmt] = [Assign(total, Call(name, arguments, total.type), "+")]
+    return added + ([If([(op("<", loop.begin, loop.end), flags)])] if flags else [])
+
+
+def _at(element: Expr, index: Var) -> Expr | None:
+    """The array of an element, if that is the one at this index."""
+    return element.array if isinstance(element, Load) and element.index == index else None
+
+
+def _behind(element: Expr, index: Var) -> Expr | None:
+    """The pointer from which an element lies this far."""
+    match element:
+        case Load(pointer, Op("+", (begin, last))) if last == index:
+            return Op("+", (pointer, begin), pointer.type)
+    return _at(element, index)
