@@ -193,8 +193,8 @@ _GATHERED = Template(r"""
 #endif
 
 // The sum of the products of values with those that their coordinates pick from `others`.
-static inline $T $name(const $T *values, const $C *coordinates, int64_t begin, int64_t end,
-        const $T *others)
+static inline $T $name(const $T *values, const $C *coordinates,
+        int64_t begin, int64_t end, const $T *others)
 {
 #ifdef __AVX512VL__
     const int lanes = $lanes, ahead = 32 * lanes;

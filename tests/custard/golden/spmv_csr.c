@@ -42,6 +42,46 @@ struct x {
     const double *values;
 };
 
+#ifdef __AVX512VL__
+#include <immintrin.h>
+#endif
+
+// The sum of the products of values with those that their coordinates pick from `others`.
+static inline double sparse_dot_double_int32_t(const double *values, const int32_t *coordinates,
+        int64_t begin, int64_t end, const double *others)
+{
+#ifdef __AVX512VL__
+    const int lanes = 8, ahead = 32 * lanes;
+    const __m512d zero = _mm512_setzero_pd();
+    const __m256i steps = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    __m512d sums = zero, picked;
+    int64_t p = begin;
+    for (; p + lanes <= end; p += lanes) {
+        const __m256i places = _mm256_maskz_loadu_epi32(-1, coordinates + p);
+        const __m256i following = _mm256_add_epi32(_mm256_set1_epi32(coordinates[p]), steps);
+        if (_mm256_cmpneq_epi32_mask(places, following) == 0)
+            picked = _mm512_loadu_pd(others + coordinates[p]);
+        else
+            picked = _mm512_i32gather_pd(places, others, sizeof *others);
+        sums = _mm512_fmadd_pd(_mm512_loadu_pd(values + p), picked, sums);
+        __builtin_prefetch(coordinates + p + ahead);
+        __builtin_prefetch(values + p + ahead);
+    }
+    if (p < end) { // the last few at once, not in a loop whose length is hard to foresee
+        const __mmask8 here = (__mmask8)((1 << (end - p)) - 1);
+        const __m256i places = _mm256_maskz_loadu_epi32(here, coordinates + p);
+        picked = _mm512_mask_i32gather_pd(zero, here, places, others, sizeof *others);
+        sums = _mm512_fmadd_pd(_mm512_maskz_loadu_pd(here, values + p), picked, sums);
+    }
+    return _mm512_reduce_add_pd(sums);
+#else
+    double sum = 0;
+    for (int64_t p = begin; p < end; p++)
+        sum += values[p] * others[coordinates[p]];
+    return sum;
+#endif
+}
+
 // Frees the arrays that compute() made.
 void release(struct y *y)
 {
@@ -58,10 +98,8 @@ int compute(struct y *y, const struct A *A, const struct x *x)
     const double *restrict x_values = x->values;
     for (int64_t i = 0; i < i_size; i++) {
         double sum = 0.0;
-        for (int64_t pA1 = A_segments1[i]; pA1 < A_segments1[i + 1]; pA1++) {
-            int64_t j = A_coordinates1[pA1];
-            sum += A_values[pA1] * x_values[j];
-        }
+        sum += sparse_dot_double_int32_t(A_values, A_coordinates1, A_segments1[i],
+                A_segments1[i + 1], x_values);
         y_values[i] = sum;
     }
     return 0;

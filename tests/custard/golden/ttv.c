@@ -95,6 +95,46 @@ static inline int64_t grown(int64_t capacity, int64_t need, int64_t least, int64
     return need > most ? -1 : need > twice ? need : twice;
 }
 
+#ifdef __AVX512VL__
+#include <immintrin.h>
+#endif
+
+// The sum of the products of values with those that their coordinates pick from `others`.
+static inline double sparse_dot_double_int32_t(const double *values, const int32_t *coordinates,
+        int64_t begin, int64_t end, const double *others)
+{
+#ifdef __AVX512VL__
+    const int lanes = 8, ahead = 32 * lanes;
+    const __m512d zero = _mm512_setzero_pd();
+    const __m256i steps = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    __m512d sums = zero, picked;
+    int64_t p = begin;
+    for (; p + lanes <= end; p += lanes) {
+        const __m256i places = _mm256_maskz_loadu_epi32(-1, coordinates + p);
+        const __m256i following = _mm256_add_epi32(_mm256_set1_epi32(coordinates[p]), steps);
+        if (_mm256_cmpneq_epi32_mask(places, following) == 0)
+            picked = _mm512_loadu_pd(others + coordinates[p]);
+        else
+            picked = _mm512_i32gather_pd(places, others, sizeof *others);
+        sums = _mm512_fmadd_pd(_mm512_loadu_pd(values + p), picked, sums);
+        __builtin_prefetch(coordinates + p + ahead);
+        __builtin_prefetch(values + p + ahead);
+    }
+    if (p < end) { // the last few at once, not in a loop whose length is hard to foresee
+        const __mmask8 here = (__mmask8)((1 << (end - p)) - 1);
+        const __m256i places = _mm256_maskz_loadu_epi32(here, coordinates + p);
+        picked = _mm512_mask_i32gather_pd(zero, here, places, others, sizeof *others);
+        sums = _mm512_fmadd_pd(_mm512_maskz_loadu_pd(here, values + p), picked, sums);
+    }
+    return _mm512_reduce_add_pd(sums);
+#else
+    double sum = 0;
+    for (int64_t p = begin; p < end; p++)
+        sum += values[p] * others[coordinates[p]];
+    return sum;
+#endif
+}
+
 // Makes room for `need` positions in level 0 of X.
 static bool grow_X0(struct X *X, int64_t need)
 {
@@ -165,11 +205,10 @@ int compute(struct X *X, const struct B *B, const struct c *c)
             int64_t j = B_coordinates1[pB1];
             double sum = 0.0;
             bool sum_found = false;
-            for (int64_t pB2 = B_segments2[pB1]; pB2 < B_segments2[pB1 + 1]; pB2++) {
-                int64_t k = B_coordinates2[pB2];
-                sum += B_values[pB2] * c_values[k];
+            sum += sparse_dot_double_int32_t(B_values, B_coordinates2, B_segments2[pB1],
+                    B_segments2[pB1 + 1], c_values);
+            if (B_segments2[pB1] < B_segments2[pB1 + 1])
                 sum_found = true;
-            }
             if (sum_found) {
                 X->values[X_count1] = sum;
                 X->coordinates1[X_count1] = (int32_t)j;
