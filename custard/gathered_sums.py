@@ -12,8 +12,6 @@ the time goes when fibers are short.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from custard.c_runtime import GATHERED
 from custard.loop_ir import (
     INT,
@@ -30,42 +28,35 @@ from custard.loop_ir import (
     Op,
     Stmt,
     Var,
-    While,
     array,
     cast,
     expressions,
     op,
+    rewritten,
 )
 
 
 def with_gathered_sums(body: Body) -> list[Stmt]:
     """The statements with calls in the place of such loops."""
-    return [new for statement in body for new in _rewritten(statement)]
+    return rewritten(body, _called)
 
 
-def _rewritten(statement: Stmt) -> list[Stmt]:
-    match statement:
-        case For():
-            called = _called(statement)
-            if called is not None:
-                return called
-            return [replace(statement, body=with_gathered_sums(statement.body))]
-        case While(body=body):
-            return [replace(statement, body=with_gathered_sums(body))]
-        case If(cases, otherwise):
-            rewritten = [(condition, with_gathered_sums(body)) for condition, body in cases]
-            return [If(rewritten, with_gathered_sums(otherwise))]
-    return [statement]
-
-
-def _called(loop: For) -> list[Stmt] | None:
-    """What a loop becomes; None where it is another one.
+def _called(loop: Stmt) -> Body | None:
+    """What such a loop becomes; None for any other statement.
 
     Besides, it may set flags, which are set just where it has a round.
     """
-    p = loop.var
-    flags = [one for one in loop.body if isinstance(one, Assign) and one.value == TRUE]
-    rest = [one for one in loop.body if one not in flags and not isinstance(one, Comment)]
+    if not isinstance(loop, For) or loop.next is not None:
+        return None
+    p, flags, rest = loop.var, [], []
+    for statement in loop.body:
+        match statement:
+            case Assign(Var(), value) if value == TRUE:
+                flags.append(statement)
+            case Comment():
+                pass
+            case _:
+                rest.append(statement)
     match rest:
         case [Declare(j, coordinate), Assign(Var() as total, Op("*", (left, right)), "+")]:
             values, picked = (left, right) if _at(left, p) is not None else (right, left)
@@ -73,7 +64,7 @@ def _called(loop: For) -> list[Stmt] | None:
             return None
     coordinates = _at(coordinate.operands[0] if isinstance(coordinate, Op) else coordinate, p)
     factors, others = _at(values, p), _behind(picked, j)
-    if loop.next is not None or coordinates is None or factors is None or others is None:
+    if coordinates is None or factors is None or others is None:
         return None
     if coordinate != cast(coordinates[p], INT) or any(one in (p, j) for one in expressions(others)):
         return None
@@ -81,8 +72,8 @@ def _called(loop: For) -> list[Stmt] | None:
     if name not in GATHERED or {factors.type, others.type} != {array(total.type)}:
         return None
     arguments = (factors, coordinates, loop.begin, loop.end, others)
-    added: list[Stmt] = [Assign(total, Call(name, arguments, total.type), "+")]
-    return added + ([If([(op("<", loop.begin, loop.end), flags)])] if flags else [])
+    added = Assign(total, Call(name, arguments, total.type), "+")
+    return [added, If([(op("<", loop.begin, loop.end), flags)])] if flags else [added]
 
 
 def _at(element: Expr, index: Var) -> Expr | None:

@@ -10,7 +10,7 @@ checks a kernel: names declared once and before use, types that agree. ``c_print
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -432,21 +432,37 @@ def reads(body: Body, var: Var) -> bool:
     return any(node == var for node in all_expressions(body))
 
 
+def rewritten(body: Body, change: Callable[[Stmt], Body | None]) -> list[Stmt]:
+    """The statements with others in the place of some: those that ``change`` gives for one.
+
+    What it gives None for stays, and what is inside of that is rewritten.
+    """
+    made: list[Stmt] = []
+    for statement in body:
+        new = change(statement)
+        if new is not None:
+            made += new
+            continue
+        match statement:
+            case For(body=inner) | While(body=inner):
+                statement = replace(statement, body=rewritten(inner, change))
+            case If(cases, otherwise):
+                changed = [(condition, rewritten(inner, change)) for condition, inner in cases]
+                statement = If(changed, rewritten(otherwise, change))
+        made.append(statement)
+    return made
+
+
 def without_variable(body: Body, var: Var) -> list[Stmt]:
     """The statements without those that declare a variable, or assign to it."""
-    kept: list[Stmt] = []
-    for statement in body:
+
+    def change(statement: Stmt) -> Body | None:
         match statement:
             case Declare(known) | Assign(known) if known == var:
-                continue
-            case For(body=inner) | While(body=inner):
-                statement = replace(statement, body=without_variable(inner, var))
-            case If(cases, otherwise):
-                new = [(condition, without_variable(inner, var)) for condition, inner in cases]
-                last = without_variable(otherwise, var)
-                statement = replace(statement, cases=new, otherwise=last)
-        kept.append(statement)
-    return kept
+                return []
+        return None
+
+    return rewritten(body, change)
 
 
 def verify(kernel: Kernel) -> None:
