@@ -1,16 +1,13 @@
 """Sums of products with a gathered factor: which loops become calls, and what those give."""
 
-import shutil
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import custard
+from sam import cc
 
-pytestmark = pytest.mark.skipif(
-    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
-)
+pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
 
 PLAIN = "y(i) = A(i,j) * x(j)"
 TYPES = [(np.float64, np.int32), (np.float64, np.int64), (np.float32, np.int32)]
