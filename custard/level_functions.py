@@ -397,8 +397,8 @@ class LevelFunctions(ABC):
         ``ordered`` and ``unique`` ask for iterator conversion where the format is not.
         """
 
-    def positions(self, parents: Expr) -> Expr:
-        """How many positions the level has for that many parents."""
+    def positions(self, parents: Expr) -> Expr | None:
+        """How many positions the level has for that many parents; None where it does not tell."""
         return parents
 
     def limits(self, above: Place) -> tuple[Expr, Expr] | None:
@@ -613,6 +613,9 @@ class Linked(LevelFunctions):
     """A list of nodes per parent: from ``heads[parent]``, each with its next one."""
 
     arrays = ("heads", "nexts", "coordinates")
+
+    def positions(self, parents: Expr) -> Expr | None:
+        return None
 
     def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
         head = cast(self.array("heads")[above.position], INT)

@@ -204,9 +204,10 @@ class Lowering:
         """About how many values a tree has; None where that is not known."""
         match node:
             case Operand() if not all(LEVEL_FORMATS[code].full for code in node.slot.levels):
-                count: Expr = ONE
+                count: Expr | None = ONE
                 for level in range(len(node.slot.levels)):
-                    count = self.functions[node.slot.name, level].positions(count)
+                    if count is not None:
+                        count = self.functions[node.slot.name, level].positions(count)
                 return count
             case Sum(_, terms):
                 known = [n for term in terms if (n := self.expected(term)) is not None]

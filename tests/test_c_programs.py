@@ -134,3 +134,10 @@ def test_operands_that_are_asked_whether_they_are_there():
         tensors = {n: random.integers(-3, 4, (4, 4)) * (random.random((4, 4)) < 0.4) for n in "YBC"}
         found = program.run(tensors).to_numpy()
         np.testing.assert_array_equal(found, evaluate(expression, tensors))
+
+
+def test_lists_do_not_tell_how_many_nodes_they_have():
+    """So nothing is read behind the segments of the level below, which an empty one has none of."""
+    program = custard.compile("X(i,j) = 2 * B(i,j)", {"X": "ss", "B": "ls"}, target="c")
+    assert "B_segments1[1]" not in program.source
+    assert program.run({"B": np.zeros((3, 4))}).nnz == 0
