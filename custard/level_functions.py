@@ -354,6 +354,8 @@ class LevelFunctions(ABC):
 
     ``arrays``   the fields of its storage that are arrays of indices (``words``: of bits)
     ``numbers``  those that are numbers, besides the extent of the mode
+
+    ``innermost`` tells whether there is no level below.
     """
 
     arrays: ClassVar[tuple[str, ...]] = ()
@@ -362,6 +364,7 @@ class LevelFunctions(ABC):
     def __init__(self, code: str, tensor: str, level: int, index: Type, names: Builder) -> None:
         self.format: LevelFormat = LEVEL_FORMATS[code]
         self.tensor, self.level, self.index, self.names = tensor, level, index, names
+        self.innermost = True
 
     @classmethod
     def fields(cls, level: int, index: Type) -> list[tuple[str, Type]]:
@@ -470,7 +473,8 @@ def _listed(
     alone = above.group_end is None
     cursor = level.cursor()
     if level.format.branchless:
-        repeats = not level.format.unique and not alone
+        # Chains of which one differs from the next further in only have the same coordinate here.
+        repeats = not alone and not (level.format.unique and level.innermost)
     else:
         repeats = not level.format.unique or not alone
     if unique and repeats:

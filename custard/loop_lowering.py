@@ -293,6 +293,7 @@ class Lowering:
         index = self.types.index(tensor)
         for level, code in enumerate(slot.levels):
             functions = LEVEL_FUNCTIONS[code](code, name, level, index, self.builder)
+            functions.innermost = level == len(slot.levels) - 1
             self.functions[name, level] = functions
 
     def value_array(self, operand: Operand) -> Expr:

@@ -141,3 +141,13 @@ def test_lists_do_not_tell_how_many_nodes_they_have():
     program = custard.compile("X(i,j) = 2 * B(i,j)", {"X": "ss", "B": "ls"}, target="c")
     assert "B_segments1[1]" not in program.source
     assert program.run({"B": np.zeros((3, 4))}).nnz == 0
+
+
+def test_chains_that_differ_further_in_only():
+    """A level of singletons repeats a coordinate then, also where its format is unique."""
+    formats = {"X": "uqq", "B": "ddd"}
+    program = custard.compile("X(i,j,k) += B(i,j,k)", formats, target="c")
+    tensors = {"X": np.array([[[2, 1, 1, 0]]]), "B": np.array([[[-1, -2, -2, -2]]])}
+    found = program.run(tensors)
+    found.validate()
+    np.testing.assert_array_equal(found.to_numpy(), [[[1, -1, -1, -2]]])
