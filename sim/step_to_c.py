@@ -437,10 +437,12 @@ class _Translation:
                 self.unroll(target, iterable, body)
             case ast.While(test, body, []):
                 self.loop(test, body)
-            case ast.Return(ast.Call(ast.Name() as name, arguments)) if self.frames[-1].ends:
+            case ast.Return(ast.Call(ast.Name() as name, arguments, []) as call) if self.frames[
+                -1
+            ].ends:
                 function = self.evaluate(name)
-                if not inspect.isfunction(function.value):
-                    return self.leave(self.call(function, arguments))
+                if not isinstance(function, _Known) or not inspect.isfunction(function.value):
+                    return self.leave(self.evaluate(call))
                 called = function.value.__name__.lstrip("_")
                 self.end_with(function.value, list(self.sequence(arguments)), called)
                 return True

@@ -531,3 +531,23 @@ def test_a_step_that_might_mean_something_else_in_c_is_refused():
         "swaps uses value + s.a * 100 + bump(s, s.b) in an arm of a conditional expression, "
         "which has no translation to C\nhint: use engine simpy"
     )
+
+
+def ends_scaled(p, s, m):
+    return scaled(p, factor=s.a)
+
+
+def scaled(p, factor=1):
+    kind, value = p.in_val.peek()
+    p.in_val.take()
+    p.val.give(kind, value * factor if kind == 0 else value)
+    return True if kind == 3 else None
+
+
+def test_arguments_by_keyword_are_refused_where_a_firing_ends_with_a_call():
+    with pytest.raises(UserError) as caught:
+        stepped(ends_scaled, "1.5, S0, D", {"a": 2}, "compiled")
+    assert str(caught.value) == (
+        "ends_scaled uses arguments by keyword, which has no translation to C\n"
+        "hint: use engine simpy"
+    )
