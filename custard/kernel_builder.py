@@ -39,7 +39,7 @@ _KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline
     int long register restrict return short signed sizeof static struct switch typedef union
     unsigned void volatile while bool true false complex I NULL asm typeof linux unix main malloc
-    calloc realloc free memset memcpy abs div compute release failed status had need key size_t
+    calloc realloc free memset memcpy abs div compute release failed status had need size_t
     int32_t int64_t uint64_t uint32_t INFINITY
 """
 

@@ -195,7 +195,7 @@ class _SparseOutput(Output):
 
     def write(self, value: Expr) -> list[Stmt]:
         workspace = self.workspace
-        key = Var("key", workspace.key)
+        key = Var(workspace.builder.fresh("key"), workspace.key)
         insert = Call(f"{workspace.kind}_insert", (workspace.handle, key, value), BOOL)
         coordinates = [self.bound[v] for v in workspace.variables]
         return [Declare(key, workspace.key_of(coordinates), const=True), Require(insert)]

@@ -151,3 +151,13 @@ def test_chains_that_differ_further_in_only():
     found = program.run(tensors)
     found.validate()
     np.testing.assert_array_equal(found.to_numpy(), [[[1, -1, -1, -2]]])
+
+
+def test_terms_that_are_added_one_after_the_other_to_a_sparse_workspace():
+    formats = {"X": "ds", "B": "dd", "C": "q", "D": "dds"}
+    program = custard.compile("X(j,i) = B(i,j) + (C(j) + D(i,k,j))", formats, target="c")
+    random = np.random.default_rng(3)
+    shapes = {"B": (3, 1), "C": (1,), "D": (3, 4, 1)}
+    given = {name: random.integers(1, 9, shape) for name, shape in shapes.items()}
+    found = program.run(given).to_numpy()
+    np.testing.assert_array_equal(found, evaluate(program.expression, given))
