@@ -440,14 +440,16 @@ def _with_sizes(
     return Stored({**sizes, **whole}, _INDEX_TYPES[index])
 
 
-# Terms to a sum from which on it pays to find out where they end before they are added up.
-_LONG_RUN = 32
+# Terms to a sum from which on it pays to find out where they end before they are added up; fewer
+# do where there are so many entries that they come from memory (measured).
+_LONG_RUN, _LONG_RUN_IN_MEMORY, _IN_MEMORY = 16, 8, 1 << 20
 
 
 def _has_runs(slot: Slot, stored: Stored) -> bool:
     """Whether an input repeats the coordinates of its first level many times."""
     entries, coordinates = len(stored.members["values"]), stored.members.get("size0", 0)
-    return slot.levels != "" and entries >= _LONG_RUN * max(1, coordinates)
+    long = _LONG_RUN if entries < _IN_MEMORY else _LONG_RUN_IN_MEMORY
+    return slot.levels != "" and entries >= long * max(1, coordinates)
 
 
 def _types(slots: Sequence[Slot], stored: Mapping[str, Stored]) -> Types:

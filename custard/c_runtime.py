@@ -93,26 +93,36 @@ static int64_t take_bits(uint64_t *words, uint64_t *tops, int64_t size, int64_t 
 """,
 }
 
+_VECTORS = """
+#ifdef __AVX512VL__
+#include <immintrin.h>
+#endif
+"""
+
 # Text for each type T of index arrays.
 _INDEXED = {
     "run_end": r"""
-// The first position behind p whose coordinate is another; coordinates do not decrease. The run is
-// often as long as the one before it.
+// The first position behind p whose coordinate is another; coordinates do not decrease. A long run
+// is often as long as the one before it.
 static inline int64_t run_end_T(const T *coordinates, int64_t p, int64_t end, int64_t before)
 {
     const T coordinate = coordinates[p];
-    __builtin_prefetch(coordinates + p + 16 * before);
-    if (p + before < end && coordinates[p + before - 1] == coordinate
+    const bool after_long = before > 16;
+    __builtin_prefetch(coordinates + p + 16 * (after_long ? before : 16));
+    if (after_long && p + before < end && coordinates[p + before - 1] == coordinate
         && coordinates[p + before] != coordinate)
         return p + before;
-    while (p + 16 <= end && coordinates[p + 15] == coordinate)
-        p += 16;
-    if (p + 16 <= end) { // counting does not branch
-        int same = 0;
-        for (int n = 0; n < 16; n++)
-            same += coordinates[p + n] == coordinate;
-        return p + same;
+#ifdef __AVX512VL__
+    const int lanes = 64 / (int)sizeof(T);
+    for (; p + lanes <= end; p += lanes) { // comparing many at once does not branch
+        const __m512i here = _mm512_loadu_si512(coordinates + p);
+        const unsigned others = sizeof(T) == 4
+            ? _mm512_cmpneq_epi32_mask(here, _mm512_set1_epi32((int32_t)coordinate))
+            : _mm512_cmpneq_epi64_mask(here, _mm512_set1_epi64((int64_t)coordinate));
+        if (others)
+            return p + __builtin_ctz(others);
     }
+#endif
     while (p < end && coordinates[p] == coordinate)
         p++;
     return p;
@@ -188,20 +198,28 @@ _BITS = {
 
 # Text for each type $T of values and $C of coordinates; what else stands in it is in ``GATHERED``.
 _GATHERED = Template(r"""
-#ifdef __AVX512VL__
-#include <immintrin.h>
-#endif
-
-// The sum of the products of values with those that their coordinates pick from `others`.
+// The sum of the products of values with those that their coordinates pick from `others`. Where
+// coordinates that increase have no gap, the first and the last tell them all.
 static inline $T $name(const $T *values, const $C *coordinates,
-        int64_t begin, int64_t end, const $T *others)
+        int64_t begin, int64_t end, const $T *others, bool increasing)
 {
+    const int lanes = $lanes;
+    const bool gapless = increasing && end - begin > 2 * lanes
+        && coordinates[end - 1] - coordinates[begin] == end - 1 - begin;
+    const $T *beside = gapless ? others + coordinates[begin] : others;
+    int64_t p = begin;
 #ifdef __AVX512VL__
-    const int lanes = $lanes, ahead = 32 * lanes;
+    const int ahead = 32 * lanes;
     const $vector zero = _mm512_setzero_$s();
     const $places steps = ${i}_setr_$e($steps);
     $vector sums = zero, picked;
-    int64_t p = begin;
+    if (gapless)
+        __builtin_prefetch(coordinates + p + 8 * (end - begin));
+    for (; gapless && p + lanes <= end; p += lanes) {
+        picked = _mm512_loadu_$s(beside + (p - begin));
+        sums = _mm512_fmadd_$s(_mm512_loadu_$s(values + p), picked, sums);
+        __builtin_prefetch(values + p + ahead);
+    }
     for (; p + lanes <= end; p += lanes) {
         const $places places = ${i}_maskz_loadu_$e(-1, coordinates + p);
         const $places following = ${i}_add_$e(${i}_set1_$e(coordinates[p]), steps);
@@ -216,13 +234,16 @@ static inline $T $name(const $T *values, const $C *coordinates,
     if (p < end) { // the last few at once, not in a loop whose length is hard to foresee
         const $mask here = ($mask)((1 << (end - p)) - 1);
         const $places places = ${i}_maskz_loadu_$e(here, coordinates + p);
-        picked = _mm512_mask_${g}gather_$s(zero, here, places, others, sizeof *others);
+        picked = gapless ? _mm512_maskz_loadu_$s(here, beside + (p - begin))
+            : _mm512_mask_${g}gather_$s(zero, here, places, others, sizeof *others);
         sums = _mm512_fmadd_$s(_mm512_maskz_loadu_$s(here, values + p), picked, sums);
     }
     return _mm512_reduce_add_$s(sums);
 #else
     $T sum = 0;
-    for (int64_t p = begin; p < end; p++)
+    for (; gapless && p < end; p++)
+        sum += values[p] * beside[p - begin];
+    for (; p < end; p++)
         sum += values[p] * others[coordinates[p]];
     return sum;
 #endif
@@ -395,6 +416,8 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
     plain = {n for n in names if n in _PLAIN} | ({"resized"} if workspaces else set())
     plain |= {need for name in plain for need in _NEEDS.get(name, ())}
     yield from (text for name, text in _PLAIN.items() if name in plain)
+    if any(name in GATHERED or name.startswith("run_end_") for name in names):
+        yield _VECTORS
     for name, text in _INDEXED.items():
         for index in INDEX_TYPES:
             if f"{name}_{index}" in names:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from custard.c_runtime import GATHERED
 from custard.loop_ir import (
+    FALSE,
     INT,
     TRUE,
     Assign,
@@ -32,6 +33,7 @@ from custard.loop_ir import (
     cast,
     expressions,
     op,
+    reads,
     rewritten,
 )
 
@@ -55,6 +57,8 @@ def _called(loop: Stmt) -> Body | None:
                 flags.append(statement)
             case Comment():
                 pass
+            case Declare(unused) if not reads(loop.body, unused):
+                pass
             case _:
                 rest.append(statement)
     match rest:
@@ -71,7 +75,8 @@ def _called(loop: Stmt) -> Body | None:
     name = f"sparse_dot_{total.type}_{coordinates.type.name}"
     if name not in GATHERED or {factors.type, others.type} != {array(total.type)}:
         return None
-    arguments = (factors, coordinates, loop.begin, loop.end, others)
+    increasing = TRUE if loop.increasing else FALSE
+    arguments = (factors, coordinates, loop.begin, loop.end, others, increasing)
     added = Assign(total, Call(name, arguments, total.type), "+")
     return [added, If([(op("<", loop.begin, loop.end), flags)])] if flags else [added]
 

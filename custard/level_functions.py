@@ -118,6 +118,7 @@ class Counted(Iterator):
     ``coordinate``  in terms of the cursor
     ``valid``       whether the cursor has a coordinate at all; None where it always has
     ``single``      there is just one step
+    ``increasing``  each coordinate is greater than the one before
     ``limits``      what declares ``first`` and ``end``, where they are clipped
     """
 
@@ -128,6 +129,7 @@ class Counted(Iterator):
     position: Expr
     valid: Expr | None = None
     single: bool = False
+    increasing: bool = True
     limits: list[Stmt] = field(default_factory=list)
 
     def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
@@ -146,7 +148,7 @@ class Counted(Iterator):
             inside.append(If([(self.valid_at(variable), body())]))
         if self.single:
             return inside if cursor == self.first else [Declare(cursor, self.first), *inside]
-        return [*self.limits, For(cursor, self.first, self.end, inside)]
+        return [*self.limits, For(cursor, self.first, self.end, inside, None, self.increasing)]
 
     def _replace_cursor(self, cursor: Var) -> None:
         self.coordinate = substituted(self.coordinate, self.cursor, cursor)
@@ -487,7 +489,8 @@ def _listed(
             lambda at, last, run: Call(find, (crd, at, last, run)),
         )
     single = level.format.branchless and alone and above.present is None
-    return Counted(cursor, first, end, cast(crd[cursor], INT), cursor, single=single)
+    coordinate = cast(crd[cursor], INT)
+    return Counted(cursor, first, end, coordinate, cursor, single=single, increasing=not repeats)
 
 
 class Hashed(LevelFunctions):
@@ -509,7 +512,7 @@ class Hashed(LevelFunctions):
             return _Sorted(self, cursor, sorted_, crd, first, above)
         end = _guarded(above, first + width, first)
         found = cast(crd[cursor], INT)
-        table = Counted(cursor, first, end, found, cursor, valid=found >= ZERO)
+        table = Counted(cursor, first, end, found, cursor, found >= ZERO, increasing=False)
         table.ordered = False
         return table
 

@@ -269,13 +269,17 @@ class Assign(Stmt):
 
 @dataclass(frozen=True)
 class For(Stmt):
-    """Counts a new variable from ``begin`` up to ``end``, or on to ``next`` after each round."""
+    """Counts a new variable from ``begin`` up to ``end``, or on to ``next`` after each round.
+
+    ``increasing``  the coordinates that the body finds at the variable increase from round to round
+    """
 
     var: Var
     begin: Expr
     end: Expr
     body: Body
     next: Expr | None = None
+    increasing: bool = False
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def calls(expression, formats):
 )
 def test_a_fiber_times_a_dense_one_is_a_call(expression, formats, arguments):
     [found] = calls(expression, formats)
-    assert found == f"A_values,A_coordinates1,{arguments}"
+    assert found == f"A_values,A_coordinates1,{arguments},true"
 
 
 @pytest.mark.parametrize(
@@ -67,15 +67,17 @@ def ragged(rows, size, random):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("machine", ["", "-march=x86-64"])
-def test_fibers_of_any_length(dtype, index, machine, monkeypatch):
+@pytest.mark.parametrize("form", ["csr", "coo"])
+def test_fibers_of_any_length(dtype, index, machine, form, monkeypatch):
     """Whole numbers, whose sums are exact in any order."""
     monkeypatch.setenv("SAM_CFLAGS", f"-O1 {machine}")
     random = np.random.default_rng(1)
     matrix = ragged(50, 60, random).astype(dtype)
-    stored = sp.csr_array(matrix)
-    stored.indices, stored.indptr = stored.indices.astype(index), stored.indptr.astype(index)
+    rows = sp.csr_array(matrix)
+    rows.indices, rows.indptr = rows.indices.astype(index), rows.indptr.astype(index)
+    stored = rows.asformat(form)
     x = random.integers(-9, 9, 60).astype(dtype)
-    program = custard.compile(PLAIN, {"y": "d", "A": "CSR", "x": "d"}, target="c")
+    program = custard.compile(PLAIN, {"y": "d", "A": form.upper(), "x": "d"}, target="c")
     found = program.run({"A": stored, "x": x}).to_numpy()
     assert found.dtype == dtype
     np.testing.assert_array_equal(found, matrix @ x)
@@ -92,3 +94,14 @@ def test_only_what_is_picked_counts(value):
     expected = sp.csr_array(matrix) @ x
     np.testing.assert_allclose(found, expected)
     assert set(np.isfinite(found)) == {False, True}
+
+
+def test_coordinates_that_repeat_are_not_taken_for_ones_without_a_gap():
+    """Twenty rows, of which the first comes twice and the second not at all."""
+    matrix = np.zeros((20, 20))
+    matrix[[0, *range(2, 20)], range(19)] = range(1, 20)
+    matrix[0, 19] = 20
+    program = custard.compile("a = A(i,j) * x(i)", {"A": "COO", "x": "d"}, target="c")
+    assert calls("a = A(i,j) * x(i)", {"A": "COO", "x": "d"})[0].endswith("x_values,false")
+    x = np.arange(20.0) ** 2
+    assert program.run({"A": matrix, "x": x}).to_numpy() == (x @ matrix).sum()

@@ -46,16 +46,28 @@ struct x {
 #include <immintrin.h>
 #endif
 
-// The sum of the products of values with those that their coordinates pick from `others`.
+// The sum of the products of values with those that their coordinates pick from `others`. Where
+// coordinates that increase have no gap, the first and the last tell them all.
 static inline double sparse_dot_double_int32_t(const double *values, const int32_t *coordinates,
-        int64_t begin, int64_t end, const double *others)
+        int64_t begin, int64_t end, const double *others, bool increasing)
 {
+    const int lanes = 8;
+    const bool gapless = increasing && end - begin > 2 * lanes
+        && coordinates[end - 1] - coordinates[begin] == end - 1 - begin;
+    const double *beside = gapless ? others + coordinates[begin] : others;
+    int64_t p = begin;
 #ifdef __AVX512VL__
-    const int lanes = 8, ahead = 32 * lanes;
+    const int ahead = 32 * lanes;
     const __m512d zero = _mm512_setzero_pd();
     const __m256i steps = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     __m512d sums = zero, picked;
-    int64_t p = begin;
+    if (gapless)
+        __builtin_prefetch(coordinates + p + 8 * (end - begin));
+    for (; gapless && p + lanes <= end; p += lanes) {
+        picked = _mm512_loadu_pd(beside + (p - begin));
+        sums = _mm512_fmadd_pd(_mm512_loadu_pd(values + p), picked, sums);
+        __builtin_prefetch(values + p + ahead);
+    }
     for (; p + lanes <= end; p += lanes) {
         const __m256i places = _mm256_maskz_loadu_epi32(-1, coordinates + p);
         const __m256i following = _mm256_add_epi32(_mm256_set1_epi32(coordinates[p]), steps);
@@ -70,13 +82,16 @@ static inline double sparse_dot_double_int32_t(const double *values, const int32
     if (p < end) { // the last few at once, not in a loop whose length is hard to foresee
         const __mmask8 here = (__mmask8)((1 << (end - p)) - 1);
         const __m256i places = _mm256_maskz_loadu_epi32(here, coordinates + p);
-        picked = _mm512_mask_i32gather_pd(zero, here, places, others, sizeof *others);
+        picked = gapless ? _mm512_maskz_loadu_pd(here, beside + (p - begin))
+            : _mm512_mask_i32gather_pd(zero, here, places, others, sizeof *others);
         sums = _mm512_fmadd_pd(_mm512_maskz_loadu_pd(here, values + p), picked, sums);
     }
     return _mm512_reduce_add_pd(sums);
 #else
     double sum = 0;
-    for (int64_t p = begin; p < end; p++)
+    for (; gapless && p < end; p++)
+        sum += values[p] * beside[p - begin];
+    for (; p < end; p++)
         sum += values[p] * others[coordinates[p]];
     return sum;
 #endif
@@ -99,7 +114,7 @@ int compute(struct y *y, const struct A *A, const struct x *x)
     for (int64_t i = 0; i < i_size; i++) {
         double sum = 0.0;
         sum += sparse_dot_double_int32_t(A_values, A_coordinates1, A_segments1[i],
-                A_segments1[i + 1], x_values);
+                A_segments1[i + 1], x_values, true);
         y_values[i] = sum;
     }
     return 0;
