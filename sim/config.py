@@ -71,10 +71,10 @@ WordBits = Annotated[
 
 
 Buffers = Annotated[
-    int,
+    int | Literal["unbounded"],
     must_be(
-        "a whole number of at least 2, as streams look one tile ahead",
-        lambda value: is_count(value) and value >= 2,
+        'a whole number of at least 2, as streams look one tile ahead, or "unbounded"',
+        lambda value: value == "unbounded" or (is_count(value) and value >= 2),
     ),
 ]
 
@@ -153,7 +153,8 @@ class TileLevel(Section):
     ``memory``   the memory that they are brought into, the name of a level of ``memory``
     ``tile``     the extent of a tile in each mode that is meant for it: what a program without
                  tiles is told to schedule. Whether tiles fit is up to the memory's capacity
-    ``buffers``  tiles of each tensor that it holds at once: the one in use and those ahead of it
+    ``buffers``  tiles of each tensor that it holds at once: the one in use and those ahead of it.
+                 Unbounded, there are as many as there is room for: see ``sim.tiling``
     """
 
     memory: Text

@@ -6,6 +6,11 @@ on each reference from those to the inner loops, for each level of tiles that th
 memory for, and a releaser behind the array that reads the tile last (of several lanes, the first).
 So one run goes through all tiles: empty ones have no reference, and one that a memory still holds
 is not moved again.
+
+Where the config has no number of buffers, a loader holds as many tiles as have room in its share of
+the memory, and two at any rate. The capacity is divided evenly among the loaders into it. So each
+tensor has a memory of its own, as in the published model of ExTensor, and none that is far ahead
+takes the room of another.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, count
+from typing import Literal
 
 from sam.derived import Rename, Split, parts, replaced
 from sam.errors import UserError
@@ -47,10 +53,11 @@ def with_tiles(graph: Graph, config: Config) -> Graph:
             f"{len(places)}",
             hint="split each loop at most that often, or add a level to the config's tiling",
         )
+    capacity = {level.name: level.capacity_bytes for level in config.memory.levels}
     home = None
     for rank, place in enumerate(places[len(places) - levels :]):
         outside = {loop for loop, at in loops.items() if at <= rank}
-        graph = _Boundary(graph, outside).with_loaders(place, home)
+        graph = _Boundary(graph, outside).with_loaders(place, capacity[place.memory], home)
         home = place.memory
     return graph
 
@@ -80,19 +87,19 @@ class _Boundary:
         for edge in graph.edges:
             self.out_of.setdefault(edge.source, []).append(edge)
 
-    def with_loaders(self, place: TileLevel, home: str | None) -> Graph:
+    def with_loaders(
+        self, place: TileLevel, capacity: int | Literal["unbounded"], home: str | None
+    ) -> Graph:
         """The graph with a loader and a releaser for each tensor that has tiles here.
 
-        They come from ``home``, None for the outermost memory.
+        They come from ``home``, None for the outermost memory, into one of some ``capacity``.
         """
         nodes, edges = list(self.graph.nodes), list(self.graph.edges)
-        for edge in self.graph.edges:
-            if self.streams[edge].kind != "ref" or not self._crosses(edge):
-                continue
-            *_, last = path = tuple(self._path(edge))
+        paths = list(self._paths())
+        unbounded = place.buffers == "unbounded"
+        for path in paths:
+            edge, last = path[0], path[-1]
             array = self.nodes[last.target.node]
-            if array.kind != "array" or self.slots[array.parameters["slot"]].tensor is None:
-                continue
             slot = array.parameters["slot"]
             depth, deepest = self.streams[edge].depth, self.streams[last].depth
             loader = Node(
@@ -104,7 +111,10 @@ class _Boundary:
                     "depth": depth,
                     "from": home,
                     "memory": place.memory,
-                    "buffers": place.buffers,
+                    "buffers": None if unbounded else place.buffers,
+                    "room": (
+                        capacity // len(paths) if unbounded and capacity != "unbounded" else None
+                    ),
                 },
             )
             releaser = Node(
@@ -121,6 +131,16 @@ class _Boundary:
                 Edge(End(releaser.name, "release"), End(loader.name, "in_release")),
             ]
         return replace(self.graph, nodes=tuple(nodes), edges=tuple(edges))
+
+    def _paths(self) -> Iterator[tuple[Edge, ...]]:
+        """For each tensor the edges that carry references into its tiles, to the last array."""
+        for edge in self.graph.edges:
+            if self.streams[edge].kind != "ref" or not self._crosses(edge):
+                continue
+            path = tuple(self._path(edge))
+            array = self.nodes[path[-1].target.node]
+            if array.kind == "array" and self.slots[array.parameters["slot"]].tensor is not None:
+                yield path
 
     def _first_level(self, slot: str, path: Iterable[Edge]) -> int:
         """The first level of a slot that is read on a path; the number of all for its values."""

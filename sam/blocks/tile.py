@@ -2,8 +2,8 @@
 
 A tile is the part of a tensor below one reference: the inner loops work on it. A loader asks memory
 for the tile of each reference that comes, and passes the reference on when the tile is there. It
-holds as many tiles at once as it has ``buffers``; a releaser, behind the last block that reads a
-tile, tells it when one of them is free again.
+holds as many tiles at once as it has ``buffers``, and as it has ``room`` for; a releaser, behind
+the last block that reads a tile, tells it when one of them is done with.
 """
 
 from __future__ import annotations
@@ -12,14 +12,20 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.base import Block, Kind, Surroundings, into, out
+from sam.blocks.memories import Stored
 from sam.graph import Parameters
 from sam.token import DATA, DONE, EMPTY, STOP
 
+# More tiles, or bytes of them, than there are.
+_UNBOUNDED = 2**62
+
 
 def load_tile(p: Any, s: Any, m: Any) -> bool | None:
-    """Passes a reference on with its tile, once a buffer is free; ``N`` has an empty tile.
+    """Passes a reference on with its tile, once it may hold that too; ``N`` has an empty tile.
 
-    After the end of its references it takes what is still released.
+    If it may not, it takes a release, and where that does not make enough room, the next. A tile
+    that comes again right after itself takes room once, until its last reference is released. After
+    the end of its references it takes what is still released.
     """
     if s.ended:
         kind, _ = p.in_release.peek()
@@ -27,20 +33,37 @@ def load_tile(p: Any, s: Any, m: Any) -> bool | None:
         return True if kind == DONE else None
     kind, value = p.in_ref.peek()
     if kind == DATA or kind == EMPTY:
-        if s.held == m.buffers:
+        again = kind == DATA and value == s.newest
+        size = m.sizes[value] if kind == DATA else 0
+        more = 0 if again else size
+        if s.held == m.buffers or _lacks_room(s, m, more):
             p.in_release.peek()
             p.in_release.take()
-        else:
-            s.held += 1
+            s.bytes -= m.bytes[(s.came - s.held) % m.buffers]
+            s.held -= 1
+            if _lacks_room(s, m, more):
+                return None
         p.in_ref.take()
         p.ref.give(kind, value)
         if kind == DATA:
             p.memory.read(m.tiles, value)
+        if again:
+            m.bytes[(s.came - 1) % m.buffers] = 0
+        m.bytes[s.came % m.buffers] = size
+        s.newest = value if kind == DATA else -1
+        s.bytes += more
+        s.came += 1
+        s.held += 1
     else:
         p.in_ref.take()
         p.ref.give(kind, value)
         s.ended = kind == DONE
     return None
+
+
+def _lacks_room(s: Any, m: Any, more: int) -> bool:
+    """Whether so many bytes do not fit beside those held; the second tile always does."""
+    return s.held > 1 and s.bytes + more > m.room
 
 
 def release_tile(p: Any, s: Any, m: Any) -> bool | None:
@@ -63,7 +86,12 @@ def _tile_loader(parameters: Parameters) -> Block:
     """Loads the tiles that a level of a slot has below its references.
 
     ``depth`` is that of its references, ``level`` the first level in a tile. ``memory`` is what
-    tiles are brought into, and ``from`` where they come from, None for the outermost memory.
+    tiles are brought into, and ``from`` where they come from, None for the outermost memory. It
+    holds at most ``buffers`` tiles, of at most ``room`` bytes together, each None where there is no
+    such limit. Two it may always hold, whatever their bytes: streams look one tile ahead.
+
+    ``sizes`` has the bytes of each tile, and ``bytes`` those of what is held, in the order in which
+    it came: a ring of as many places as there are buffers, or a place for each reference.
     """
     depth, level = parameters["depth"], parameters["level"]
 
@@ -71,7 +99,13 @@ def _tile_loader(parameters: Parameters) -> Block:
         tiles = around.tile_region(
             parameters["slot"], level, parameters["memory"], parameters["from"]
         )
-        return SimpleNamespace(buffers=parameters["buffers"], tiles=tiles)
+        return SimpleNamespace(
+            buffers=parameters["buffers"] or _UNBOUNDED,
+            room=_UNBOUNDED if parameters["room"] is None else parameters["room"],
+            tiles=tiles,
+            sizes=around.numbers(tiles.sizes) if tiles else Stored(0, integers=True),
+            bytes=Stored(0, integers=True),
+        )
 
     return Block(
         ports=(
@@ -80,7 +114,7 @@ def _tile_loader(parameters: Parameters) -> Block:
             out("ref", "ref", depth),
         ),
         step=load_tile,
-        state={"held": 0, "ended": False},
+        state={"held": 0, "bytes": 0, "came": 0, "newest": -1, "ended": False},
         memory=memory,
     )
 

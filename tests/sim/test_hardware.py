@@ -65,7 +65,7 @@ def machines(draw: st.DrawFn, tiles: int) -> dict[str, object]:
             level["line_bytes"] = draw(st.sampled_from((8, 32)))
         levels.append(level)
     inner = levels[len(levels) - tiles :]
-    buffers = st.integers(2, 3)
+    buffers = st.sampled_from((2, 3, "unbounded"))
     return {
         "memory": {
             "levels": levels,

@@ -6,16 +6,20 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import custard
+import sim
 from custard import UserError
 from experiments.corpus import engines_differ
 from sam.derived import Split, derived, with_derived
+from sam.graph import Edge, End, Graph, Node, Slot
 from sam.regions import tile_sizes
 from sam.tensor import Tensor
+from sam.token import format_stream
 from sim.memory_config import Memory
 from tests.dense import evaluate
 from tests.profiles import examples
 from tests.programs import programs
 
+engines = pytest.mark.parametrize("engine", ["simpy", "compiled"])
 relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
@@ -94,7 +98,7 @@ def moved(run, level, tensor):
     return run.memory[level].tensors[tensor].bytes_read
 
 
-@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+@engines
 def test_a_tile_that_is_there_is_not_loaded_again(engine):
     """What fits is moved once. In the order i, k, j a tile of B is used without a break, and all
     tiles of C come again for each i."""
@@ -132,7 +136,7 @@ def footprint(matrix):
     return sum(tile_sizes(tiled, 2, Memory().entry_bytes))
 
 
-@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+@engines
 def test_more_buffers_hide_more_of_the_latency(engine):
     """Full matrices of 3 x 3 tiles: the loads of tiles overlap as far as there are buffers."""
     program = product("reorder(i,k,j)", "tile(4)")
@@ -151,13 +155,116 @@ def test_more_buffers_hide_more_of_the_latency(engine):
     assert cycles[0] > cycles[1] > cycles[2]
 
 
+def releases_before(references, room, engine, buffers=None):
+    """How many releases, of which one comes every 50 cycles, a loader takes until its references
+    have passed. A tile is row r of a matrix with r + 1 nonzeros in it, of 12 bytes each, and two
+    ends: 20, 32, 44 and 56 bytes."""
+    loader = {"slot": "B", "level": 1, "depth": 1, "from": None, "memory": "m1"}
+    tokens = {"ref": f"{references}, S0, D", "val": "S0, S0, S0, S0, S1, D"}
+    graph = Graph(
+        nodes=(
+            Node("refs", "source", {"stream": "ref", "depth": 1, "tokens": tokens["ref"]}),
+            Node("vals", "source", {"stream": "val", "depth": 2, "tokens": tokens["val"]}),
+            Node("load", "tile_loader", {**loader, "buffers": buffers, "room": room}),
+            Node("release", "tile_releaser", {"depth": 2, "levels": 1}),
+            Node("passed", "sink"),
+        ),
+        edges=(
+            Edge(End("refs", "ref"), End("load", "in_ref")),
+            Edge(End("load", "ref"), End("passed", "in_stream")),
+            Edge(End("vals", "val"), End("release", "in_stream")),
+            Edge(End("release", "release"), End("load", "in_release")),
+        ),
+        slots=(Slot("B", "B", "ds", ((0,), (1,)), ("i", "j")),),
+    )
+    config = {
+        "memory": {"levels": [{"name": "dram"}, {"name": "m1"}]},
+        "blocks": {"names": {"release": {"latency_cycles": 50, "initiation_interval_cycles": 50}}},
+    }
+    run = sim.simulate(graph, {"B": np.tri(4)}, config, engine=engine)
+    assert format_stream(run.sinks["passed"]) == tokens["ref"]
+    return (run.cycles - run.blocks["passed"].done) // 50
+
+
+@engines
+def test_a_loader_holds_the_bytes_that_it_has_room_for(engine):
+    def needed(references, room):
+        return releases_before(references, room, engine)
+
+    # 20 + 32 + 44 = 96.
+    assert needed("0, 1, 2", 96) == 0
+    assert needed("0, 1, 2", 95) == 1
+    # 56 fits beside 44, not beside 32 + 44: two are released, in two firings.
+    assert needed("0, 1, 2, 3", 100) == 2
+    assert needed("0, 1, 2, 3", 131) == 2
+    assert needed("0, 1, 2, 3", 132) == 1
+    assert needed("0, 1, 2, 3", 152) == 0
+    # The oldest is 56, then 44.
+    assert needed("3, 2, 1, 0", 96) == 1
+    assert needed("3, 2, 1, 0", 132) == 1
+    # An empty tile takes no room, and is released as others are: 44 has to wait for 20.
+    assert needed("0, N, N, 1", 52) == 0
+    assert needed("N, 0, 1, 2", 76) == 2
+
+
+@engines
+def test_a_tile_that_comes_again_right_away_takes_no_more_room(engine):
+    assert releases_before("1, 1, 1, 1, 0", 52, engine) == 0
+    assert releases_before("1, 0, 1", 52, engine) == 1
+    assert releases_before("1, N, 1", 52, engine) == 1
+    # It is held until its last reference is released: 20 + 44 fit, 32 + 20 + 44 do not.
+    assert releases_before("1, 1, 0, 2", 76, engine) == 2
+    assert releases_before("1, 1, 0, 2", 96, engine) == 0
+
+
+@engines
+def test_what_has_no_room_is_held_as_in_two_buffers(engine):
+    for references in ("0, 1", "0, 1, 2, 3", "3, 3, 3", "0, 1, N, 3, 3"):
+        two = releases_before(references, None, engine, buffers=2)
+        assert releases_before(references, 10, engine) == two == references.count(",") - 1
+        assert releases_before(references, None, engine) == 0
+
+
+@engines
+def test_room_for_three_tiles_is_three_buffers(engine):
+    """Full matrices of 3 x 3 tiles, of which each tile is used once, and takes 236 bytes."""
+    formats = dict.fromkeys("XBC", "ss")
+    program = custard.compile("X(i,j) = B(i,j) * C(i,j)", formats, ["tile(4)"])
+    inputs = {"B": np.ones((12, 12)), "C": np.ones((12, 12))}
+    size = footprint(inputs["B"]) // 9
+    assert size == (2 + 4 + 5 + 16) * 4 + 16 * 8
+
+    def run(buffers, capacity):
+        config = machine(1, buffers)
+        config["memory"]["levels"] = [
+            {"name": "dram", "latency_cycles": 300},
+            {"name": "m1", "capacity_bytes": capacity},
+        ]
+        found = program.simulate(inputs, config=config, engine=engine)
+        return found.cycles, found.blocks, found.memory
+
+    three = 2 * 3 * size
+    assert run("unbounded", three) == run("unbounded", three + 1) == run(3, three)
+    assert run("unbounded", three - 2) == run(2, three - 2) != run(3, three - 2)
+    assert run("unbounded", "unbounded") == run(9, "unbounded") != run(3, "unbounded")
+
+
+def test_loaders_share_a_memory_evenly():
+    config = machine(2, "unbounded")
+    config["memory"]["levels"][1]["capacity_bytes"] = 1001
+    run = product("tile(4,2)").simulate({"B": MATRIX, "C": MATRIX}, config=config)
+    loaders = [node.parameters for node in run.graph.nodes if node.kind == "tile_loader"]
+    assert [one["room"] for one in loaders] == [500, 500, None, None]
+    assert [one["buffers"] for one in loaders] == [None] * 4
+
+
 @settings(relaxed, max_examples=examples(100, compiles=True))
 @given(st.data())
 def test_any_program_in_tiles(data):
     program = data.draw(programs(max_operands=3, max_order=2, levels="dsb"))
     assume(program.order)
     levels = data.draw(st.integers(1, 2))
-    config = machine(levels, data.draw(st.integers(2, 4)))
+    config = machine(levels, data.draw(st.sampled_from((2, 3, 4, "unbounded"))))
     config["queues"] = {"depth": data.draw(st.sampled_from((16, 64, "unbounded")))}
     schedule = [f"reorder({','.join(program.order)})", "tile(2)" if levels == 1 else "tile(4,2)"]
     found = custard.compile(program.expression, program.formats, schedule, dims=program.dims)
@@ -195,6 +302,8 @@ def test_mistakes(schedule, words, hint):
     assert hint in mistake.value.hint
 
 
-def test_one_buffer_is_too_few():
-    with pytest.raises(UserError, match="at least 2, as streams look one tile ahead"):
-        product("tile(4)").simulate({"B": MATRIX, "C": MATRIX}, config=machine(1, buffers=1))
+@pytest.mark.parametrize("buffers", [1, 2.5, True, "many"])
+def test_what_is_no_number_of_buffers(buffers):
+    words = 'at least 2, as streams look one tile ahead, or "unbounded"'
+    with pytest.raises(UserError, match=words):
+        product("tile(4)").simulate({"B": MATRIX, "C": MATRIX}, config=machine(1, buffers))

@@ -433,7 +433,15 @@ CASES = [
     ),
     (
         "tile_loader",
-        {"slot": "B", "level": 1, "depth": 1, "from": None, "memory": "peb", "buffers": 2},
+        {
+            "slot": "B",
+            "level": 1,
+            "depth": 1,
+            "from": None,
+            "memory": "peb",
+            "buffers": 2,
+            "room": None,
+        },
         {"in_ref": "0, 1, N, 3, S0, D", "in_release": "0, 0, 0, 0, S0, D"},
     ),
     ("tile_releaser", {"depth": 2, "levels": 1}, {"in_stream": "1, N, S0, 2, S1, D"}),

@@ -2,7 +2,8 @@
 
 from tests.streams import check_block, run_block
 
-LOADER = {"slot": "B", "level": 1, "depth": 1, "from": None, "memory": "peb", "buffers": 2}
+PLACE = {"slot": "B", "level": 1, "from": None, "memory": "peb"}
+LOADER = {**PLACE, "depth": 1, "buffers": 2, "room": None}
 
 
 def load(references, releases):
