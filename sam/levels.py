@@ -44,10 +44,12 @@ Touches = tuple[tuple[str, int, bool], ...]
 class Fibers(ABC):
     """The fibers of a level, each gone through step by step (the paper's iteration functions).
 
-    ``gapless`` tells that each step has a coordinate.
+    ``gapless`` tells that each step has a coordinate, and ``chained`` that what is read at a step
+    tells where the next one is.
     """
 
     gapless: ClassVar[bool] = False
+    chained: ClassVar[bool] = False
 
     @abstractmethod
     def fiber(self, parent: int) -> tuple[int, int]:
@@ -1029,6 +1031,8 @@ class Followed(Fibers):
     ``coordinates``  the coordinate at each step
     ``nodes``        the node at each step
     """
+
+    chained = True
 
     segments: Stored
     coordinates: Stored

@@ -168,6 +168,11 @@ def tile_sizes(tensor: Tensor, level: int, entry_bytes: Callable[[str, int], int
     return found
 
 
+def asks_in_turn(memory: Any) -> bool:
+    """Whether a block with such a memory must have what it asked for before it asks again."""
+    return getattr(getattr(memory, "level", None), "chained", False)
+
+
 def asks_memory(memory: Any) -> bool:
     """Whether a block with such a memory has regions that it touches."""
     parts = getattr(memory, "__dict__", {}).values()

@@ -226,7 +226,8 @@ class _Machine:
             for n, part in enumerate(askers):
                 part.block.asker = n
             regions = list(self.regions.made.values())
-            layout = Layout(config.memory, config.clock.clock_ghz, len(askers), regions)
+            memories = [part.memory for part in askers]
+            layout = Layout(config.memory, config.clock.clock_ghz, memories, regions)
             [library] = cc.build([_text("hierarchy.c")], self.headers)
             self.hierarchy = CompiledHierarchy(layout, library)
         for channel in self._distinct():
@@ -397,11 +398,12 @@ class _Machine:
         block, layout = part.block, hierarchy.layout
         numbers = [layout.regions.index(region) for region in kernel.regions]
         regions = np.array(numbers, np.int64)
-        places = np.zeros(max(1, layout.outstanding), np.int64)
+        outstanding = layout.outstanding[block.asker]
+        places = np.zeros(max(1, outstanding), np.int64)
         self.kept += [regions, places]
         block.hierarchy, block.touch = hierarchy.address, hierarchy.touch
         block.regions, block.places = regions.ctypes.data, places.ctypes.data
-        block.outstanding = layout.outstanding
+        block.outstanding = outstanding
         block.made, block.until = -1, -1
         latency = min(layout.latency[layout.kept[n]] // layout.unit for n in numbers)
         block.reach = min(

@@ -27,7 +27,7 @@ from math import lcm
 from typing import Any
 
 from sam.errors import UserError
-from sam.regions import Region
+from sam.regions import Region, asks_in_turn
 from sim.memory_config import Memory, MemoryLevel
 from sim.stats import MemoryStats, Traffic
 
@@ -43,7 +43,7 @@ READS, WRITES, BYTES_READ, BYTES_WRITTEN, HITS, MISSES = range(len(COUNTED))
 
 
 class Layout:
-    """A hierarchy in numbers, for a given number of blocks and given regions.
+    """A hierarchy in numbers, for given blocks that ask it, told by what they have, and regions.
 
     Levels are numbered from the outermost, which is 0. Times are in units, sizes in bytes.
 
@@ -58,7 +58,7 @@ class Layout:
     """
 
     def __init__(
-        self, settings: Memory, clock_ghz: float, blocks: int, regions: Sequence[Region]
+        self, settings: Memory, clock_ghz: float, askers: Sequence[Any], regions: Sequence[Region]
     ) -> None:
         self.settings, self.regions = settings, regions
         levels = settings.levels
@@ -66,10 +66,11 @@ class Layout:
         self.unit = min(_MOST_UNITS, lcm(*(cost.denominator for cost in costs)))
         self.cost = [round(cost * self.unit) for cost in costs]
         self.latency = [level.latency_cycles * self.unit for level in levels]
-        self.ports = [max(1, blocks) if n.ports == "per_block" else n.ports for n in levels]
-        self.outstanding = (
-            0 if settings.outstanding_requests == "unbounded" else settings.outstanding_requests
-        )
+        self.ports = [max(1, len(askers)) if n.ports == "per_block" else n.ports for n in levels]
+        most = settings.outstanding_requests
+        self.outstanding = [
+            1 if asks_in_turn(asker) else 0 if most == "unbounded" else most for asker in askers
+        ]
         self.home = [settings.home(region) for region in regions]
         self.kept = [max(settings.home(region), self._innermost(region)) for region in regions]
         self.brought = [
@@ -170,7 +171,7 @@ class _Line:
 class Hierarchy:
     """The state of a hierarchy."""
 
-    def __init__(self, layout: Layout, blocks: int) -> None:
+    def __init__(self, layout: Layout) -> None:
         self.layout = layout
         levels = range(len(layout.settings.levels))
         self.number = {region: n for n, region in enumerate(layout.regions)}
@@ -183,13 +184,13 @@ class Hierarchy:
         self.counts = [[[0] * len(COUNTED) for _ in layout.tensors] for _ in levels]
         self.held_of = [[0 for _ in layout.tensors] for _ in levels]
         self.peak_of = [[0 for _ in layout.tensors] for _ in levels]
-        self.ready: list[deque[int]] = [deque() for _ in range(blocks)]
+        self.ready: list[deque[int]] = [deque() for _ in layout.outstanding]
         self.over = False
 
     def place(self, block: int, cycle: int) -> int:
         """The first cycle from a given one in which the block may have one more request."""
-        ready = self.ready[block]
-        if len(ready) < self.layout.outstanding or not self.layout.outstanding:
+        ready, outstanding = self.ready[block], self.layout.outstanding[block]
+        if len(ready) < outstanding or not outstanding:
             return cycle
         return max(cycle, ready[0])
 
@@ -204,8 +205,8 @@ class Hierarchy:
             start, done = self._move(layout.kept[n], block, n, index, index + 1, write, now)
             taken, ready = max(taken, start), max(ready, done)
         whole = -(-ready // layout.unit)
-        if layout.outstanding:
-            if len(self.ready[block]) == layout.outstanding:
+        if layout.outstanding[block]:
+            if len(self.ready[block]) == layout.outstanding[block]:
                 self.ready[block].popleft()
             self.ready[block].append(whole)
         return taken // layout.unit, whole

@@ -82,7 +82,8 @@ class Memory(Section):
     ``levels``                from the outermost, DRAM, inwards
     ``index_bytes``           of a coordinate or a position
     ``value_bytes``           of a value; those of its type, where there is no such key
-    ``outstanding_requests``  of one block at a time
+    ``outstanding_requests``  of one block at a time; of one that goes along linked lists it is one,
+                              as a node tells where the next is
     ``places``                where arrays live, by ``TENSOR``, one of its storage levels, ``B.1``,
                               one of its arrays, ``B.crd`` or ``B.1.crd``, or by array, ``crd``:
                               seg, crd, val, tile. All else lives in the outermost level. What lives

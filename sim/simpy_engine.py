@@ -401,13 +401,13 @@ class _Machine:
         self.processes: dict[str, _Process] = {}
         self.regions = bound.regions(config.memory)
         self.arbiter = _Arbiter(self.environment)
-        self.askers = 0
+        self.askers: list[Any] = []
         for node in bound.graph.nodes:
             self._start(node)
         if self.regions is not None:
             regions = list(self.regions.made.values())
             layout = Layout(config.memory, config.clock.clock_ghz, self.askers, regions)
-            self.arbiter.hierarchy = Hierarchy(layout, self.askers)
+            self.arbiter.hierarchy = Hierarchy(layout)
 
     def last_cycle(self) -> int:
         """The cycle of the last firing of any block."""
@@ -486,8 +486,8 @@ class _Machine:
         p = SimpleNamespace(**ports, memory=_IdealMemory())
         if self.regions is not None and asks_memory(memory):
             p.memory = _Memory(process)
-            process.arbiter, process.asker = self.arbiter, self.askers
-            self.askers += 1
+            process.arbiter, process.asker = self.arbiter, len(self.askers)
+            self.askers.append(memory)
         s = SimpleNamespace(
             **{key: list(v) if isinstance(v, list) else v for key, v in state.items()}
         )

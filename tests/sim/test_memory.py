@@ -44,7 +44,7 @@ def values(length: int, tensor: str = "B", **more) -> Region:
 
 def hierarchy(levels, regions, blocks=1, **settings):
     memory = validated(Memory, {"levels": levels, **settings}, "memory")
-    return Hierarchy(Layout(memory, 1.0, blocks, regions), blocks)
+    return Hierarchy(Layout(memory, 1.0, [None] * blocks, regions))
 
 
 def told(machine):
@@ -88,6 +88,18 @@ def test_outstanding_requests_share_the_latency(places):
     # Request k is asked for when request k - places is there.
     last = (11 // places) * 30 + 11 % places
     assert run.cycles == last + 30 + 1 + 3
+
+
+@engines
+@pytest.mark.parametrize(("form", "cycles"), [("s", 11 + 50), ("l", 12 * 50)])
+def test_a_linked_list_is_gone_along_one_node_after_the_other(form, cycles, engine):
+    """The coordinates of another level may all be asked for at once."""
+    tensors = {"b": Tensor.of(np.ones(12), form)}
+    graph = around("level_scanner", {"slot": "b", "level": 0}, {"in_ref": "0, D"}, tensors, {})
+    memory = {"levels": [{**DRAM, "latency_cycles": 50}]}
+    run = sim.simulate(graph, tensors, {"memory": memory}, engine=engine)
+    # The last coordinate is seen a cycle after it is made; then come S0 and D.
+    assert run.cycles == cycles + 1 + 3
 
 
 @pytest.mark.parametrize(("bandwidth", "cycles"), [(8, 1), (4, 2), (1, 8), (0.5, 16), (16, 0.5)])
