@@ -37,7 +37,7 @@ from sim.step_to_c import Kernel, translate
 Progress = Callable[[int], None]
 
 _ROUNDS = 4096
-_PLACES, _GAP = 1024, 8
+_PLACES, _GAP, _SHORT = 1024, 8, 8
 _FINISHED, _FAILED, _OVER_CAPACITY = 4, 6, 7
 _STARVED = 1
 _NEVER = 2**62
@@ -181,7 +181,8 @@ class _Channel:
     def end(self, ports: Sequence[int], read: bool = False) -> Queue:
         """The end that is given to, or the one that is read, as kernels know it."""
         wire = self.wire and read
-        return Queue(tuple(ports), self.places, self.depth > 0, self.latency == 1, wire)
+        bounded, short = self.depth > 0, 0 < self.depth < _SHORT
+        return Queue(tuple(ports), self.places, bounded, short, self.latency == 1, wire)
 
 
 class _Machine:

@@ -7,7 +7,8 @@ needs is there; ``cause`` is the port that was last.
 How often the outputs have room is found before the first firing, so that a firing needs to look at
 its inputs alone. Where a queue of finite depth has no room, the call ends, unless the scheduler
 tells it to try (``tries``): then each give looks for room itself, and where there is none, the
-state becomes again what it was before the firing.
+state becomes again what it was before the firing. Where an output is so short that a call fires a
+few times at most, that is done at once, and its ends stay where they are in memory.
 
 Where a firing has taken from one input alone, the next one waits for that one only, as what was at
 the heads of the others still is. When many have, more of them happen at once, as long as all do no
@@ -139,6 +140,7 @@ class Body:
 class Queue:
     """An end of a queue: the numbers of the ports that its lanes belong to.
 
+    ``short``  whether it has so few places that those who share it take turns all the time
     ``quick``  whether its latency is 1
     ``wire``   whether it is the end of a wire that is read
     """
@@ -146,6 +148,7 @@ class Queue:
     ports: tuple[int, ...]
     places: int
     bounded: bool
+    short: bool
     quick: bool
     wire: bool = False
 
@@ -169,7 +172,11 @@ class _Writer:
         self.tries = any(queue.bounded for queue in outputs)
         self.wires = [(q, queue.ports[0]) for q, queue in enumerate(inputs) if queue.wire]
         self.touches = body.touches > 0
+        self.short = [(q, queue) for q, queue in enumerate(outputs) if queue.short]
+        self.long = [(q, queue) for q, queue in enumerate(outputs) if not queue.short]
         self.saved = list(body.state) if self.tries or self.touches else []
+        few = {body.taken[queue.ports[0]] for queue in inputs if queue.short}
+        self.several = body.several.keys() - few
 
     def source(self) -> str:
         body = self.body
@@ -182,17 +189,18 @@ class _Writer:
             + _each("    s->k{} = EMPTY;\n", ((n,) for _, n in self.wires)),
             places=self.places(),
             interval="1" if self.quick else "b->interval",
-            macros=self.rooms()
+            macros=_each(_SHORT, ((q, _latency(q, queue)) for q, queue in self.short))
+            + self.rooms()
             + "".join(self.input_macros(p) for p in body.inputs if not p.wire)
             + "".join(map(self.output_macros, body.outputs)),
             locals=self.locals(),
-            room="".join(self.room(q, queue) for q, queue in enumerate(self.outputs)),
+            room="".join(self.room(q, queue) for q, queue in self.long),
             read=self.read(),
             fired=_TOUCHING_FIRED if self.touches else _FIRED,
             begin=self.begin(),
             reset=self.reset(),
             firings=self.firings(),
-            crowded="".join(self.crowded(q, queue) for q, queue in enumerate(self.outputs)),
+            crowded="".join(self.crowded(q, queue) for q, queue in self.long),
             ordered=_ORDERED.format(restore=restore if self.touches else "")
             if self.wires or self.touches
             else "",
@@ -226,7 +234,7 @@ class _Writer:
     def rooms(self) -> str:
         return "".join(
             (_BOUNDED_ROOM if queue.bounded else _ROOM_IN).format(q=q, places=queue.places)
-            for q, queue in enumerate(self.outputs)
+            for q, queue in self.long
         )
 
     def locals(self) -> str:
@@ -235,9 +243,8 @@ class _Writer:
         for q, queue in enumerate(self.inputs):
             end = f"q{q}->tail" if queue.bounded else f"end_of(q{q})"
             parts.append(_INPUT_QUEUE.format(q=q, end=end))
-        for q, queue in enumerate(self.outputs):
-            latency = "1" if queue.quick else f"r{q}->latency"
-            parts.append(_OUTPUT_QUEUE.format(q=q, latency=latency))
+        for q, queue in self.long:
+            parts.append(_OUTPUT_QUEUE.format(q=q, latency=_latency(q, queue)))
             parts.append(_BOUNDED_QUEUE.format(q=q) if queue.bounded else "")
         parts += [
             (_WIRE if port.wire else _INPUT).format(n=port.index, ctype=port.ctype)
@@ -271,7 +278,7 @@ class _Writer:
         body = self.body
         parts = [self.text(body.first)]
         for leader, lines in body.following.items():
-            if leader in body.several:
+            if leader in self.several:
                 parts.append(self.at_once(leader, body.several[leader]))
             parts.append(f"    again{leader}:;\n{self.begin(leader)}{self.reset()}")
             parts.append(self.text(lines, leader))
@@ -322,7 +329,7 @@ class _Writer:
 
     def begin(self, leader: int | None = None) -> str:
         """What comes before a firing; ``leader`` is that of the one that it follows, if any."""
-        save = _ALWAYS_SAVE if self.touches else _SAVE
+        save = _ALWAYS_SAVE if self.touches or self.short else _SAVE
         saves = _each(" o{0} = {0};", ((name,) for name in self.saved))
         ends = (
             (q, end.places)
@@ -421,13 +428,14 @@ class _Writer:
                     values += f" out{q}->stamps[{at}] = (uint32_t)now;"
                 made = "made" if self.touches else "now"
                 pushed = _PUSHED.format(q=q, n=first, at=at, values=values, made=made)
+                pushed += f" {_WAKE_READER.format(q=q)}" if queue.short else ""
                 sure = line.gives[queue.ports[0]]
                 lines.append(pushed if sure else f"if (give{first}) {{ {pushed} }}")
         leaders = {self.body.taken[n] for n in line.takes}
         for leader in line.again:
             others = " && ".join(f"!take{other}" for other in sorted(leaders - {leader}))
             again = f"goto again{leader};"
-            if leader in self.body.several:
+            if leader in self.several:
                 if leader == before:
                     lines.append(f"if ({others or 1} && ++row >= AT_ONCE) goto several{leader};")
                 else:
@@ -451,10 +459,15 @@ class _Writer:
             for q, queue in enumerate(self.inputs)
         ]
         parts += [_COUNTS.format(n=port.index, k=body.given[port.index]) for port in body.outputs]
-        parts += [_OUTPUT_BACK.format(q=q) for q in range(len(self.outputs))]
+        parts += [_OUTPUT_BACK.format(q=q, wake=_WAKE_READER.format(q=q)) for q, _ in self.long]
         parts += [_WIRE_BACK.format(n=n) for _, n in self.wires]
         parts += ["    b->made = made;\n"] if self.touches else []
         return "".join(parts)
+
+
+def _latency(q: int, queue: Queue) -> str:
+    """How long tokens take through a queue that is given to."""
+    return "1" if queue.quick else f"r{q}->latency"
 
 
 def _firsts(leaders: Sequence[int]) -> list[int]:
@@ -484,6 +497,15 @@ _OUTPUT_QUEUE = """    Queue *r{q} = b->out[{q}];
     int64_t T{q} = r{q}->tail;
     const int64_t L{q} = {latency};
     Out{q} *restrict out{q} = (void *)r{q}->to;
+"""
+
+# Of a short queue, each firing looks at itself; so little else is done in a call.
+_SHORT = """#define r{0} b->out[{0}]
+#define T{0} r{0}->tail
+#define H{0} r{0}->head
+#define D{0} r{0}->depth
+#define L{0} {1}
+#define out{0} ((Out{0} *)r{0}->to)
 """
 
 _BOUNDED_QUEUE = """    const int64_t H{q} = r{q}->head, D{q} = r{q}->depth;
@@ -718,11 +740,9 @@ _WIRE_BACK = """    state->k{n} = k{n};
     state->v{n} = v{n};
 """
 
+_WAKE_READER = "if (r{q}->starves) {{ r{q}->starves = 0; wake(r{q}->reader); }}"
 _OUTPUT_BACK = """    if (r{q}->tail != T{q}) {{
         r{q}->tail = T{q};
-        if (r{q}->starves) {{
-            r{q}->starves = 0;
-            wake(r{q}->reader);
-        }}
+        {wake}
     }}
 """
