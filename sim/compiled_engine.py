@@ -37,7 +37,7 @@ from sim.step_to_c import Kernel, translate
 Progress = Callable[[int], None]
 
 _ROUNDS = 4096
-_PLACES, _GAP, _SHORT = 1024, 8, 8
+_PLACES, _GAP, _FEW, _SHORT = 1024, 8, 64, 8
 _FINISHED, _FAILED, _OVER_CAPACITY = 4, 6, 7
 _STARVED = 1
 _NEVER = 2**62
@@ -66,6 +66,7 @@ class _Queue(ctypes.Structure):
         ("depth", ctypes.c_int64),
         *((name, ctypes.c_int64) for name in ("latency", "seen", "batch", "peak", "growth")),
         *((name, ctypes.c_int64) for name in ("starves", "crowds", "stamps", "wire")),
+        ("latest", ctypes.c_uint32 * _FEW),
     ]
 
 

@@ -38,6 +38,9 @@ typedef struct Piece Piece;
  * fall into the same set of a cache. */
 enum { GAP = 8 };
 
+/* How many tokens are few. */
+enum { FEW = 64 };
+
 /* Places of a queue, used in turn: for the control words, an int64_t each, the cycle of becoming
  * visible, times 4, plus the kind; behind them, for the cycles of the latest takings, a uint32_t,
  * the lower half; behind those for the values, lane by lane: int64_t, double or double complex. */
@@ -53,7 +56,8 @@ static inline int64_t *control_of(Stretch *s) { return (int64_t *)(s + 1); }
 typedef struct {
     Block *writer, *reader;
     Stretch *from, *to;
-    Piece *oldest, *newest; /* the cycles of all takings that the peak may depend on */
+    Piece *oldest, *newest; /* the cycles of all takings that the peak may depend on, once it is more
+                             * than a few tokens */
     int64_t size;      /* bytes of a stretch */
     int64_t places;    /* of a stretch */
     int64_t head, tail;/* tokens taken and given so far */
@@ -69,6 +73,7 @@ typedef struct {
     int64_t stamps;    /* bytes from a stretch to the cycles of its tokens' being given, a uint32_t
                         * each; 0 where they become visible a latency after that */
     int64_t wire;      /* whether its reader takes all that is visible, whenever it fires */
+    uint32_t latest[FEW]; /* the cycles of the last takings that the peak accounts for */
 } Queue;
 
 /* The token after the last in the stretch that is taken from. */

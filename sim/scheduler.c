@@ -81,15 +81,9 @@ static int extend_history(Queue *q, int64_t first) {
     return 1;
 }
 
-/* Adds takings to the history, and forgets those that the peak does not depend on any more. Takings
- * before the first are asked for too, a batch at most: those have been in the cycle ``before``. */
-static int remember(Queue *q, const uint32_t *taken, int64_t length, uint32_t before) {
-    if (!q->newest) {
-        if (!extend_history(q, -BATCH)) return 0;
-        for (int64_t n = 0; n < BATCH; n++) q->newest->taken[n] = before;
-    }
-    Piece *last = q->newest;
-    if (q->seen == last->end && !extend_history(q, q->seen)) return 0;
+/* Adds takings to the history, and forgets those that the peak does not depend on any more. */
+static int remember(Queue *q, const uint32_t *taken, int64_t length) {
+    if (q->seen == q->newest->end && !extend_history(q, q->seen)) return 0;
     memcpy(q->newest->taken + (q->seen - q->newest->first), taken, (size_t)length * 4);
     while (q->oldest->end <= q->seen - q->peak - BATCH) {
         Piece *done = q->oldest;
@@ -102,6 +96,16 @@ static int remember(Queue *q, const uint32_t *taken, int64_t length, uint32_t be
     return 1;
 }
 
+/* Begins the history with a few takings and those that follow them. Nothing depends on earlier ones,
+ * but they are asked for, a batch at most: those have been in the cycle ``before``. */
+static int begin_history(Queue *q, const uint32_t *recent, int64_t length, uint32_t before) {
+    int64_t first = (q->seen & -BATCH) - BATCH, at = q->seen - FEW - first;
+    if (!extend_history(q, first)) return 0;
+    for (int64_t n = 0; n < at; n++) q->newest->taken[n] = before;
+    memcpy(q->newest->taken + at, recent, (size_t)(FEW + length) * 4);
+    return 1;
+}
+
 static void forget(Queue *q) {
     while (q->oldest) {
         Piece *next = q->oldest->next;
@@ -111,30 +115,43 @@ static void forget(Queue *q) {
     q->newest = NULL;
 }
 
-/* Whether the queue held more than ``peak`` tokens when one of those was given: just when the token
- * that many places before had not been taken before that cycle. */
-static int exceeded(const Queue *q, int64_t peak, const uint32_t *given, int64_t length) {
-    const uint32_t *taken = recalled(q, q->seen - peak);
+/* Whether the queue held more than ``peak`` tokens when one of those was given, from a first one on:
+ * just when the token that many places before had not been taken before that cycle. ``recent`` has
+ * the takings of those tokens and of a few before them, where there is no history: while the peak is
+ * no more than that, all others were taken long before. */
+static int exceeded(const Queue *q, const uint32_t *recent, int64_t peak, const uint32_t *given,
+                    int64_t first, int64_t length) {
+    const uint32_t *taken;
+    if (recent) {
+        if (peak - first > FEW) first = peak - FEW;
+        if (first >= length) return 0;
+        taken = recent + FEW + first - peak;
+    } else {
+        taken = recalled(q, q->seen - peak) + first;
+    }
+    given += first;
     int32_t found = 0;
-    for (int64_t k = 0; k < length; k++) found |= ~(int32_t)(taken[k] - given[k]);
+    for (int64_t k = 0; k < length - first; k++) found |= ~(int32_t)(taken[k] - given[k]);
     return found < 0;
 }
 
-/* The most that the queue held when each of these tokens was given, where that is more than
- * ``peak``. By bisection: with each token it can be one more. A queue that fills goes on to fill at
- * the same rate, mostly. */
-static int64_t highest(const Queue *q, const uint32_t *given, int64_t length) {
-    int64_t low = q->peak, high = q->peak + length, guess = low + q->growth;
+/* The most that the queue held when each of these tokens was given, from a first one on, where that
+ * is more than ``low``. By bisection: with each token it can be one more. A queue that fills goes on
+ * to fill at the same rate, mostly. */
+static int64_t highest(const Queue *q, const uint32_t *recent, int64_t low, const uint32_t *given,
+                       int64_t first, int64_t length) {
+    if (!exceeded(q, recent, low, given, first, length)) return low;
+    int64_t high = q->peak + length, guess = q->peak + q->growth;
     for (int64_t k = -4; k <= 4; k += 8) {
         if (guess + k <= low || guess + k >= high) continue;
-        if (exceeded(q, guess + k, given, length))
+        if (exceeded(q, recent, guess + k, given, first, length))
             low = guess + k;
         else
             high = guess + k;
     }
     while (high - low > 1) {
         int64_t middle = (low + high) / 2;
-        if (exceeded(q, middle, given, length))
+        if (exceeded(q, recent, middle, given, first, length))
             low = middle;
         else
             high = middle;
@@ -159,11 +176,24 @@ static int account(Queue *q) {
         for (int64_t k = 0; k < length; k++)
             given[k] = (uint32_t)((control[at + k] >> 2) - q->latency);
         if (q->stamps) memcpy(given, (char *)q->from + q->stamps + at * 4, (size_t)length * 4);
-        if (!remember(q, taken + at, length, given[0] - 1)) return 0;
-        if (exceeded(q, q->peak, given, length)) {
-            int64_t peak = highest(q, given, length);
+        uint32_t some[FEW + BATCH], *recent = q->newest ? NULL : some, before = given[0] - 1;
+        if (q->seen == 0)
+            for (int64_t n = 0; n < FEW; n++) q->latest[n] = before;
+        if (recent) {
+            memcpy(recent, q->latest, sizeof q->latest);
+            memcpy(recent + FEW, taken + at, (size_t)length * 4);
+            memcpy(q->latest, recent + length, sizeof q->latest);
+        } else if (!remember(q, taken + at, length)) {
+            return 0;
+        }
+        if (exceeded(q, recent, q->peak, given, 0, length)) {
+            /* One that fills holds the most in the end. */
+            int64_t last = length > FEW ? length - FEW : 0;
+            int64_t peak = highest(q, recent, q->peak, given, last, length);
+            peak = highest(q, recent, peak, given, 0, length);
             q->growth = peak - q->peak;
             q->peak = peak;
+            if (recent && peak > FEW && !begin_history(q, recent, length, before)) return 0;
         }
         q->seen += length;
     }

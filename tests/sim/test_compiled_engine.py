@@ -325,6 +325,25 @@ def test_queues_grow_as_far_as_needed():
     assert max(stream.peak for stream in held.streams.values()) > 12000
 
 
+@pytest.mark.parametrize("slow", ["array", "level_scanner", "reducer"])
+@pytest.mark.parametrize("latency", [1, 7])
+def test_peaks_of_all_sizes(slow, latency):
+    """Few tokens wait, then many, then few again; peaks grow fast, slowly, and in jumps."""
+    lengths = [3, 40, 64, 65, 300, 20, 2500, 700, 1, 2600]
+    rows = np.array([np.arange(3000) < length for length in lengths]).astype(float)
+    config = {
+        f"blocks.kinds.{slow}.initiation_interval_cycles": 3,
+        "queues.latency_cycles": latency,
+    }
+    program = custard.compile("x(i)=B(i,j)*C(i,j)*d", {"B": "ss", "C": "ss"})
+    inputs = {"B": rows, "C": rows * (np.arange(3000) % 3 > 0), "d": 2.0}
+    simpy, compiled = (
+        program.simulate(inputs, overrides=config, engine=name) for name in ("simpy", "compiled")
+    )
+    assert compiled.streams == simpy.streams
+    assert compiled.cycles == simpy.cycles
+
+
 def test_queues_shrink_back():
     """What waited in stretches of a queue is given back as it is taken."""
     bound = bind(
