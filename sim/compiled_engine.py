@@ -84,7 +84,10 @@ class _Accumulator(ctypes.Structure):
         ("capacity", ctypes.c_int64),
         *(
             (name, _Growing)
-            for name in ("points", "values", "table", "order", "out_points", "out_values")
+            for name in (
+                *("points", "values", "table", "bits", "tops"),
+                *("order", "out_points", "out_values"),
+            )
         ),
     ]
 

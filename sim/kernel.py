@@ -637,7 +637,9 @@ _COUNTED = "given{n} += (uint64_t)1 << 16 * gk{n};"
 _MAYBE_COUNTED = "given{n} += (uint64_t)give{n} << 16 * gk{n};"
 _PUSHED = "out{q}->control[{at}] = ({made} + L{q}) << 2 | gk{n};{values} T{q}++;"
 
-_TEMPLATE = """#include "runtime.h"
+# What is loaded once, ahead of the firings, has to be kept somewhere: there are too few registers.
+_TEMPLATE = """#pragma GCC optimize("no-tree-loop-im", "no-ivopts")
+#include "runtime.h"
 
 typedef struct {{
 {fields}}} State;

@@ -11,11 +11,14 @@ typedef struct {
     int64_t length, room;
 } Growing;
 
+/* One of one dimension has the values by coordinate; any other has them one by one, with the points. */
 typedef struct {
     int64_t dimensions, capacity;
     Growing points;    /* coordinates of the sub-tensor that is being taken in */
     Growing values;
     Growing table;     /* open addressing: index of a point plus 1; 0 where free */
+    Growing bits;      /* of one dimension: a bit for each coordinate that has a value */
+    Growing tops;      /* and one for each word of bits that is not zero */
     Growing order;     /* of the sub-tensor that is being given out: sorted indices */
     Growing out_points, out_values;
 } Accumulator;
@@ -77,12 +80,9 @@ static inline uint64_t scramble(const int64_t *point, int64_t n) {
     return hash;
 }
 
-/* The place in the table of a point of n coordinates, or the free place that it should get. The
- * table of points with one coordinate has a place for each coordinate; that of others is a hash
- * table. */
+/* The place in the table of a point of n coordinates, or the free place that it should get. */
 static inline int64_t *place_of(Accumulator *a, int64_t n, const int64_t *point) {
     int64_t *table = a->table.items;
-    if (n == 1) return table + point[0];
     uint64_t mask = (uint64_t)a->table.room - 1, h = scramble(point, n) & mask;
     while (table[h] &&
            memcmp((int64_t *)a->points.items + (table[h] - 1) * n, point, (size_t)(n * 8)))
@@ -91,12 +91,7 @@ static inline int64_t *place_of(Accumulator *a, int64_t n, const int64_t *point)
 }
 
 /* Makes sure that the table has a place for one more point. */
-static inline int make_place(Accumulator *a, int64_t n, const int64_t *point) {
-    if (n == 1) {
-        while (point[0] >= a->table.room)
-            if (!grow_zeros(&a->table, 8)) return 0;
-        return 1;
-    }
+static inline int make_place(Accumulator *a, int64_t n) {
     if (2 * (a->points.length + 1) <= a->table.room) return 1;
     int64_t room = a->table.room ? 2 * a->table.room : 128;
     int64_t *table = calloc((size_t)room, 8);
@@ -114,7 +109,7 @@ static inline int make_place(Accumulator *a, int64_t n, const int64_t *point) {
 #define ACCUMULATE(a, n, type, point, value, plus)                          \
     do {                                                                    \
         Accumulator *a_ = (a);                                              \
-        if (!make_place(a_, n, point)) goto no_memory;                      \
+        if (!make_place(a_, n)) goto no_memory;                             \
         int64_t *place_ = place_of(a_, n, point), length_ = a_->points.length; \
         if (length_ == a_->points.room &&                                   \
             !(grow(&a_->points, n * 8) && grow_zeros(&a_->values, sizeof(type)))) \
@@ -178,16 +173,6 @@ static inline int sort_points(const int64_t *points, int64_t n, Growing *order) 
     return 1;
 }
 
-/* Puts points with one coordinate in order by a walk through the table, which becomes empty. */
-static inline void walk_table(Accumulator *a) {
-    int64_t *table = a->table.items, *order = a->order.items, found = 0;
-    for (int64_t point = 0; found < a->order.length; point++) {
-        order[found] = table[point] - 1;
-        found += table[point] != 0;
-        table[point] = 0;
-    }
-}
-
 /* Sorts the sub-tensor that has been taken in, and makes it the one that is given out. */
 static inline int complete(Accumulator *a) {
     Growing points = a->out_points, values = a->out_values;
@@ -200,14 +185,63 @@ static inline int complete(Accumulator *a) {
     while (a->order.room < length)
         if (!grow(&a->order, 8)) return 0;
     a->order.length = length;
-    if (n == 1 && length > a->table.room / 16) {
-        walk_table(a);
-        return 1;
-    }
-    for (int64_t i = 0; i < length; i++)
-        if (n == 1) ((int64_t *)a->table.items)[((int64_t *)a->out_points.items)[i]] = 0;
-    if (n > 1 && a->table.room > 0) memset(a->table.items, 0, (size_t)a->table.room * 8);
+    if (a->table.room > 0) memset(a->table.items, 0, (size_t)a->table.room * 8);
     return sort_points(a->out_points.items, n, &a->order);
+}
+
+/* Makes room for the value at a coordinate. */
+static inline int widen(Accumulator *a, int64_t coordinate, int64_t size) {
+    while (coordinate >= a->values.room)
+        if (!grow(&a->values, size)) return 0;
+    while (64 * a->bits.room < a->values.room)
+        if (!grow_zeros(&a->bits, 8)) return 0;
+    while (64 * a->tops.room < a->bits.room)
+        if (!grow_zeros(&a->tops, 8)) return 0;
+    return 1;
+}
+
+/* Adds a value at a coordinate; again without a branch on whether it is new. */
+#define ADD_TO_VECTOR(a, type, coordinate, value, plus)                     \
+    do {                                                                    \
+        Accumulator *a_ = (a);                                              \
+        int64_t at_ = (coordinate);                                         \
+        if (at_ >= a_->values.room && !widen(a_, at_, sizeof(type))) goto no_memory; \
+        uint64_t *word_ = (uint64_t *)a_->bits.items + (at_ >> 6);          \
+        uint64_t bit_ = (uint64_t)1 << (at_ & 63);                          \
+        int64_t new_ = !(*word_ & bit_);                                    \
+        if (new_ & (a_->points.length == a_->capacity)) goto over_capacity; \
+        type *sum_ = (type *)a_->values.items + at_, x_ = *sum_, y_ = (value); \
+        type sums_[2] = {plus(x_, y_), y_};                                 \
+        *sum_ = sums_[new_];                                                \
+        *word_ |= bit_;                                                     \
+        ((uint64_t *)a_->tops.items)[at_ >> 12] |= (uint64_t)1 << (at_ >> 6 & 63); \
+        a_->points.length += new_;                                          \
+    } while (0)
+
+/* Makes the vector that has been taken in the one that is given out: its values, in order. */
+static inline int complete_vector(Accumulator *a, int64_t size) {
+    const int64_t length = a->points.length;
+    while (a->out_points.room < length)
+        if (!grow(&a->out_points, 8)) return 0;
+    while (a->out_values.room < length)
+        if (!grow(&a->out_values, size)) return 0;
+    uint64_t *tops = a->tops.items, *bits = a->bits.items;
+    int64_t *to = a->out_points.items, found = 0;
+    for (int64_t top = 0; found < length; top++) {
+        for (; tops[top]; tops[top] &= tops[top] - 1) {
+            const int64_t word = 64 * top + __builtin_ctzll(tops[top]);
+            for (uint64_t left = bits[word]; left; left &= left - 1) {
+                to[found] = 64 * word + __builtin_ctzll(left);
+                memcpy((char *)a->out_values.items + found * size,
+                       (char *)a->values.items + to[found] * size, (size_t)size);
+                found++;
+            }
+            bits[word] = 0;
+        }
+    }
+    a->order.length = length;
+    a->points.length = 0;
+    return 1;
 }
 
 static inline int64_t coordinate_of(Accumulator *a, int64_t n, int64_t level) {

@@ -849,30 +849,35 @@ class _Translation:
     def accumulate(self, owner: _Memory, name: str, arguments: list[Any]) -> Any:
         pointer = self.pointer(owner, "Accumulator")
         texts = [self.open(a).text for a in arguments if not isinstance(a, tuple)]
+        n = owner.value.dimensions
         if name == "add":
             point = ", ".join(self.open(part).text for part in arguments[0])
             plus = self.operate(
                 owner.value.plus, [_Open("x_", self.values), _Open("y_", self.values)]
             )
             self.write(f"#define PLUS(x_, y_) ({plus.text})")
+            if n == 1:
+                self.write(f"ADD_TO_VECTOR({pointer}, {self.values}, {point}, {texts[0]}, PLUS);")
+                return _Known(None)
             self.write(f"{{ int64_t point_[] = {{{point}}};")
-            n = owner.value.dimensions
             self.write(f"ACCUMULATE({pointer}, {n}, {self.values}, point_, {texts[0]}, PLUS); }}")
             return _Known(None)
         if name == "complete":
-            self.write(f"if (!complete({pointer})) goto no_memory;")
+            done = f"complete_vector({pointer}, sizeof({self.values}))"
+            self.write(f"if (!{done if n == 1 else f'complete({pointer})'}) goto no_memory;")
             return _Known(None)
         if name == "release":
             return _Known(None)
-        calls = {
-            "count": f"{pointer}->order.length",
-            "shared": f"shared_with_last({pointer}, {', '.join(texts)})",
-            "coordinate": f"coordinate_of({pointer}, {', '.join(texts)})",
-        }
-        if name in calls:
-            return _Open(calls[name], INT)
-        index = f"((int64_t *){pointer}->order.items)[{texts[0]}]"
-        return _Open(f"(({self.values} *){pointer}->out_values.items)[{index}]", self.values)
+        if name == "count":
+            return _Open(f"{pointer}->order.length", INT)
+        if name == "shared":
+            return _Open(f"shared_with_last({pointer}, {texts[0]})", INT) if n > 1 else _Known(0)
+        index = texts[0] if n == 1 else f"((int64_t *){pointer}->order.items)[{texts[0]}]"
+        if name == "value":
+            return _Open(f"(({self.values} *){pointer}->out_values.items)[{index}]", self.values)
+        if n == 1:
+            return _Open(f"((int64_t *){pointer}->out_points.items)[{index}]", INT)
+        return _Open(f"coordinate_of({pointer}, {', '.join(texts)})", INT)
 
     def operate(self, operation: Operation, arguments: Sequence[Any]) -> _Open:
         """Arithmetic in the type of the values."""
