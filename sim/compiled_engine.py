@@ -23,6 +23,7 @@ from sam import cc
 from sam.blocks import KINDS, StreamError
 from sam.blocks.base import Block, Step
 from sam.blocks.memories import Accumulator, Growing, Stored, too_full
+from sam.errors import UserError
 from sam.graph import Edge, End, Node
 from sam.regions import asks_memory
 from sim.binding import Bound
@@ -41,6 +42,9 @@ _PLACES, _GAP, _FEW, _SHORT = 1024, 8, 64, 8
 _FINISHED, _FAILED, _OVER_CAPACITY = 4, 6, 7
 _STARVED = 1
 _NEVER = 2**62
+# Cycles that a queue compares are less than this many apart, as what it compares lies few firings
+# apart; but where the busiest block fires as seldom as this, they may be more.
+_APART, _SELDOM = 2**31, 1024
 _TYPES = {INT: np.int64, REAL: np.float64, COMPLEX: np.complex128}
 
 
@@ -504,6 +508,7 @@ class _Machine:
                 raise self.failure()
             if progress is not None:
                 progress(self.last_cycle())
+        self._require_firings()
         stuck = [part for part in self.parts if part.block.status != _FINISHED]
         if stuck:
             held = {
@@ -511,6 +516,16 @@ class _Machine:
                 for edge, channel in self.channels.items()
             }
             raise deadlock([self.wait(part) for part in stuck], held, self.last_cycle())
+
+    def _require_firings(self) -> None:
+        """Raises UserError where the cycles of a run may be too far apart to be told."""
+        most = max(part.block.fired for part in self.parts)
+        if self.last_cycle() >= max(_APART, most * _SELDOM):
+            raise UserError(
+                f"the run takes more than {_APART} cycles, in which no block fires more than "
+                f"{most} times: the engine compiled cannot tell cycles that are so far apart",
+                hint="use engine simpy, or lower the latencies and intervals",
+            )
 
     def last_cycle(self) -> int:
         """The cycle of the last firing of any block."""

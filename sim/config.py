@@ -21,10 +21,11 @@ from sam.graph import Graph
 from sam.levels import WORD_BITS
 from sim.memory_config import Memory
 from sim.sections import (
-    Count,
+    Depth,
     Limit,
     Positive,
     Section,
+    Span,
     Text,
     check_keys,
     check_section,
@@ -88,8 +89,8 @@ class Clock(Section):
 class QueueSettings(Section):
     """What one kind of stream, or one queue, has otherwise than the section says."""
 
-    depth: Limit | None = None
-    latency_cycles: Count | None = None
+    depth: Depth | None = None
+    latency_cycles: Span | None = None
 
 
 class Queues(Section):
@@ -103,8 +104,8 @@ class Queues(Section):
     ``names``           settings by edge, ``a.x -> b.y``, or by the reader's port, ``b.y``
     """
 
-    depth: Limit = "unbounded"
-    latency_cycles: Count = 1
+    depth: Depth = "unbounded"
+    latency_cycles: Span = 1
     kinds: Annotated[dict[str, QueueSettings], BeforeValidator(_check_stream_kinds)] = Field(
         default_factory=dict
     )
@@ -119,8 +120,8 @@ class Queues(Section):
 class BlockSettings(Section):
     """What one kind of block, or one block, has otherwise than the section says."""
 
-    latency_cycles: Count | None = None
-    initiation_interval_cycles: Count | None = None
+    latency_cycles: Span | None = None
+    initiation_interval_cycles: Span | None = None
     capacity: Limit | None = None
 
 
@@ -135,8 +136,8 @@ class Blocks(Section):
     ``names``                       settings by node of the graph
     """
 
-    latency_cycles: Count = 1
-    initiation_interval_cycles: Count = 1
+    latency_cycles: Span = 1
+    initiation_interval_cycles: Span = 1
     capacity: Limit = "unbounded"
     word_bits: WordBits = WORD_BITS
     kinds: Annotated[dict[str, BlockSettings], BeforeValidator(_check_block_kinds)] = Field(
@@ -158,7 +159,7 @@ class TileLevel(Section):
     """
 
     memory: Text
-    tile: Count
+    tile: Span
     buffers: Buffers = 2
 
 

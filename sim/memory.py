@@ -34,6 +34,9 @@ from sim.stats import MemoryStats, Traffic
 # As many units as a cycle may have; where that is not enough, costs are rounded.
 _MOST_UNITS = 2**24
 
+# What moving a byte may take.
+_MOST_CYCLES = 10**9
+
 Access = tuple[Region, int, bool]
 """A region, the index of the entry that is touched, and whether it is written."""
 
@@ -156,7 +159,13 @@ def _cycles_of_a_byte(level: MemoryLevel, clock_ghz: float) -> Fraction:
     """How long a port moves a byte, exactly as the numbers stand in a config."""
     if level.bandwidth_gb_per_s == "unbounded":
         return Fraction(0)
-    return Fraction(str(clock_ghz)) / Fraction(str(level.bandwidth_gb_per_s))
+    cycles = Fraction(str(clock_ghz)) / Fraction(str(level.bandwidth_gb_per_s))
+    if cycles > _MOST_CYCLES:
+        raise UserError(
+            f"{level.name} takes more than {_MOST_CYCLES} cycles to move a byte",
+            hint="raise its bandwidth_gb_per_s, or lower clock.clock_ghz",
+        )
+    return cycles
 
 
 @dataclass

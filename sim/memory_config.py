@@ -12,10 +12,12 @@ from sam.graph import Graph
 from sam.levels import INDEX, WORD, WORD_BITS
 from sam.regions import PARTS, Region
 from sim.sections import (
-    Count,
+    Depth,
     Limit,
     Section,
+    Span,
     Text,
+    at_most,
     check_section,
     is_count,
     is_number,
@@ -32,6 +34,7 @@ Cycles = Annotated[
         "a whole number of at least 0",
         lambda value: is_count(value) or (value == 0 and not isinstance(value, bool | float)),
     ),
+    at_most(10**9),
 ]
 Rate = Annotated[
     float | Literal["unbounded"],
@@ -50,6 +53,7 @@ Ports = Annotated[
         'a whole number of at least 1, or "per_block"',
         lambda value: value == "per_block" or is_count(value),
     ),
+    at_most(10**6, ', or "per_block"'),
 ]
 
 
@@ -72,7 +76,7 @@ class MemoryLevel(Section):
     bandwidth_gb_per_s: Rate = "unbounded"
     latency_cycles: Cycles = 1
     ports: Ports = 1
-    line_bytes: Count | None = None
+    line_bytes: Span | None = None
     energy_pj_per_byte: Energy = 0.0
 
 
@@ -92,9 +96,9 @@ class Memory(Section):
     """
 
     levels: tuple[MemoryLevel, ...] = ()
-    index_bytes: Count = 4
-    value_bytes: Count | None = None
-    outstanding_requests: Limit = "unbounded"
+    index_bytes: Span = 4
+    value_bytes: Span | None = None
+    outstanding_requests: Depth = "unbounded"
     places: Annotated[dict[str, Text], BeforeValidator(check_section)] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -145,8 +149,8 @@ class Memory(Section):
     def require_names_of(self, graph: Graph, elsewhere: Collection[str] = ()) -> None:
         """Raises UserError for a place of a tensor that neither the graph has nor another."""
         slots = [*graph.slots, *([] if graph.result is None else [graph.result.slot])]
-        own = dict.fromkeys(slot.tensor for slot in slots if slot.tensor is not None)
-        tensors = [*own, *elsewhere]
+        own = [slot.tensor for slot in slots if slot.tensor is not None]
+        tensors = list(dict.fromkeys([*own, *elsewhere]))
         for place in self.places:
             tensor, *rest = place.split(".")
             known = not rest and tensor in PARTS

@@ -62,6 +62,17 @@ def must_be(what: str, holds: Callable[[Any], bool]) -> BeforeValidator:
     return BeforeValidator(check)
 
 
+def at_most(most: int, otherwise: str = "") -> BeforeValidator:
+    """Refuses a number that is larger, telling what works ``otherwise``."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, int | np.integer) and value > most:
+            raise mistake(f"is {value}; it must be at most {most}{otherwise}")
+        return value
+
+    return BeforeValidator(check)
+
+
 def check_section(value: Any) -> Any:
     """Refuses what is no mapping from text."""
     if not isinstance(value, Mapping):
@@ -115,7 +126,11 @@ Limit = Annotated[
         'a whole number of at least 1, or "unbounded"',
         lambda value: value == "unbounded" or is_count(value),
     ),
+    at_most(2**60, ', or "unbounded"'),
 ]
+# How many of something may wait in one place, and how long or wide one thing may be.
+Depth = Annotated[Limit, at_most(10**6, ', or "unbounded"')]
+Span = Annotated[Count, at_most(10**9)]
 
 
 def read_yaml(path: str | Path, what: str) -> Any:

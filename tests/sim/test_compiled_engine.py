@@ -390,6 +390,23 @@ def test_a_full_reducer_is_refused_in_the_same_words():
     assert text == outcome(program, inputs, few, "simpy")
 
 
+def test_queues_as_deep_as_a_config_may_have_them():
+    program, inputs = custard.compile("x(i)=A(i,j)"), {"A": np.ones((2, 3))}
+    found = outcome(program, inputs, {"queues.depth": 10**6}, "compiled")
+    assert found == outcome(program, inputs, {"queues.depth": 10**6}, "simpy")
+
+
+@pytest.mark.parametrize("key", ["queues.latency_cycles", "blocks.initiation_interval_cycles"])
+def test_cycles_that_are_too_far_apart_to_be_told_are_refused(key):
+    program = custard.compile("x(i)=A(i,j)")
+    config = {"queues.depth": 1, key: 10**9}
+    text = outcome(program, {"A": np.ones((2, 2))}, config, "compiled")
+    assert text.startswith("the run takes more than 2147483648 cycles, in which no block fires")
+    found = program.simulate({"A": np.ones((2, 2))}, overrides=config, engine="simpy")
+    assert found.cycles > 2**31
+    assert found.output.to_numpy().tolist() == [2, 2]
+
+
 def test_streams_that_do_not_fit_are_found():
     sources = [
         Node(name, "source", {"stream": "val", "depth": 1, "tokens": tokens})

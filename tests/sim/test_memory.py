@@ -410,6 +410,14 @@ def test_what_does_not_fit_is_refused():
         run(80, {"y": "pad"})
 
 
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+def test_a_byte_that_takes_longer_than_engines_count_is_refused(engine):
+    program = custard.compile("x(i)=b(i)")
+    config = {"memory": {"levels": [{**DRAM, "bandwidth_gb_per_s": 1e-300}]}}
+    with pytest.raises(UserError, match="DRAM takes more than 1000000000 cycles to move a byte"):
+        program.simulate({"b": np.ones(9)}, config=config, engine=engine)
+
+
 # What holds for all
 
 
