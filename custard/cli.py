@@ -31,7 +31,7 @@ from custard.formats import (
     parse_declaration,
     parse_format,
 )
-from custard.inputs import input_uses
+from custard.inputs import file_of, input_uses
 from custard.program import Program
 from custard.sam_program import SamProgram, Stage
 from custard.schedule import parse_schedule, workspaces
@@ -179,6 +179,7 @@ def _run(arguments: argparse.Namespace) -> int:
         word = arguments.expression
         raise UserError(f"there is no command {word}", hint=one_of(word, _COMMANDS))
     _refuse_others(arguments)
+    _require_apart(arguments)
     program = _compiled(arguments)
     if arguments.json not in (None, "-"):
         require_folder(arguments.json)
@@ -191,10 +192,10 @@ def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
     outputs = [_output(text, program.cin.target) for text in arguments.outputs]
     require_engine(arguments.engine or "auto", arguments.validate)
     for stage in program.stages:
-        if arguments.dot:
+        if arguments.dot is not None:
             path = _of_stage(Path(arguments.dot), stage, program)
             write_whole(path, to_dot(stage.graph))
-        if arguments.draw:
+        if arguments.draw is not None:
             draw(stage.graph, _of_stage(Path(arguments.draw), stage, program))
     if not (arguments.inputs or arguments.check or outputs or _needs_no_input(program)):
         told = record.of_program(program, arguments.schedule)
@@ -209,6 +210,11 @@ def _run_c(program: CProgram, arguments: argparse.Namespace) -> int:
     sources = [text for text in arguments.outputs if "=" not in text]
     outputs = [_output(t, program.cin.target) for t in arguments.outputs if t not in sources]
     for path in sources:
+        if io.is_tensor_file(path):
+            raise UserError(
+                f"the C source would go to {path}, which is named as a tensor's file is",
+                hint=f"write -o {program.cin.target.tensor}={path} for the result",
+            )
         write_whole(path, program.source)
         _console(arguments).print(Text(f"the C source is in {path}"), soft_wrap=True)
     wanted = arguments.inputs or arguments.check or arguments.time or outputs
@@ -274,6 +280,29 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
                     f"{option} has no meaning on target {arguments.target}",
                     hint=f"it is for target {target}",
                 )
+
+
+def _require_apart(arguments: argparse.Namespace) -> None:
+    """Raises UserError where two outputs go to one file, or another than the result to an input's.
+
+    What is no regular file, such as ``/dev/stdout``, takes several.
+    """
+    told = [arguments.dot, arguments.draw, None if arguments.json == "-" else arguments.json]
+    outputs = [name for name in told if name is not None]
+    outputs += [text for text in arguments.outputs if "=" not in text]
+    results = {text.partition("=")[2].strip() for text in arguments.outputs if "=" in text}
+    inputs = (file_of(text.partition("=")[2].strip()) for text in arguments.inputs)
+    read = {Path(name).resolve() for name in inputs if name is not None}
+    written: set[Path] = set()
+    for name in [*outputs, *sorted(results)]:
+        if Path(name).exists() and not Path(name).is_file():
+            continue
+        path = Path(name).resolve()
+        if path in written:
+            raise UserError(f"two outputs go to {name}")
+        if path in read and name in outputs:
+            raise UserError(f"{name} is an input, and would be lost")
+        written.add(path)
 
 
 def _simulated(

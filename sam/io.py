@@ -12,6 +12,7 @@ The text formats may be compressed, as in ``.mtx.gz``.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import math
@@ -50,6 +51,8 @@ def read(path: str | os.PathLike[str], shape: Sequence[int] | None = None) -> Te
         data = path.read_bytes()
         if _is_gzip(path):
             data = gzip.decompress(data)
+        if kind.text:
+            data = data.removeprefix(codecs.BOM_UTF8)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"cannot read {path}: {reason}") from error
@@ -91,6 +94,11 @@ def require_writable(path: str | os.PathLike[str], modes: int) -> None:
             hint="write a .ttx, .tns or .npz file",
         )
     require_folder(path)
+
+
+def is_tensor_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file of that name holds a tensor."""
+    return _suffix(Path(path)).removesuffix(".gz") in _KINDS
 
 
 _Shape = tuple[int, ...]

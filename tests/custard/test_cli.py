@@ -456,6 +456,34 @@ def test_without_inputs_the_source_is_printed(capsys):
     assert out == program.source
 
 
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ("--target c -o x.tns", "x.tns is an input, and would be lost"),
+        ("--dot ./x.tns", "./x.tns is an input, and would be lost"),
+        ("--json y.txt --dot y.txt", "two outputs go to y.txt"),
+        ("--json y.tns -o y=y.tns", "two outputs go to y.tns"),
+        ("--dot ''", "cannot write .: Is a directory"),
+        (
+            "--target c -o y.tns",
+            "the C source would go to y.tns, which is named as a tensor's file is\n"
+            "hint: write -o y=y.tns for the result",
+        ),
+    ],
+)
+def test_no_output_replaces_another_or_an_input(folder, capsys, options, error):
+    before = Path("x.tns").read_text()
+    assert main(["y(i) = 2 * x(i)", "-i", "x=x.tns", *shlex.split(options)]) == 2
+    assert capsys.readouterr().err == f"custard: {error}\n"
+    assert Path("x.tns").read_text() == before
+    assert not Path("y.tns").exists()
+
+
+def test_the_result_may_replace_an_input(folder, capsys):
+    assert main(["x(i) += x(i)", "-i", "x=x.tns", "-o", "x=x.tns"]) == 0
+    assert Path("x.tns").read_text() == "1 2.0\n2 4.0\n4 10.0\n"
+
+
 def test_the_source_goes_to_a_file(folder, capsys):
     assert main([*SPMV, "-o", "kernel.c"]) == 0
     assert capsys.readouterr().out == "the C source is in kernel.c\n"

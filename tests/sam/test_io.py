@@ -331,6 +331,13 @@ class TestRoundTrips:
 
 
 class TestFiles:
+    @pytest.mark.parametrize(
+        ("name", "text"), [("x.mtx", GENERAL + "1 1 1\n1 1 2\n"), ("x.tns", "1 1 2\n")]
+    )
+    def test_a_byte_order_mark_is_passed_over(self, tmp_path, name, text):
+        (tmp_path / name).write_text(text, encoding="utf-8-sig")
+        assert read(tmp_path / name).to_numpy().tolist() == [[2]]
+
     def test_gzip(self, tmp_path):
         path = tmp_path / "a.tns.gz"
         write(path, Tensor.from_numpy(FIGURE, "ss"))
