@@ -62,6 +62,10 @@ class CProgram(Program):
     flags: tuple[str, ...] = FLAGS
     kernels: dict[Any, Kernel] = field(default_factory=dict, compare=False, repr=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or another process gets: all but the kernels, which are of this process."""
+        return {**self.__dict__, "kernels": {}}
+
     @property
     def slots(self) -> tuple[Slot, ...]:
         return self.lowered.slots
@@ -240,6 +244,8 @@ class Bound:
 
     def _too_large(self) -> UserError:
         target = self.program.cin.target
+        if not target.variables:
+            return UserError(f"there is no memory for what {target} is computed in")
         extents = " x ".join(str(self.extents[cin.base(v)]) for v in target.variables)
         form = self.program.formats[target.tensor]
         return UserError(f"there is no memory for {target}, which is {extents}, stored as {form}")

@@ -88,7 +88,7 @@ class Tensor:
                 hint=f"a number, nested lists, a numpy array, scipy.sparse or sam.Tensor{file}",
             )
         try:
-            array = np.asarray(data)
+            array = np.asanyarray(data)
         except (ValueError, OverflowError) as error:
             raise UserError(f"the nested lists are not a tensor: {error}") from error
         return Tensor.from_numpy(array, levels, mode_order)
@@ -101,6 +101,8 @@ class Tensor:
 
         Where some level is not dense, only the nonzeros become entries. Raises UserError.
         """
+        if np.ma.is_masked(array):
+            raise UserError("some values are masked", hint="array.filled(0) has zeros there")
         array = np.asarray(array)
         codes, order = _format(levels, mode_order, array.ndim, "d")
         values = _numbers(array)

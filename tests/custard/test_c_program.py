@@ -1,6 +1,8 @@
 """Programs on target c: what they take, what they refuse, and that many may run at once."""
 
+import copy
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -119,6 +121,23 @@ def test_results_outlive_what_they_came_from():
     ]
     for n, one in enumerate(found):
         np.testing.assert_array_equal(one, n * DENSE)
+
+
+def test_programs_that_have_run_are_copied_and_pickled():
+    program = custard.compile("y(i)=A(i,j)*x(j)", {"A": "CSR"}, target="c")
+    inputs = {"A": np.array([[1.0, 2.0], [0.0, 3.0]]), "x": np.array([1.0, 10.0])}
+    program.run(inputs)
+    for other in (copy.deepcopy(program), pickle.loads(pickle.dumps(program))):
+        assert other == program
+        assert other.run(inputs).to_numpy().tolist() == [21, 30]
+
+
+def test_a_workspace_that_is_too_large_is_refused_in_words():
+    program = custard.compile("x = A(i,j) * A(j,k)", {"A": "ss"}, target="c")
+    one = Tensor.from_coo([[3], [3]], [2.0], (2**50, 2**50))
+    with pytest.raises(UserError) as caught:
+        program.run({"A": one})
+    assert str(caught.value) == "there is no memory for what x is computed in"
 
 
 def test_one_tensor_more_than_once():

@@ -319,6 +319,10 @@ class TestOf:
             (["a"], "values of the type <U1 are not numbers"),
             ([None], "values of the type object are not numbers"),
             (np.array([{}]), "values of the type object are not numbers"),
+            (
+                np.ma.masked_equal([1, 2], 2),
+                "some values are masked\nhint: array.filled(0) has zeros there",
+            ),
             (np.array(["2020"], "datetime64"), "values of the type datetime64[Y] are not numbers"),
         ],
     )
