@@ -4,6 +4,9 @@ Through Python first, from the expression to the files, then through the command
 modules refuse in addition stands in their own tests.
 """
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -404,6 +407,13 @@ TENSORS = "hint: a number, nested lists, a numpy array, scipy.sparse or sam.Tens
 )  # fmt: skip
 def test_inputs(inputs, lines):
     assert refused(custard.compile(MATVEC).run, inputs) == text(*lines)
+
+
+def test_modules_that_hints_name_are_there():
+    """In a process that has imported no more than what a user's program does."""
+    code = "import custard, sam, sim; sam.io.read, sam.dot.from_dot"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.stderr == b""
 
 
 def test_extents():
