@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
-from sam.blocks import KINDS, Port
+from sam.blocks import KINDS, Port, block_of
 from sam.errors import UserError, one_of
 from sam.graph import Edge, Graph, Node
+from sam.levels import LEVELS
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,10 @@ class Stream:
 def validate(graph: Graph) -> Mapping[Edge, Stream]:
     """The stream on each edge of a sound graph.
 
-    Raises UserError, naming the node or edge, for: a node named twice, an unknown kind, slot or
-    port, an input with no producer or with two, a loop without a wire or feedback, an input that
-    takes another kind of stream or another depth than it gets.
+    Raises UserError, naming the node, slot or edge, for: a slot whose levels are unknown or not as
+    many as its modes, a node named twice, an unknown kind, slot or port, an input with no producer
+    or with two, a loop without a wire or feedback, an input that takes another kind of stream or
+    another depth than it gets.
     """
     nodes: dict[str, Node] = {}
     for node in graph.nodes:
@@ -46,15 +48,23 @@ def validate(graph: Graph) -> Mapping[Edge, Stream]:
 
 def _ports(node: Node) -> dict[str, Port]:
     try:
-        return {port.name: port for port in KINDS[node.kind].ports(node.parameters)}
-    except KeyError as missing:
-        raise UserError(f"node {node.name} lacks the parameter {missing.args[0]}") from None
+        return {port.name: port for port in block_of(node).ports}
+    except KeyError as unknown:
+        raise UserError(f"node {node.name} has a parameter {unknown}, which is unknown") from None
 
 
 def _check_slots(graph: Graph) -> None:
-    slots = [slot.name for slot in graph.slots]
-    if graph.result is not None:
-        slots.append(graph.result.slot.name)
+    given = [*graph.slots, *([] if graph.result is None else [graph.result.slot])]
+    for one in given:
+        if not len(one.levels) == len(one.modes) == len(one.variables):
+            raise UserError(f"slot {one.name} has not as many levels as modes and variables")
+        for code in one.levels:
+            if code not in LEVELS:
+                raise UserError(
+                    f"slot {one.name} has the unknown level format {code}",
+                    hint=one_of(code, LEVELS),
+                )
+    slots = [one.name for one in given]
     for node in graph.nodes:
         slot = node.parameters.get("slot")
         if slot is not None and slot not in slots:

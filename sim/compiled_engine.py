@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from sam import cc
-from sam.blocks import KINDS, StreamError
+from sam.blocks import KINDS, StreamError, block_of
 from sam.blocks.base import Block, Step
 from sam.blocks.memories import Accumulator, Growing, Stored, too_full
 from sam.errors import UserError
@@ -253,7 +253,7 @@ class _Machine:
     def _add(self, node: Node) -> None:
         """Adds the parts of a node: two where its output side works on its own."""
         timing = self.config.block(node.name, node.kind)
-        block = KINDS[node.kind].block(node.parameters)
+        block = block_of(node)
         memory = block.memory(self.bound.surroundings(node.name, timing, self.regions, False))
         self.memories[node.name] = memory
         values = _ctype(self.bound.types[node.name])

@@ -23,7 +23,7 @@ from typing import Any
 import simpy
 from simpy.core import EventPriority
 
-from sam.blocks import KINDS, StreamError
+from sam.blocks import KINDS, StreamError, block_of
 from sam.blocks.base import Step
 from sam.errors import UserError
 from sam.graph import Edge, End, Node
@@ -436,7 +436,7 @@ class _Machine:
     def _start(self, node: Node) -> None:
         """Starts the process of a node; or two of them, where its output side has its own."""
         timing = self.config.block(node.name, node.kind)
-        block = KINDS[node.kind].block(node.parameters)
+        block = block_of(node)
         memory = block.memory(self.bound.surroundings(node.name, timing, self.regions))
         self.memories[node.name] = memory
         process = _Process(self.environment, node.kind, timing.initiation_interval)

@@ -3,6 +3,10 @@
 ``KINDS`` is the table of all kinds of block, by the name that nodes, configs and drawings use.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 from sam.blocks.base import Block, Kind, Port, StreamError, Surroundings
 from sam.blocks.bitvector import (
     BITVECTOR_CONVERTER,
@@ -23,8 +27,10 @@ from sam.blocks.repeat import REPEATER
 from sam.blocks.scan import BITVECTOR_SCANNER, LEVEL_SCANNER
 from sam.blocks.tile import TILE_LOADER, TILE_RELEASER
 from sam.blocks.write import LEVEL_WRITER, VALUE_WRITER
+from sam.errors import UserError
+from sam.graph import Node
 
-__all__ = ["KINDS", "Block", "Kind", "Port", "StreamError", "Surroundings"]
+__all__ = ["KINDS", "Block", "Kind", "Port", "StreamError", "Surroundings", "block_of"]
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
@@ -56,3 +62,19 @@ KINDS: dict[str, Kind] = {
         SINK,
     )
 }
+
+
+def block_of(node: Node) -> Block:
+    """What a node is; the block raises UserError when it asks for a parameter that is missing."""
+    return KINDS[node.kind].block(_Parameters(node))
+
+
+class _Parameters(dict[str, Any]):
+    """The parameters of a node."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node.parameters)
+        self.node = node.name
+
+    def __missing__(self, name: str) -> Any:
+        raise UserError(f"node {self.node} lacks the parameter {name}")

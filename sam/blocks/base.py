@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from sam.errors import UserError
 from sam.graph import Parameters
 from sam.levels import Fibers, Touches
 from sam.regions import Region, Regions, RegionTable, tile_sizes
@@ -119,9 +120,11 @@ class Surroundings:
     regions: RegionTable | None = None
 
     def level(self, slot: str, level: int) -> Fibers:
-        """A level of a slot, ready to be scanned."""
-        found = self.tensors[slot].scanned_levels()[level]
-        return found.as_lists() if self.lists else found
+        """A level of a slot, ready to be scanned. Raises UserError where there is none."""
+        levels = self.tensors[slot].scanned_levels()
+        if level not in range(len(levels)):
+            raise UserError(f"slot {slot} has no level {level}")
+        return levels[level].as_lists() if self.lists else levels[level]
 
     def level_regions(self, slot: str, level: int) -> Regions:
         """The arrays of a level of a slot."""

@@ -7,6 +7,7 @@ import pytest
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 from sam.validate import Stream, validate
+from sim import simulate
 
 
 def wire(source, target):
@@ -90,6 +91,18 @@ def test_an_output_may_have_several_readers_or_none():
             "node more is of the unknown kind unionr\nhint: did you mean unioner?",
         ),
         (with_nodes(Node("more", "reducer")), "node more lacks the parameter dimensions"),
+        (
+            with_nodes(Node("more", "alu", {"operation": "ad"})),
+            "node more has a parameter 'ad', which is unknown",
+        ),
+        (
+            replace(SUM, slots=(replace(SUM.slots[0], variables=("i",)),)),
+            "slot b has not as many levels as modes and variables",
+        ),
+        (
+            replace(SUM, slots=(replace(SUM.slots[0], levels="sz"),)),
+            "slot b has the unknown level format z\nhint: one of d, s, u, q, c, h, r, o, b, l",
+        ),
         (
             with_nodes(Node("more", "array", {"slot": "bb"})),
             "node more names the unknown slot bb\nhint: did you mean b?",
@@ -214,3 +227,19 @@ def test_a_wire_needs_a_writer_and_what_it_is_for():
     assert refused(replace(SKIPPING, edges=wrong)) == (
         "edge both.ref0_0 -> scan.in_skip carries ref into a crd port"
     )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ({"slot": "b"}, "node scan_i lacks the parameter level"),
+        ({"slot": "b", "level": 2}, "slot b has no level 2"),
+    ],
+)
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+def test_parameters_that_a_block_asks_for_when_it_is_set_up(parameters, text, engine):
+    nodes = (replace(SUM.nodes[1], parameters=parameters), *SUM.nodes[2:], SUM.nodes[0])
+    graph = replace(SUM, nodes=nodes)
+    validate(graph)
+    with pytest.raises(UserError, match=text):
+        simulate(graph, {"b": [[1.0]]}, engine=engine)
