@@ -64,8 +64,9 @@ def simulate(
                   environment has SAM_VALIDATE=1, as in the tests, unless the engine is compiled
     ``elsewhere`` tensors of other graphs of the same program, which the config may name too
 
-    Raises UserError for inputs, configs or graphs that do not fit, and for a deadlock; under
-    ``validate`` StreamError at the first token that does not belong where it comes.
+    Raises UserError for inputs, configs or graphs that do not fit, for a deadlock, and where
+    memory does not suffice; under ``validate`` StreamError at the first token that does not belong
+    where it comes.
     """
     require_engine(engine, validate is True)
     if validate is None:
@@ -79,9 +80,15 @@ def simulate(
     graph = with_tiles(graph, resolved)
     bound = bind(graph, {} if inputs is None else inputs)
     resolved.require_names_of(graph, elsewhere)
-    if validate:
-        return simpy_engine.run(bound, resolved, progress, validate)
-    return _ENGINES[engine](bound, resolved, progress)
+    try:
+        if validate:
+            return simpy_engine.run(bound, resolved, progress, validate)
+        return _ENGINES[engine](bound, resolved, progress)
+    except MemoryError:
+        raise UserError(
+            "there is no memory for what the graph stores",
+            hint="compressed levels instead of dense or bitvector ones, or smaller inputs",
+        ) from None
 
 
 def require_engine(name: str, validate: bool = False) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import custard
+import sam
 import sim
 from custard.cli import main
 from sam import io
@@ -505,6 +506,17 @@ def test_machines_that_are_meant():
     run = sim.simulate(custard.compile("y(i) = x(i)").graph, {"x": ONES}, overrides=overrides)
     assert run.config["queues"]["depth"] == 8
     assert type(run.config["queues"]["depth"]) is int
+
+
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+@pytest.mark.parametrize("level", ["d", "b"])
+def test_a_result_for_which_there_is_no_memory(engine, level):
+    program = custard.compile("x(i) = b(i,j)", {"x": level})
+    b = sam.Tensor.from_coo([[3], [0]], [2.0], (2**52, 1))
+    assert refused(program.run, {"b": b}, engine=engine) == text(
+        "there is no memory for what the graph stores",
+        "hint: compressed levels instead of dense or bitvector ones, or smaller inputs",
+    )
 
 
 def test_a_deadlock_at_a_small_depth():
