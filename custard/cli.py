@@ -190,7 +190,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
     machine = config.load(arguments.config, dict(map(config.parse_override, arguments.overrides)))
     outputs = [_output(text, program.cin.target) for text in arguments.outputs]
-    require_engine(arguments.engine or "auto", arguments.validate)
+    require_engine(_engine(arguments), arguments.validate)
     for stage in program.stages:
         if arguments.dot is not None:
             path = _of_stage(Path(arguments.dot), stage, program)
@@ -282,6 +282,11 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
                 )
 
 
+def _engine(arguments: argparse.Namespace) -> str:
+    """The engine that is asked for."""
+    return "auto" if arguments.engine is None else arguments.engine
+
+
 def _require_apart(arguments: argparse.Namespace) -> None:
     """Raises UserError where two outputs go to one file, or another than the result to an input's.
 
@@ -316,7 +321,7 @@ def _simulated(
             arguments.inputs,
             machine,
             seed=arguments.seed,
-            engine=arguments.engine or "auto",
+            engine=_engine(arguments),
             compare=arguments.check,
             progress=progress,
             validate=arguments.validate or None,

@@ -722,6 +722,7 @@ GIVEN = ["-i", "A=@random(0.5)", "-i", "x=@dense", "--dims", "i=4,j=4"]
         ([MATVEC, "--engine", "compile"], [
             "unknown engine compile", "hint: did you mean compiled?",
         ]),
+        ([MATVEC, "--engine", ""], ["unknown engine ", "hint: one of auto, simpy, compiled"]),
         ([MATVEC, *GIVEN, "--set", "queues.depth"], [
             '"queues.depth" sets nothing', "hint: KEY=VALUE, as in queues.depth=8",
         ]),
