@@ -97,9 +97,9 @@ static int remember(Queue *q, const uint32_t *taken, int64_t length) {
 }
 
 /* Begins the history with a few takings and those that follow them. Nothing depends on earlier ones,
- * but they are asked for, a batch at most: those have been in the cycle ``before``. */
+ * but less than two batches of them are asked for: those have been in the cycle ``before``. */
 static int begin_history(Queue *q, const uint32_t *recent, int64_t length, uint32_t before) {
-    int64_t first = (q->seen & -BATCH) - BATCH, at = q->seen - FEW - first;
+    int64_t first = (q->seen & -BATCH) - 2 * BATCH, at = q->seen - FEW - first;
     if (!extend_history(q, first)) return 0;
     for (int64_t n = 0; n < at; n++) q->newest->taken[n] = before;
     memcpy(q->newest->taken + at, recent, (size_t)(FEW + length) * 4);
