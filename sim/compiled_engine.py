@@ -201,7 +201,8 @@ class _Machine:
         self.kept: list[Any] = []
         self.memories: dict[str, Any] = {}
         self.grown: list[tuple[Any, Any, str]] = []
-        self.headers = {name: _text(name) for name in ("runtime.h", "memories.h", "hierarchy.h")}
+        headers = ("runtime.h", "memories.h", "hierarchy.h", "mask.h")
+        self.headers = {name: _text(name) for name in headers}
         self.regions = bound.regions(config.memory)
         self.hierarchy: CompiledHierarchy | None = None
         self.parts: list[_Part] = []

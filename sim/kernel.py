@@ -12,7 +12,9 @@ few times at most, that is done at once, and its ends stay where they are in mem
 
 Where a firing has taken from one input alone, the next one waits for that one only, as what was at
 the heads of the others still is. When many have, more of them happen at once, as long as all do no
-more than that and none of them has to wait.
+more than that and none of them has to wait. Where now one of two inputs is taken from alone and now
+the other, which one that is would be hard to foresee; so it is found out for each pair of the tokens
+that come next, and what happens is a path through this table.
 
 A block that reads a wire, or touches a memory which it shares with others, depends on time. Before
 it reads or asks, it compares the cycle of that with a limit. Where that is exceeded, it stops, in
@@ -111,6 +113,8 @@ class Body:
                    alone, so that all others have the same data at their heads as then
     ``several``    by input: the same again, where it uses no memory, leaves the state as it is, and
                    may itself take from this one, and those led by it, alone
+    ``mixed``      by the kinds at the heads of two groups of inputs, again where it uses no memory
+                   and leaves the state as it is: one that may take from either group alone
     ``general``    one for any tokens, or nothing
     ``taken``      for each input the first one that is always taken from with it
     ``given``      for each output the first one that is always given to with it, tokens of one kind
@@ -132,6 +136,7 @@ class Body:
     first: Sequence[Line]
     following: Mapping[int, Sequence[Line]]
     several: Mapping[int, Sequence[Line]]
+    mixed: Mapping[tuple[int, int], Sequence[Line]]
     general: Sequence[Line]
     touches: int = 0
 
@@ -177,11 +182,13 @@ class _Writer:
         self.saved = list(body.state) if self.tries or self.touches else []
         few = {body.taken[queue.ports[0]] for queue in inputs if queue.short}
         self.several = body.several.keys() - few
+        self.mixed = body.mixed if len(self.several) == 2 else {}
 
     def source(self) -> str:
         body = self.body
         restore = _each(" {0} = o{0};", ((name,) for name in self.saved))
         return _TEMPLATE.format(
+            headers="".join(f'#include "{name}"\n' for name in self.headers()),
             fields=_each("    {} {};\n", ((t, name) for name, (t, _) in body.state.items()))
             + _each(_WIRE_FIELDS, ((n, body.inputs[n].ctype) for _, n in self.wires))
             or "    char none;\n",
@@ -197,6 +204,7 @@ class _Writer:
             room="".join(self.room(q, queue) for q, queue in self.long),
             read=self.read(),
             fired=_TOUCHING_FIRED if self.touches else _FIRED,
+            mixed=self.window(),
             begin=self.begin(),
             reset=self.reset(),
             firings=self.firings(),
@@ -210,6 +218,9 @@ class _Writer:
             else "b->always",
             back=_each("    state->{0} = {0};\n", ((name,) for name in body.state)) + self.back(),
         )
+
+    def headers(self) -> list[str]:
+        return ["runtime.h", "mask.h"] if self.mixed else ["runtime.h"]
 
     # Before the firings
 
@@ -292,40 +303,90 @@ class _Writer:
 
     def at_once(self, leader: int, lines: Sequence[Line]) -> str:
         """Several firings that only take from the leader's inputs."""
-        led = [
-            (q, queue.places)
-            for q, queue in enumerate(self.inputs)
-            if self.body.taken[queue.ports[0]] == leader
-        ]
+        led = self.led(leader)
         return _AT_ONCE.format(
             n=leader,
             enough=_each(_ENOUGH, led),
             firsts=_each(_FIRST_AT, led),
             ats=_each(_ONE_AT, led),
             reset=self.reset(),
-            judged="\n".join(filter(None, (self.judged(line, leader) for line in lines))),
+            judged=self.judged(lines, [leader], f"judged{leader}"),
             ready=_each(_READY, led),
             takes=_each(_TAKE_AT, led),
             heads=_each(_HEAD_AFTER, led),
         )
 
-    def judged(self, line: Line, leader: int) -> str:
-        """Finds out whether a firing does no more than to take from the leader's inputs."""
-        if isinstance(line, str):
-            return line
-        if isinstance(line, Fail):
-            return line.then(f"ok = 0; goto judged{leader};")
-        if not isinstance(line, Leave):
+    def led(self, leader: int) -> list[tuple[int, int]]:
+        """The queues whose tokens are taken with those of a leader, with their places."""
+        return [
+            (q, queue.places)
+            for q, queue in enumerate(self.inputs)
+            if self.body.taken[queue.ports[0]] == leader
+        ]
+
+    def window(self) -> str:
+        """Firings that take from one of two groups of inputs alone, now this and now that."""
+        if not self.mixed:
             return ""
+        down, across = sorted(self.several)
+        rows, columns = self.led(down), self.led(across)
+        return _WINDOW.format(
+            enough=_each(_ENOUGH, rows + columns) + _each(_MORE, columns),
+            firsts=_each(_FIRST_AT, rows + columns),
+            late="".join(" || " + _LATE.format(q) for q, _ in rows + columns)[4:],
+            columns="".join(
+                _COLUMNS.format(kind=kind, are=_each(_KIND_IS, ((q, kind) for q, _ in columns)))
+                for kind in sorted({column for _, column in self.mixed})
+            ),
+            row=_each(_ROW_AT, rows),
+            first=rows[0][0],
+            differ=_each(_KINDS_DIFFER, rows[1:]),
+            down=down,
+            across=across,
+            tables="".join(
+                _TABLE.format(
+                    row=row,
+                    column=column,
+                    down=down,
+                    across=across,
+                    ats=_each(_COLUMN_AT, columns),
+                    reset=self.reset(),
+                    judged=self.judged(lines, [down, across], f"judged_{n}"),
+                    label=f"judged_{n}",
+                )
+                for n, ((row, column), lines) in enumerate(self.mixed.items())
+            ),
+            taken_across=_each(_TAKEN_ACROSS, columns),
+            taken_down=_each(_TAKEN_DOWN, rows),
+            heads=_each(" h{0} += i;", rows) + _each(" h{0} += j;", columns),
+        )
+
+    def judged(self, lines: Sequence[Line], leaders: Sequence[int], label: str) -> str:
+        """Finds out whether a firing does no more than to take from the inputs of a leader.
+
+        Sets ``alone`` followed by its number for each of them, and goes to the label.
+        """
+        parts = []
+        for line in lines:
+            if isinstance(line, str):
+                parts.append(line)
+            elif isinstance(line, Fail | Leave):
+                does = [f"alone{n} = {self.alone(line, n)};" for n in leaders]
+                then = f"{' '.join(does)} goto {label};"
+                parts.append(line.then(then) if isinstance(line, Fail) else line.indent + then)
+        return "\n".join(parts)
+
+    def alone(self, line: Fail | Leave, leader: int) -> str:
+        """Whether a firing that ends here has done no more than to take from a leader's inputs."""
+        if isinstance(line, Fail) or line.finished != "0":
+            return "0"
         does = {f"take{self.body.taken[n]}": sure for n, sure in line.takes.items()}
         does |= {f"give{self.body.given[n]}": sure for n, sure in line.gives.items()}
         sure = does.pop(f"take{leader}", None)
-        if line.finished != "0" or sure is None or any(does.values()):
-            ok = "0"
-        else:
-            tests = [f"!{other}" for other in does] + ([] if sure else [f"take{leader}"])
-            ok = " & ".join(tests) or "1"
-        return f"{line.indent}ok = {ok}; goto judged{leader};"
+        if sure is None or any(does.values()):
+            return "0"
+        tests = ([] if sure else [f"take{leader}"]) + [f"({other} ^ 1)" for other in does]
+        return " & ".join(tests) or "1"
 
     def begin(self, leader: int | None = None) -> str:
         """What comes before a firing; ``leader`` is that of the one that it follows, if any."""
@@ -574,10 +635,10 @@ _AT_ONCE = """    several{n}:
 {firsts}            int64_t all = 1;
 #pragma GCC unroll 1
             for (int64_t j = 0; j < AT_ONCE; j++) {{
-                int64_t ok;
+                int64_t alone{n};
 {ats}{reset}{judged}
                 judged{n}:;
-                all &= ok;{ready}
+                all &= alone{n};{ready}
             }}
             if (!all) break;
 #pragma GCC unroll 1
@@ -586,6 +647,52 @@ _AT_ONCE = """    several{n}:
             left -= AT_ONCE;
         }}
         row = 0;"""
+
+# Of these tokens, rows and columns of a table, all are there when the firings begin. A column that is
+# not taken from yet has the cycle of a later firing for a while.
+_MORE = " && e{0} - h{0} >= 2 * AT_ONCE"
+_LATE = "in{0}->control[first{0} + AT_ONCE - 1] >> 2 > ready"
+_KIND_IS = " is[n] &= (in{0}->control[first{0} + n] & 3) == {1};"
+_COLUMNS = """#pragma GCC unroll 1
+            for (int64_t n = 0; n < AT_ONCE; n++) {{ is[n] = 1;{are} }}
+            const uint64_t columns{kind} = mask_of(is);
+"""
+_ROW_AT = "                const int64_t at{0} = first{0} + i;\n"
+_COLUMN_AT = "                    const int64_t at{0} = first{0} + n;\n"
+_KINDS_DIFFER = "                if ((in{0}->control[at{0}] & 3) != kind) break;\n"
+_TAKEN_ACROSS = " in{0}->taken[first{0} + j + n] = (uint32_t)(ready + (i + j + n) * interval);"
+_TAKEN_DOWN = "                in{0}->taken[at{0}] = (uint32_t)(ready + (i + j) * interval);\n"
+_TABLE = """
+                if (kind == {row}) {{
+                    int64_t is{down}[AT_ONCE], is{across}[AT_ONCE];
+#pragma GCC unroll 1
+                    for (int64_t n = 0; n < AT_ONCE; n++) {{
+                        int64_t alone{down}, alone{across};
+{ats}{reset}{judged}
+                        {label}:;
+                        is{down}[n] = alone{down};
+                        is{across}[n] = alone{across};
+                    }}
+                    goes_down |= mask_of(is{down}) & columns{column};
+                    goes_across |= mask_of(is{across}) & columns{column};
+                }}"""
+_WINDOW = """        while (left >= 2 * AT_ONCE{enough}) {{
+{firsts}            if ({late}) break;
+            int64_t i = 0, j = 0, is[AT_ONCE];
+{columns}            for (; i < AT_ONCE; i++) {{
+{row}                const int64_t kind = in{first}->control[at{first}] & 3;
+{differ}                uint64_t goes_down = 0, goes_across = 0;{tables}
+#pragma GCC unroll 1
+                for (int64_t n = 0; n < AT_ONCE; n++) {{{taken_across} }}
+                j += __builtin_ctzll(~(goes_across >> j));
+                if (!(goes_down >> j & 1)) break;
+{taken_down}            }}
+           {heads}
+            ready += (i + j) * interval;
+            left -= i + j;
+            if (i == 0 || j == 0 || (i < AT_ONCE && j < AT_ONCE)) break;
+        }}
+"""
 
 _ORDER = "        if (ready > limit) { b->key = ready; b->asks = 0; goto ordered; }\n"
 
@@ -639,8 +746,7 @@ _PUSHED = "out{q}->control[{at}] = ({made} + L{q}) << 2 | gk{n};{values} T{q}++;
 
 # What is loaded once, ahead of the firings, has to be kept somewhere: there are too few registers.
 _TEMPLATE = """#pragma GCC optimize("no-tree-loop-im", "no-ivopts")
-#include "runtime.h"
-
+{headers}
 typedef struct {{
 {fields}}} State;
 
@@ -666,7 +772,7 @@ spent:
 {room}    most = left;
     if (left <= 0) goto crowded;
     for (;;) {{
-{begin}{read}{reset}
+{mixed}{begin}{read}{reset}
 {firings}
     }}
 crowded:

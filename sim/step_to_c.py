@@ -31,7 +31,7 @@ from sam.blocks.base import Step
 from sam.blocks.memories import Accumulator, Growing, Stored
 from sam.errors import UserError
 from sam.regions import Region, Regions
-from sam.token import DATA
+from sam.token import DATA, STOP
 from sim.kernel import COMPLEX, INT, REAL, Body, Fail, Leave, Line, Port, Touch, Wait
 
 
@@ -170,6 +170,9 @@ def _sure(fate: str | int) -> bool:
 # The most groups of inputs for which a firing is written that follows one that moved one of them.
 _MOST_FOLLOWED = 2
 
+# What is mostly at the heads of two groups of inputs of which one may be moved alone.
+_MIXED = ((DATA, DATA), (DATA, STOP), (STOP, DATA))
+
 
 class _Translation:
     """The state of one translation."""
@@ -198,7 +201,7 @@ class _Translation:
         self.frames: list[_Frame] = []
         self.reached = _Reached()
         self.fates = 0
-        self.data = False
+        self.heads: Mapping[int, int] = {}
         self.still: frozenset[int] = frozenset()
         self.ends: _Reached | None = None
         self.quick: list[Mapping[int, bool]] = []
@@ -281,12 +284,14 @@ class _Translation:
     def step(self, function: Step, arguments: Sequence[Any]) -> None:
         """Writes a firing: first for data at all inputs, then, where it peeks, for any tokens.
 
-        Between them it is written for data where the firing before has moved some inputs alone.
+        Between them it is written for data where the firing before has moved some inputs alone,
+        and for what may be at the heads where it may move each of two groups of inputs alone.
         """
-        self.data = True
+        self.heads = {port.index: DATA for port in self.inputs}
         self.first = self.firing(function, arguments)
         self.following: dict[int, list[Line]] = {}
         self.several: dict[int, list[Line]] = {}
+        self.mixed: dict[tuple[int, int], list[Line]] = {}
         self.general: list[Line] = []
         if not any(isinstance(line, Wait) and not line.output for line in self.first):
             return
@@ -296,9 +301,21 @@ class _Translation:
             ends = (line for line in self.lines if isinstance(line, Leave))
             if self.pure and any(leader in end.again for end in ends):
                 self.several[leader] = self.firing(function, arguments)
+        if len(self.several) == len({*self.leaders}) == 2:
+            self.still = frozenset(range(len(self.inputs)))
+            for kinds in _MIXED:
+                groups = dict(zip(sorted(self.several), kinds, strict=True))
+                self.heads = {n: groups[leader] for n, leader in enumerate(self.leaders)}
+                lines = self.firing(function, arguments)
+                if self.pure:
+                    self.mixed[kinds] = lines
         self.still = frozenset()
-        self.data = False
+        self.heads = {}
         self.general = self.firing(function, arguments)
+
+    def data_only(self) -> bool:
+        """Whether it is known that there is data at all heads."""
+        return {*self.heads.values()} == {DATA}
 
     def firing(self, function: Step, arguments: Sequence[Any]) -> list[Line]:
         """Writes a firing, in which inputs that stand ``still`` need not be waited for.
@@ -345,7 +362,7 @@ class _Translation:
         for (side, n), fate in sorted(self.reached.moved.items()):
             sides[side][n] = _sure(fate)
         again: list[int] = []
-        if self.data and finished == "0" and len(self.reached.peeked) == len(self.inputs):
+        if self.data_only() and finished == "0" and len(self.reached.peeked) == len(self.inputs):
             self.quick.append(sides["take"])
             again = [leader for leader in self.followed if leader in self.alone(sides["take"])]
         indent = "    " * self.depth
@@ -916,9 +933,9 @@ class _Translation:
         """The kind and value at the head of an input; they stand still until the firing is over."""
         n = port.index
         if n not in self.reached.peeked:
-            self.lines.append(Wait("    " * self.depth, n, False, self.reached.peeked, self.data))
+            self.lines.append(Wait("    " * self.depth, n, False, self.reached.peeked, self.data_only()))
             self.reached = _Reached(self.reached.peeked | {n}, self.reached.moved)
-        kind = _Known(DATA) if self.data else _Open(f"k{n}", INT)
+        kind = _Known(self.heads[n]) if n in self.heads else _Open(f"k{n}", INT)
         return kind, _Open(f"v{n}", port.ctype)
 
     def port_take(self, port: Port) -> _Known:
@@ -1014,6 +1031,7 @@ class _Translation:
             first=self.first,
             following=self.following,
             several=self.several,
+            mixed=self.mixed,
             general=self.general,
             taken=self.together("take", self.inputs),
             given=self.together("give", self.outputs),
