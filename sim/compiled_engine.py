@@ -68,7 +68,7 @@ class _Queue(ctypes.Structure):
         ("newest", ctypes.c_void_p),
         *((name, ctypes.c_int64) for name in ("size", "places", "head", "tail", "base")),
         ("depth", ctypes.c_int64),
-        *((name, ctypes.c_int64) for name in ("latency", "seen", "batch", "peak", "growth")),
+        *((name, ctypes.c_int64) for name in ("latency", "seen", "batch", "peak", "grew")),
         *((name, ctypes.c_int64) for name in ("starves", "crowds", "stamps", "wire")),
         ("latest", ctypes.c_uint32 * _FEW),
     ]

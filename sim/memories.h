@@ -23,12 +23,14 @@ typedef struct {
     Growing out_points, out_values;
 } Accumulator;
 
+/* The bytes of a large page. */
+enum { LARGE_PAGE = 1 << 21 };
+
 /* A piece of memory, to be freed. A large one is made of large pages, where the system has them: to
  * get pages one by one takes longer than to fill them. */
 static inline void *reserve(int64_t bytes) {
-    const size_t page = 1 << 21;
-    if ((size_t)bytes < 2 * page) return malloc((size_t)bytes);
-    void *made = aligned_alloc(page, ((size_t)bytes + page - 1) & ~(page - 1));
+    if (bytes < LARGE_PAGE / 2) return malloc((size_t)bytes);
+    void *made = aligned_alloc(LARGE_PAGE, (size_t)((bytes + LARGE_PAGE - 1) & -LARGE_PAGE));
 #ifdef MADV_HUGEPAGE
     if (made) madvise(made, (size_t)bytes, MADV_HUGEPAGE);
 #endif

@@ -67,7 +67,7 @@ typedef struct {
     int64_t seen;      /* taken tokens that the peak accounts for */
     int64_t batch;     /* how many more there may be before it has to account for them */
     int64_t peak;      /* the most tokens that it held at once */
-    int64_t growth;    /* of the peak, when it grew last */
+    int64_t grew;      /* whether the peak grew when it last accounted for tokens */
     int64_t starves;   /* whether its reader waits for a token in it */
     int64_t crowds;    /* whether its writer waits for room in it */
     int64_t stamps;    /* bytes from a stretch to the cycles of its tokens' being given, a uint32_t

@@ -70,7 +70,8 @@ static uint32_t *recalled(const Queue *q, int64_t token) {
 /* Lets the history go on in a new piece, a fraction of what the peak depends on. */
 static int extend_history(Queue *q, int64_t first) {
     int64_t room = 4 * BATCH;
-    while (8 * room < q->peak) room *= 2;
+    while (4 * room < q->peak) room *= 2;
+    if (room >= LARGE_PAGE / 32) room = LARGE_PAGE / 4 - 2 * BATCH;
     Piece *made = reserve((int64_t)sizeof(Piece) + (room + BATCH) * 4);
     if (!made) return 0;
     made->next = NULL;
@@ -115,43 +116,37 @@ static void forget(Queue *q) {
     q->newest = NULL;
 }
 
-/* Whether the queue held more than ``peak`` tokens when one of those was given, from a first one on:
- * just when the token that many places before had not been taken before that cycle. ``recent`` has
- * the takings of those tokens and of a few before them, where there is no history: while the peak is
- * no more than that, all others were taken long before. */
+/* The takings of as many tokens as a peak before the next ones that it accounts for, and of those
+ * that follow. ``recent`` has those of a few tokens before, where there is no history. */
+static const uint32_t *takings(const Queue *q, const uint32_t *recent, int64_t peak) {
+    return recent ? recent + FEW - peak : recalled(q, q->seen - peak);
+}
+
+/* Whether the queue held more than ``peak`` tokens when one of those was given: just when the token
+ * that many places before had not been taken before that cycle. Where there is no history, the peak
+ * up to now is no more than a few, so that all others were taken long before. */
 static int exceeded(const Queue *q, const uint32_t *recent, int64_t peak, const uint32_t *given,
-                    int64_t first, int64_t length) {
-    const uint32_t *taken;
-    if (recent) {
-        if (peak - first > FEW) first = peak - FEW;
-        if (first >= length) return 0;
-        taken = recent + FEW + first - peak;
-    } else {
-        taken = recalled(q, q->seen - peak) + first;
-    }
-    given += first;
+                    int64_t length) {
+    const int64_t first = recent && peak > FEW ? peak - FEW : 0;
+    const uint32_t *taken = takings(q, recent, peak);
     int32_t found = 0;
-    for (int64_t k = 0; k < length - first; k++) found |= ~(int32_t)(taken[k] - given[k]);
+    for (int64_t k = first; k < length; k++) found |= ~(int32_t)(taken[k] - given[k]);
     return found < 0;
 }
 
-/* The most that the queue held when each of these tokens was given, from a first one on, where that
- * is more than ``low``. By bisection: with each token it can be one more. A queue that fills goes on
- * to fill at the same rate, mostly. */
-static int64_t highest(const Queue *q, const uint32_t *recent, int64_t low, const uint32_t *given,
-                       int64_t first, int64_t length) {
-    if (!exceeded(q, recent, low, given, first, length)) return low;
-    int64_t high = q->peak + length, guess = q->peak + q->growth;
-    for (int64_t k = -4; k <= 4; k += 8) {
-        if (guess + k <= low || guess + k >= high) continue;
-        if (exceeded(q, recent, guess + k, given, first, length))
-            low = guess + k;
-        else
-            high = guess + k;
-    }
+/* The most that the queue held when each of these tokens was given, where that is more than the
+ * peak. With each token it can be one more. A queue that fills holds the most at the last of them:
+ * all that were not taken before. In others it is found by bisection. */
+static int64_t highest(const Queue *q, const uint32_t *recent, const uint32_t *given,
+                       int64_t length) {
+    const uint32_t *taken = takings(q, recent, q->peak);
+    int32_t before = 0;
+    for (int64_t k = 0; k < length; k++) before += (int32_t)(taken[k] - given[length - 1]) < 0;
+    int64_t high = q->peak + length, low = high - before;
+    if (!exceeded(q, recent, low, given, length)) return low;
     while (high - low > 1) {
         int64_t middle = (low + high) / 2;
-        if (exceeded(q, recent, middle, given, first, length))
+        if (exceeded(q, recent, middle, given, length))
             low = middle;
         else
             high = middle;
@@ -186,12 +181,9 @@ static int account(Queue *q) {
         } else if (!remember(q, taken + at, length)) {
             return 0;
         }
-        if (exceeded(q, recent, q->peak, given, 0, length)) {
-            /* One that fills holds the most in the end. */
-            int64_t last = length > FEW ? length - FEW : 0;
-            int64_t peak = highest(q, recent, q->peak, given, last, length);
-            peak = highest(q, recent, peak, given, 0, length);
-            q->growth = peak - q->peak;
+        if (q->grew || exceeded(q, recent, q->peak, given, length)) {
+            const int64_t peak = highest(q, recent, given, length);
+            q->grew = peak > q->peak;
             q->peak = peak;
             if (recent && peak > FEW && !begin_history(q, recent, length, before)) return 0;
         }
