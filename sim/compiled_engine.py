@@ -77,8 +77,7 @@ class _Queue(ctypes.Structure):
 class _Growing(ctypes.Structure):
     _fields_ = [
         ("items", ctypes.c_void_p),
-        ("length", ctypes.c_int64),
-        ("room", ctypes.c_int64),
+        *((name, ctypes.c_int64) for name in ("length", "room", "mapped")),
     ]
 
 
@@ -594,7 +593,7 @@ class _Machine:
             self.hierarchy.close()
         for _, made, _ in self.grown:
             for growing in _arrays(made):
-                self.runtime.release(ctypes.c_void_p(growing.items))
+                self.runtime.release(ctypes.byref(growing))
 
 
 def _arrays(made: Any) -> list[_Growing]:

@@ -9,6 +9,7 @@
 typedef struct {
     void *items;
     int64_t length, room;
+    int64_t mapped; /* bytes that the system has mapped for it, or 0 */
 } Growing;
 
 /* One of one dimension has the values by coordinate; any other has them one by one, with the points. */
@@ -37,16 +38,39 @@ static inline void *reserve(int64_t bytes) {
     return made;
 }
 
-/* Doubles the room of an array. */
+/* Doubles the room of an array. A large one grows without being copied, where the system can. */
 static inline int grow(Growing *g, int64_t size) {
-    int64_t room = g->room ? 2 * g->room : 64;
-    void *items = reserve(room * size);
-    if (!items) return 0;
-    if (g->items) memcpy(items, g->items, (size_t)(g->room * size));
-    free(g->items);
+    int64_t room = g->room ? 2 * g->room : 64, bytes = room * size;
+    void *items;
+#ifdef MREMAP_MAYMOVE
+    if (bytes >= LARGE_PAGE) {
+        bytes = (bytes + LARGE_PAGE - 1) & -LARGE_PAGE;
+        items = g->mapped ? mremap(g->items, (size_t)g->mapped, (size_t)bytes, MREMAP_MAYMOVE)
+                          : mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (items == MAP_FAILED) return 0;
+        madvise(items, (size_t)bytes, MADV_HUGEPAGE);
+        if (!g->mapped && g->items) memcpy(items, g->items, (size_t)(g->room * size));
+        if (!g->mapped) free(g->items);
+        g->mapped = bytes;
+    } else
+#endif
+    {
+        items = realloc(g->items, (size_t)bytes);
+        if (!items) return 0;
+    }
     g->items = items;
     g->room = room;
     return 1;
+}
+
+/* Gives back the memory of an array. */
+static inline void release_items(Growing *g) {
+#ifdef MREMAP_MAYMOVE
+    if (g->mapped) munmap(g->items, (size_t)g->mapped);
+    else
+#endif
+        free(g->items);
 }
 
 /* The same, with zeros in the new half. */

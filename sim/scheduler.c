@@ -116,21 +116,24 @@ static void forget(Queue *q) {
     q->newest = NULL;
 }
 
-/* The takings of as many tokens as a peak before the next ones that it accounts for, and of those
- * that follow. ``recent`` has those of a few tokens before, where there is no history. */
-static const uint32_t *takings(const Queue *q, const uint32_t *recent, int64_t peak) {
-    return recent ? recent + FEW - peak : recalled(q, q->seen - peak);
+/* The takings of as many tokens as a peak before a next one that the queue accounts for, and of
+ * those that follow. ``recent`` has those of a few tokens before the next, where there is no
+ * history. */
+static const uint32_t *takings(const Queue *q, const uint32_t *recent, int64_t peak, int64_t next) {
+    return recent ? recent + (FEW + next - peak) : recalled(q, q->seen - peak) + next;
 }
 
 /* Whether the queue held more than ``peak`` tokens when one of those was given: just when the token
- * that many places before had not been taken before that cycle. Where there is no history, the peak
- * up to now is no more than a few, so that all others were taken long before. */
+ * that many places before had not been taken before that cycle. Where there is no history, no more
+ * than a few were held up to now, so that all others were taken long before. */
 static int exceeded(const Queue *q, const uint32_t *recent, int64_t peak, const uint32_t *given,
                     int64_t length) {
     const int64_t first = recent && peak > FEW ? peak - FEW : 0;
-    const uint32_t *taken = takings(q, recent, peak);
+    if (first >= length) return 0;
+    const uint32_t *taken = takings(q, recent, peak, first);
+    given += first;
     int32_t found = 0;
-    for (int64_t k = first; k < length; k++) found |= ~(int32_t)(taken[k] - given[k]);
+    for (int64_t k = 0; k < length - first; k++) found |= ~(int32_t)(taken[k] - given[k]);
     return found < 0;
 }
 
@@ -139,7 +142,7 @@ static int exceeded(const Queue *q, const uint32_t *recent, int64_t peak, const 
  * all that were not taken before. In others it is found by bisection. */
 static int64_t highest(const Queue *q, const uint32_t *recent, const uint32_t *given,
                        int64_t length) {
-    const uint32_t *taken = takings(q, recent, q->peak);
+    const uint32_t *taken = takings(q, recent, q->peak, 0);
     int32_t before = 0;
     for (int64_t k = 0; k < length; k++) before += (int32_t)(taken[k] - given[length - 1]) < 0;
     int64_t high = q->peak + length, low = high - before;
@@ -220,7 +223,7 @@ void close_queue(Queue *q) {
     forget(q);
 }
 
-void release(void *memory) { free(memory); }
+void release(Growing *g) { release_items(g); }
 
 int append(Growing *g, int64_t value) {
     APPEND(g, int64_t, value);

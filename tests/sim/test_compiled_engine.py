@@ -230,6 +230,37 @@ def test_what_one_operand_alone_has_is_dropped(inputs, config, distance, level):
         assert found[-1] == repr((inputs["B"] * inputs["C"]).tolist())
 
 
+shares = st.floats(0, 1) | st.sampled_from([0.05, 0.1, 0.2])
+
+
+@settings(relaxed, max_examples=examples(200, compiles=True))
+@given(st.integers(0, 2**32), shares, shares, configs, st.sampled_from(["B", "(B+D)", "(B-C.T)"]))
+@example(0, 0.3, 0.3, {}, "B")
+@example(1, 0.1, 0.1, {"blocks.initiation_interval_cycles": 2}, "B")
+@example(2, 0.3, 0.2, {}, "(B+D)")
+@example(2, 0.5, 0.5, {"queues.depth": 20}, "B")
+@example(3, 0.2, 0.9, {"queues.depth": 64}, "(B-C.T)")
+def test_now_one_operand_is_dropped_and_now_the_other(seed, share, other, config, left):
+    """Short fibers and long ones, of which few coordinates are the same."""
+    rng = np.random.default_rng(seed)
+    shapes = {"B": (12, 60), "C": (60, 12), "D": (12, 60)}
+    inputs = {
+        name: rng.integers(1, 9, shape) * (rng.random(shape) < (other if name == "C" else share))
+        for name, shape in shapes.items()
+        if name == "C" or name in left
+    }
+    accesses = left.replace("C.T", "C(k,i)").replace("B", "B(i,k)").replace("D", "D(i,k)")
+    program = custard.compile(
+        f"X(i,j) = {accesses} * C(k,j)",
+        {"X": "ss", **{name: "ss:1,0" if name == "C" else "ss" for name in inputs}},
+        ["reorder(i,j,k)"],
+    )
+    found = outcome(program, inputs, config, "compiled")
+    assert found == outcome(program, inputs, config, "simpy")
+    if not isinstance(found, str):
+        assert found[-1] == repr((eval(left, inputs) @ inputs["C"]).tolist())
+
+
 @settings(relaxed, max_examples=examples(200, compiles=True))
 @given(st.data(), st.integers(2, 4), st.lists(cycles, max_size=4), st.sampled_from("sdbu"))
 def test_long_runs_are_skipped(data, operands, latencies, level):
