@@ -101,7 +101,8 @@ class _Block(ctypes.Structure):
             (name, ctypes.c_void_p)
             for name in ("in_", "out", "state", "memory", "numbers", "waits", "counts")
         ),
-        ("account", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("fire", "account", "pull")),
+        ("pulls", ctypes.c_int64),
         ("awake", ctypes.c_void_p),
         ("bit", ctypes.c_uint64),
         *(
@@ -121,12 +122,10 @@ class _Scheduled(ctypes.Structure):
     _fields_ = [
         ("count", ctypes.c_int64),
         ("blocks", ctypes.c_void_p),
-        ("fire", ctypes.c_void_p),
         ("awake", ctypes.c_void_p),
         ("failed", ctypes.c_int64),
         ("ordered_count", ctypes.c_int64),
         ("ordered", ctypes.c_void_p),
-        ("ordered_fire", ctypes.c_void_p),
     ]
 
 
@@ -394,6 +393,7 @@ class _Machine:
             numbers=numbers.ctypes.data,
             waits=part.waits.ctypes.data,
             counts=part.counts.ctypes.data,
+            fire=ctypes.cast(library.fire, ctypes.c_void_p),
             interval=part.timing.initiation_interval,
             tries=hands_over,
             always=hands_over,
@@ -460,26 +460,17 @@ class _Machine:
                 channel.queue.reader = here
             for channel in part.channels_out:
                 channel.queue.writer = here
-        fire = np.array(
-            [ctypes.cast(library.fire, ctypes.c_void_p).value for library in libraries], np.uint64
-        )
         ordered = [part.block for part in self.parts if part.ordered]
-        ordered_fire = np.array(
-            [address for part, address in zip(self.parts, fire, strict=True) if part.ordered],
-            np.uint64,
-        )
         for part in self.parts:
             part.block.limit, part.block.ahead = -1, self._ahead(part)
         awake = np.zeros(len(self.parts) // 64 + 1, np.uint64)
-        self.kept += [fire, ordered_fire, awake, *libraries]
+        self.kept += [awake, *libraries]
         scheduled = _Scheduled(
             count=len(self.parts),
             blocks=self._pointers([part.block for part in self.parts]),
-            fire=fire.ctypes.data,
             awake=awake.ctypes.data,
             ordered_count=len(ordered),
             ordered=self._pointers(ordered),
-            ordered_fire=ordered_fire.ctypes.data,
         )
         self.runtime.prepare(ctypes.byref(scheduled))
         return scheduled
@@ -558,6 +549,8 @@ class _Machine:
         for channel in self._distinct():
             if not self.runtime.settle(ctypes.byref(channel.queue)):
                 raise MemoryError
+        for part, kernel in zip(self.parts, self.kernels, strict=True):
+            part.counts = part.counts[list(kernel.body.given)]
         for found, made, values in self.grown:
             _copy_back(found, made, values)
         cycles = 1 + self.last_cycle()

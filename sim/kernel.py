@@ -8,7 +8,8 @@ How often the outputs have room is found before the first firing, so that a firi
 its inputs alone. Where a queue of finite depth has no room, the call ends, unless the scheduler
 tells it to try (``tries``): then each give looks for room itself, and where there is none, the
 state becomes again what it was before the firing. Where an output is so short that a call fires a
-few times at most, that is done at once, and its ends stay where they are in memory.
+few times at most, that is done at once, and its ends stay where they are in memory; and where such
+an input is empty, the call lets the block that writes it go on, instead of ending.
 
 Where a firing has taken from one input alone, the next one waits for that one only, as what was at
 the heads of the others still is. When many have, more of them happen at once, as long as all do no
@@ -178,6 +179,7 @@ class _Writer:
         self.wires = [(q, queue.ports[0]) for q, queue in enumerate(inputs) if queue.wire]
         self.touches = body.touches > 0
         self.short = [(q, queue) for q, queue in enumerate(outputs) if queue.short]
+        self.pulls = any(queue.short for queue in inputs)
         self.long = [(q, queue) for q, queue in enumerate(outputs) if not queue.short]
         self.saved = list(body.state) if self.tries or self.touches else []
         few = {body.taken[queue.ports[0]] for queue in inputs if queue.short}
@@ -251,9 +253,9 @@ class _Writer:
     def locals(self) -> str:
         body = self.body
         parts = []
+        const = "" if self.pulls else "const "
         for q, queue in enumerate(self.inputs):
-            end = f"q{q}->tail" if queue.bounded else f"end_of(q{q})"
-            parts.append(_INPUT_QUEUE.format(q=q, end=end))
+            parts.append(_INPUT_QUEUE.format(q=q, const=const, end=_end(q, queue)))
         for q, queue in self.long:
             parts.append(_OUTPUT_QUEUE.format(q=q, latency=_latency(q, queue)))
             parts.append(_BOUNDED_QUEUE.format(q=q) if queue.bounded else "")
@@ -420,7 +422,10 @@ class _Writer:
         n, q = port.index, self.queue_of[port.index]
         kinds = _each(" k{} = c_ & 3;", ((p,) for p in self.inputs[q].ports))
         lane = self.inputs[q].ports.index(n)
-        macros = _INPUT_MACROS.format(n=n, q=q, lane=lane, kinds=kinds)
+        queue = self.inputs[q]
+        there = _PULLED if queue.short else _THERE_NOW if self.pulls else _THERE
+        there = there.format(n=n, q=q, end=_end(q, queue))
+        macros = _INPUT_MACROS.format(n=n, q=q, lane=lane, kinds=kinds, there=there)
         first = self.body.taken[n] == n
         return macros + _TAKE_MACROS.format(
             n=n,
@@ -519,11 +524,16 @@ class _Writer:
             (_BOUNDED_INPUT_BACK if queue.bounded else _INPUT_BACK).format(q=q)
             for q, queue in enumerate(self.inputs)
         ]
-        parts += [_COUNTS.format(n=port.index, k=body.given[port.index]) for port in body.outputs]
+        parts += [_COUNTS.format(n=n) for n in _firsts(body.given)]
         parts += [_OUTPUT_BACK.format(q=q, wake=_WAKE_READER.format(q=q)) for q, _ in self.long]
         parts += [_WIRE_BACK.format(n=n) for _, n in self.wires]
         parts += ["    b->made = made;\n"] if self.touches else []
         return "".join(parts)
+
+
+def _end(q: int, queue: Queue) -> str:
+    """The token after the last of a queue that can be taken."""
+    return f"q{q}->tail" if queue.bounded else f"end_of(q{q})"
 
 
 def _latency(q: int, queue: Queue) -> str:
@@ -546,11 +556,13 @@ _PLACES = """typedef struct {{
 """
 
 _ROOM_IN = "#define ROOM_IN_{q} ({places} - (T{q} - r{q}->base))\n"
-_BOUNDED_ROOM = "#define ROOM_IN_{q} (D{q} - (T{q} - H{q}))\n"
+_BOUNDED_ROOM = """#define H{q} r{q}->head
+#define ROOM_IN_{q} (D{q} - (T{q} - H{q}))
+"""
 
 _INPUT_QUEUE = """    Queue *q{q} = b->in[{q}];
     int64_t h{q} = q{q}->head, at{q} = 0;
-    const int64_t e{q} = {end};
+    {const}int64_t e{q} = {end};
     In{q} *restrict in{q} = (void *)q{q}->from;
 """
 
@@ -569,8 +581,7 @@ _SHORT = """#define r{0} b->out[{0}]
 #define out{0} ((Out{0} *)r{0}->to)
 """
 
-_BOUNDED_QUEUE = """    const int64_t H{q} = r{q}->head, D{q} = r{q}->depth;
-"""
+_BOUNDED_QUEUE = "    const int64_t D{q} = r{q}->depth;\n"
 
 _INPUT = """    int64_t k{n} = 0, take{n} = 0;
 """
@@ -586,13 +597,19 @@ _OUTPUT = """    int64_t give{n} = 0, gk{n} = 0;
     {ctype} gv{n} = 0;
 """
 
+_STARVED = "{{ b->port = {n}; q{q}->starves = 1; goto starved; }}"
+_THERE = f"if (RARE(h{{q}} == e{{q}})) {_STARVED}"
+_PULLED = f"""if (h{{q}} == e{{q}}) {{{{ \\
+        q{{q}}->head = h{{q}}; \\
+        if (!b->pull(b, q{{q}})) {_STARVED} \\
+        e{{q}} = q{{q}}->tail; \\
+    }}}}"""
+_THERE_NOW = f"if (RARE(h{{q}} == e{{q}}) && h{{q}} == (e{{q}} = {{end}})) {_STARVED}"
 _INPUT_MACROS = """#define v{n} in{q}->lane{lane}[at{q}]
-#define PEEK{n} \\
-    if (RARE(h{q} == e{q})) {{ b->port = {n}; q{q}->starves = 1; goto starved; }} \\
+#define PEEK{n} {there} \\
     {{ int64_t c_ = in{q}->control[at{q}], w_ = c_ >> 2;{kinds} \\
        if (w_ > now) {{ now = w_; cause = {n}; }} }}
-#define PEEK_DATA{n} \\
-    if (RARE(h{q} == e{q})) {{ b->port = {n}; q{q}->starves = 1; goto starved; }} \\
+#define PEEK_DATA{n} {there} \\
     {{ int64_t c_ = in{q}->control[at{q}], w_ = c_ >> 2; \\
        if (RARE(c_ & 3)) goto any_tokens; \\
        if (w_ > now) {{ now = w_; cause = {n}; }} }}
@@ -825,7 +842,7 @@ _CROWDED = """    if (ROOM_IN_{q} <= 0) {{
     }}
 """
 
-_COUNTS = "    count(b->counts[{n}], given{k});\n"
+_COUNTS = "    if (given{n}) count(b->counts[{n}], given{n});\n"
 
 _INPUT_BACK = """    if (q{q}->head != h{q}) {{
         q{q}->head = h{q};

@@ -87,8 +87,11 @@ struct Block {
     void **memory;
     int64_t *numbers;
     int64_t *waits;    /* by port, inputs first: cycles waited */
-    int64_t (*counts)[4];
+    int64_t (*counts)[4]; /* by output, the first of those that move together: tokens by kind */
+    int64_t (*fire)(Block *);
     int (*account)(Queue *);
+    int (*pull)(Block *, Queue *);
+    int64_t pulls;     /* whether it waits for the writer of one of its queues, which is firing */
     uint64_t *awake;   /* where the scheduler finds that the block has something to do */
     uint64_t bit;
     int64_t interval, ready, fired;

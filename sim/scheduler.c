@@ -11,17 +11,13 @@
  */
 #include "runtime.h"
 
-typedef int64_t (*Fire)(Block *);
-
 typedef struct {
     int64_t count;
     Block **blocks;
-    Fire *fire;
     uint64_t *awake; /* a bit for each block: whether it may have something to do */
     int64_t failed;  /* the block that failed */
     int64_t ordered_count;
     Block **ordered; /* the blocks that depend on time */
-    Fire *ordered_fire;
 } Machine;
 
 /* The takings that a peak accounts for at once. */
@@ -203,6 +199,22 @@ static int account(Queue *q) {
     return 1;
 }
 
+/* Lets the writer of a queue go on, if it has waited for room in it, as its reader has found it empty.
+ * Gives whether there is something in it then. That a writer fails is for the scheduler to find out. */
+static int pull(Block *b, Queue *q) {
+    Block *writer = q->writer;
+    if (q->head - q->seen >= q->batch) account(q);
+    if (q->tail != q->head) return 1;
+    if (writer->status != BLOCKED || writer->out[writer->which] != q || writer->pulls) return 0;
+    *writer->awake &= ~writer->bit;
+    q->crowds = 0;
+    b->pulls = 1;
+    writer->fire(writer);
+    b->pulls = 0;
+    if (writer->status >= FAILED) wake(writer);
+    return q->tail != q->head;
+}
+
 int open_queue(Queue *q) {
     q->batch = q->places / 2 < BATCH ? q->places / 2 : BATCH;
     if (!extend(q)) return 0;
@@ -236,6 +248,7 @@ void prepare(Machine *m) {
     for (int64_t n = 0; n < m->count; n++) {
         Block *b = m->blocks[n];
         b->account = account;
+        b->pull = pull;
         b->awake = m->awake + n / 64;
         b->bit = (uint64_t)1 << n % 64;
         wake(b);
@@ -252,8 +265,9 @@ static int sweep(Machine *m) {
             int64_t n = 64 * word + bit;
             left = ~(uint64_t)1 << bit;
             m->awake[word] &= ~((uint64_t)1 << bit);
-            m->fire[n](m->blocks[n]);
-            if (m->blocks[n]->status >= FAILED) {
+            Block *b = m->blocks[n];
+            if (b->status < FINISHED_BLOCK || b->status == ORDERED) b->fire(b);
+            if (b->status >= FAILED) {
                 m->failed = n;
                 return 0;
             }
@@ -317,7 +331,7 @@ static int serve(Machine *m) {
         int64_t reach = b->key + b->reach;
         if (reach < horizon) horizon = reach;
         b->until = second < horizon ? second : horizon - 1;
-        m->ordered_fire[next](b);
+        b->fire(b);
         b->until = -1;
         if (b->status >= FAILED) {
             for (m->failed = 0; m->blocks[m->failed] != b;) m->failed++;
