@@ -619,8 +619,12 @@ class _Translation:
                 condition = self.condition(test)
                 if isinstance(condition, _Known):
                     return self.evaluate(body if condition.value else orelse)
-                yes = self.open(self.silent(body, "an arm of a conditional expression"))
-                no = self.open(self.silent(orelse, "an arm of a conditional expression"))
+                arms = [
+                    self.silent(arm, "an arm of a conditional expression") for arm in (body, orelse)
+                ]
+                if isinstance(arms[0], _Known) and arms[0] == arms[1]:
+                    return arms[0]
+                yes, no = map(self.open, arms)
                 wide = yes.ctype if yes.ctype != INT else no.ctype
                 return _Open(f"({condition.text} ? {yes.text} : {no.text})", wide)
             case ast.Call(function, arguments, keywords):
@@ -788,14 +792,11 @@ class _Translation:
             truths = truths and truth
             if isinstance(value, _Known):
                 if bool(value.value) == decides:
-                    texts.append("1" if decides else "0")
-                    break
+                    return _Known(decides)
                 continue
             texts.append(value.text)
         if not texts:
             return _Known(not decides)
-        if len(texts) == 1 and texts[0] in "01":
-            return _Known(texts[0] == "1")
         plain = truths and not any("[" in text or "->" in text for text in texts)
         symbols = ("|", "&") if plain else ("||", "&&")
         return _Open("(" + f" {symbols[not decides]} ".join(texts) + ")", INT, True)
