@@ -14,8 +14,8 @@ an input is empty, the call lets the block that writes it go on, instead of endi
 Where a firing has taken from one input alone, the next one waits for that one only, as what was at
 the heads of the others still is. When many have, more of them happen at once, as long as all do no
 more than that and none of them has to wait. Where now one of two inputs is taken from alone and now
-the other, which one that is would be hard to foresee; so it is found out for each pair of the tokens
-that come next, and what happens is a path through this table.
+the other, it would be hard to foresee which; so that is found out for each pair of the tokens that
+come next, and what happens is a path through this table.
 
 A block that reads a wire, or touches a memory which it shares with others, depends on time. Before
 it reads or asks, it compares the cycle of that with a limit. Where that is exceeded, it stops, in
@@ -203,10 +203,11 @@ class _Writer:
             + "".join(self.input_macros(p) for p in body.inputs if not p.wire)
             + "".join(map(self.output_macros, body.outputs)),
             locals=self.locals(),
+            most="FEW_FIRINGS" if self.pulls else "MOST_FIRINGS",
             room="".join(self.room(q, queue) for q, queue in self.long),
             read=self.read(),
             fired=_TOUCHING_FIRED if self.touches else _FIRED,
-            mixed=self.window(),
+            window=self.window(),
             begin=self.begin(),
             reset=self.reset(),
             firings=self.firings(),
@@ -665,8 +666,8 @@ _AT_ONCE = """    several{n}:
         }}
         row = 0;"""
 
-# Of these tokens, rows and columns of a table, all are there when the firings begin. A column that is
-# not taken from yet has the cycle of a later firing for a while.
+# Of these tokens, the rows and columns of a table, all are there when the firings begin. A column
+# that is not taken yet has the cycle of a later firing for a while.
 _MORE = " && e{0} - h{0} >= 2 * AT_ONCE"
 _LATE = "in{0}->control[first{0} + AT_ONCE - 1] >> 2 > ready"
 _KIND_IS = " is[n] &= (in{0}->control[first{0} + n] & 3) == {1};"
@@ -785,11 +786,11 @@ int64_t fire(Block *b) {{
     int64_t fired = 0, most = 0, left = 0, row = 0;
 spent:
     fired += most;
-    left = MOST_FIRINGS - fired;
+    left = {most} - fired;
 {room}    most = left;
     if (left <= 0) goto crowded;
     for (;;) {{
-{mixed}{begin}{read}{reset}
+{window}{begin}{read}{reset}
 {firings}
     }}
 crowded:

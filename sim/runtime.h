@@ -26,9 +26,9 @@ enum {
     RUNNING, STARVED, BLOCKED, CROWDED, FINISHED_BLOCK, ORDERED, FAILED, OVER_CAPACITY, NO_MEMORY
 };
 
-/* The most firings in one call: as many as a part of a packed count can tell. And how many firings
- * that only take happen at once. */
-enum { MOST_FIRINGS = 65535, AT_ONCE = 8 };
+/* The most firings in one call: as many as a part of a packed count can tell; fewer where each may
+ * let other blocks fire. And how many firings that only take happen at once. */
+enum { MOST_FIRINGS = 65535, FEW_FIRINGS = 1024, AT_ONCE = 8 };
 
 #define RARE(test) __builtin_expect(!!(test), 0)
 

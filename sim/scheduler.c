@@ -63,7 +63,7 @@ static uint32_t *recalled(const Queue *q, int64_t token) {
     return piece->taken + (token - piece->first);
 }
 
-/* Lets the history go on in a new piece, a fraction of what the peak depends on. */
+/* Lets the history go on in a new piece: a fraction of what the peak depends on, or a large page. */
 static int extend_history(Queue *q, int64_t first) {
     int64_t room = 4 * BATCH;
     while (4 * room < q->peak) room *= 2;

@@ -313,7 +313,8 @@ class _Translation:
         self.heads = {}
         self.general = self.firing(function, arguments)
 
-    def data_only(self) -> bool:
+    @property
+    def data(self) -> bool:
         """Whether it is known that there is data at all heads."""
         return {*self.heads.values()} == {DATA}
 
@@ -362,7 +363,7 @@ class _Translation:
         for (side, n), fate in sorted(self.reached.moved.items()):
             sides[side][n] = _sure(fate)
         again: list[int] = []
-        if self.data_only() and finished == "0" and len(self.reached.peeked) == len(self.inputs):
+        if self.data and finished == "0" and len(self.reached.peeked) == len(self.inputs):
             self.quick.append(sides["take"])
             again = [leader for leader in self.followed if leader in self.alone(sides["take"])]
         indent = "    " * self.depth
@@ -622,7 +623,7 @@ class _Translation:
                 arms = [
                     self.silent(arm, "an arm of a conditional expression") for arm in (body, orelse)
                 ]
-                if isinstance(arms[0], _Known) and arms[0] == arms[1]:
+                if isinstance(arms[0], _Known) and repr(arms[0]) == repr(arms[1]):
                     return arms[0]
                 yes, no = map(self.open, arms)
                 wide = yes.ctype if yes.ctype != INT else no.ctype
@@ -934,7 +935,7 @@ class _Translation:
         """The kind and value at the head of an input; they stand still until the firing is over."""
         n = port.index
         if n not in self.reached.peeked:
-            self.lines.append(Wait("    " * self.depth, n, False, self.reached.peeked, self.data_only()))
+            self.lines.append(Wait("    " * self.depth, n, False, self.reached.peeked, self.data))
             self.reached = _Reached(self.reached.peeked | {n}, self.reached.moved)
         kind = _Known(self.heads[n]) if n in self.heads else _Open(f"k{n}", INT)
         return kind, _Open(f"v{n}", port.ctype)

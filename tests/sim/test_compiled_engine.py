@@ -414,12 +414,15 @@ def test_streams_that_move_together_share_a_queue():
     assert shared({"queues.kinds.crd.latency_cycles": 2}) == []
 
 
-def test_a_full_reducer_is_refused_in_the_same_words():
-    program = custard.compile("X(i,j)=B(i,k)*C(k,j)", schedule=["reorder(k,i,j)"])
-    inputs = {"B": np.ones((4, 4)), "C": np.ones((4, 4))}
-    few = {"blocks.capacity": 3}
+@pytest.mark.parametrize("depth", [1, 2, "unbounded"])
+@pytest.mark.parametrize(("order", "size"), [("k,i,j", "2 dimensions"), ("i,k,j", "1 dimension")])
+def test_a_full_reducer_is_refused_in_the_same_words(order, size, depth):
+    """Also where it has given something before, and its reader lets it go on."""
+    program = custard.compile("X(i,j)=B(i,k)*C(k,j)", schedule=[f"reorder({order})"])
+    inputs = {"B": np.tri(4), "C": np.tri(4)}
+    few = {"blocks.capacity": 3, "queues.depth": depth}
     text = outcome(program, inputs, few, "compiled")
-    assert text.startswith("a reducer of 2 dimensions has room for 3 entries")
+    assert text.startswith(f"a reducer of {size} has room for 3 entries")
     assert text == outcome(program, inputs, few, "simpy")
 
 
