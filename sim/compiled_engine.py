@@ -38,7 +38,7 @@ from sim.step_to_c import Kernel, translate
 Progress = Callable[[int], None]
 
 _ROUNDS = 4096
-_PLACES, _GAP, _FEW, _SHORT = 1024, 8, 64, 8
+_PLACES, _GAP, _FEW, _SHORT = 1024, 8, 64, 17
 _FINISHED, _FAILED, _OVER_CAPACITY = 4, 6, 7
 _STARVED = 1
 _NEVER = 2**62
