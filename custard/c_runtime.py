@@ -213,8 +213,8 @@ static inline $T $name(const $T *values, const $C *coordinates,
     const $vector zero = _mm512_setzero_$s();
     const $places steps = ${i}_setr_$e($steps);
     $vector sums = zero, picked;
-    if (gapless)
-        __builtin_prefetch(coordinates + p + 8 * (end - begin));
+    if (gapless) // what is read of the coordinates is not needed again: it is kept from the L2
+        __builtin_prefetch(coordinates + p + 8 * (end - begin), 0, 0);
     for (; gapless && p + lanes <= end; p += lanes) {
         picked = _mm512_loadu_$s(beside + (p - begin));
         sums = _mm512_fmadd_$s(_mm512_loadu_$s(values + p), picked, sums);

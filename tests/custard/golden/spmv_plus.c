@@ -68,8 +68,8 @@ static inline double sparse_dot_double_int32_t(const double *values, const int32
     const __m512d zero = _mm512_setzero_pd();
     const __m256i steps = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     __m512d sums = zero, picked;
-    if (gapless)
-        __builtin_prefetch(coordinates + p + 8 * (end - begin));
+    if (gapless) // what is read of the coordinates is not needed again: it is kept from the L2
+        __builtin_prefetch(coordinates + p + 8 * (end - begin), 0, 0);
     for (; gapless && p + lanes <= end; p += lanes) {
         picked = _mm512_loadu_pd(beside + (p - begin));
         sums = _mm512_fmadd_pd(_mm512_loadu_pd(values + p), picked, sums);
