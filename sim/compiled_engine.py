@@ -550,6 +550,9 @@ class _Machine:
             if not self.runtime.settle(ctypes.byref(channel.queue)):
                 raise MemoryError
         for part, kernel in zip(self.parts, self.kernels, strict=True):
+            for channel in part.channels_out:
+                counts = part.counts[kernel.body.given[channel.givers[0]]]
+                counts[0] = channel.queue.tail - counts[1:].sum()
             part.counts = part.counts[list(kernel.body.given)]
         for found, made, values in self.grown:
             _copy_back(found, made, values)

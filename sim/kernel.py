@@ -175,6 +175,7 @@ class _Writer:
     ) -> None:
         self.body, self.inputs, self.outputs, self.quick = body, inputs, outputs, quick
         self.queue_of = {port: q for q, queue in enumerate(inputs) for port in queue.ports}
+        self.queued = {body.given[port] for queue in outputs for port in queue.ports}
         self.tries = any(queue.bounded for queue in outputs)
         self.wires = [(q, queue.ports[0]) for q, queue in enumerate(inputs) if queue.wire]
         self.touches = body.touches > 0
@@ -482,7 +483,8 @@ class _Writer:
                 lines.append(_TAKEN.format(q=q, n="1" if sure else f"take{first}"))
         for n, sure in line.gives.items():
             if self.body.given[n] == n:
-                lines.append(_COUNTED.format(n=n) if sure else _MAYBE_COUNTED.format(n=n))
+                counted = _COUNTED.format(n=n, given="1" if sure else f"give{n}")
+                lines.append((_UNLESS_DATA.format(n=n) if n in self.queued else "") + counted)
         for q, queue in enumerate(self.outputs):
             if queue.ports[0] in line.gives:
                 first = self.body.given[queue.ports[0]]
@@ -525,7 +527,10 @@ class _Writer:
             (_BOUNDED_INPUT_BACK if queue.bounded else _INPUT_BACK).format(q=q)
             for q, queue in enumerate(self.inputs)
         ]
-        parts += [_COUNTS.format(n=n) for n in _firsts(body.given)]
+        parts += [
+            _COUNTS.format(n=n, but_data=" >> 16" if n in self.queued else "")
+            for n in _firsts(body.given)
+        ]
         parts += [_OUTPUT_BACK.format(q=q, wake=_WAKE_READER.format(q=q)) for q, _ in self.long]
         parts += [_WIRE_BACK.format(n=n) for _, n in self.wires]
         parts += ["    b->made = made;\n"] if self.touches else []
@@ -758,8 +763,9 @@ _READ = """        for (; h{q} != e{q} && in{q}->control[{at}] >> 2 <= ready; h{
 """
 
 _TAKEN = "in{q}->taken[at{q}] = (uint32_t)now; h{q} += {n};"
-_COUNTED = "given{n} += (uint64_t)1 << 16 * gk{n};"
-_MAYBE_COUNTED = "given{n} += (uint64_t)give{n} << 16 * gk{n};"
+# How many data go through a queue follows from how many tokens do.
+_UNLESS_DATA = "if (!KNOWN_DATA(gk{n})) "
+_COUNTED = "given{n} += (uint64_t){given} << 16 * gk{n};"
 _PUSHED = "out{q}->control[{at}] = ({made} + L{q}) << 2 | gk{n};{values} T{q}++;"
 
 # What is loaded once, ahead of the firings, has to be kept somewhere: there are too few registers.
@@ -843,7 +849,7 @@ _CROWDED = """    if (ROOM_IN_{q} <= 0) {{
     }}
 """
 
-_COUNTS = "    if (given{n}) count(b->counts[{n}], given{n});\n"
+_COUNTS = "    if (given{n}{but_data}) count(b->counts[{n}], given{n});\n"
 
 _INPUT_BACK = """    if (q{q}->head != h{q}) {{
         q{q}->head = h{q};

@@ -87,7 +87,8 @@ struct Block {
     void **memory;
     int64_t *numbers;
     int64_t *waits;    /* by port, inputs first: cycles waited */
-    int64_t (*counts)[4]; /* by output, the first of those that move together: tokens by kind */
+    int64_t (*counts)[4]; /* by output, the first of those that move together: tokens by kind; not all
+                           * data are counted where they go through a queue */
     int64_t (*fire)(Block *);
     int (*account)(Queue *);
     int (*pull)(Block *, Queue *);
@@ -118,9 +119,10 @@ struct Block {
 
 static inline void wake(Block *b) { *b->awake |= b->bit; }
 
+/* Whether a compiler sees that tokens are data. */
+#define KNOWN_DATA(kind) (__builtin_constant_p(kind) && (kind) == DATA)
+
 /* Adds what one call has given to the tokens by kind: four counts, packed in one number. */
 static inline void count(int64_t *counts, uint64_t given) {
-    counts[DATA] += given & MOST_FIRINGS;
-    if (given >> 16)
-        for (int k = 1; k < 4; k++) counts[k] += given >> 16 * k & MOST_FIRINGS;
+    for (int k = 0; k < 4; k++) counts[k] += given >> 16 * k & MOST_FIRINGS;
 }
