@@ -69,7 +69,7 @@ class _Queue(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("size", "places", "head", "tail", "base")),
         ("depth", ctypes.c_int64),
         *((name, ctypes.c_int64) for name in ("latency", "seen", "batch", "peak", "grew")),
-        *((name, ctypes.c_int64) for name in ("starves", "crowds", "stamps", "wire")),
+        *((name, ctypes.c_int64) for name in ("starves", "crowds", "prepared", "stamps", "wire")),
         ("latest", ctypes.c_uint32 * _FEW),
     ]
 
@@ -173,6 +173,7 @@ class _Channel:
     latency: int
     wire: bool = False
     stamped: bool = False
+    ahead: bool = False
     sizes: list[int] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     givers: list[int] = field(default_factory=list)
@@ -181,14 +182,25 @@ class _Channel:
 
     @property
     def places(self) -> int:
-        """The places of its stretches: at least four times as many as a finite depth."""
-        return 1 << max(6, (4 * self.depth - 1).bit_length()) if self.depth else _PLACES
+        """The places of its stretches: more than four times as many as a finite depth."""
+        return 1 << max(6, (4 * self.depth + 15).bit_length()) if self.depth else _PLACES
+
+    @property
+    def short(self) -> bool:
+        """Whether it has so few places that those who share it take turns all the time."""
+        return 0 < self.depth < _SHORT
 
     def end(self, ports: Sequence[int], read: bool = False) -> Queue:
         """The end that is given to, or the one that is read, as kernels know it."""
-        wire = self.wire and read
-        bounded, short = self.depth > 0, 0 < self.depth < _SHORT
-        return Queue(tuple(ports), self.places, bounded, short, self.latency == 1, wire)
+        return Queue(
+            ports=tuple(ports),
+            places=self.places,
+            bounded=self.depth > 0,
+            short=self.short,
+            quick=self.latency == 1,
+            wire=self.wire and read,
+            ahead=self.ahead,
+        )
 
 
 class _Machine:
@@ -218,6 +230,10 @@ class _Machine:
         for part, kernel in zip(self.parts, self.kernels, strict=True):
             part.asks = bool(kernel.regions)
         self.channels = self._channels()
+        for part, kernel in zip(self.parts, self.kernels, strict=True):
+            if kernel.body.prepares and len(part.channels_out) == 1:
+                [channel] = part.channels_out
+                channel.ahead = channel.short and len({*channel.givers}) == len(part.outputs)
         sources = [
             source(
                 kernel.body,

@@ -105,6 +105,11 @@ class Leave:
 Line = str | Wait | Touch | Fail | Leave
 
 
+def gives_alone(line: Leave) -> bool:
+    """Whether a firing that ends here has done no more than to give, surely, and was not the last."""
+    return not line.takes and bool(line.gives) and all(line.gives.values()) and line.finished == "0"
+
+
 @dataclass(frozen=True)
 class Body:
     """The C of a block's firings, and what they use.
@@ -117,6 +122,7 @@ class Body:
     ``mixed``      by the kinds at the heads of two groups of inputs, again where it uses no memory
                    and leaves the state as it is: one that may take from either group alone
     ``general``    one for any tokens, or nothing
+    ``giving``     where one may give alone, and no firing changes memory, again: one for any tokens
     ``taken``      for each input the first one that is always taken from with it
     ``given``      for each output the first one that is always given to with it, tokens of one kind
     ``state``      by variable: its type, and what it starts from
@@ -139,7 +145,17 @@ class Body:
     several: Mapping[int, Sequence[Line]]
     mixed: Mapping[tuple[int, int], Sequence[Line]]
     general: Sequence[Line]
+    giving: Sequence[Line] = ()
     touches: int = 0
+
+    @property
+    def prepares(self) -> bool:
+        """Whether firings that give alone can be done before it is known when they happen.
+
+        That is so where they give to one queue, and nothing else depends on when they happen.
+        """
+        apart = any(port.wire for port in self.inputs) or self.touches > 0
+        return bool(self.giving) and not apart
 
 
 @dataclass(frozen=True)
@@ -147,6 +163,7 @@ class Queue:
     """An end of a queue: the numbers of the ports that its lanes belong to.
 
     ``short``  whether it has so few places that those who share it take turns all the time
+    ``ahead``  whether it is short, and its writer prepares tokens that there is no room for yet
     ``quick``  whether its latency is 1
     ``wire``   whether it is the end of a wire that is read
     """
@@ -157,6 +174,7 @@ class Queue:
     short: bool
     quick: bool
     wire: bool = False
+    ahead: bool = False
 
 
 def source(body: Body, inputs: Sequence[Queue], outputs: Sequence[Queue], quick: bool) -> str:
@@ -184,6 +202,7 @@ class _Writer:
         self.long = [(q, queue) for q, queue in enumerate(outputs) if not queue.short]
         self.saved = list(body.state) if self.tries or self.touches else []
         few = {body.taken[queue.ports[0]] for queue in inputs if queue.short}
+        self.prepares = any(queue.ahead for queue in outputs)
         self.several = body.several.keys() - few
         self.mixed = body.mixed if len(self.several) == 2 else {}
 
@@ -216,7 +235,10 @@ class _Writer:
             ordered=_ORDERED.format(restore=restore if self.touches else "")
             if self.wires or self.touches
             else "",
-            blocked=_BLOCKED.format(restore=restore) if self.tries else "",
+            prepared=_PREPARED if self.prepares else "",
+            blocked=_BLOCKED.format(restore=restore, prepare=self.prepare(restore))
+            if self.tries
+            else "",
             tries="b->status == ORDERED ? tries : b->always"
             if self.wires or self.touches
             else "b->always",
@@ -481,10 +503,11 @@ class _Writer:
                 first = self.body.taken[queue.ports[0]]
                 sure = line.takes[queue.ports[0]]
                 lines.append(_TAKEN.format(q=q, n="1" if sure else f"take{first}"))
+                if queue.ahead:
+                    lines.append(_ADMIT.format(q=q, taken="" if sure else f"take{first} && "))
         for n, sure in line.gives.items():
             if self.body.given[n] == n:
-                counted = _COUNTED.format(n=n, given="1" if sure else f"give{n}")
-                lines.append((_UNLESS_DATA.format(n=n) if n in self.queued else "") + counted)
+                lines.append(self.counted(n, sure))
         for q, queue in enumerate(self.outputs):
             if queue.ports[0] in line.gives:
                 first = self.body.given[queue.ports[0]]
@@ -516,6 +539,39 @@ class _Writer:
             lines.append("continue;" if known else "if (last) goto finished; continue;")
         return "\n".join(line.indent + one for one in lines)
 
+    def counted(self, n: int, sure: bool) -> str:
+        """Counts a token that is given, surely or maybe."""
+        unless = _UNLESS_DATA.format(n=n) if n in self.queued else ""
+        return unless + _COUNTED.format(n=n, given="1" if sure else f"give{n}")
+
+    def prepare(self, restore: str) -> str:
+        """Prepares what the next firings give, as long as they give alone."""
+        if not self.prepares:
+            return ""
+        [queue], lines = self.outputs, []
+        for line in self.body.giving:
+            if isinstance(line, Wait):
+                lines += [] if line.output else [f"{line.indent}goto unprepared;"]
+            elif isinstance(line, Fail):
+                lines.append(line.then("goto unprepared;"))
+            elif isinstance(line, Leave):
+                lines.append(f"{line.indent}goto {'' if gives_alone(line) else 'un'}prepared;")
+            else:
+                lines.append(str(line))
+        return _PREPARE.format(
+            saves=_each(" o{0} = {0};", ((name,) for name in self.saved)),
+            reset=self.reset(),
+            lines="\n".join(lines),
+            restore=restore,
+            counted=" ".join(self.counted(n, sure=True) for n in _firsts(self.body.given)),
+            last=queue.places - 1,
+            first=self.body.given[queue.ports[0]],
+            values=_each(
+                " out0->lane{0}[(T0 + n) & {1}] = gv{2};",
+                ((lane, queue.places - 1, port) for lane, port in enumerate(queue.ports)),
+            ),
+        )
+
     # After the firings
 
     def crowded(self, q: int, queue: Queue) -> str:
@@ -524,7 +580,9 @@ class _Writer:
     def back(self) -> str:
         body = self.body
         parts = [
-            (_BOUNDED_INPUT_BACK if queue.bounded else _INPUT_BACK).format(q=q)
+            (_BOUNDED_INPUT_BACK if queue.bounded else _INPUT_BACK).format(
+                q=q, free=f" && e{q} - h{q} < q{q}->depth" if queue.ahead else ""
+            )
             for q, queue in enumerate(self.inputs)
         ]
         parts += [
@@ -763,6 +821,7 @@ _READ = """        for (; h{q} != e{q} && in{q}->control[{at}] >> 2 <= ready; h{
 """
 
 _TAKEN = "in{q}->taken[at{q}] = (uint32_t)now; h{q} += {n};"
+_ADMIT = "if ({taken}q{q}->prepared) e{q} = admit(q{q}, now);"
 # How many data go through a queue follows from how many tokens do.
 _UNLESS_DATA = "if (!KNOWN_DATA(gk{n})) "
 _COUNTED = "given{n} += (uint64_t){given} << 16 * gk{n};"
@@ -790,7 +849,7 @@ int64_t fire(Block *b) {{
     int64_t last;
 {locals}
     int64_t fired = 0, most = 0, left = 0, row = 0;
-spent:
+{prepared}spent:
     fired += most;
     left = {most} - fired;
 {room}    most = left;
@@ -838,6 +897,22 @@ _BLOCKED = """blocked:
     b->status = BLOCKED;
     b->out[b->which]->crowds = 1;
    {restore}
+{prepare}"""
+
+# The reader lets these tokens in, as their places become free.
+_PREPARED = "    if (r0->prepared) return 0;\n"
+_PREPARE = """    for (int64_t n = 0; n < AT_ONCE; n++) {{
+       {saves}
+{reset}{lines}
+    unprepared:
+       {restore}
+        break;
+    prepared:
+        {counted}
+        out0->control[(T0 + n) & {last}] = gk{first};{values}
+        r0->prepared = n + 1;
+        r0->crowds = 0;
+    }}
 """
 
 _CROWDED = """    if (ROOM_IN_{q} <= 0) {{
@@ -861,7 +936,7 @@ _INPUT_BACK = """    if (q{q}->head != h{q}) {{
 _BOUNDED_INPUT_BACK = """    if (q{q}->head != h{q}) {{
         q{q}->head = h{q};
         if (h{q} - q{q}->seen >= q{q}->batch && !b->account(q{q})) b->status = NO_MEMORY;
-        if (q{q}->crowds) {{
+        if (q{q}->crowds{free}) {{
             q{q}->crowds = 0;
             wake(q{q}->writer);
         }}

@@ -71,6 +71,7 @@ typedef struct {
     int64_t grew;      /* whether the peak grew when it last accounted for tokens */
     int64_t starves;   /* whether its reader waits for a token in it */
     int64_t crowds;    /* whether its writer waits for room in it */
+    int64_t prepared;  /* tokens behind the last for which there has been no room yet */
     int64_t stamps;    /* bytes from a stretch to the cycles of its tokens' being given, a uint32_t
                         * each; 0 where they become visible a latency after that */
     int64_t wire;      /* whether its reader takes all that is visible, whenever it fires */
@@ -118,6 +119,22 @@ struct Block {
 };
 
 static inline void wake(Block *b) { *b->awake |= b->bit; }
+
+/* Lets the next prepared token into a full queue of which one has been taken in a cycle: the firing
+ * of the waiting writer that gives it happens as soon as the place is free. Gives the token after. */
+static inline int64_t admit(Queue *q, int64_t taken) {
+    Block *writer = q->writer;
+    int64_t now = writer->ready;
+    if (taken + 1 > now) {
+        writer->waits[writer->port] += taken + 1 - now;
+        now = taken + 1;
+    }
+    control_of(q->to)[q->tail & (q->places - 1)] |= (now + q->latency) << 2;
+    writer->ready = now + writer->interval;
+    writer->fired++;
+    q->crowds = --q->prepared == 0;
+    return ++q->tail;
+}
 
 /* Whether a compiler sees that tokens are data. */
 #define KNOWN_DATA(kind) (__builtin_constant_p(kind) && (kind) == DATA)

@@ -32,7 +32,7 @@ from sam.blocks.memories import Accumulator, Growing, Stored
 from sam.errors import UserError
 from sam.regions import Region, Regions
 from sam.token import DATA, STOP
-from sim.kernel import COMPLEX, INT, REAL, Body, Fail, Leave, Line, Port, Touch, Wait
+from sim.kernel import COMPLEX, INT, REAL, Body, Fail, Leave, Line, Port, Touch, Wait, gives_alone
 
 
 class Untranslatable(UserError):
@@ -194,7 +194,7 @@ class _Translation:
     def reset(self) -> None:
         """Forgets what was written, but not the types that were found."""
         self.lines: list[Line] = []
-        self.pure = True
+        self.pure = self.constant = True
         self.depth = 2
         self.calls = 0
         self.temporaries = 0
@@ -293,8 +293,12 @@ class _Translation:
         self.several: dict[int, list[Line]] = {}
         self.mixed: dict[tuple[int, int], list[Line]] = {}
         self.general: list[Line] = []
+        self.giving: list[Line] = []
         if not any(isinstance(line, Wait) and not line.output for line in self.first):
             return
+        ends = [line for line in self.first if isinstance(line, Leave)]
+        if self.constant and any(map(gives_alone, ends)):
+            self.giving = self.firing(function, arguments)
         for leader in self.followed:
             self.still = frozenset(n for n, first in enumerate(self.leaders) if first != leader)
             self.following[leader] = self.firing(function, arguments)
@@ -323,7 +327,7 @@ class _Translation:
 
         Its variables are those of each other one; its labels are its own.
         """
-        self.lines, self.pure = [], True
+        self.lines, self.pure, self.constant = [], True, True
         self.calls = self.temporaries = 0
         self.copies += 1
         self.reached = _Reached(self.still)
@@ -582,6 +586,7 @@ class _Translation:
                     self.assign(f"s_{place.name}_{at.value}", value)
                 elif isinstance(place, _Memory) and isinstance(place.value, Stored):
                     item = self.stored(place, at)
+                    self.constant = False
                     self.write(f"{item.text} = {self.open(value).text};")
                 else:
                     raise self.refuse("an assignment to an item of this")
@@ -855,6 +860,7 @@ class _Translation:
         value = owner.value
         if isinstance(value, Growing):
             pointer = self.pointer(owner, "Growing")
+            self.constant = False
             if name == "append":
                 item = self.open(arguments[0]).text
                 self.write(f"APPEND({pointer}, {self.items(value)}, {item});")
@@ -867,6 +873,7 @@ class _Translation:
 
     def accumulate(self, owner: _Memory, name: str, arguments: list[Any]) -> Any:
         pointer = self.pointer(owner, "Accumulator")
+        self.constant &= name not in ("add", "complete")
         texts = [self.open(a).text for a in arguments if not isinstance(a, tuple)]
         n = owner.value.dimensions
         if name == "add":
@@ -1035,6 +1042,7 @@ class _Translation:
             several=self.several,
             mixed=self.mixed,
             general=self.general,
+            giving=self.giving,
             taken=self.together("take", self.inputs),
             given=self.together("give", self.outputs),
             touches=len(self.regions),
