@@ -97,10 +97,9 @@ class _Accumulator(ctypes.Structure):
 
 class _Block(ctypes.Structure):
     _fields_ = [
-        *(
-            (name, ctypes.c_void_p)
-            for name in ("in_", "out", "state", "memory", "numbers", "waits", "counts")
-        ),
+        *((name, ctypes.c_void_p) for name in ("in_", "out")),
+        ("outs", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("state", "memory", "numbers", "waits", "counts")),
         *((name, ctypes.c_void_p) for name in ("fire", "account", "pull")),
         ("pulls", ctypes.c_int64),
         ("awake", ctypes.c_void_p),
@@ -404,6 +403,7 @@ class _Machine:
             asker=part.block.asker,
             in_=self._pointers([channel.queue for channel in part.channels_in]),
             out=self._pointers([channel.queue for channel in part.channels_out]),
+            outs=len(part.channels_out),
             state=ctypes.addressof(state),
             memory=self._pointers([self._object(part, path) for path in kernel.memory]),
             numbers=numbers.ctypes.data,

@@ -306,7 +306,7 @@ class _Writer:
     def room(self, q: int, queue: Queue) -> str:
         """Lets no firing use up more than the places of a queue."""
         tries = "!tries && " if queue.bounded else ""
-        return f"    if ({tries}ROOM_IN_{q} < left) left = ROOM_IN_{q};\n"
+        return f"    if ({tries}fired + ROOM_IN_{q} < most) most = fired + ROOM_IN_{q};\n"
 
     # Firings
 
@@ -664,6 +664,7 @@ _OUTPUT = """    int64_t give{n} = 0, gk{n} = 0;
 _STARVED = "{{ b->port = {n}; q{q}->starves = 1; goto starved; }}"
 _THERE = f"if (RARE(h{{q}} == e{{q}})) {_STARVED}"
 _PULLED = f"""if (h{{q}} == e{{q}}) {{{{ \\
+        if (!q{{q}}->crowds) {_STARVED} \\
         q{{q}}->head = h{{q}}; \\
         if (!b->pull(b, q{{q}})) {_STARVED} \\
         e{{q}} = q{{q}}->tail; \\
@@ -696,7 +697,7 @@ _ROOM = """ \\
 _SAVE = "        if (tries) {{{saves} }}\n"
 _ALWAYS_SAVE = "       {saves}\n"
 
-_BEGIN = """        if (RARE(left == 0)) goto spent;
+_BEGIN = """        if (RARE(fired == most)) goto spent;
         now = ready;
         cause = 0;
 """
@@ -712,7 +713,7 @@ _READY = """
 _TAKE_AT = " in{0}->taken[first{0} + j] = (uint32_t)(ready + j * interval);"
 _HEAD_AFTER = "            h{0} += AT_ONCE;\n"
 _AT_ONCE = """    several{n}:
-        while (left >= AT_ONCE{enough}) {{
+        while (most - fired >= AT_ONCE{enough}) {{
 {firsts}            int64_t all = 1;
 #pragma GCC unroll 1
             for (int64_t j = 0; j < AT_ONCE; j++) {{
@@ -725,7 +726,7 @@ _AT_ONCE = """    several{n}:
 #pragma GCC unroll 1
             for (int64_t j = 0; j < AT_ONCE; j++) {{{takes} }}
 {heads}            ready += AT_ONCE * interval;
-            left -= AT_ONCE;
+            fired += AT_ONCE;
         }}
         row = 0;"""
 
@@ -757,7 +758,7 @@ _TABLE = """
                     goes_down |= mask_of(is{down}) & columns{column};
                     goes_across |= mask_of(is{across}) & columns{column};
                 }}"""
-_WINDOW = """        while (left >= 2 * AT_ONCE{enough}) {{
+_WINDOW = """        while (most - fired >= 2 * AT_ONCE{enough}) {{
 {firsts}            if ({late}) break;
             int64_t i = 0, j = 0, is[AT_ONCE];
 {columns}            for (; i < AT_ONCE; i++) {{
@@ -770,7 +771,7 @@ _WINDOW = """        while (left >= 2 * AT_ONCE{enough}) {{
 {taken_down}            }}
            {heads}
             ready += (i + j) * interval;
-            left -= i + j;
+            fired += i + j;
             if (i == 0 || j == 0 || (i < AT_ONCE && j < AT_ONCE)) break;
         }}
 """
@@ -784,7 +785,7 @@ _TOUCHING = """    int64_t asks = 0, asked = 0, made = b->made;
 
 _FIRED = """#define FIRED \\
     if (now > ready) waits[cause] += now - ready; \\
-    ready = now + interval; left--;
+    ready = now + interval; fired++;
 """
 
 _TOUCHING_FIRED = """#define TOUCH(n, index, write) \\
@@ -810,7 +811,7 @@ _TOUCHING_FIRED = """#define TOUCH(n, index, write) \\
     if (now > ready) waits[cause] += now - ready; \\
     if (asks) now = b->taken; \\
     if (now > made) made = now; \\
-    ready = now + interval; left--;
+    ready = now + interval; fired++;
 """
 
 _READ = """        for (; h{q} != e{q} && in{q}->control[{at}] >> 2 <= ready; h{q}++) {{
@@ -848,12 +849,10 @@ int64_t fire(Block *b) {{
     const int64_t interval = {interval}, tries = b->tries;
     int64_t last;
 {locals}
-    int64_t fired = 0, most = 0, left = 0, row = 0;
+    int64_t fired = 0, most, row = 0;
 {prepared}spent:
-    fired += most;
-    left = {most} - fired;
-{room}    most = left;
-    if (left <= 0) goto crowded;
+    most = {most};
+{room}    if (fired >= most) goto crowded;
     for (;;) {{
 {window}{begin}{read}{reset}
 {firings}
@@ -879,7 +878,6 @@ no_memory:
     goto back;
 {ordered}{blocked}back:
     b->ready = ready;
-    fired += most - left;
     b->fired += fired;
     b->tries = {tries};
 {back}

@@ -84,6 +84,7 @@ static inline int64_t end_of(const Queue *q) { return q->from == q->to ? q->tail
 struct Block {
     Queue **in;
     Queue **out;       /* the queues of all outputs */
+    int64_t outs;      /* how many those are */
     void *state;
     void **memory;
     int64_t *numbers;

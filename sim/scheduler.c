@@ -206,8 +206,15 @@ static int pull(Block *b, Queue *q) {
     if (q->head - q->seen >= q->batch) account(q);
     if (q->tail != q->head) return 1;
     if (writer->status != BLOCKED || writer->out[writer->which] != q || writer->pulls) return 0;
-    *writer->awake &= ~writer->bit;
     q->crowds = 0;
+    for (int64_t n = 0; n < writer->outs; n++) {
+        const Queue *other = writer->out[n];
+        if (other->depth && other->tail - other->head >= other->depth) {
+            wake(writer);
+            return 0;
+        }
+    }
+    *writer->awake &= ~writer->bit;
     b->pulls = 1;
     writer->fire(writer);
     b->pulls = 0;
