@@ -66,6 +66,7 @@ class _Queue(ctypes.Structure):
         ("to", ctypes.c_void_p),
         ("oldest", ctypes.c_void_p),
         ("newest", ctypes.c_void_p),
+        ("spare", ctypes.c_void_p),
         *((name, ctypes.c_int64) for name in ("size", "places", "head", "tail", "base")),
         ("depth", ctypes.c_int64),
         *((name, ctypes.c_int64) for name in ("latency", "seen", "batch", "peak", "grew")),
@@ -210,7 +211,7 @@ class _Machine:
         self.kept: list[Any] = []
         self.memories: dict[str, Any] = {}
         self.grown: list[tuple[Any, Any, str]] = []
-        headers = ("runtime.h", "memories.h", "hierarchy.h", "mask.h")
+        headers = ("runtime.h", "memories.h", "hierarchy.h", "history.h", "mask.h")
         self.headers = {name: _text(name) for name in headers}
         self.regions = bound.regions(config.memory)
         self.hierarchy: CompiledHierarchy | None = None

@@ -106,7 +106,7 @@ Line = str | Wait | Touch | Fail | Leave
 
 
 def gives_alone(line: Leave) -> bool:
-    """Whether a firing that ends here has done no more than to give, surely, and was not the last."""
+    """Whether a firing that ends here has only given, surely, and was not the last."""
     return not line.takes and bool(line.gives) and all(line.gives.values()) and line.finished == "0"
 
 

@@ -59,6 +59,7 @@ typedef struct {
     Stretch *from, *to;
     Piece *oldest, *newest; /* the cycles of all takings that the peak may depend on, once it is more
                              * than a few tokens */
+    Piece *spare;      /* a piece of that which may be used again */
     int64_t size;      /* bytes of a stretch */
     int64_t places;    /* of a stretch */
     int64_t head, tail;/* tokens taken and given so far */

@@ -9,7 +9,7 @@
  * Requests to memory are served one by one; but what a block does that asks may be noticed by others
  * only some cycles later, and all that are due before that are served before the rest goes on.
  */
-#include "runtime.h"
+#include "history.h"
 
 typedef struct {
     int64_t count;
@@ -19,9 +19,6 @@ typedef struct {
     int64_t ordered_count;
     Block **ordered; /* the blocks that depend on time */
 } Machine;
-
-/* The takings that a peak accounts for at once. */
-enum { BATCH = 256 };
 
 static uint32_t *taken_of(const Queue *q, Stretch *s) {
     return (uint32_t *)(control_of(s) + q->places + GAP);
@@ -48,89 +45,15 @@ static void turn(Queue *q) {
     wake(q->reader);
 }
 
-/* Takings that a peak may depend on, in the order of the queue. Its first batch stands once more at
- * the end of the piece before, so that as many as a batch are always in one piece. */
-struct Piece {
-    Piece *next;
-    int64_t first, end;
-    uint32_t taken[];
-};
-
-/* Where the history has the taking of a token, and of as many more as a batch has. */
-static uint32_t *recalled(const Queue *q, int64_t token) {
-    Piece *piece = q->oldest;
-    while (token >= piece->end) piece = piece->next;
-    return piece->taken + (token - piece->first);
-}
-
-/* Lets the history go on in a new piece: a fraction of what the peak depends on, or a large page. */
-static int extend_history(Queue *q, int64_t first) {
-    int64_t room = 4 * BATCH;
-    while (4 * room < q->peak) room *= 2;
-    if (room >= LARGE_PAGE / 32) room = LARGE_PAGE / 4 - 2 * BATCH;
-    Piece *made = reserve((int64_t)sizeof(Piece) + (room + BATCH) * 4);
-    if (!made) return 0;
-    made->next = NULL;
-    made->first = first;
-    made->end = first + room;
-    *(q->newest ? &q->newest->next : &q->oldest) = made;
-    q->newest = made;
-    return 1;
-}
-
-/* Adds takings to the history, and forgets those that the peak does not depend on any more. */
-static int remember(Queue *q, const uint32_t *taken, int64_t length) {
-    if (q->seen == q->newest->end && !extend_history(q, q->seen)) return 0;
-    memcpy(q->newest->taken + (q->seen - q->newest->first), taken, (size_t)length * 4);
-    while (q->oldest->end <= q->seen - q->peak - BATCH) {
-        Piece *done = q->oldest;
-        q->oldest = done->next;
-        free(done);
-    }
-    for (Piece *piece = q->oldest; piece != q->newest; piece = piece->next)
-        if (piece->next == q->newest && q->seen < piece->end + BATCH)
-            memcpy(piece->taken + (q->seen - piece->first), taken, (size_t)length * 4);
-    return 1;
-}
-
-/* Begins the history with a few takings and those that follow them. Nothing depends on earlier ones,
- * but less than two batches of them are asked for: those have been in the cycle ``before``. */
-static int begin_history(Queue *q, const uint32_t *recent, int64_t length, uint32_t before) {
-    int64_t first = (q->seen & -BATCH) - 2 * BATCH, at = q->seen - FEW - first;
-    if (!extend_history(q, first)) return 0;
-    for (int64_t n = 0; n < at; n++) q->newest->taken[n] = before;
-    memcpy(q->newest->taken + at, recent, (size_t)(FEW + length) * 4);
-    return 1;
-}
-
-static void forget(Queue *q) {
-    while (q->oldest) {
-        Piece *next = q->oldest->next;
-        free(q->oldest);
-        q->oldest = next;
-    }
-    q->newest = NULL;
-}
-
-/* The takings of as many tokens as a peak before a next one that the queue accounts for, and of
- * those that follow. ``recent`` has those of a few tokens before the next, where there is no
- * history. */
-static const uint32_t *takings(const Queue *q, const uint32_t *recent, int64_t peak, int64_t next) {
-    return recent ? recent + (FEW + next - peak) : recalled(q, q->seen - peak) + next;
-}
-
-/* Whether the queue held more than ``peak`` tokens when one of those was given: just when the token
- * that many places before had not been taken before that cycle. Where there is no history, no more
- * than a few were held up to now, so that all others were taken long before. */
+/* Whether the queue held more than ``peak`` tokens when one of those was given that it accounts for
+ * next: just when the token that many places before had not been taken before that cycle. ``recent``
+ * has the takings of a few before the next, and of those that follow, where there is no history; no
+ * more than a few were held up to now then, so that all others were taken long before. */
 static int exceeded(const Queue *q, const uint32_t *recent, int64_t peak, const uint32_t *given,
                     int64_t length) {
-    const int64_t first = recent && peak > FEW ? peak - FEW : 0;
-    if (first >= length) return 0;
-    const uint32_t *taken = takings(q, recent, peak, first);
-    given += first;
-    int32_t found = 0;
-    for (int64_t k = 0; k < length - first; k++) found |= ~(int32_t)(taken[k] - given[k]);
-    return found < 0;
+    if (!recent) return recall_since(q, q->seen - peak, length, given);
+    const int64_t next = peak > FEW ? peak - FEW : 0;
+    return some_since(recent + (FEW + next - peak), length - next, given + next);
 }
 
 /* The most that the queue held when each of these tokens was given, where that is more than the
@@ -138,10 +61,11 @@ static int exceeded(const Queue *q, const uint32_t *recent, int64_t peak, const 
  * all that were not taken before. In others it is found by bisection. */
 static int64_t highest(const Queue *q, const uint32_t *recent, const uint32_t *given,
                        int64_t length) {
-    const uint32_t *taken = takings(q, recent, q->peak, 0);
-    int32_t before = 0;
-    for (int64_t k = 0; k < length; k++) before += (int32_t)(taken[k] - given[length - 1]) < 0;
-    int64_t high = q->peak + length, low = high - before;
+    const uint32_t last = given[length - 1];
+    const int64_t early = q->seen - q->peak, end = q->seen + length;
+    const int64_t before = recent ? early + count_before(recent + FEW - q->peak, length, last)
+                                  : recall_before(q, early, end, last);
+    int64_t high = q->peak + length, low = end - before > q->peak ? end - before : q->peak;
     if (!exceeded(q, recent, low, given, length)) return low;
     while (high - low > 1) {
         int64_t middle = (low + high) / 2;
@@ -154,8 +78,8 @@ static int64_t highest(const Queue *q, const uint32_t *recent, const uint32_t *g
 }
 
 /* Raises the peak to the most that the queue held when each of the tokens was given that have been
- * taken. */
-static int account(Queue *q) {
+ * taken, up to one of them. */
+static int account_until(Queue *q, int64_t until) {
     if (q->wire) {
         q->seen = q->head;
         q->peak = q->tail > 0;
@@ -163,16 +87,20 @@ static int account(Queue *q) {
     const int64_t wrap = (q->places < BATCH ? q->places : BATCH) - 1;
     const int64_t *control = control_of(q->from);
     const uint32_t *taken = taken_of(q, q->from);
-    while (q->seen < q->head) {
+    while (q->seen < until) {
         int64_t first = q->seen, at = first & (q->places - 1), end = (first | wrap) + 1;
-        int64_t length = (end < q->head ? end : q->head) - first;
-        uint32_t given[BATCH];
+        int64_t length = (end < until ? end : until) - first;
+        uint32_t cycles[LANES + BATCH + LANES], *given = cycles + LANES;
         for (int64_t k = 0; k < length; k++)
             given[k] = (uint32_t)((control[at + k] >> 2) - q->latency);
         if (q->stamps) memcpy(given, (char *)q->from + q->stamps + at * 4, (size_t)length * 4);
         uint32_t some[FEW + BATCH], *recent = q->newest ? NULL : some, before = given[0] - 1;
         if (q->seen == 0)
             for (int64_t n = 0; n < FEW; n++) q->latest[n] = before;
+        for (int64_t n = 0; n < LANES; n++) {
+            given[n - LANES] = given[0];
+            given[length + n] = taken[at + length - 1] + 1;
+        }
         if (recent) {
             memcpy(recent, q->latest, sizeof q->latest);
             memcpy(recent + FEW, taken + at, (size_t)length * 4);
@@ -188,8 +116,16 @@ static int account(Queue *q) {
         }
         q->seen += length;
     }
+    return 1;
+}
+
+/* Accounts for the tokens that have been taken; of a queue of any depth mostly for whole batches. */
+static int account(Queue *q) {
+    const int ends = q->from != q->to && q->head == q->from->end;
+    const int64_t until = q->depth == 0 && !ends ? q->head & -BATCH : q->head;
+    if (!account_until(q, until)) return 0;
     if (q->depth == 0) {
-        if (q->from != q->to && q->head == q->from->end) turn(q);
+        if (ends) turn(q);
         if (q->from == q->to) q->base = q->seen;
         if (q->crowds) q->crowds = 0, wake(q->writer);
     } else if (q->peak == q->depth) {
@@ -230,7 +166,7 @@ int open_queue(Queue *q) {
 }
 
 /* Accounts for the last tokens that were taken. */
-int settle(Queue *q) { return q->batch == INT64_MAX || account(q); }
+int settle(Queue *q) { return q->batch == INT64_MAX || account_until(q, q->head); }
 
 void close_queue(Queue *q) {
     while (q->from != q->to) {

@@ -296,8 +296,8 @@ class _Translation:
         self.giving: list[Line] = []
         if not any(isinstance(line, Wait) and not line.output for line in self.first):
             return
-        ends = [line for line in self.first if isinstance(line, Leave)]
-        if self.constant and any(map(gives_alone, ends)):
+        leaves = [line for line in self.first if isinstance(line, Leave)]
+        if self.constant and any(map(gives_alone, leaves)):
             self.giving = self.firing(function, arguments)
         for leader in self.followed:
             self.still = frozenset(n for n, first in enumerate(self.leaders) if first != leader)

@@ -375,6 +375,33 @@ def test_peaks_of_all_sizes(slow, latency):
     assert compiled.cycles == simpy.cycles
 
 
+@pytest.mark.parametrize("seed", [4, 9, 13, 26, 65])
+def test_peaks_of_takings_far_apart(seed):
+    """Many tokens wait, and are taken one by one, or in bursts with long waits between them."""
+    generator = np.random.default_rng(seed)
+    rows, columns = int(generator.integers(2, 6)), 1200
+    share = generator.choice([0.01, 0.03, 0.2], (rows, 1))
+    here = (generator.random((rows, columns)) < share).astype(float)
+    here[:, -1] = 1
+    lengths = [int(generator.integers(200, columns)) for _ in range(rows)]
+    waiting = np.array([np.arange(columns) < length for length in lengths]).astype(float)
+    program = custard.compile("x(i)=B(i,j)*C(i,j)", {"B": "ss", "C": "ss"})
+    config = {
+        f"blocks.names.{name}.initiation_interval_cycles": int(generator.choice(intervals))
+        for name, intervals in (
+            ("intersect_i", [1, 2000, 20000, 60000, 100000]),
+            ("scan_C_j", [300, 1500, 9000, 20000]),
+        )
+    }
+    depth = int(generator.choice([0, 300, 1000, 2000, 4000]))
+    config |= {"queues.depth": depth} if depth else {}
+    simpy, compiled = (
+        program.simulate({"B": waiting, "C": here}, overrides=config, engine=name)
+        for name in ("simpy", "compiled")
+    )
+    assert compiled.streams == simpy.streams
+
+
 def test_queues_shrink_back():
     """What waited in stretches of a queue is given back as it is taken."""
     bound = bind(
