@@ -199,6 +199,7 @@ class _Writer:
         self.touches = body.touches > 0
         self.short = [(q, queue) for q, queue in enumerate(outputs) if queue.short]
         self.pulls = any(queue.short for queue in inputs)
+        self.brief = bool(inputs) and all(queue.short for queue in (*inputs, *outputs))
         self.long = [(q, queue) for q, queue in enumerate(outputs) if not queue.short]
         self.saved = list(body.state) if self.tries or self.touches else []
         few = {body.taken[queue.ports[0]] for queue in inputs if queue.short}
@@ -423,7 +424,8 @@ class _Writer:
             for q, end in enumerate(self.inputs)
             if not end.wire and leader in (None, self.body.taken[end.ports[0]])
         )
-        return _BEGIN + _each(_AT, ends) + (save.format(saves=saves) if saves else "")
+        spent = "" if self.brief else _SPENT
+        return spent + _BEGIN + _each(_AT, ends) + (save.format(saves=saves) if saves else "")
 
     def reset(self) -> str:
         """Forgets what the firing before has done."""
@@ -504,7 +506,8 @@ class _Writer:
                 sure = line.takes[queue.ports[0]]
                 lines.append(_TAKEN.format(q=q, n="1" if sure else f"take{first}"))
                 if queue.ahead:
-                    lines.append(_ADMIT.format(q=q, taken="" if sure else f"take{first} && "))
+                    taken = "" if sure else f"take{first} && "
+                    lines.append(_ADMIT.format(q=q, taken=taken, last=queue.places - 1))
         for n, sure in line.gives.items():
             if self.body.given[n] == n:
                 lines.append(self.counted(n, sure))
@@ -664,7 +667,7 @@ _OUTPUT = """    int64_t give{n} = 0, gk{n} = 0;
 _STARVED = "{{ b->port = {n}; q{q}->starves = 1; goto starved; }}"
 _THERE = f"if (RARE(h{{q}} == e{{q}})) {_STARVED}"
 _PULLED = f"""if (h{{q}} == e{{q}}) {{{{ \\
-        if (!q{{q}}->crowds) {_STARVED} \\
+        if (!q{{q}}->crowds || fired >= most) {_STARVED} \\
         q{{q}}->head = h{{q}}; \\
         if (!b->pull(b, q{{q}})) {_STARVED} \\
         e{{q}} = q{{q}}->tail; \\
@@ -697,8 +700,8 @@ _ROOM = """ \\
 _SAVE = "        if (tries) {{{saves} }}\n"
 _ALWAYS_SAVE = "       {saves}\n"
 
-_BEGIN = """        if (RARE(fired == most)) goto spent;
-        now = ready;
+_SPENT = "        if (RARE(fired == most)) goto spent;\n"
+_BEGIN = """        now = ready;
         cause = 0;
 """
 _AT = "        at{0} = h{0} & ({1} - 1);\n"
@@ -822,7 +825,7 @@ _READ = """        for (; h{q} != e{q} && in{q}->control[{at}] >> 2 <= ready; h{
 """
 
 _TAKEN = "in{q}->taken[at{q}] = (uint32_t)now; h{q} += {n};"
-_ADMIT = "if ({taken}q{q}->prepared) e{q} = admit(q{q}, now);"
+_ADMIT = "if ({taken}q{q}->prepared) e{q} = admit(q{q}, &in{q}->control[e{q} & {last}], e{q}, now);"
 # How many data go through a queue follows from how many tokens do.
 _UNLESS_DATA = "if (!KNOWN_DATA(gk{n})) "
 _COUNTED = "given{n} += (uint64_t){given} << 16 * gk{n};"
@@ -911,6 +914,7 @@ _PREPARE = """    for (int64_t n = 0; n < AT_ONCE; n++) {{
         r0->prepared = n + 1;
         r0->crowds = 0;
     }}
+    fired += r0->prepared;
 """
 
 _CROWDED = """    if (ROOM_IN_{q} <= 0) {{

@@ -122,20 +122,19 @@ struct Block {
 
 static inline void wake(Block *b) { *b->awake |= b->bit; }
 
-/* Lets the next prepared token into a full queue of which one has been taken in a cycle: the firing
- * of the waiting writer that gives it happens as soon as the place is free. Gives the token after. */
-static inline int64_t admit(Queue *q, int64_t taken) {
+/* Lets the next prepared token into a full queue, of which one has been taken in a cycle: the writer,
+ * which waits for that, gives it as soon as the place is free. Gives the token after. */
+static inline int64_t admit(Queue *q, int64_t *control, int64_t token, int64_t taken) {
     Block *writer = q->writer;
     int64_t now = writer->ready;
     if (taken + 1 > now) {
         writer->waits[writer->port] += taken + 1 - now;
         now = taken + 1;
     }
-    control_of(q->to)[q->tail & (q->places - 1)] |= (now + q->latency) << 2;
+    *control |= (now + q->latency) << 2;
     writer->ready = now + writer->interval;
-    writer->fired++;
-    q->crowds = --q->prepared == 0;
-    return ++q->tail;
+    if (--q->prepared == 0) q->crowds = 1;
+    return q->tail = token + 1;
 }
 
 /* Whether a compiler sees that tokens are data. */
