@@ -230,10 +230,6 @@ class _Machine:
         for part, kernel in zip(self.parts, self.kernels, strict=True):
             part.asks = bool(kernel.regions)
         self.channels = self._channels()
-        for part, kernel in zip(self.parts, self.kernels, strict=True):
-            if kernel.body.prepares and len(part.channels_out) == 1:
-                [channel] = part.channels_out
-                channel.ahead = channel.short and len({*channel.givers}) == len(part.outputs)
         sources = [
             source(
                 kernel.body,
@@ -368,6 +364,9 @@ class _Machine:
                     channel.givers.append(n)
                     channel.takers.append(k)
                     channel.sizes.append(np.dtype(_TYPES[ctype]).itemsize)
+            if kernel.body.prepares and len(giver.channels_out) == 1:
+                [channel] = giver.channels_out
+                channel.ahead = channel.short and len({*channel.givers}) == len(giver.outputs)
         return found
 
     def _distinct(self) -> Iterable[_Channel]:

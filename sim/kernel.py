@@ -9,7 +9,9 @@ its inputs alone. Where a queue of finite depth has no room, the call ends, unle
 tells it to try (``tries``): then each give looks for room itself, and where there is none, the
 state becomes again what it was before the firing. Where an output is so short that a call fires a
 few times at most, that is done at once, and its ends stay where they are in memory; and where such
-an input is empty, the call lets the block that writes it go on, instead of ending.
+an input is empty, the call lets the block that writes it go on, instead of ending. A block that has
+to wait for room in such an output, and then does nothing but give to it for some firings, prepares
+what it gives; the reader lets that in, and so finds when each of these firings happens.
 
 Where a firing has taken from one input alone, the next one waits for that one only, as what was at
 the heads of the others still is. When many have, more of them happen at once, as long as all do no
@@ -122,7 +124,7 @@ class Body:
     ``mixed``      by the kinds at the heads of two groups of inputs, again where it uses no memory
                    and leaves the state as it is: one that may take from either group alone
     ``general``    one for any tokens, or nothing
-    ``giving``     where one may give alone, and no firing changes memory, again: one for any tokens
+    ``giving``     the first again, where it changes no memory, and may do no more than to give
     ``taken``      for each input the first one that is always taken from with it
     ``given``      for each output the first one that is always given to with it, tokens of one kind
     ``state``      by variable: its type, and what it starts from
@@ -150,12 +152,9 @@ class Body:
 
     @property
     def prepares(self) -> bool:
-        """Whether firings that give alone can be done before it is known when they happen.
-
-        That is so where they give to one queue, and nothing else depends on when they happen.
-        """
-        apart = any(port.wire for port in self.inputs) or self.touches > 0
-        return bool(self.giving) and not apart
+        """Whether firings that only give can be done before it is known when they happen."""
+        timed = any(port.wire for port in self.inputs) or self.touches > 0
+        return bool(self.giving) and not timed
 
 
 @dataclass(frozen=True)
@@ -666,7 +665,7 @@ _OUTPUT = """    int64_t give{n} = 0, gk{n} = 0;
 
 _STARVED = "{{ b->port = {n}; q{q}->starves = 1; goto starved; }}"
 _THERE = f"if (RARE(h{{q}} == e{{q}})) {_STARVED}"
-_PULLED = f"""if (h{{q}} == e{{q}}) {{{{ \\
+_PULLED = f"""if (h{{q}} == e{{q}} && h{{q}} == (e{{q}} = q{{q}}->tail)) {{{{ \\
         if (!q{{q}}->crowds || fired >= most) {_STARVED} \\
         q{{q}}->head = h{{q}}; \\
         if (!b->pull(b, q{{q}})) {_STARVED} \\

@@ -135,8 +135,9 @@ static int account(Queue *q) {
     return 1;
 }
 
-/* Lets the writer of a queue go on, if it has waited for room in it, as its reader has found it empty.
- * Gives whether there is something in it then. That a writer fails is for the scheduler to find out. */
+/* Lets the writer of a queue go on, if it has waited for room in it alone, as its reader has found it
+ * empty. Gives whether there is something in it then. That a writer fails is for the scheduler to find
+ * out. */
 static int pull(Block *b, Queue *q) {
     Block *writer = q->writer;
     if (q->head - q->seen >= q->batch) account(q);

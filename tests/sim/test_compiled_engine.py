@@ -40,6 +40,7 @@ configs = st.fixed_dictionaries(
         "queues.depth": depths,
         "queues.latency_cycles": cycles,
         "queues.kinds.val.depth": depths,
+        "queues.kinds.ref.depth": depths,
         "queues.kinds.crd.latency_cycles": cycles,
         "blocks.latency_cycles": cycles,
         "blocks.initiation_interval_cycles": cycles,
@@ -373,6 +374,25 @@ def test_peaks_of_all_sizes(slow, latency):
     )
     assert compiled.streams == simpy.streams
     assert compiled.cycles == simpy.cycles
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 12, 16])
+@pytest.mark.parametrize("other", [1, 16, 40])
+def test_short_queues(depth, other):
+    """Blocks take turns token by token, over one queue or over several that fill differently."""
+    generator = np.random.default_rng(depth)
+    inputs = {name: generator.random((9, 9)) * (generator.random((9, 9)) < 0.4) for name in "BCD"}
+    program = custard.compile(
+        "X(i,j)=B(i,j)*C(i,k)*D(j,k)", {"B": "ss", "C": "ss", "D": "dd:1,0"}, ["reorder(i,j,k)"]
+    )
+    config = {
+        "queues.depth": depth,
+        "queues.kinds.ref.depth": other,
+        "queues.latency_cycles": 7,
+        "blocks.kinds.array.initiation_interval_cycles": 3,
+        "blocks.kinds.level_scanner.initiation_interval_cycles": 1 + depth % 2,
+    }
+    assert outcome(program, inputs, config, "compiled") == outcome(program, inputs, config, "simpy")
 
 
 @pytest.mark.parametrize("seed", [4, 9, 13, 26, 65])
