@@ -10,7 +10,7 @@
 #include "runtime.h"
 
 /* The takings that a peak accounts for at once, and those that are looked at together. */
-enum { BATCH = 256, LANES = 16 };
+enum { BATCH = 256, PACK = 16 };
 
 typedef struct {
     uint32_t start;
@@ -29,8 +29,8 @@ struct Piece {
     };
 };
 
-/* Lets the history of a queue go on in a new piece from some token on. Its size is a fraction of what
- * the peak depends on, or a large page. */
+/* Lets the history of a queue go on in a new piece from some token on. Its size is a fraction of
+ * what the peak depends on, or a large page. */
 static int extend_history(Queue *q, int64_t first, int is_wide) {
     int64_t bytes = 8 * (int64_t)sizeof(Narrow);
     while (bytes < q->peak / 2) bytes *= 2;
@@ -112,7 +112,7 @@ static int some_since(const uint32_t *taken, int64_t length, const uint32_t *cyc
  * behind them are looked at, too, for which cycles stand there that change nothing. */
 static int recall_since(const Queue *q, int64_t token, int64_t length, const uint32_t *cycles) {
     const Piece *piece = q->oldest;
-    const int64_t early = token & (LANES - 1), end = (token + length + LANES - 1) & -LANES;
+    const int64_t early = token & (PACK - 1), end = (token + length + PACK - 1) & -PACK;
     int32_t found = 0;
     token -= early;
     cycles -= early;

@@ -90,15 +90,16 @@ static int account_until(Queue *q, int64_t until) {
     while (q->seen < until) {
         int64_t first = q->seen, at = first & (q->places - 1), end = (first | wrap) + 1;
         int64_t length = (end < until ? end : until) - first;
-        uint32_t cycles[LANES + BATCH + LANES], *given = cycles + LANES;
+        uint32_t cycles[PACK + BATCH + PACK], *given = cycles + PACK;
         for (int64_t k = 0; k < length; k++)
             given[k] = (uint32_t)((control[at + k] >> 2) - q->latency);
         if (q->stamps) memcpy(given, (char *)q->from + q->stamps + at * 4, (size_t)length * 4);
         uint32_t some[FEW + BATCH], *recent = q->newest ? NULL : some, before = given[0] - 1;
         if (q->seen == 0)
             for (int64_t n = 0; n < FEW; n++) q->latest[n] = before;
-        for (int64_t n = 0; n < LANES; n++) {
-            given[n - LANES] = given[0];
+        /* The cycles beside those of the tokens change nothing for recall_since. */
+        for (int64_t n = 0; n < PACK; n++) {
+            given[n - PACK] = given[0];
             given[length + n] = taken[at + length - 1] + 1;
         }
         if (recent) {
@@ -119,7 +120,7 @@ static int account_until(Queue *q, int64_t until) {
     return 1;
 }
 
-/* Accounts for the tokens that have been taken; of a queue of any depth mostly for whole batches. */
+/* Accounts for the tokens that have been taken; of an unbounded queue mostly for whole batches. */
 static int account(Queue *q) {
     const int ends = q->from != q->to && q->head == q->from->end;
     const int64_t until = q->depth == 0 && !ends ? q->head & -BATCH : q->head;
@@ -135,9 +136,9 @@ static int account(Queue *q) {
     return 1;
 }
 
-/* Lets the writer of a queue go on, if it has waited for room in it alone, as its reader has found it
- * empty. Gives whether there is something in it then. That a writer fails is for the scheduler to find
- * out. */
+/* Lets the writer of a queue go on, if it has waited for room in it alone, as its reader has found
+ * it empty. Gives whether there is something in it then. That a writer fails is for the scheduler to
+ * find out. */
 static int pull(Block *b, Queue *q) {
     Block *writer = q->writer;
     if (q->head - q->seen >= q->batch) account(q);
