@@ -13,6 +13,11 @@ an input is empty, the call lets the block that writes it go on, instead of endi
 to wait for room in such an output, and then does nothing but give to it for some firings, prepares
 what it gives; the reader lets that in, and so finds when each of these firings happens.
 
+Where the state is as most firings for data leave it, the next one has no need to look at it. When
+some of these have followed each other, and each does the same to its inputs and outputs whatever
+the data are, then as many more follow as there are data and room for, and the ends of the queues
+move once for all.
+
 Where a firing has taken from one input alone, the next one waits for that one only, as what was at
 the heads of the others still is. When many have, more of them happen at once, as long as all do no
 more than that and none of them has to wait. Where now one of two inputs is taken from alone and now
@@ -95,6 +100,7 @@ class Leave:
     ``takes``, ``gives``  the inputs taken from and the outputs given to: surely (True) or maybe
     ``finished``          whether it was the last: an expression, "1" or "0" where that is known
     ``again``             the inputs that may be the only ones taken from, with those led by them
+    ``steady``            whether it is for data, and leaves the state as most of these do
     """
 
     indent: str
@@ -102,6 +108,7 @@ class Leave:
     gives: Mapping[int, bool]
     finished: str
     again: Sequence[int] = ()
+    steady: bool = False
 
 
 Line = str | Wait | Touch | Fail | Leave
@@ -117,6 +124,9 @@ class Body:
     """The C of a block's firings, and what they use.
 
     ``first``      a firing, right for data at all inputs where there is one for any tokens
+    ``steady``     the same, right where the state is as most of these leave it, or nothing
+    ``straight``   ``steady`` again, or ``first`` where that is nothing, if all that it does to
+                   inputs and outputs is done at any rate
     ``following``  by input: one after a firing that has taken from this one, and those led by it,
                    alone, so that all others have the same data at their heads as then
     ``several``    by input: the same again, where it uses no memory, leaves the state as it is, and
@@ -143,6 +153,8 @@ class Body:
     memory: Mapping[str, str]
     numbers: Sequence[str]
     first: Sequence[Line]
+    steady: Sequence[Line]
+    straight: Sequence[Line]
     following: Mapping[int, Sequence[Line]]
     several: Mapping[int, Sequence[Line]]
     mixed: Mapping[tuple[int, int], Sequence[Line]]
@@ -205,6 +217,7 @@ class _Writer:
         self.prepares = any(queue.ahead for queue in outputs)
         self.several = body.several.keys() - few
         self.mixed = body.mixed if len(self.several) == 2 else {}
+        self.strips = bool(body.straight) and not (self.wires or self.touches or self.turns())
 
     def source(self) -> str:
         body = self.body
@@ -228,7 +241,8 @@ class _Writer:
             read=self.read(),
             fired=_TOUCHING_FIRED if self.touches else _FIRED,
             window=self.window(),
-            begin=self.begin(),
+            strip=self.strip(),
+            begin=self.begin(body.first),
             reset=self.reset(),
             firings=self.firings(),
             crowded="".join(self.crowded(q, queue) for q, queue in self.long),
@@ -314,13 +328,16 @@ class _Writer:
         """A firing of each sort."""
         body = self.body
         parts = [self.text(body.first)]
+        if body.steady:
+            parts.append(f"    steady:;\n{self.begin(body.steady)}{self.reset()}")
+            parts.append(self.text(body.steady))
         for leader, lines in body.following.items():
             if leader in self.several:
                 parts.append(self.at_once(leader, body.several[leader]))
-            parts.append(f"    again{leader}:;\n{self.begin(leader)}{self.reset()}")
+            parts.append(f"    again{leader}:;\n{self.begin(lines, leader)}{self.reset()}")
             parts.append(self.text(lines, leader))
         if body.general:
-            parts += ["        ANY_TOKENS", self.text(body.general)]
+            parts += ["        ANY_TOKENS", self.save(body.general), self.text(body.general)]
         return "\n".join(parts)
 
     def text(self, lines: Sequence[Line], leader: int | None = None) -> str:
@@ -387,6 +404,58 @@ class _Writer:
             heads=_each(" h{0} += i;", rows) + _each(" h{0} += j;", columns),
         )
 
+    def moved(self) -> tuple[list[tuple[int, Queue]], list[tuple[int, Queue]]]:
+        """The queues that each straight firing takes from, and those that it gives to."""
+        [end] = (line for line in self.body.straight if isinstance(line, Leave))
+        taken = [(q, one) for q, one in enumerate(self.inputs) if one.ports[0] in end.takes]
+        given = [(q, one) for q, one in enumerate(self.outputs) if one.ports[0] in end.gives]
+        return taken, given
+
+    def turns(self) -> bool:
+        """Whether straight firings share a queue with a block with which they take turns."""
+        taken, given = self.moved()
+        return any(queue.short for _, queue in (*taken, *given))
+
+    def strip(self) -> str:
+        """Straight firings, as many as there are data and room for."""
+        if not self.strips:
+            return ""
+        taken, given = self.moved()
+        lines = []
+        for line in self.body.straight:
+            if isinstance(line, Wait):
+                new = not line.output and self.is_new(line)
+                lines += [f"{line.indent}DATA{line.port}(stripped)"] if new else []
+            elif isinstance(line, Leave):
+                done = ["PASSED", *(_TAKEN.format(q=q) for q, _ in taken)]
+                done += [self.counted(n, sure=True) for n in line.gives if self.body.given[n] == n]
+                done += [self.pushed(q, queue, f"to{q}") for q, queue in given]
+                lines += [line.indent + one for one in done]
+            else:
+                lines.append(str(line))
+        ends = [[(q, queue.places) for q, queue in side] for side in (taken, given)]
+        return _STRIP.format(
+            free=" && !tries" if self.tries else "",
+            firsts=_each(_FIRST_AT, ends[0]) + _each(_FIRST_TO, ends[1]),
+            fewer=_each(_FEWER_TAKEN, ends[0]) + _each(_FEWER_GIVEN, ends[1]),
+            ats=_each(_AT_NOW, ends[0]) + _each(_TO_NOW, ends[1]),
+            reset=self.reset(),
+            lines="\n".join(lines),
+            moved=_each(" h{0} += n;", ends[0]) + _each(" T{0} += n;", ends[1]),
+        )
+
+    def pushed(self, q: int, queue: Queue, at: str) -> str:
+        """Gives a token to a queue."""
+        values = _each(
+            " out{0}->lane{1}[{2}] = gv{3};",
+            ((q, lane, at, port) for lane, port in enumerate(queue.ports)),
+        )
+        if self.touches:
+            values += f" out{q}->stamps[{at}] = (uint32_t)now;"
+        made = "made" if self.touches else "now"
+        kind = self.body.given[queue.ports[0]]
+        return _PUSHED.format(q=q, n=kind, at=at, values=values, made=made)
+
     def judged(self, lines: Sequence[Line], leaders: Sequence[int], label: str) -> str:
         """Finds out whether a firing does no more than to take from the inputs of a leader.
 
@@ -414,17 +483,23 @@ class _Writer:
         tests = ([] if sure else [f"take{leader}"]) + [f"({other} ^ 1)" for other in does]
         return " & ".join(tests) or "1"
 
-    def begin(self, leader: int | None = None) -> str:
+    def begin(self, lines: Sequence[Line], leader: int | None = None) -> str:
         """What comes before a firing; ``leader`` is that of the one that it follows, if any."""
-        save = _ALWAYS_SAVE if self.touches or self.short else _SAVE
-        saves = _each(" o{0} = {0};", ((name,) for name in self.saved))
         ends = (
             (q, end.places)
             for q, end in enumerate(self.inputs)
             if not end.wire and leader in (None, self.body.taken[end.ports[0]])
         )
         spent = "" if self.brief else _SPENT
-        return spent + _BEGIN + _each(_AT, ends) + (save.format(saves=saves) if saves else "")
+        return spent + _BEGIN + _each(_AT, ends) + self.save(lines)
+
+    def save(self, lines: Sequence[Line]) -> str:
+        """Keeps the state for the case that a firing does not come to its end after all."""
+        waits = any(isinstance(line, Wait) and self.needs_room(line) for line in lines)
+        if not self.saved or not (waits or self.touches):
+            return ""
+        save = _ALWAYS_SAVE if self.touches or self.short else _SAVE
+        return save.format(saves=_each(" o{0} = {0};", ((name,) for name in self.saved)))
 
     def reset(self) -> str:
         """Forgets what the firing before has done."""
@@ -485,15 +560,20 @@ class _Writer:
     def wait(self, line: Wait) -> str:
         """The wait, unless all queues of the port have been waited for."""
         if not line.output:
-            queue = self.inputs[self.queue_of[line.port]]
             name = "PEEK_DATA" if line.data else "PEEK"
-            return "" if line.after & {*queue.ports} else f"{line.indent}{name}{line.port}"
-        new = [
-            queue
+            return f"{line.indent}{name}{line.port}" if self.is_new(line) else ""
+        return f"{line.indent}ROOM{line.port}" if self.needs_room(line) else ""
+
+    def needs_room(self, line: Wait) -> bool:
+        """Whether a line waits for room that a firing has not waited for yet."""
+        return line.output and any(
+            queue.bounded and line.port in queue.ports and not line.after & {*queue.ports}
             for queue in self.outputs
-            if queue.bounded and line.port in queue.ports and not line.after & {*queue.ports}
-        ]
-        return f"{line.indent}ROOM{line.port}" if new else ""
+        )
+
+    def is_new(self, line: Wait) -> bool:
+        """Whether nothing has come from the queue of an input yet."""
+        return not line.after & {*self.inputs[self.queue_of[line.port]].ports}
 
     def leave(self, line: Leave, before: int | None) -> str:
         """What is done when a firing ends here."""
@@ -503,7 +583,7 @@ class _Writer:
             if queue.ports[0] in line.takes:
                 first = self.body.taken[queue.ports[0]]
                 sure = line.takes[queue.ports[0]]
-                lines.append(_TAKEN.format(q=q, n="1" if sure else f"take{first}"))
+                lines.append(f"{_TAKEN.format(q=q)} h{q} += {'1' if sure else f'take{first}'};")
                 if queue.ahead:
                     taken = "" if sure else f"take{first} && "
                     lines.append(_ADMIT.format(q=q, taken=taken, last=queue.places - 1))
@@ -513,15 +593,7 @@ class _Writer:
         for q, queue in enumerate(self.outputs):
             if queue.ports[0] in line.gives:
                 first = self.body.given[queue.ports[0]]
-                at = self.at("T", q, self.outputs)
-                values = _each(
-                    " out{0}->lane{1}[{2}] = gv{3};",
-                    ((q, lane, at, port) for lane, port in enumerate(queue.ports)),
-                )
-                if self.touches:
-                    values += f" out{q}->stamps[{at}] = (uint32_t)now;"
-                made = "made" if self.touches else "now"
-                pushed = _PUSHED.format(q=q, n=first, at=at, values=values, made=made)
+                pushed = f"{self.pushed(q, queue, self.at('T', q, self.outputs))} T{q}++;"
                 pushed += f" {_WAKE_READER.format(q=q)}" if queue.short else ""
                 sure = line.gives[queue.ports[0]]
                 lines.append(pushed if sure else f"if (give{first}) {{ {pushed} }}")
@@ -537,6 +609,12 @@ class _Writer:
             lines.append(f"if ({others or 1}) {again}")
         if line.finished == "1":
             lines.append("goto finished;")
+        elif line.steady and (self.strips or self.body.steady):
+            if self.strips:
+                lines.append("row++;")
+            if self.body.steady:
+                lines.append("if (row < AT_ONCE) goto steady;" if self.strips else "goto steady;")
+            lines.append("continue;")
         else:
             lines.append("continue;" if known else "if (last) goto finished; continue;")
         return "\n".join(line.indent + one for one in lines)
@@ -676,10 +754,11 @@ _INPUT_MACROS = """#define v{n} in{q}->lane{lane}[at{q}]
 #define PEEK{n} {there} \\
     {{ int64_t c_ = in{q}->control[at{q}], w_ = c_ >> 2;{kinds} \\
        if (w_ > now) {{ now = w_; cause = {n}; }} }}
-#define PEEK_DATA{n} {there} \\
+#define DATA{n}(otherwise) \\
     {{ int64_t c_ = in{q}->control[at{q}], w_ = c_ >> 2; \\
-       if (RARE(c_ & 3)) goto any_tokens; \\
+       if (RARE(c_ & 3)) goto otherwise; \\
        if (w_ > now) {{ now = w_; cause = {n}; }} }}
+#define PEEK_DATA{n} {there} DATA{n}(any_tokens)
 """
 
 _TAKE_MACROS = """#define TAKE{n}{take}
@@ -693,8 +772,8 @@ _OUTPUT_MACROS = """#define GIVE{n}(kind, value){first} gv{n} = (value);
 _ROOM = """ \\
     {{ int64_t f_ = T{q} - D{q}; \\
        if (f_ >= H{q}) {{ b->port = {number}; b->which = {q}; goto blocked; }} \\
-       int64_t w_ = now + (int32_t)(out{q}->taken[f_ & ({places} - 1)] + 1 - (uint32_t)now); \\
-       if (f_ >= 0 && w_ > now) {{ now = w_; cause = {number}; }} }}"""
+       int64_t late_ = (int32_t)(out{q}->taken[f_ & ({places} - 1)] - (uint32_t)now); \\
+       if (late_ >= 0 && f_ >= 0) {{ now += late_ + 1; cause = {number}; }} }}"""
 
 _SAVE = "        if (tries) {{{saves} }}\n"
 _ALWAYS_SAVE = "       {saves}\n"
@@ -731,6 +810,27 @@ _AT_ONCE = """    several{n}:
             fired += AT_ONCE;
         }}
         row = 0;"""
+
+_FIRST_TO = "            const int64_t first_to{0} = T{0} & ({1} - 1);\n"
+_FEWER_TAKEN = """            if (e{0} - h{0} < length) length = e{0} - h{0};
+            if ({1} - first{0} < length) length = {1} - first{0};
+"""
+_FEWER_GIVEN = "            if ({1} - first_to{0} < length) length = {1} - first_to{0};\n"
+_AT_NOW = "                const int64_t at{0} = first{0} + n;\n"
+_TO_NOW = "                const int64_t to{0} = first_to{0} + n;\n"
+_STRIP = """        if (row >= AT_ONCE{free}) {{
+{firsts}            int64_t length = most - fired, n = 0;
+{fewer}            for (; n < length; n++) {{
+                now = ready;
+                cause = 0;
+{ats}{reset}{lines}
+            }}
+        stripped:
+           {moved}
+            fired += n;
+            row = 0;
+        }}
+"""
 
 # Of these tokens, the rows and columns of a table, all are there when the firings begin. A column
 # that is not taken yet has the cycle of a later firing for a while.
@@ -785,9 +885,10 @@ _STAMPS = " uint32_t stamps[{}];"
 _TOUCHING = """    int64_t asks = 0, asked = 0, made = b->made;
 """
 
-_FIRED = """#define FIRED \\
+_FIRED = """#define PASSED \\
     if (now > ready) waits[cause] += now - ready; \\
-    ready = now + interval; fired++;
+    ready = now + interval;
+#define FIRED PASSED fired++;
 """
 
 _TOUCHING_FIRED = """#define TOUCH(n, index, write) \\
@@ -823,12 +924,12 @@ _READ = """        for (; h{q} != e{q} && in{q}->control[{at}] >> 2 <= ready; h{
         if (RARE(h{q} == e{q} && q{q}->from != q{q}->to)) {{ b->status = RUNNING; goto back; }}
 """
 
-_TAKEN = "in{q}->taken[at{q}] = (uint32_t)now; h{q} += {n};"
+_TAKEN = "in{q}->taken[at{q}] = (uint32_t)now;"
 _ADMIT = "if ({taken}q{q}->prepared) e{q} = admit(q{q}, &in{q}->control[e{q} & {last}], e{q}, now);"
 # How many data go through a queue follows from how many tokens do.
 _UNLESS_DATA = "if (!KNOWN_DATA(gk{n})) "
 _COUNTED = "given{n} += (uint64_t){given} << 16 * gk{n};"
-_PUSHED = "out{q}->control[{at}] = ({made} + L{q}) << 2 | gk{n};{values} T{q}++;"
+_PUSHED = "out{q}->control[{at}] = ({made} + L{q}) << 2 | gk{n};{values}"
 
 # What is loaded once, ahead of the firings, has to be kept somewhere: there are too few registers.
 _TEMPLATE = """#pragma GCC optimize("no-tree-loop-im", "no-ivopts")
@@ -843,7 +944,7 @@ void start(State *s) {{
 {starts}}}
 
 {places}{macros}
-#define ANY_TOKENS any_tokens: now = ready; cause = 0;
+#define ANY_TOKENS any_tokens: now = ready; cause = row = 0;
 {fired}
 int64_t fire(Block *b) {{
     State *state = b->state;
@@ -856,7 +957,7 @@ int64_t fire(Block *b) {{
     most = {most};
 {room}    if (fired >= most) goto crowded;
     for (;;) {{
-{window}{begin}{read}{reset}
+{strip}{window}{begin}{read}{reset}
 {firings}
     }}
 crowded:

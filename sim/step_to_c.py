@@ -20,8 +20,8 @@ import operator
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, reduce
 from typing import Any
 
 import numpy as np
@@ -145,6 +145,10 @@ class _Frame:
     reached: _Reached | None = None
 
 
+_Constants = Mapping[str, int | bool]
+"""What variables are known to be."""
+
+
 @dataclass(frozen=True)
 class _Reached:
     """What a firing has done where control comes to some point of it.
@@ -153,10 +157,12 @@ class _Reached:
     ``moved``   what became of the inputs taken from and the outputs given to, by ("take", n) or
                 ("give", n): the kind of the tokens given, or a number for what is not always the
                 same; equal for ports that have shared their fate
+    ``known``   the whole numbers and truths that variables are known to have
     """
 
     peeked: frozenset[int] = frozenset()
     moved: Mapping[tuple[str, int], str | int] = field(default_factory=dict)
+    known: _Constants = field(default_factory=dict)
 
     def sure(self, side: str) -> frozenset[int]:
         """The inputs surely taken from, or the outputs surely given to."""
@@ -189,6 +195,7 @@ class _Translation:
         self.outputs = sorted((p for p in everything if p.output), key=lambda p: p.index)
         self.leaders: list[int] = []
         self.followed: list[int] = []
+        self.rest: _Constants = {}
         self.reset()
 
     def reset(self) -> None:
@@ -205,6 +212,7 @@ class _Translation:
         self.still: frozenset[int] = frozenset()
         self.ends: _Reached | None = None
         self.quick: list[Mapping[int, bool]] = []
+        self.rests: list[_Constants] = []
         self.copies = 0
         self.versions: dict[str, int] = {}
         self.memory: dict[tuple[str, ...], str] = {}
@@ -226,13 +234,34 @@ class _Translation:
 
     def assign(self, name: str, value: Any) -> _Open:
         """Sets a variable to a value."""
-        value = self.open(value)
+        given, value = value, self.open(value)
         self.variable(name, value.ctype)
         if value.text != name:
             self.write(f"{name} = {value.text};")
+            self.know(name, given)
             self.pure &= not name.startswith("s_")
             self.versions[name] = self.versions.get(name, 0) + 1
         return _Open(name, self.types[name])
+
+    def know(self, name: str, value: Any) -> None:
+        """Remembers what a variable is, where that is a whole number or a truth, or forgets it."""
+        known = {**self.reached.known}
+        known.pop(name, None)
+        if isinstance(value, _Known) and isinstance(value.value, int) and self.types[name] == INT:
+            known[name] = value.value
+        self.reached = replace(self.reached, known=known)
+
+    def learn(self, test: _Open, holds: bool) -> None:
+        """Remembers what follows for the state from whether a test holds."""
+        name = test.text.removeprefix("!")
+        if name.startswith("s_") and isinstance(self.state.get(name[2:]), bool):
+            self.know(name, _Known(holds == (name == test.text)))
+
+    def now(self, value: Any) -> Any:
+        """A value, known where it is a variable of which that is known."""
+        if isinstance(value, _Open) and value.text in self.reached.known:
+            return _Known(self.reached.known[value.text])
+        return value
 
     def open(self, value: Any) -> _Open:
         """A value as a C expression."""
@@ -272,23 +301,25 @@ class _Translation:
             else:
                 self.fates += (fate, other_fate) not in new
                 moved[port] = new.setdefault((fate, other_fate), self.fates)
-        return _Reached(one.peeked & other.peeked, moved)
+        return _Reached(one.peeked & other.peeked, moved, _common(one.known, other.known))
 
     def move(self, side: str, port: Port, fate: str) -> None:
-        self.reached = _Reached(
-            self.reached.peeked, {**self.reached.moved, (side, port.index): fate}
-        )
+        moved = {**self.reached.moved, (side, port.index): fate}
+        self.reached = replace(self.reached, moved=moved)
 
     # Calls and statements
 
     def step(self, function: Step, arguments: Sequence[Any]) -> None:
         """Writes a firing: first for data at all inputs, then, where it peeks, for any tokens.
 
-        Between them it is written for data where the firing before has moved some inputs alone,
-        and for what may be at the heads where it may move each of two groups of inputs alone.
+        Between them it is written for data where the firing before has left the state as most do,
+        or has moved some inputs alone, and for what may be at the heads where it may move each of
+        two groups of inputs alone.
         """
         self.heads = {port.index: DATA for port in self.inputs}
         self.first = self.firing(function, arguments)
+        self.steady: list[Line] = []
+        self.straight: list[Line] = []
         self.following: dict[int, list[Line]] = {}
         self.several: dict[int, list[Line]] = {}
         self.mixed: dict[tuple[int, int], list[Line]] = {}
@@ -299,6 +330,11 @@ class _Translation:
         leaves = [line for line in self.first if isinstance(line, Leave)]
         if self.constant and any(map(gives_alone, leaves)):
             self.giving = self.firing(function, arguments)
+        if self.rest:
+            steady = self.firing(function, arguments, self.rest)
+            self.steady = steady if _differ(steady, self.first) else []
+        if not self.followed and _straight(self.steady or self.first):
+            self.straight = self.firing(function, arguments, self.rest if self.steady else None)
         for leader in self.followed:
             self.still = frozenset(n for n, first in enumerate(self.leaders) if first != leader)
             self.following[leader] = self.firing(function, arguments)
@@ -322,27 +358,37 @@ class _Translation:
         """Whether it is known that there is data at all heads."""
         return {*self.heads.values()} == {DATA}
 
-    def firing(self, function: Step, arguments: Sequence[Any]) -> list[Line]:
+    def firing(
+        self,
+        function: Step,
+        arguments: Sequence[Any],
+        known: _Constants | None = None,
+    ) -> list[Line]:
         """Writes a firing, in which inputs that stand ``still`` need not be waited for.
 
-        Its variables are those of each other one; its labels are its own.
+        Its variables are those of each other one; its labels are its own. What is ``known`` of the
+        state at its beginning may be given.
         """
         self.lines, self.pure, self.constant = [], True, True
         self.calls = self.temporaries = 0
         self.copies += 1
-        self.reached = _Reached(self.still)
+        self.reached = _Reached(self.still, known=known or {})
         self.end_with(function, arguments, "step")
         return self.lines
 
     def follow(self) -> bool:
-        """Finds out which inputs move together, and which alone; whether that was known."""
-        known = self.leaders, self.followed
+        """Finds out which inputs move together, and which alone, and what is known of the state
+        after most firings for data; whether all that was known."""
+        known = self.leaders, self.followed, self.rest
         self.leaders = self.together("take", self.inputs)
         few = 1 < len({*self.leaders}) <= _MOST_FOLLOWED
-        apart = few and not any(port.wire for port in self.inputs)
+        wired = any(port.wire for port in self.inputs)
+        apart = few and not wired
         alone = {leader for takes in self.quick for leader in self.alone(takes)}
         self.followed = sorted(alone) if apart else []
-        return known == (self.leaders, self.followed)
+        rests = self.rests if not self.followed and not wired else []
+        self.rest = reduce(_common, rests) if rests else {}
+        return known == (self.leaders, self.followed, self.rest)
 
     def alone(self, takes: Mapping[int, bool]) -> set[int]:
         """The inputs that may be the only ones taken from, with those that they lead."""
@@ -370,14 +416,19 @@ class _Translation:
         if self.data and finished == "0" and len(self.reached.peeked) == len(self.inputs):
             self.quick.append(sides["take"])
             again = [leader for leader in self.followed if leader in self.alone(sides["take"])]
+        rest = {n: value for n, value in self.reached.known.items() if n.startswith("s_")}
+        steady = self.data and finished == "0" and self.rest.items() <= rest.items()
+        if self.data and finished == "0":
+            self.rests.append(rest)
         indent = "    " * self.depth
-        self.lines.append(Leave(indent, sides["take"], sides["give"], finished, again))
+        self.lines.append(Leave(indent, sides["take"], sides["give"], finished, again, steady))
         self.ends = self.reached if self.ends is None else self.join(self.ends, self.reached)
 
     def inline(self, function: Any, arguments: Sequence[Any], prefix: str) -> Any:
         """Writes the body of a function; gives what it returns."""
         tree, frame = self.enter(function, arguments, prefix)
         label = self.label(frame)
+        jump, start = f" goto {label};", len(self.lines)
         body = [s for s in tree.body if not _is_text(s)]
         if len(body) == 1 and isinstance(body[0], ast.Return):
             result = self.evaluate(body[0].value) if body[0].value else _Known(None)
@@ -386,7 +437,11 @@ class _Translation:
         if not self.block(body):
             frame.reached = self.join(frame.reached, self.reached)
         self.reached = frame.reached or self.reached
-        self.write(f"{label}:;")
+        jumps = [n for n in range(start, len(self.lines)) if str(self.lines[n]).endswith(jump)]
+        if jumps and jumps[-1] == len(self.lines) - 1:
+            del self.lines[jumps.pop()]
+        if jumps:
+            self.write(f"{label}:;")
         self.frames.pop()
         if all(isinstance(one, _Known) and one.value is None for one in frame.result):
             return _Known(None)
@@ -427,9 +482,9 @@ class _Translation:
                 frame.names[name] = self.assign(frame.prefix + name, value)
         return tree, frame
 
-    def result(self, frame: _Frame, k: int) -> _Open:
+    def result(self, frame: _Frame, k: int) -> Any:
         name = f"{frame.prefix}result{k}"
-        return _Open(name, self.types[name])
+        return self.now(_Open(name, self.types[name]))
 
     def block(self, statements: Sequence[ast.stmt]) -> bool:
         """Writes statements; tells whether control never comes to their end."""
@@ -492,6 +547,7 @@ class _Translation:
         self.write(f"if ({condition.text}) {{")
         before = self.reached
         self.depth += 1
+        self.learn(condition, True)
         ends = self.block(body)
         self.depth -= 1
         after = None if ends else self.reached
@@ -504,7 +560,8 @@ class _Translation:
             self.reached = self.join(before, after)
             return False
         self.reached = before
-        other: _Reached | None = before
+        self.learn(condition, False)
+        other: _Reached | None = self.reached
         if orelse:
             self.write("} else {")
             self.depth += 1
@@ -527,13 +584,13 @@ class _Translation:
 
     def loop(self, test: ast.expr, body: list[ast.stmt]) -> None:
         self.write("for (;;) {")
-        before = self.reached
+        self.reached = before = replace(self.reached, known={})
         self.depth += 1
         condition = self.open(self.condition(test))
         self.write(f"if (!({condition.text})) break;")
         self.block(body)
         after = self.join(before, self.reached)
-        self.reached = _Reached(before.peeked, after.moved)
+        self.reached = replace(after, peeked=before.peeked)
         self.depth -= 1
         self.write("}")
 
@@ -543,9 +600,9 @@ class _Translation:
             self.finish(value)
             return True
         frame.result.append(value)
-        frame.reached = self.join(frame.reached, self.reached)
         for k, part in enumerate(value if isinstance(value, tuple) else [value]):
             self.assign(f"{frame.prefix}result{k}", part)
+        frame.reached = self.join(frame.reached, self.reached)
         self.write(f"goto {self.label(frame)};")
         return True
 
@@ -663,7 +720,7 @@ class _Translation:
     def name(self, name: str) -> Any:
         frame = self.frames[-1]
         if name in frame.names:
-            return frame.names[name]
+            return self.now(frame.names[name])
         for scope in (frame.function.__globals__, vars(builtins)):
             if name in scope:
                 return _Known(scope[name])
@@ -683,7 +740,7 @@ class _Translation:
             if isinstance(start, list):
                 return _StateList(name, len(start))
             self.variable(f"s_{name}", self.open(_Known(start)).ctype)
-            return _Open(f"s_{name}", self.types[f"s_{name}"], isinstance(start, bool))
+            return self.now(_Open(f"s_{name}", self.types[f"s_{name}"], isinstance(start, bool)))
         if isinstance(owner, _Memory):
             value = getattr(owner.value, name)
             if callable(value) and hasattr(value, "__self__"):
@@ -693,10 +750,10 @@ class _Translation:
             raise self.refuse(
                 f"{name} of {owner.name}, which is {'a' if owner.wire else 'no'} wire"
             )
-        if isinstance(owner, Port | list | _Accesses) or (
-            isinstance(owner, _Open) and name == "bit_count"
-        ):
+        if isinstance(owner, Port | list | _Accesses):
             return _Method(owner, name)
+        if isinstance(owner, _Open | _Known) and name == "bit_count":
+            return _Method(self.open(owner), name)
         raise self.refuse(f"the attribute {name}")
 
     def remembered(self, path: tuple[str, ...], value: Any) -> Any:
@@ -729,7 +786,7 @@ class _Translation:
         if isinstance(owner, _StateList) and isinstance(index, _Known):
             name = f"s_{owner.name}_{index.value}"
             self.variable(name, self.open(_Known(self.state[owner.name][index.value])).ctype)
-            return _Open(name, self.types[name])
+            return self.now(_Open(name, self.types[name]))
         if isinstance(owner, _Memory):
             at = self.open(index).text
             if isinstance(owner.value, np.ndarray):
@@ -823,14 +880,16 @@ class _Translation:
             raise self.refuse(f"the operator {type(op).__name__}")
         if isinstance(left, list | tuple) and isinstance(right, list | tuple) and symbol == "+":
             return [*left, *right]
-        if isinstance(left, _Known) and isinstance(right, _Known):
+        divides = symbol in ("//", "%")
+        by_zero = divides and isinstance(right, _Known) and right.value == 0
+        if isinstance(left, _Known) and isinstance(right, _Known) and not by_zero:
             return _Known(_FOLDED[symbol](left.value, right.value))
         a, b = self.open(left), self.open(right)
         wide = a.ctype if a.ctype != INT else b.ctype
         if symbol in _INTEGER:
             if wide != INT:
                 raise self.refuse(f"{type(op).__name__} of what is no whole number")
-            if symbol in ("//", "%") and not isinstance(right, _Known):
+            if by_zero or (divides and not isinstance(right, _Known)):
                 self.fail("a division by zero", f"!{b.text}")
             return _Open(_INTEGER[symbol].format(a=a.text, b=b.text), INT)
         return _Open(f"({a.text} {symbol} {b.text})", wide)
@@ -943,7 +1002,7 @@ class _Translation:
         n = port.index
         if n not in self.reached.peeked:
             self.lines.append(Wait("    " * self.depth, n, False, self.reached.peeked, self.data))
-            self.reached = _Reached(self.reached.peeked | {n}, self.reached.moved)
+            self.reached = replace(self.reached, peeked=self.reached.peeked | {n})
         kind = _Known(self.heads[n]) if n in self.heads else _Open(f"k{n}", INT)
         return kind, _Open(f"v{n}", port.ctype)
 
@@ -1038,6 +1097,8 @@ class _Translation:
             memory={f"m_{'_'.join(path)}": ctype for path, ctype in self.memory.items()},
             numbers=[f"n_{'_'.join(path)}" for path in self.numbers],
             first=self.first,
+            steady=self.steady,
+            straight=self.straight,
             following=self.following,
             several=self.several,
             mixed=self.mixed,
@@ -1069,6 +1130,28 @@ class _Translation:
         base, _, place = plain.rpartition("_")
         return self.open(_Known(self.state[base][int(place)])).text
 
+
+def _common(one: _Constants, other: _Constants) -> _Constants:
+    """What is known of variables at either of two points."""
+    return {n: value for n, value in one.items() if n in other and repr(other[n]) == repr(value)}
+
+
+def _differ(lines: Sequence[Line], others: Sequence[Line]) -> bool:
+    """Whether two firings are more than the same under other labels."""
+    return [_LABEL.sub("end", str(line)) for line in lines] != [
+        _LABEL.sub("end", str(line)) for line in others
+    ]
+
+
+def _straight(lines: Sequence[Line]) -> bool:
+    """Whether a firing does the same to its inputs and outputs at any rate, and takes something."""
+    ends = [line for line in lines if isinstance(line, Leave | Fail | Touch)]
+    if len(ends) != 1 or not isinstance(ends[0], Leave) or ends[0].finished != "0":
+        return False
+    return bool(ends[0].takes) and all([*ends[0].takes.values(), *ends[0].gives.values()])
+
+
+_LABEL = re.compile(r"end\d+")
 
 # What a branch that does no more than this is written without.
 _TAKE = re.compile(r" *TAKE\d+$")

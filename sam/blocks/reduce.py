@@ -198,15 +198,16 @@ def _go_on(p: Any, s: Any, m: Any, lane: int, n: int) -> None:
         _take_stop(p, s, lane, n)
         return
     kind, value = p.in_vals[lane].peek()
-    for level in range(n):
-        if level == n - 1 or not s.open[lane * (n - 1) + level]:
-            s.points[lane * n + level] = p.in_crds[lane * n + level].peek()[1]
+    for level in range(n - 1):
+        if not s.open[lane * (n - 1) + level]:
+            s.open[lane * (n - 1) + level] = True
+            s.points[lane * (n - 1) + level] = p.in_crds[lane * n + level].peek()[1]
             p.in_crds[lane * n + level].take()
-            if level < n - 1:
-                s.open[lane * (n - 1) + level] = True
-        s.point[level] = s.points[lane * n + level]
+        s.outer[level] = s.points[lane * (n - 1) + level]
+    _, coordinate = p.in_crds[lane * n + n - 1].peek()
+    p.in_crds[lane * n + n - 1].take()
     p.in_vals[lane].take()
-    m.memory.add(tuple(s.point), value if kind == DATA else m.zero)
+    m.memory.add((*tuple(s.outer), coordinate), value if kind == DATA else m.zero)
 
 
 def _take_stop(p: Any, s: Any, lane: int, n: int) -> None:
@@ -324,7 +325,11 @@ def _tensor_reducer(n: int, ways: int) -> Block:
             out("val", "val", n),
         ),
         step=reduce_tensor,
-        state={"open": [False] * (ways * (n - 1)), "points": [0] * (ways * n), "point": [0] * n},
+        state={
+            "open": [False] * (ways * (n - 1)),
+            "points": [0] * (ways * (n - 1)),
+            "outer": [0] * (n - 1),
+        },
         memory=lambda around: SimpleNamespace(
             zero=around.zero,
             memory=Accumulator(n, around.capacity, Operation("add", around.dtype)),

@@ -623,9 +623,63 @@ def widest(p, s, m):
     return True if kind == 3 else None
 
 
+def one_behind(p, s, m):
+    """Mostly it holds a value back, and gives the one before."""
+    kind, value = p.in_val.peek()
+    if kind != 0 and s.holding:
+        p.val.give(0, s.held)
+        s.holding = False
+        return None
+    p.in_val.take()
+    if kind == 0:
+        if s.holding:
+            p.val.give(0, s.held)
+        s.held = value
+        s.holding = True
+    else:
+        p.val.give(kind, value)
+    return True if kind == 3 else None
+
+
+def on_and_off(p, s, m):
+    """What most firings leave behind is not what each of them leaves behind."""
+    kind, value = p.in_val.peek()
+    p.in_val.take()
+    if not s.on:
+        s.on = True
+        s.mask = 5
+        more = 10
+    else:
+        more = 0 if s.mask == 5 else 20
+    s.mask = 7 if s.on and value > 3 else s.mask
+    more = more + s.mask.bit_count() + s.mask // 2 % 3
+    s.on = s.on and value != 3.5
+    p.val.give(kind, value + more if kind == 0 else value)
+    return True if kind == 3 else None
+
+
+def loops(p, s, m):
+    """What is known ahead of a loop may change in it."""
+    kind, value = p.in_val.peek()
+    p.in_val.take()
+    s.rounds = 0
+    total = 0
+    while s.rounds < 3:
+        total = total + s.rounds
+        s.rounds = s.rounds + 1
+    s.most = s.rounds > 2
+    if s.most:
+        total = total + 100
+    p.val.give(kind, value + total if kind == 0 else value)
+    return True if kind == 3 else None
+
+
 @pytest.mark.parametrize(
     ("step", "state"),
     [
+        (one_behind, {"holding": False, "held": 0.0}),
+        (on_and_off, {"on": False, "mask": 0}),
+        (loops, {"rounds": 9, "most": False}),
         (truths, {"count": 2, "on": True}),
         (swaps_apart, {"a": 1, "b": 5}),
         (widest, {}),
@@ -634,7 +688,8 @@ def widest(p, s, m):
     ],
 )
 def test_steps_mean_in_c_what_they_mean_in_python(step, state):
-    tokens = "1.5, 2.5, 0.125, S0, 3.5, S0, D"
+    many = ", ".join(str(n / 4) for n in range(30))
+    tokens = f"1.5, 2.5, 0.125, S0, 3.5, S0, {many}, S0, D"
     assert stepped(step, tokens, state, "compiled") == stepped(step, tokens, state, "simpy")
 
 
