@@ -13,10 +13,10 @@ an input is empty, the call lets the block that writes it go on, instead of endi
 to wait for room in such an output, and then does nothing but give to it for some firings, prepares
 what it gives; the reader lets that in, and so finds when each of these firings happens.
 
-Where the state is as most firings for data leave it, the next one has no need to look at it. When
-some of these have followed each other, and each does the same to its inputs and outputs whatever
-the data are, then as many more follow as there are data and room for, and the ends of the queues
-move once for all.
+Where all firings for data leave some of the state the same, the next one has no need to look at
+that. When some of these have followed each other, and each does the same to its inputs and outputs
+whatever the data are, then as many more follow as there are data and room for, and the ends of the
+queues move once for all.
 
 Where a firing has taken from one input alone, the next one waits for that one only, as what was at
 the heads of the others still is. When many have, more of them happen at once, as long as all do no
@@ -100,7 +100,7 @@ class Leave:
     ``takes``, ``gives``  the inputs taken from and the outputs given to: surely (True) or maybe
     ``finished``          whether it was the last: an expression, "1" or "0" where that is known
     ``again``             the inputs that may be the only ones taken from, with those led by them
-    ``steady``            whether it is for data, and leaves the state as most of these do
+    ``steady``            whether it is for data, and not the last
     """
 
     indent: str
@@ -124,7 +124,7 @@ class Body:
     """The C of a block's firings, and what they use.
 
     ``first``      a firing, right for data at all inputs where there is one for any tokens
-    ``steady``     the same, right where the state is as most of these leave it, or nothing
+    ``steady``     the same, right where the state is as each of these leaves it, or nothing
     ``straight``   ``steady`` again, or ``first`` where that is nothing, if all that it does to
                    inputs and outputs is done at any rate
     ``following``  by input: one after a firing that has taken from this one, and those led by it,
@@ -423,9 +423,10 @@ class _Writer:
         taken, given = self.moved()
         lines = []
         for line in self.body.straight:
-            if isinstance(line, Wait):
-                new = not line.output and self.is_new(line)
-                lines += [f"{line.indent}DATA{line.port}(stripped)"] if new else []
+            if isinstance(line, Wait) and line.output:
+                lines += [f"{line.indent}FREED{line.port}(n)"] if self.needs_room(line) else []
+            elif isinstance(line, Wait):
+                lines += [f"{line.indent}DATA{line.port}(stripped)"] if self.is_new(line) else []
             elif isinstance(line, Leave):
                 done = ["PASSED", *(_TAKEN.format(q=q) for q, _ in taken)]
                 done += [self.counted(n, sure=True) for n in line.gives if self.body.given[n] == n]
@@ -537,12 +538,14 @@ class _Writer:
         n = port.index
         first = f" give{n} = 1; gk{n} = (kind);" if self.body.given[n] == n else ""
         number = len(self.body.inputs) + n
-        rooms = "".join(
-            _ROOM.format(q=q, number=number, places=queue.places) if queue.bounded else ""
+        bounded = [
+            (q, number, queue.places)
             for q, queue in enumerate(self.outputs)
-            if n in queue.ports
+            if queue.bounded and n in queue.ports
+        ]
+        return _OUTPUT_MACROS.format(
+            n=n, first=first, full=_each(_FULL, bounded), freed=_each(_FREED, bounded)
         )
-        return _OUTPUT_MACROS.format(n=n, first=first, rooms=rooms)
 
     def at(self, end: str, q: int, queues: Sequence[Queue]) -> str:
         """The place at an end of a queue."""
@@ -766,14 +769,17 @@ _TAKE_MACROS = """#define TAKE{n}{take}
 """
 
 _OUTPUT_MACROS = """#define GIVE{n}(kind, value){first} gv{n} = (value);
-#define ROOM{n}{rooms}
+#define FREED{n}(n){freed}
+#define ROOM{n}{full} FREED{n}(0)
 """
 
-_ROOM = """ \\
-    {{ int64_t f_ = T{q} - D{q}; \\
-       if (f_ >= H{q}) {{ b->port = {number}; b->which = {q}; goto blocked; }} \\
-       int64_t late_ = (int32_t)(out{q}->taken[f_ & ({places} - 1)] - (uint32_t)now); \\
-       if (late_ >= 0 && f_ >= 0) {{ now += late_ + 1; cause = {number}; }} }}"""
+# Whether a queue is full, and otherwise when the place of the token n after its end has been freed.
+_FULL = """ \\
+    if (T{0} - D{0} >= H{0}) {{ b->port = {1}; b->which = {0}; goto blocked; }}"""
+_FREED = """ \\
+    {{ int64_t f_ = T{0} + n - D{0}; \\
+       int64_t late_ = (int32_t)(out{0}->taken[f_ & ({2} - 1)] - (uint32_t)now); \\
+       if (late_ >= 0 && f_ >= 0) {{ now += late_ + 1; cause = {1}; }} }}"""
 
 _SAVE = "        if (tries) {{{saves} }}\n"
 _ALWAYS_SAVE = "       {saves}\n"

@@ -417,8 +417,8 @@ class _Translation:
             self.quick.append(sides["take"])
             again = [leader for leader in self.followed if leader in self.alone(sides["take"])]
         rest = {n: value for n, value in self.reached.known.items() if n.startswith("s_")}
-        steady = self.data and finished == "0" and self.rest.items() <= rest.items()
-        if self.data and finished == "0":
+        steady = self.data and finished == "0"
+        if steady:
             self.rests.append(rest)
         indent = "    " * self.depth
         self.lines.append(Leave(indent, sides["take"], sides["give"], finished, again, steady))

@@ -124,6 +124,42 @@ def test_larger_programs_and_configs(program, config):
     agree(program, config)
 
 
+deep = st.sampled_from([10, 17, 20, 40, 100, "unbounded"])
+slow = st.sampled_from([1, 2, 3, 30])
+
+
+@settings(relaxed, max_examples=examples(200, compiles=True))
+@given(
+    st.sampled_from(["X(i,j)=B(i,k)*C(k,j)", "X(i,j)=B(i,k)+C(i,j)", "X(i,j)=B(i,j)*d(i)-C(i,j)"]),
+    st.fixed_dictionaries({name: st.sampled_from(["ss", "sd", "dd"]) for name in "XBC"}),
+    st.integers(0, 2**32),
+    st.sampled_from([0.1, 0.3, 1.0]),
+    st.fixed_dictionaries(
+        {"queues.depth": deep},
+        optional={
+            **{f"queues.kinds.{stream}.depth": deep for stream in ("crd", "ref", "val")},
+            **{
+                f"blocks.kinds.{kind}.initiation_interval_cycles": slow
+                for kind in ("array", "alu", "reducer", "repeater", "level_scanner", "level_writer")
+            },
+            **{f"blocks.names.write_X_{n}.initiation_interval_cycles": slow for n in ("i", "vals")},
+        },
+    ),
+)
+def test_long_fibers(expression, formats, seed, density, config):
+    """Many firings of each block do the same one after the other, with room for some or for all."""
+    generator = np.random.default_rng(seed)
+    shape = generator.integers(1, 9), 30
+    inputs = {"B": shape, "C": (30, 40) if "k,j" in expression else shape, "d": shape[:1]}
+    inputs = {
+        name: generator.random(size) for name, size in inputs.items() if f"{name}(" in expression
+    }
+    inputs = {name: one * (generator.random(one.shape) < density) for name, one in inputs.items()}
+    schedule = ["reorder(i,k,j)"] if "k" in expression else []
+    program = custard.compile(expression, formats, schedule)
+    assert outcome(program, inputs, config, "compiled") == outcome(program, inputs, config, "simpy")
+
+
 @settings(relaxed, max_examples=examples(300, compiles=True))
 @given(st.data())
 def test_programs_in_all_formats(data):
@@ -395,6 +431,24 @@ def test_short_queues(depth, other):
     assert outcome(program, inputs, config, "compiled") == outcome(program, inputs, config, "simpy")
 
 
+@pytest.mark.parametrize("slow", ["write_X_i", "write_X_j", "write_X_vals"])
+@pytest.mark.parametrize("depth", [20, 40, 100])
+def test_some_outputs_are_full_for_long(slow, depth):
+    """A block that has no room in one output goes on as long as it gives to the others alone."""
+    generator = np.random.default_rng(depth)
+    inputs = {
+        name: generator.random((70, 70)) * (generator.random((70, 70)) < 0.2) for name in "BC"
+    }
+    program = custard.compile(
+        "X(i,j)=B(i,k)*C(k,j)", {"X": "ss", "B": "ss", "C": "ss"}, ["reorder(i,k,j)"]
+    )
+    config = {
+        "queues.depth": depth,
+        f"blocks.names.{slow}.initiation_interval_cycles": 300 if slow == "write_X_i" else 3,
+    }
+    assert outcome(program, inputs, config, "compiled") == outcome(program, inputs, config, "simpy")
+
+
 @pytest.mark.parametrize("seed", [4, 9, 13, 26, 65])
 def test_peaks_of_takings_far_apart(seed):
     """Many tokens wait, and are taken one by one, or in bursts with long waits between them."""
@@ -650,7 +704,7 @@ def on_and_off(p, s, m):
         s.mask = 5
         more = 10
     else:
-        more = 0 if s.mask == 5 else 20
+        more = (0 if s.mask == 5 else 20) + (0 if s.on else 50)
     s.mask = 7 if s.on and value > 3 else s.mask
     more = more + s.mask.bit_count() + s.mask // 2 % 3
     s.on = s.on and value != 3.5
