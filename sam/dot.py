@@ -14,16 +14,16 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pydot
 from pydantic import TypeAdapter, ValidationError
-from pydot.dot_parser import GraphParser
-from pyparsing import ParseException
 
 from sam.derived import Derivation
 from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
+
+if TYPE_CHECKING:
+    import pydot
 
 # How Graphviz draws a stream; the keys are prefixes of port names.
 STREAM_STYLES: Mapping[str, Mapping[str, str]] = {
@@ -115,6 +115,8 @@ def from_dot(text: str) -> Graph:
     Raises UserError where the text is no DOT, or a node, an edge or the graph lacks what makes it
     one of ours.
     """
+    import pydot  # here, as its grammar takes long to make
+
     drawn = _parse(text)
     nodes: dict[str, Node] = {}
     for found in _with_subgraphs(drawn, pydot.Graph.get_nodes):
@@ -232,6 +234,9 @@ def _style(edge: Edge) -> Mapping[str, str]:
 
 def _parse(text: str) -> pydot.Dot:
     # pydot.graph_from_dot_data would print the mistake, and pass over text after the graph.
+    from pydot.dot_parser import GraphParser
+    from pyparsing import ParseException
+
     try:
         graphs = GraphParser.parser.parse_string(text, parse_all=True)
     except ParseException as mistake:
