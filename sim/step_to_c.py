@@ -1222,6 +1222,7 @@ def _syntax(function: Any) -> ast.FunctionDef:
     return tree
 
 
+@cache
 def _assignments(tree: ast.FunctionDef) -> dict[str, int]:
     """How often each name is assigned to; in a loop, that is more than once."""
     counts: dict[str, int] = {}
