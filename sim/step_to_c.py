@@ -312,7 +312,7 @@ class _Translation:
     def step(self, function: Step, arguments: Sequence[Any]) -> None:
         """Writes a firing: first for data at all inputs, then, where it peeks, for any tokens.
 
-        Between them it is written for data where the firing before has left the state as most do,
+        Between them it is written for data where the firing before has left the state as all do,
         or has moved some inputs alone, and for what may be at the heads where it may move each of
         two groups of inputs alone.
         """
@@ -378,7 +378,7 @@ class _Translation:
 
     def follow(self) -> bool:
         """Finds out which inputs move together, and which alone, and what is known of the state
-        after most firings for data; whether all that was known."""
+        after each firing for data; whether all that was known."""
         known = self.leaders, self.followed, self.rest
         self.leaders = self.together("take", self.inputs)
         few = 1 < len({*self.leaders}) <= _MOST_FOLLOWED
@@ -1132,7 +1132,7 @@ class _Translation:
 
 
 def _common(one: _Constants, other: _Constants) -> _Constants:
-    """What is known of variables at either of two points."""
+    """What is known of variables, and the same, at two points."""
     return {n: value for n, value in one.items() if n in other and repr(other[n]) == repr(value)}
 
 

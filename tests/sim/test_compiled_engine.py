@@ -126,12 +126,19 @@ def test_larger_programs_and_configs(program, config):
 
 deep = st.sampled_from([10, 17, 20, 40, 100, "unbounded"])
 slow = st.sampled_from([1, 2, 3, 30])
+_SPARSE = ["ss", "sd"]  # which have a block write_X_i
+_ALL = [*_SPARSE, "dd"]
 
 
 @settings(relaxed, max_examples=examples(200, compiles=True))
 @given(
     st.sampled_from(["X(i,j)=B(i,k)*C(k,j)", "X(i,j)=B(i,k)+C(i,j)", "X(i,j)=B(i,j)*d(i)-C(i,j)"]),
-    st.fixed_dictionaries({name: st.sampled_from(["ss", "sd", "dd"]) for name in "XBC"}),
+    st.fixed_dictionaries(
+        {
+            name: st.sampled_from(levels)
+            for name, levels in [("X", _SPARSE), ("B", _ALL), ("C", _ALL)]
+        }
+    ),
     st.integers(0, 2**32),
     st.sampled_from([0.1, 0.3, 1.0]),
     st.fixed_dictionaries(
