@@ -43,9 +43,11 @@ from rich.table import Table
 
 import custard
 from sam.tensor import Tensor
-from sim import Run, compiled_engine, simpy_engine
+from sim import Run
 from sim.binding import Bound, bind
-from sim.config import load
+from sim.compiled import engine as compiled_engine
+from sim.config.hardware import load
+from sim.reference import engine as simpy_engine
 
 DEPTHS: Sequence[int | str] = ("unbounded", 2, 4, 16, 1024)
 

@@ -2,6 +2,6 @@
 
 from custard.compiler import compile
 from custard.program import Program
-from sam.errors import UserError
+from sam.support.errors import UserError
 
 __all__ = ["Program", "UserError", "compile"]

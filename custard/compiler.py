@@ -7,13 +7,9 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any, Literal, overload
 
-from custard import cin, loop_lowering, notation
-from custard.c_program import FAST_MATH, FLAGS, CProgram
-from custard.formats import LEVEL_FORMATS, Format, parse_format, require_supported, require_writable
-from custard.kernel_builder import Types
-from custard.program import Program
-from custard.sam_program import SamProgram
-from custard.schedule import (
+from custard.ir import cin
+from custard.language import notation
+from custard.language.commands import (
     CHOICES,
     Command,
     choices,
@@ -24,8 +20,20 @@ from custard.schedule import (
     without_unknown_loops,
     workspaces,
 )
-from custard.statements import scheduled
-from sam.errors import UserError, one_of
+from custard.language.formats import (
+    LEVEL_FORMATS,
+    Format,
+    parse_format,
+    require_supported,
+    require_writable,
+)
+from custard.program import Program
+from custard.scheduling.statement import scheduled
+from custard.to_c import lowering as loop_lowering
+from custard.to_c.builder import Types
+from custard.to_c.program import FAST_MATH, FLAGS, CProgram
+from custard.to_sam.program import SamProgram
+from sam.support.errors import UserError, one_of
 
 TARGETS = ("sam", "c")
 

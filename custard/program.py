@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from custard import cin
-from custard.cin import Program as Statement
-from custard.formats import Format
-from custard.schedule import Command
+from custard.ir import cin
+from custard.ir.cin import Program as Statement
+from custard.language.commands import Command
+from custard.language.formats import Format
 from sam.graph import Slot
 from sam.tensor import Tensor
 

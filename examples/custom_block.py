@@ -18,7 +18,7 @@ rules:
 1. It takes at most one token from each input and gives at most one to each output.
 2. It peeks first. Every ``peek`` comes before the first ``take``, ``give`` or change of state:
    where the input is still empty, the engine leaves the step at the peek and runs it again later.
-3. It gives before it changes memory (a ``Growing`` or the like of ``sam.blocks.memories``).
+3. It gives before it changes memory (a ``Growing`` or the like of ``sam.blocks.block_memory``).
 4. Only the tokens, the state and the memory decide what it does: no time, nothing random, no
    global variable that changes.
 5. It returns True in the firing that takes or gives the last ``D``, and None in every other.
@@ -29,7 +29,7 @@ assignments, ``if``, ``while``, ``for`` over ports or a known ``range``, ``retur
 ``+ - *``, and of whole numbers ``// % << >> & |``, comparisons of two things at a time, ``and``,
 ``or``, ``not`` of comparisons; ``min``, ``max``, ``len``, ``zip``, ``enumerate``; functions like
 itself, with positional arguments; numbers and numpy arrays in the memory, and what
-``sam.blocks.memories`` has. A whole number of the memory is passed to the C code, any other
+``sam.blocks.block_memory`` has. A whole number of the memory is passed to the C code, any other
 constant is written into it. The values that a block gives are of the type of those that it takes.
 ``abs``, ``/``, strings, dicts, comprehensions and ``try`` have no translation: a step with one of
 them is refused by the engine compiled, with its name, and runs on simpy, which ``auto`` takes by

@@ -51,11 +51,12 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import custard
-from custard import UserError, notation
+from custard import UserError
 from custard.compiler import TARGETS
-from custard.formats import LEVEL_FORMATS, Format, parse_declaration
+from custard.language import notation
+from custard.language.formats import LEVEL_FORMATS, Format, parse_declaration
 from sim import Run
-from tests.dense import evaluate
+from tests.support.dense import evaluate
 
 CORPUS = Path(__file__).parents[2] / "shared/corpus"
 FILES = ("accepted.txt", "refused.txt", "taco_tests.json")

@@ -21,9 +21,9 @@ from rich.console import Console
 from rich.table import Table
 
 import custard
+from custard.cli.run_report import bottleneck
 from sam.drawing import draw
 from sam.io import read
-from sim.report import bottleneck
 from sim.stats import Run
 
 matplotlib.use("Agg")

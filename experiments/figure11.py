@@ -28,10 +28,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import custard
+from custard.cli.sweeps.plots import COLOURS
 from experiments import figures
 from experiments.figures import Claim, Count
 from sam.tensor import Tensor
-from sim.sweep_plots import COLOURS
 
 EXTENTS = (1, 10, 100)
 SIZES = {"250x250": "the paper's B", "ref250x100": "the published test's B"}

@@ -18,11 +18,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from custard.cli.sweeps.plots import COLOURS
 from experiments import figures
 from experiments.demo import compiled
 from experiments.figures import Claim, Count
 from sam.tensor import Tensor
-from sim.sweep_plots import COLOURS
 
 # The orders by dataflow, as the paper groups them.
 DATAFLOWS = {

@@ -27,10 +27,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import custard
+from custard.cli.sweeps.plots import COLOURS, MARKS
 from experiments import figures
 from experiments.figures import Claim, Count
 from sam.tensor import Tensor
-from sim.sweep_plots import COLOURS, MARKS
 
 LENGTH = 2000
 CHUNK = 64

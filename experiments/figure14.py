@@ -31,12 +31,12 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import custard
+from custard.cli.sweeps.plots import COLOURS
 from experiments import figures
 from experiments.figures import Claim
 from sam import io
-from sam.errors import UserError
+from sam.support.errors import UserError
 from sam.tensor import Tensor
-from sim.sweep_plots import COLOURS
 
 SHARED = Path(__file__).parents[2] / "shared/data"
 TABLES = json.loads((figures.DATA / "sam_paper_tables.json").read_text())

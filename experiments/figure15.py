@@ -29,11 +29,11 @@ from rich.progress import track
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from custard.cli.sweeps.plots import COLOURS, MARKS
+from custard.cli.sweeps.workers import Limits, run_local
 from experiments import figures, machines
 from experiments.figures import Claim
-from sam.errors import UserError
-from sim.sweep_plots import COLOURS, MARKS
-from sim.workers import Limits, run_local
+from sam.support.errors import UserError
 
 NONZEROS = (5_000, 10_000, 25_000, 50_000)
 SIZES = tuple(range(1024, 15721, 1336))

@@ -24,6 +24,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from custard.cli.sweeps.plots import COLOURS
 from experiments import figures, machines
 from experiments.demo import compiled
 from experiments.figures import Claim
@@ -31,7 +32,6 @@ from sam import io
 from sam.drawing import draw as draw_graph
 from sam.graph import Graph
 from sam.tensor import Tensor
-from sim.sweep_plots import COLOURS
 
 DATAFLOWS = {"ijk": "inner product", "ikj": "linear combination of rows"}
 FIGURE_12 = "Figure 12"

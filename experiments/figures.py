@@ -26,10 +26,10 @@ from rich.console import Console
 from rich.table import Table
 
 from custard import Program, UserError
-from sam.files import write_whole
+from custard.cli.sweeps.plots import STYLE, save
+from sam.support.files import write_whole
 from sam.tensor import Tensor
 from sim.stats import Run
-from sim.sweep_plots import STYLE, save
 
 DATA = Path(__file__).parent / "data"
 OUT = Path(__file__).parents[1] / "out"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import custard
-from custard.sam_program import SamProgram
+from custard.to_sam.program import SamProgram
 
 _PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 import custard
-from custard import notation
+from custard.language import notation
 
 REFERENCE = Path(__file__).parent / "data/sam_paper_tables.json"
 

@@ -31,7 +31,7 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import custard
-from custard.formats import LEVEL_FORMATS
+from custard.language.formats import LEVEL_FORMATS
 from experiments.corpus import CORPUS, Entry, read
 from sam.blocks import KINDS
 from sam.graph import End, Graph, Node

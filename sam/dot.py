@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from sam.derived import Derivation
-from sam.errors import UserError
+from sam.derivations import Derivation
 from sam.graph import Edge, End, Graph, Node, Result, Slot
+from sam.support.errors import UserError
 
 if TYPE_CHECKING:
     import pydot

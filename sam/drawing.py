@@ -19,9 +19,9 @@ from xml.sax.saxutils import escape
 from matplotlib import get_data_path
 
 from sam.dot import STREAM_STYLES, to_dot
-from sam.errors import UserError
-from sam.files import require_folder, write_whole
 from sam.graph import Graph
+from sam.support.errors import UserError
+from sam.support.files import require_folder, write_whole
 
 FORMATS = (".svg", ".png", ".pdf")
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sam.derived import Derivation
+from sam.derivations import Derivation
 
 Parameters = Mapping[str, Any]
 

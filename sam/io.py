@@ -28,9 +28,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import scipy.sparse
 
-from sam.errors import UserError, one_of
-from sam.files import require_folder, write_whole
 from sam.levels import LEVELS, Ints, Level
+from sam.support.errors import UserError, one_of
+from sam.support.files import require_folder, write_whole
 from sam.tensor import Tensor
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from sam.errors import UserError, one_of
 from sam.levels import (
     LEVELS,
     MOST_POSITIONS,
@@ -28,6 +27,7 @@ from sam.levels import (
     held,
     repeats,
 )
+from sam.support.errors import UserError, one_of
 
 Array = NDArray[Any]
 

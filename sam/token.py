@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sam.errors import UserError
+from sam.support.errors import UserError
 
 DATA, EMPTY, STOP, DONE = 0, 1, 2, 3
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from sam.blocks import KINDS, Port, block_of
-from sam.errors import UserError, one_of
 from sam.graph import Edge, Graph, Node
 from sam.levels import LEVELS
+from sam.support.errors import UserError, one_of
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The simulators of SAM graphs."""
 
-from sam.errors import UserError
+from sam.support.errors import UserError
 from sim.simulate import simulate
 from sim.stats import BlockStats, Run, StreamStats
 

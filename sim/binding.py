@@ -10,19 +10,19 @@ import numpy as np
 
 from sam.blocks import Surroundings
 from sam.blocks.arithmetic import ValueType, result_type
-from sam.blocks.write import written
-from sam.derived import derived, underived
-from sam.errors import UserError
+from sam.blocks.writers import written
+from sam.derivations import derived, underived
 from sam.graph import Edge, Graph, Slot
+from sam.inputs import extents as extents_in
+from sam.inputs import gather
 from sam.levels import WORD_BITS
-from sam.regions import RegionTable
-from sam.slots import extents as extents_in
-from sam.slots import gather
+from sam.memory_regions import RegionTable
+from sam.support.errors import UserError
 from sam.tensor import Tensor
 from sam.token import DATA, Token, parse_stream
 from sam.validate import Stream, validate
-from sim.config import BlockTiming
-from sim.memory_config import Memory
+from sim.config.hardware import BlockTiming
+from sim.config.memory import Memory
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ def value_types(
 
 
 def extents(graph: Graph, given: Mapping[str, Tensor]) -> dict[str, int]:
-    """The extent of each index variable of a graph; raises UserError as ``sam.slots`` does."""
+    """The extent of each index variable of a graph; raises UserError as ``sam.inputs`` does."""
     needed = [node.parameters.get("variable") for node in graph.nodes]
     names = [name for name in needed if name is not None]
     return extents_in(graph.slots, given, dict(graph.dims), names, graph.derived)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sam.errors import UserError
 from sam.graph import Edge
+from sam.support.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,16 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from sam import cc
-from sam.errors import UserError, one_of
 from sam.graph import Graph
-from sim import compiled_engine, simpy_engine
+from sam.support import c_compiler as cc
+from sam.support.errors import UserError, one_of
 from sim.binding import Bound, bind
-from sim.config import Config, load
-from sim.simpy_engine import Progress, Unfinished
+from sim.compiled import engine as compiled_engine
+from sim.compiled.step_to_c import Untranslatable
+from sim.config.hardware import Config, load
+from sim.reference import engine as simpy_engine
+from sim.reference.engine import Progress, Unfinished
 from sim.stats import Run
-from sim.step_to_c import Untranslatable
 from sim.tiling import with_tiles
 
 # What SimPy does in a tenth of a second; a longer run is left to the compiled engine.

@@ -20,11 +20,11 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Literal
 
-from sam.derived import Rename, Split, parts, replaced
-from sam.errors import UserError
+from sam.derivations import Rename, Split, parts, replaced
 from sam.graph import Edge, End, Graph, Node
+from sam.support.errors import UserError
 from sam.validate import validate
-from sim.config import Config, TileLevel
+from sim.config.hardware import Config, TileLevel
 
 _SCANNERS = ("level_scanner", "bitvector_scanner")
 # The port at which a block takes the coordinates of the loop that it adds to its references.

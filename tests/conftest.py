@@ -4,7 +4,7 @@ import os
 
 from hypothesis import settings
 
-from tests.profiles import PROFILE
+from tests.support.profiles import PROFILE
 
 os.environ["SAM_VALIDATE"] = "1"
 settings.load_profile(PROFILE)

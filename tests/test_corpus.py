@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from custard.sam_program import SamProgram
+from custard.to_sam.program import SamProgram
 from experiments import corpus
 from experiments.corpus import Entry, Result
-from sam import cc
+from sam.support import c_compiler as cc
 from sam.tensor import Tensor
 
 SPMV = 'taco "y(i)=A(i,j)*x(j)" -f=y:d:0 -f=A:ds:0,1 -f=x:d:0'

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.dense import evaluate
-from tests.programs import Program, programs
+from tests.support.dense import evaluate
+from tests.support.programs import Program, programs
 
 A = np.array([[1.0, 2.0, 0.0], [0.0, 3.0, 4.0]])
 B = np.arange(12.0).reshape(3, 4) - 5

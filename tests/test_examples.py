@@ -12,10 +12,10 @@ import sim
 from examples import custom_block
 from sam.blocks import KINDS
 from sam.blocks.base import Block, Kind, into, out
-from sam.errors import UserError
 from sam.io import read as load
+from sam.support.errors import UserError
 from sam.token import DONE, format_stream, parse_stream
-from tests.streams import around
+from tests.support.streams import around
 
 ROOT = Path(__file__).parents[1]
 

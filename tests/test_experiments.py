@@ -18,7 +18,7 @@ from experiments import (
     figures,
     table1,
 )
-from sam import cc
+from sam.support import c_compiler as cc
 
 reference = pytest.mark.skipif(
     not cycles.REFERENCE.exists(), reason="the published simulator's counts are not here"

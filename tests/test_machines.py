@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from experiments import machines
-from sim import config, simulate
-from tests.dense import evaluate
+from sim import simulate
+from sim.config import hardware as config
+from tests.support.dense import evaluate
 
 NAMES = list(machines.MACHINES)
 

@@ -13,12 +13,12 @@ import pytest
 import custard
 import sam
 import sim
-from custard.cli import main
+from custard.cli.command import main
 from sam import io
 from sam.dot import from_dot, to_dot
 from sam.drawing import draw
-from sam.errors import UserError
-from sim.config import shipped
+from sam.support.errors import UserError
+from sim.config.hardware import shipped
 
 MATMUL = "X(i,j) = B(i,k) * C(k,j)"
 MATVEC = "y(i) = A(i,j) * x(j)"
@@ -777,5 +777,5 @@ def test_what_cannot_be_written_is_refused_before_the_run(monkeypatch, where):
     def run(*_, **__):
         raise AssertionError
 
-    monkeypatch.setattr("custard.sam_program.SamProgram.simulate", run)
+    monkeypatch.setattr("custard.to_sam.program.SamProgram.simulate", run)
     assert main([MATVEC, *GIVEN, *where]) == 2

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import custard
-from custard.c_program import LIBRARY
-from sam import cc
-from sam.errors import UserError
+from custard.to_c.program import LIBRARY
+from sam.support import c_compiler as cc
+from sam.support.errors import UserError
 
 TYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sam.blocks.alu import ALU
+from sam.blocks.array import ARRAY
 from sam.blocks.base import Block, Kind, Port, StreamError, Surroundings
 from sam.blocks.bitvector import (
     BITVECTOR_CONVERTER,
@@ -14,21 +16,19 @@ from sam.blocks.bitvector import (
     BITVECTOR_UNIONER,
     COORDINATE_CONVERTER,
 )
-from sam.blocks.compute import ALU
 from sam.blocks.drop import COORDINATE_DROPPER
 from sam.blocks.endpoints import ROOT, SINK, SOURCE
 from sam.blocks.fiber import FIBER_ALIGNER, FIBER_REPEATER
 from sam.blocks.lanes import PARALLELIZER, SERIALIZER
 from sam.blocks.locate import LOCATOR
-from sam.blocks.memory import ARRAY
 from sam.blocks.merge import INTERSECTER, UNIONER
 from sam.blocks.reduce import REDUCER
 from sam.blocks.repeat import REPEATER
 from sam.blocks.scan import BITVECTOR_SCANNER, LEVEL_SCANNER
 from sam.blocks.tile import TILE_LOADER, TILE_RELEASER
-from sam.blocks.write import LEVEL_WRITER, VALUE_WRITER
-from sam.errors import UserError
+from sam.blocks.writers import LEVEL_WRITER, VALUE_WRITER
 from sam.graph import Node
+from sam.support.errors import UserError
 
 __all__ = ["KINDS", "Block", "Kind", "Port", "StreamError", "Surroundings", "block_of"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sam.errors import UserError
+from sam.support.errors import UserError
 
 # A number of the program has no type of its own: it takes on that of what it meets.
 ValueType = np.dtype[Any] | int | float

@@ -9,14 +9,14 @@ A *step* is one firing, written once for every engine. It is a plain function ``
 ``m``  what the block reads and fills: level arrays, values, its constant parameters.
 
 Where entries of ``m`` lie in a memory that takes time, it says which ones it touches, as in
-``p.memory.read(m.regions["val"], position)``, or ``write``: see ``sam.regions``.
+``p.memory.read(m.regions["val"], position)``, or ``write``: see ``sam.memory_regions``.
 
 It keeps six rules, which let an engine decide when it happens and how fast:
 
 1. at most one token is taken from each input and given to each output;
 2. every peek comes before the first take, give or change of state. Where an input that a peek
    asks for is empty, the engine abandons the step there and runs it again later;
-3. every give comes before the first change of memory (``sam.blocks.memories``);
+3. every give comes before the first change of memory (``sam.blocks.block_memory``);
 4. it says what it touches in memory after all gives, the first of it before any change of memory;
 5. nothing but the tokens, the state and the memory decides what happens: never the time, but for
    wires. One is read in the first cycle in which the block may fire again, however long the firing
@@ -33,10 +33,10 @@ from typing import Any
 
 import numpy as np
 
-from sam.errors import UserError
 from sam.graph import Parameters
 from sam.levels import Fibers, Touches
-from sam.regions import Region, Regions, RegionTable, tile_sizes
+from sam.memory_regions import Region, Regions, RegionTable, tile_sizes
+from sam.support.errors import UserError
 from sam.tensor import Tensor
 from sam.token import DATA, DONE, EMPTY, STOP
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sam.blocks.base import Block, Kind, Port, Surroundings, into, out
-from sam.blocks.memories import Growing
+from sam.blocks.block_memory import Growing
 from sam.graph import Parameters
 from sam.token import DATA, DONE, D, Token, parse_stream
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.base import Block, Kind, Port, StreamError, into, out
-from sam.blocks.memories import Growing
+from sam.blocks.block_memory import Growing
 from sam.graph import Parameters
 from sam.token import DATA, STOP
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from sam.blocks.arithmetic import Operation
 from sam.blocks.base import Block, Emitter, Kind, Port, StreamError, into, out
-from sam.blocks.memories import Accumulator
+from sam.blocks.block_memory import Accumulator
 from sam.graph import Parameters
 from sam.token import DATA, DONE, EMPTY, STOP
 

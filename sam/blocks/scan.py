@@ -18,10 +18,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.base import Block, Kind, Surroundings, into, out, read, wire
-from sam.errors import UserError
 from sam.graph import Parameters
 from sam.levels import Dense
-from sam.regions import Regions
+from sam.memory_regions import Regions
+from sam.support.errors import UserError
 from sam.token import DATA, DONE, STOP
 
 SPAN = 2**32

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.base import Block, Kind, Surroundings, into, out
-from sam.blocks.memories import Stored
+from sam.blocks.block_memory import Stored
 from sam.graph import Parameters
 from sam.token import DATA, DONE, EMPTY, STOP
 

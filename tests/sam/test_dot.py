@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import custard
 from sam.dot import from_dot, to_dot
-from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
+from sam.support.errors import UserError
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from sam.drawing import draw
-from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node
+from sam.support.errors import UserError
 
 NODES = {
     "root B": ("root", {"slot": "B"}),

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from sam.errors import UserError
 from sam.io import read, require_writable, write
+from sam.support.errors import UserError
 from sam.tensor import Tensor
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"

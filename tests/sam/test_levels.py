@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam.errors import UserError
 from sam.levels import (
     LEVELS,
     Bitvector,
@@ -24,6 +23,7 @@ from sam.levels import (
     SingletonNonUnique,
     repeats,
 )
+from sam.support.errors import UserError
 
 # Rows 0, 1 and 3 of a 4x4 matrix have the columns (1), (0, 2) and (1, 3).
 ROWS = np.array([0, 1, 1, 3, 3])

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from sam.errors import UserError
 from sam.levels import LEVELS, Compressed, CompressedNonUnique, Dense, Offset, Range, Singleton
+from sam.support.errors import UserError
 from sam.tensor import Tensor
 
 # The matrix of Figure 1: rows 0, 1 and 3 have the columns (1), (0, 2) and (1, 3).

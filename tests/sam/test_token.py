@@ -2,7 +2,7 @@
 
 import pytest
 
-from sam.errors import UserError
+from sam.support.errors import UserError
 from sam.token import (
     DATA,
     DONE,

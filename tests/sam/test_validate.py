@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node, Result, Slot
+from sam.support.errors import UserError
 from sam.validate import Stream, validate
 from sim import simulate
 

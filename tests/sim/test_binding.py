@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from sam.blocks.memories import Growing, Stored
-from sam.errors import UserError
+from sam.blocks.block_memory import Growing, Stored
 from sam.graph import Edge, End, Graph, Node, Result, Slot
-from sam.slots import gather
+from sam.inputs import gather
+from sam.support.errors import UserError
 from sam.tensor import Tensor
 from sim import simulate
 from sim.binding import Bound, bind, extents
-from sim.config import load
+from sim.config.hardware import load
 
 B = Slot("B", "B", "ss", ((0,), (1,)), ("i", "j"))
 C = Slot("c", "c", "s", ((0,),), ("j",))

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 import custard
 from custard import UserError
-from sam import cc
-from tests.dense import evaluate
-from tests.profiles import examples
-from tests.programs import Program, programs
+from sam.support import c_compiler as cc
+from tests.support.dense import evaluate
+from tests.support.profiles import examples
+from tests.support.programs import Program, programs
 
 pytestmark = pytest.mark.skipif(not cc.available(), reason="there is no C compiler")
 

@@ -9,15 +9,15 @@ import custard
 import sim
 from custard import UserError
 from experiments.corpus import engines_differ
-from sam.derived import Split, derived, with_derived
+from sam.derivations import Split, derived, with_derived
 from sam.graph import Edge, End, Graph, Node, Slot
-from sam.regions import tile_sizes
+from sam.memory_regions import tile_sizes
 from sam.tensor import Tensor
 from sam.token import format_stream
-from sim.memory_config import Memory
-from tests.dense import evaluate
-from tests.profiles import examples
-from tests.programs import programs
+from sim.config.memory import Memory
+from tests.support.dense import evaluate
+from tests.support.profiles import examples
+from tests.support.programs import programs
 
 engines = pytest.mark.parametrize("engine", ["simpy", "compiled"])
 relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

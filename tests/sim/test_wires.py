@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 import sim
 from sam.blocks import KINDS
 from sam.blocks.base import Block, Kind, into, out, wire
-from sam.errors import UserError
 from sam.graph import Edge, End, Graph, Node
+from sam.support.errors import UserError
 from sam.token import DATA, DONE, format_stream
-from sim import compiled_engine
 from sim.binding import bind
-from sim.config import load
-from tests.profiles import examples
+from sim.compiled import engine as compiled_engine
+from sim.config.hardware import load
+from tests.support.profiles import examples
 
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"

@@ -10,7 +10,7 @@ import pytest
 from sam.blocks import KINDS, Surroundings
 from sam.graph import Slot
 from sam.levels import Compressed, Dense
-from sam.regions import Region, RegionTable
+from sam.memory_regions import Region, RegionTable
 from sam.tensor import Tensor
 from sam.token import DONE, D, parse_stream
 

@@ -14,9 +14,9 @@ from sam.levels import Bitvector
 from sam.tensor import Tensor
 from sam.token import format_stream, to_tokens
 from sim import simulate
-from tests.profiles import examples
-from tests.published import needs_published, stream, vectors
-from tests.streams import check_block, run_block
+from tests.support.profiles import examples
+from tests.support.published import needs_published, stream, vectors
+from tests.support.streams import check_block, run_block
 
 MOST = 2**64 - 1
 ENGINES = ("simpy", "compiled") if any(map(shutil.which, ("cc", "gcc", "clang"))) else ("simpy",)

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sam.token import format_stream, to_tokens
-from tests.published import needs_published, stream, vectors
-from tests.streams import check_block, run_block
+from tests.support.published import needs_published, stream, vectors
+from tests.support.streams import check_block, run_block
 
 
 def check(outer, inner, outer_due, inner_due):

@@ -6,7 +6,7 @@ from _pytest.outcomes import Failed
 from sam.graph import Edge, End, Graph, Node
 from sam.token import format_stream
 from sim import simulate
-from tests.streams import check_block, run_block
+from tests.support.streams import check_block, run_block
 
 
 def test_a_root_gives_one_reference():

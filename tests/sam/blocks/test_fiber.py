@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from sam.blocks import StreamError
 from sam.token import format_stream, to_tokens
-from tests.profiles import examples
-from tests.streams import check_block, run_block
+from tests.support.profiles import examples
+from tests.support.streams import check_block, run_block
 
 
 def check(kind, depth, followed, streams, due):

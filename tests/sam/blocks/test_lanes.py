@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sam.token import format_stream, to_tokens
-from tests.streams import check_block, run_block
+from tests.support.streams import check_block, run_block
 
 FLAT = {"lanes": 2, "streams": ["ref", "val"], "depth": 0}
 DEEP = {"lanes": 2, "streams": ["crd", "val"], "depth": 1}

@@ -1,7 +1,7 @@
 """Locators (Definition 4.1)."""
 
 from sam.tensor import Tensor
-from tests.streams import check_block
+from tests.support.streams import check_block
 
 DENSE = Tensor.of([[5.0, 6, 7, 8], [1, 2, 3, 4]], "dd")
 HASHED = Tensor.from_coo([[0, 0, 1], [1, 3, 2]], [5.0, 6, 7], (2, 4), "dh")

@@ -3,8 +3,8 @@
 import pytest
 
 from sam.blocks import StreamError
-from tests.published import needs_published, stream, vectors
-from tests.streams import check_block, run_block
+from tests.support.published import needs_published, stream, vectors
+from tests.support.streams import check_block, run_block
 
 REFS = [["ref"], ["ref"]]
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sam.blocks import StreamError
-from sam.errors import UserError
+from sam.support.errors import UserError
 from sam.token import format_stream, to_tokens
-from tests.profiles import examples
-from tests.published import needs_published, stream, vectors
-from tests.streams import check_block, run_block
+from tests.support.profiles import examples
+from tests.support.published import needs_published, stream, vectors
+from tests.support.streams import check_block, run_block
 
 
 def check_scalar(val, zero, drop):

@@ -5,8 +5,8 @@ import pytest
 
 from sam.levels import Compressed, Dense, Singleton
 from sam.tensor import Tensor
-from tests.published import needs_published, stream, vectors
-from tests.streams import check_block, run_block
+from tests.support.published import needs_published, stream, vectors
+from tests.support.streams import check_block, run_block
 
 # The matrix of Figure 1: rows 0, 1 and 3 with the values ((1), (2, 3), (4, 5)).
 FIGURE_1 = Tensor.from_coo([[0, 1, 1, 3, 3], [1, 0, 2, 1, 3]], [1, 2, 3, 4, 5], (4, 4), "ss")

@@ -5,7 +5,7 @@ import pytest
 
 from sam.levels import Hashed
 from sam.tensor import Tensor
-from tests.streams import BLOCK, check_block, run_block
+from tests.support.streams import BLOCK, check_block, run_block
 
 # Rows 0, 1 and 3 of a matrix of 4 x 4 have the columns (1), (0, 2) and (1, 3).
 ROWS, COLUMNS = [0, 1, 1, 3, 3], [1, 0, 2, 1, 3]

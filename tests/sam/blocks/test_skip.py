@@ -8,11 +8,11 @@ import pytest
 import custard
 from sam.blocks import KINDS, Surroundings
 from sam.blocks.scan import SPAN
-from sam.errors import UserError
+from sam.support.errors import UserError
 from sam.tensor import Tensor
 from sam.token import parse_stream
 from tests.sam.blocks.test_scan import ROWS, fibers
-from tests.streams import BLOCK, run_block
+from tests.support.streams import BLOCK, run_block
 
 TOLD = f"{BLOCK}.in_skip"
 

@@ -1,6 +1,6 @@
 """Tile loaders and releasers (Section 4.1)."""
 
-from tests.streams import check_block, run_block
+from tests.support.streams import check_block, run_block
 
 PLACE = {"slot": "B", "level": 1, "from": None, "memory": "peb"}
 LOADER = {**PLACE, "depth": 1, "buffers": 2, "room": None}

@@ -1,0 +1,7 @@
+"""``python -m custard`` is the command ``custard``."""
+
+import sys
+
+from custard.cli.command import main
+
+sys.exit(main())

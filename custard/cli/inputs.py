@@ -1,0 +1,201 @@
+"""The command line's inputs: files, numbers, and tensors made up on the spot.
+
+    -i B=west0067.mtx      a file, by its suffix (``sam.io``); also B=@west0067.mtx
+    -i a=2.5               a number
+    -i x=@random           a tenth of all places; every place where all levels are dense
+    -i x=@random(0.02)     that share of all places
+    -i x=@dense            every place
+
+What is made up has values in (0, 1], drawn from the seed and the tensor's name. Its extents are
+those of the files and numbers beside it, and of ``--dims``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from custard.ir import cin
+from custard.language import notation
+from custard.program import Program
+from sam import io
+from sam.support.errors import UserError, one_of
+from sam.tensor import Tensor
+
+GENERATORS = ("@random", "@dense")
+
+_DENSITY = 0.1
+_MOST_ENTRIES = 10**8
+
+
+def read_inputs(texts: Sequence[str], program: Program, seed: int = 0) -> dict[str, Tensor]:
+    """The inputs that the ``-i`` options give to a program, by tensor.
+
+    Raises UserError for an option that is malformed, names no input of the program or repeats
+    one; for a file that cannot be read; for inputs that are missing; and for extents that nothing
+    fixes.
+    """
+    uses = input_uses(program)
+    given = _parse(texts, uses)
+    missing = [name for name in uses if name not in given]
+    if missing:
+        raise UserError(
+            f"no input is given for {', '.join(missing)}",
+            hint=f"{' '.join(f'-i {name}=@random' for name in missing)}, or name a file",
+        )
+    tensors, extents = _read_files(given, uses, program.dims)
+    for variable in map(cin.base, program.cin.loops):
+        if variable not in extents:
+            raise UserError(f"no input fixes the extent of {variable}", hint=f"--dims {variable}=8")
+    for name in uses:
+        if name not in tensors:
+            shape = tuple(extents[cin.base(v)] for v in uses[name][0].variables)
+            tensors[name] = _generate(name, given[name], shape, program, seed)
+    return {name: tensors[name] for name in uses}
+
+
+def file_of(value: str) -> str | None:
+    """The path of the file that an input is read from; None where it is a number or made up."""
+    if _is_generated(value) or _number(value) is not None:
+        return None
+    return value.removeprefix("@")
+
+
+def input_uses(program: Program) -> dict[str, list[cin.Access]]:
+    """The program's inputs, each with the accesses that read it."""
+    uses: dict[str, list[cin.Access]] = {}
+    for node in cin.walk(program.cin.value):
+        if isinstance(node, cin.Access):
+            uses.setdefault(node.tensor, []).append(node)
+    return uses
+
+
+def _parse(texts: Sequence[str], known: Collection[str]) -> dict[str, str]:
+    """What each tensor is given."""
+    given: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name or not value:
+            raise UserError(
+                f'"{text}" gives no input', hint="NAME=VALUE, as in B=west0067.mtx or x=@random"
+            )
+        if name not in known:
+            raise UserError(
+                f"the program has no input {name}",
+                hint=one_of(name, known) if known else "it has no inputs",
+            )
+        if name in given:
+            raise UserError(f"two inputs are given for {name}")
+        given[name] = value
+    return given
+
+
+def _read_files(
+    given: Mapping[str, str], uses: Mapping[str, Sequence[cin.Access]], dims: Mapping[str, int]
+) -> tuple[dict[str, Tensor], dict[str, int]]:
+    """The tensors that are not made up, and the extents that they and ``dims`` fix."""
+    tensors: dict[str, Tensor] = {}
+    extents = dict(dims)
+    # A .tns file may leave its shape open, to be fixed by the others and by dims.
+    for are_tns in (False, True):
+        known = dict(extents)
+        for name, accesses in uses.items():
+            if _is_generated(given[name]) or _is_tns(given[name]) != are_tns:
+                continue
+            tensors[name] = _read(name, given[name], accesses, known if are_tns else {})
+            for access in accesses:
+                for variable, extent in zip(access.variables, tensors[name].shape, strict=True):
+                    extents.setdefault(cin.base(variable), extent)
+        _spread(extents, uses)
+    return tensors, extents
+
+
+def _is_generated(value: str) -> bool:
+    """Whether the value is made up; a word after @ that has no suffix can be no file."""
+    return value.startswith("@") and Path(value.partition("(")[0]).suffix == ""
+
+
+def _is_tns(value: str) -> bool:
+    return ".tns" in Path(value.lower()).suffixes
+
+
+def _read(
+    name: str, value: str, accesses: Sequence[cin.Access], known: Mapping[str, int]
+) -> Tensor:
+    """The tensor in a file, of the shape that the known extents fix, or a number."""
+    number = _number(value)
+    variables = [cin.base(variable) for variable in accesses[0].variables]
+    if number is not None:
+        tensor = Tensor.of(number)
+    else:
+        fixed = all(variable in known for variable in variables)
+        shape = [known[variable] for variable in variables] if fixed else None
+        tensor = io.read(value.removeprefix("@"), shape)
+    if tensor.ndim != len(variables):
+        raise UserError(
+            f"{name} has {_modes(len(variables))} in the program, and {value} has "
+            f"{_modes(tensor.ndim)}"
+        )
+    return tensor
+
+
+def _number(text: str) -> int | float | None:
+    if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text, re.ASCII):
+        return None
+    size = notation.number(text.lstrip("+-"))
+    return -size if text.startswith("-") else size
+
+
+def _modes(count: int) -> str:
+    return "1 mode" if count == 1 else f"{count} modes"
+
+
+def _spread(extents: dict[str, int], uses: Mapping[str, Sequence[cin.Access]]) -> None:
+    """Gives the extent of a variable to all that subscript the same mode of some tensor."""
+    known = -1
+    while known < len(extents):
+        known = len(extents)
+        for accesses in uses.values():
+            for mode in zip(*(access.variables for access in accesses), strict=True):
+                variables = [cin.base(variable) for variable in mode]
+                found = [extents[variable] for variable in variables if variable in extents]
+                for variable in variables if found else ():
+                    extents.setdefault(variable, found[0])
+
+
+def _generate(name: str, value: str, shape: tuple[int, ...], program: Program, seed: int) -> Tensor:
+    density = _density(value, dense=set(program.formats[name].levels) <= {"d"})
+    places = math.prod(shape)
+    count = min(places, math.ceil(density * places))
+    if places >= 2**63 or count > _MOST_ENTRIES:
+        raise UserError(
+            f"{name}={value} would have {count:.2g} entries, more than {_MOST_ENTRIES:.0e}",
+            hint=f"give fewer, as in {name}=@random({_MOST_ENTRIES / 100 / places:.0e})",
+        )
+    random = np.random.default_rng([seed, *name.encode()])
+    chosen = np.sort(random.choice(places, count, replace=False, shuffle=False))
+    coordinates = np.array(np.unravel_index(chosen, shape)) if shape else np.zeros((0, count), int)
+    return Tensor.from_coo(coordinates, 1 - random.random(count), shape)
+
+
+def _density(value: str, dense: bool) -> float:
+    """The share of all places that ``@dense``, ``@random`` or ``@random(share)`` fills."""
+    word, bracket, share = value.partition("(")
+    if word not in GENERATORS:
+        raise UserError(
+            f"nothing is called {word}",
+            hint=one_of(word, GENERATORS) + "; a file needs a suffix, as in west0067.mtx",
+        )
+    if not bracket:
+        return 1.0 if dense or word == "@dense" else _DENSITY
+    density = _number(share.removesuffix(")"))
+    if word == "@dense" or density is None or not 0 <= density <= 1 or not share.endswith(")"):
+        raise UserError(
+            f"{value} is not a share of all places",
+            hint="@random(SHARE), with a number from 0 to 1, as in @random(0.02)",
+        )
+    return float(density)

@@ -1,0 +1,261 @@
+"""The record of a program and its run: one JSON object, and the report that is printed of it."""
+
+from __future__ import annotations
+
+import json
+import platform
+import statistics
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from custard import dense_evaluator as check
+from custard.cli import run_report as report
+from custard.cli.arguments import complain
+from custard.cli.inputs import read_inputs
+from custard.ir import cin
+from custard.program import Program
+from custard.to_c.program import Bound, CProgram
+from custard.to_sam.program import SamProgram
+from sam.inputs import extents
+from sam.support import c_compiler as cc
+from sam.support.errors import UserError
+from sam.tensor import Tensor
+from sim.config.hardware import Config
+from sim.reference.engine import Progress
+
+_RUNS, _LEAST_SECONDS = 7, 0.2
+
+PACKAGE = "sparse-abstract-machine"
+
+
+def versions() -> dict[str, str]:
+    """Of this package, of Python and of numpy."""
+    return {
+        PACKAGE: version(PACKAGE),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+def of_program(program: Program, schedule: Sequence[str]) -> dict[str, Any]:
+    """What is known of a program before it runs."""
+    of_target: dict[str, Any] = {}
+    if isinstance(program, SamProgram):
+        of_target = {"primitives": _counts(program)}
+    if isinstance(program, CProgram):
+        of_target = {
+            "compiler": cc.available() and " ".join(cc.compiler()),
+            "flags": list(program.flags),
+        }
+    return {
+        "target": "c" if isinstance(program, CProgram) else "sam",
+        "expression": program.expression,
+        "formats": {tensor: str(format) for tensor, format in program.formats.items()},
+        "schedule": list(schedule),
+        "loops": list(program.statements[-1].loops),
+        "cin": "; ".join(map(str, program.statements)),
+        "notes": list(program.notes),
+        "dims": dict(program.dims),
+        **of_target,
+        "versions": versions(),
+    }
+
+
+def simulate(
+    program: SamProgram,
+    schedule: Sequence[str],
+    inputs: Sequence[str],
+    machine: Config,
+    *,
+    seed: int = 0,
+    engine: str = "auto",
+    compare: bool = False,
+    progress: Progress | None = None,
+    validate: bool | None = None,
+) -> tuple[Tensor, dict[str, Any]]:
+    """The result of a run, and its record.
+
+    ``inputs`` are texts as of ``-i``. With ``compare`` the record tells whether the result
+    ``matches_numpy`` and, if not, the first ``difference``. Raises UserError.
+    """
+    tensors = read_inputs(inputs, program, seed)
+    expected = _expected(program, tensors) if compare else None
+    started = time.perf_counter()
+    run = program.simulate(tensors, machine, engine=engine, progress=progress, validate=validate)
+    seconds = time.perf_counter() - started
+    assert run.output is not None
+    told = {
+        **of_program(program, schedule),
+        "inputs": list(inputs),
+        "seed": seed,
+        **report.as_json(run),
+        "seconds": seconds,
+    }
+    told["notes"] += run.notes
+    return run.output, {**told, **_compared(run.output, expected)}
+
+
+def execute(
+    program: CProgram,
+    schedule: Sequence[str],
+    inputs: Sequence[str],
+    *,
+    seed: int = 0,
+    compare: bool = False,
+    timed: bool = False,
+) -> tuple[Tensor, dict[str, Any]]:
+    """The result of a run in C, and its record.
+
+    With ``timed`` the record has the ``times`` of the kernel alone. Raises UserError.
+    """
+    tensors = read_inputs(inputs, program, seed)
+    expected = _expected(program, tensors) if compare else None
+    started = time.perf_counter()
+    bound = program.bind(tensors)
+    output = bound.run()
+    told = {
+        **of_program(program, schedule),
+        "inputs": list(inputs),
+        "seed": seed,
+        "seconds": time.perf_counter() - started,
+        "result": report.result_as_json(program.cin.target.tensor, output),
+    }
+    if timed:
+        told["times"] = _times(program, bound, tensors)
+    return output, {**told, **_compared(output, expected)}
+
+
+def _times(program: CProgram, bound: Bound, inputs: Mapping[str, Tensor]) -> dict[str, Any]:
+    """The median and the minimum of many runs, and the former by entry of the largest input.
+
+    Those that have a level which is not full count before those that have none.
+    """
+    seconds: list[float] = []
+    started = time.perf_counter()
+    while len(seconds) < _RUNS or time.perf_counter() - started < _LEAST_SECONDS:
+        seconds.append(bound.seconds())
+    times: dict[str, Any] = {
+        "runs": len(seconds),
+        "median": statistics.median(seconds),
+        "minimum": min(seconds),
+    }
+
+    def size(name: str) -> tuple[bool, int]:
+        return not set(program.formats[name].levels) <= {"d"}, inputs[name].nnz
+
+    largest = max(inputs, key=size, default=None)
+    if largest is not None and inputs[largest].nnz:
+        entries = inputs[largest].nnz
+        times |= {"largest": largest, "entries": entries}
+        times["nanoseconds_per_entry"] = 1e9 * times["median"] / entries
+    return times
+
+
+def _compared(output: Tensor, expected: check.Expected | None) -> dict[str, Any]:
+    if expected is None:
+        return {}
+    difference = check.first_difference(output, expected)
+    return {"difference": difference, "matches_numpy": difference is None}
+
+
+def show(console: Console, told: Mapping[str, Any]) -> None:
+    """Prints the report of a record."""
+    ran = "cycles" in told
+    how = "compiled, not run: no inputs are given"
+    if told.get("target") == "c" and "result" in told:
+        how = f"compiled to C by {told['compiler']}"
+    elif ran:
+        how = f"config {told['config']['name']}, engine {told['engine']}"
+    stored = (f"{tensor} {format}" for tensor, format in told["formats"].items() if format != ":")
+    lines = [told["cin"], f"formats {', '.join(stored)}", how]
+    console.print(Text(told["expression"], "bold"), soft_wrap=True)
+    for line in (*lines, *(f"note: {note}" for note in told["notes"])):
+        console.print(Text(f"  {line}"), soft_wrap=True)
+    if ran:
+        console.print(report.summary(told, told["seconds"]))
+    elif told.get("target") == "c":
+        for line in _run_in_c(told):
+            console.print(line, soft_wrap=True)
+    else:
+        console.print(_primitives(told))
+    if told.get("matches_numpy"):
+        console.print(Text("matches numpy", "green"))
+
+
+def _run_in_c(told: Mapping[str, Any]) -> Iterator[Text]:
+    """What there is to say of a run in C: how long the kernel took, and its result."""
+    if "times" in told:
+        times = told["times"]
+        yield Text(f"\n{1e3 * times['median']:.4g} ms", "bold").append(
+            f", the median of {times['runs']:,} runs; the minimum is "
+            f"{1e3 * times['minimum']:.4g} ms",
+            "not bold",
+        )
+        if "largest" in times:
+            yield Text(
+                f"{times['nanoseconds_per_entry']:.3g} ns for each of the "
+                f"{_count(times['entries'], 'entry', 'entries')} of {times['largest']}"
+            )
+    if "result" in told:
+        yield from report.result_lines(told["result"])
+
+
+def _count(n: int, one: str, more: str) -> str:
+    return f"{n:,} {one if n == 1 else more}"
+
+
+def report_file(console: Console, path: Path) -> int:
+    """Prints the report of a record in a file: a result of a sweep, or what ``--json`` wrote.
+
+    Returns the exit status that the run would have had. Raises UserError.
+    """
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as mistake:
+        raise UserError(f"cannot read {path}: {mistake.strerror}") from None
+    except ValueError:
+        told = None
+    if isinstance(told, dict) and told.get("status") == "failed":
+        complain(told["error"])
+        return 1
+    told = told.get("record", told) if isinstance(told, dict) else None
+    if told is None or "cin" not in told:
+        raise UserError(
+            f"{path} is no result", hint="give a file of a sweep's folder, or of custard --json"
+        )
+    show(console, told)
+    if told.get("difference"):
+        complain(told["difference"])
+        return 1
+    return 0
+
+
+def _counts(program: SamProgram) -> dict[str, int]:
+    """How many blocks of each primitive all graphs have."""
+    counts: Counter[str] = Counter()
+    for graph in program.graphs:
+        counts.update(graph.counts())
+    return dict(sorted(counts.items()))
+
+
+def _primitives(told: Mapping[str, Any]) -> Table:
+    table = Table("primitive", "count", box=None, pad_edge=False, header_style="bold")
+    for primitive, count in told["primitives"].items():
+        table.add_row(primitive.replace("_", " "), str(count))
+    return table
+
+
+def _expected(program: Program, inputs: Mapping[str, Tensor]) -> check.Expected:
+    needed = map(cin.base, program.cin.loops)
+    found = extents(program.slots, inputs, program.dims, needed)
+    by_base = {cin.base(variable): extent for variable, extent in found.items()}
+    return check.evaluate(program.expression, inputs, by_base, program.formats)

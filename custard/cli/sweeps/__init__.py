@@ -1,0 +1,1 @@
+"""Sweeps: many points, a process and a result file for each, tables and plots."""

@@ -1,0 +1,263 @@
+"""The independent check of a result: the expression evaluated with dense numpy.
+
+The evaluator walks the tree of ``custard.language.notation`` and shares nothing with the
+compiler. A value is an array with a variable for each of its axes; products are ``numpy.einsum``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from custard.language import notation
+from sam.support.errors import UserError
+from sam.tensor import Tensor
+
+Array = NDArray[Any]
+
+MOST_PLACES = 10**8
+MOST_POINTS = 10**10
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The dense value of a program, and the largest magnitude met on the way to it."""
+
+    value: Array
+    largest: float
+
+
+def evaluate(
+    text: str,
+    inputs: Mapping[str, Tensor],
+    extents: Mapping[str, int],
+    declared: Collection[str] = (),
+) -> Expected:
+    """The value that a program must have, by DESIGN.md, section 3.
+
+    ``inputs`` by tensor; ``extents`` by index variable; ``declared`` as for ``notation.parse``.
+    Raises UserError where an array would have more than ``MOST_PLACES`` places, or a product more
+    than ``MOST_POINTS`` points.
+    """
+    assignment = notation.parse(text, declared)
+    evaluator = _Evaluator(inputs, extents)
+    target = tuple(dict.fromkeys(_variables(assignment.target)))
+    with np.errstate(all="ignore"):
+        right = evaluator.value(assignment.value, _free(assignment.value) - set(target))
+        if assignment.operator == "+=":
+            old = evaluator.value(assignment.target, set())
+            right = evaluator.combined(np.add, old, right)
+        value = np.broadcast_to(evaluator.spread(right, target), [extents[v] for v in target])
+        if len(target) < len(assignment.target.indices):
+            value = _on_diagonal(value, assignment, inputs, extents)
+        _require_places(value.size)
+        return Expected(value, evaluator.largest)
+
+
+def _on_diagonal(
+    value: Array,
+    assignment: notation.Assignment,
+    inputs: Mapping[str, Tensor],
+    extents: Mapping[str, int],
+) -> Array:
+    """The values where the subscripts of the target agree; under ``=`` zeros elsewhere, under
+    ``+=`` what was there."""
+    variables = _variables(assignment.target)
+    shape = [extents[variable] for variable in variables]
+    _require_places(math.prod(shape))
+    array = np.zeros(shape, value.dtype)
+    if assignment.operator == "+=":
+        array[...] = inputs[assignment.target.tensor].to_numpy()
+    grid = np.indices(value.shape, sparse=True)
+    axes: dict[str, Array] = dict(zip(dict.fromkeys(variables), grid, strict=True))
+    array[tuple(axes[variable] for variable in variables)] = value
+    return array
+
+
+def first_difference(found: Tensor, expected: Expected) -> str | None:
+    """The first entry of a result that is not as expected, in words; None where there is none.
+
+    Whole numbers must be equal; others may differ by rounding, as sums of another order do.
+    """
+    ours, theirs = found.to_numpy(), expected.value.astype(found.dtype)
+    if ours.shape != theirs.shape:
+        return f"the result has the shape {ours.shape}, and numpy's has {theirs.shape}"
+    if found.dtype.kind in "fc":
+        precision = float(np.finfo(found.dtype).eps)
+        equal = np.isclose(
+            ours, theirs, precision**0.5, 1000 * precision * expected.largest, equal_nan=True
+        )
+    else:
+        equal = ours == theirs
+    if equal.all():
+        return None
+    at = tuple(int(axis[0]) for axis in np.nonzero(~np.atleast_1d(equal)))[: found.ndim]
+    place = f"at ({','.join(map(str, at))}) " if found.ndim else ""
+    return f"the result {place}is {ours[at].item()!r}, and numpy's is {theirs[at].item()!r}"
+
+
+@dataclass(frozen=True)
+class _Value:
+    """An array, and the variable of each axis."""
+
+    array: Array
+    variables: tuple[str, ...] = ()
+
+
+class _Evaluator:
+    def __init__(self, inputs: Mapping[str, Tensor], extents: Mapping[str, int]) -> None:
+        self.inputs, self.extents, self.largest = inputs, extents, 0.0
+
+    def value(self, node: notation.Node, summed: set[str]) -> _Value:
+        """The value of a node, summed over variables that nothing outside it uses."""
+        value = self._value(node, summed)
+        magnitudes = np.abs(value.array[np.isfinite(value.array)])
+        self.largest = max(self.largest, float(magnitudes.max(initial=0)))
+        return value
+
+    def _value(self, node: notation.Node, summed: set[str]) -> _Value:
+        match node:
+            case notation.Number(number):
+                return _Value(np.asarray(number if number < 2**63 else float(number)))
+            case notation.Access():
+                return self._sum(self._access(node), summed)
+            case notation.Negate(operand):
+                inner = self.value(operand, summed)
+                return _Value(-inner.array, inner.variables)
+            case notation.Sum(variables, operand):
+                own = {variable.name for variable in variables}
+                return self._sum(self.value(operand, summed - own), own)
+            case notation.Binary("*"):
+                return self._multiply([factor for _, factor in _chain(node, "*")], summed)
+            case notation.Binary("/"):
+                operands = [node.left, node.right]
+                values = [self.value(n, _alone(n, operands, summed)) for n in operands]
+                shared = _free(node.left) & _free(node.right) & summed
+                return self._sum(self.combined(np.true_divide, *values), shared)
+            case notation.Binary():
+                (_, first), *rest = _chain(node, "+-")
+                total = self.value(first, summed & _free(first))
+                for operator, term in rest:
+                    function = np.add if operator == "+" else np.subtract
+                    total = self.combined(function, total, self.value(term, summed & _free(term)))
+                return total
+        raise AssertionError(node)
+
+    def _access(self, node: notation.Access) -> _Value:
+        tensor = self.inputs[node.tensor]
+        _require_places(math.prod(tensor.shape))
+        array = tensor.to_numpy()
+        if array.dtype == bool:
+            array = array.astype(int)
+        variables = tuple(dict.fromkeys(_variables(node)))
+        if len(variables) < array.ndim:  # a diagonal
+            axes = {variable: n for n, variable in enumerate(variables)}
+            array = np.einsum(array, [axes[v] for v in _variables(node)], [*axes.values()])
+        return _Value(array, variables)
+
+    def _multiply(self, factors: list[notation.Node], summed: set[str]) -> _Value:
+        values = [self.value(factor, _alone(factor, factors, summed)) for factor in factors]
+        shared = {v for v in summed if sum(v in _free(factor) for factor in factors) > 1}
+        return self._product(values, shared)
+
+    def _product(self, values: list[_Value], summed: set[str]) -> _Value:
+        if not summed:  # einsum adds to 0, which loses the sign of -0.0
+            return reduce(partial(self.combined, np.multiply), values)
+        axes = {v: n for n, v in enumerate({v: 0 for value in values for v in value.variables})}
+        self._require_points(axes)
+        kept = tuple(variable for variable in axes if variable not in summed)
+        _require_places(self._size(kept))
+        operands: list[Any] = []
+        for value in values:
+            operands += [value.array, [axes[variable] for variable in value.variables]]
+        array = np.einsum(*operands, [axes[v] for v in kept], optimize=("greedy", MOST_PLACES))
+        return _Value(array, kept)
+
+    def combined(self, function: Any, left: _Value, right: _Value) -> _Value:
+        """The function of two values, place by place."""
+        variables = tuple(dict.fromkeys((*left.variables, *right.variables)))
+        _require_places(self._size(variables))
+        return _Value(
+            function(self.spread(left, variables), self.spread(right, variables)), variables
+        )
+
+    def spread(self, value: _Value, variables: tuple[str, ...]) -> Array:
+        """The array with its axes in that order, and an axis of 1 for each variable it lacks."""
+        order = [value.variables.index(v) for v in variables if v in value.variables]
+        sizes = [self.extents[v] if v in value.variables else 1 for v in variables]
+        return value.array.transpose(order).reshape(sizes)
+
+    def _sum(self, value: _Value, summed: set[str]) -> _Value:
+        """The sum over variables, of which the value may lack some."""
+        if not summed:
+            return value
+        repeats = self._size(tuple(summed - set(value.variables)))
+        axes = tuple(n for n, v in enumerate(value.variables) if v in summed)
+        array = value.array.sum(axis=axes, dtype=value.array.dtype) * repeats
+        return _Value(array, tuple(v for v in value.variables if v not in summed))
+
+    def _size(self, variables: tuple[str, ...]) -> int:
+        return math.prod(self.extents[variable] for variable in variables)
+
+    def _require_points(self, variables: Mapping[str, int]) -> None:
+        points = self._size(tuple(variables))
+        if points > MOST_POINTS:
+            raise _too_large(f"a product of {points:.1e} points", MOST_POINTS)
+
+
+def _require_places(places: int) -> None:
+    if places > MOST_PLACES:
+        raise _too_large(f"an array of {places:.1e} places", MOST_PLACES)
+
+
+def _too_large(what: str, most: int) -> UserError:
+    return UserError(
+        f"the check would need {what} in dense numpy, more than {most:.0e}",
+        hint="leave out --check, or check on smaller inputs",
+    )
+
+
+def _chain(node: notation.Node, operators: str) -> list[tuple[str, notation.Node]]:
+    """The operands that a chain of these operators joins, each with the operator before it."""
+    links: list[tuple[str, notation.Node]] = []
+    while isinstance(node, notation.Binary) and node.operator in operators:
+        if operators == "*":
+            links = [*_chain(node.right, operators), *links]
+        else:
+            links.insert(0, (node.operator, node.right))
+        node = node.left
+    return [(operators[0], node), *links]
+
+
+def _alone(node: notation.Node, operands: Sequence[notation.Node], summed: set[str]) -> set[str]:
+    """The variables to sum that this operand uses and none of the others does."""
+    others = {v for operand in operands if operand is not node for v in _free(operand)}
+    return (summed & _free(node)) - others
+
+
+def _free(node: notation.Node) -> set[str]:
+    """The variables that a node uses outside of an explicit sum over them."""
+    match node:
+        case notation.Access():
+            return set(_variables(node))
+        case notation.Sum(variables, operand):
+            return _free(operand) - {variable.name for variable in variables}
+        case notation.Negate(operand):
+            return _free(operand)
+        case notation.Binary():
+            found: set[str] = set()
+            while isinstance(node, notation.Binary):
+                found |= _free(node.right)
+                node = node.left
+            return found | _free(node)
+    return set()
+
+
+def _variables(access: notation.Access) -> tuple[str, ...]:
+    return tuple(v.name for v in access.indices if isinstance(v, notation.Variable))

@@ -1,0 +1,1 @@
+"""Concrete index notation, the one IR that every target starts from."""

@@ -1,0 +1,1 @@
+"""The words of a user, read: index notation, formats, scheduling commands."""

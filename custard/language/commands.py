@@ -1,0 +1,361 @@
+"""Scheduling commands: their text, their table, and the loop order that ``reorder`` gives.
+
+The commands are those of the TACO tool (scheduling paper, section 4), written as there:
+``split(i,i0,i1,32)``, one to a text or several, separated by commas or semicolons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from custard.language.formats import LEVEL_FORMATS, LevelFormat
+from sam.support.errors import UserError, one_of
+
+Span: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What a command takes in one place: what it is called there, and what may stand there."""
+
+    name: str
+    kind: Literal["name", "size", "expression", "choice", "choice or size"] = "name"
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The arguments of a command.
+
+    ``optional``  how many of the last ones may be left out
+    ``repeats``   whether the last one may be given any number of times
+    """
+
+    arguments: tuple[Argument, ...]
+    optional: int = 0
+    repeats: bool = False
+
+    def __str__(self) -> str:
+        return ", ".join(a.name for a in self.arguments) + ", ..." * self.repeats
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command. ``span`` is its place in ``text``, and ``spans`` those of its arguments."""
+
+    name: str
+    arguments: tuple[str, ...]
+    text: str = field(compare=False, repr=False)
+    span: Span = field(compare=False, repr=False)
+    spans: tuple[Span, ...] = field(compare=False, repr=False)
+
+
+_LOOP = Argument("loop")
+_TENSOR = Argument("tensor")
+_FACTOR = Argument("factor", "size")
+LANES = "Lanes"
+_UNITS = (
+    f"{LANES} NotParallel DefaultUnit CPUThread CPUVector CPUThreadGroupReduction "
+    "GPUBlock GPUWarp GPUThread GPUBlockReduction GPUWarpReduction"
+)
+_RACES = "NoRaces IgnoreRaces Atomics Temporary ParallelReduction"
+_MOST = 2**31 - 1
+
+# How a tensor is iterated over at a loop; with none of them, as its level suggests.
+CHOICES = ("locate", "coiterate", "bitvector", "skip")
+# Those that are about streams.
+OF_STREAMS = ("bitvector", "skip")
+_BOUNDS = "MinExact MinConstraint MaxExact MaxConstraint"
+
+
+_STRATEGY = Argument("race strategy, or number of lanes,", "choice or size", tuple(_RACES.split()))
+
+
+def _choice(name: str, words: str) -> Argument:
+    return Argument(name, "choice", tuple(words.split()))
+
+
+COMMANDS: Mapping[str, Signature] = {
+    "reorder": Signature((_LOOP,), repeats=True),
+    "split": Signature((_LOOP, Argument("outer loop"), Argument("inner loop"), _FACTOR)),
+    "divide": Signature((_LOOP, Argument("outer loop"), Argument("inner loop"), _FACTOR)),
+    "tile": Signature((Argument("extent of a tile", "size"),), repeats=True),
+    "fuse": Signature((Argument("outer loop"), Argument("inner loop"), Argument("fused loop"))),
+    "pos": Signature((_LOOP, Argument("position loop"), _TENSOR)),
+    "coord": Signature((Argument("position loop"), _LOOP)),
+    "bound": Signature(
+        (_LOOP, Argument("bounded loop"), Argument("bound", "size"), _choice("type", _BOUNDS))
+    ),
+    "precompute": Signature(
+        (
+            Argument("expression", "expression"),
+            _LOOP,
+            Argument("workspace loop"),
+            Argument("workspace"),
+        ),
+        optional=1,
+    ),
+    "unroll": Signature((_LOOP, _FACTOR)),
+    "parallelize": Signature((_LOOP, _choice("unit", _UNITS), _STRATEGY)),
+    "assemble": Signature((_TENSOR, _choice("strategy", "Append Insert"))),
+    "locate": Signature((_TENSOR, _LOOP)),
+    "coiterate": Signature((_TENSOR, _LOOP)),
+    "bitvector": Signature((_TENSOR, _LOOP)),
+    "skip": Signature((_TENSOR, _LOOP)),
+}
+
+
+def parse_schedule(texts: Iterable[str]) -> list[Command]:
+    """The commands of the texts, in order; an empty text has none.
+
+    Raises UserError, with the place, for an unknown command, parentheses that do not match, and
+    arguments that are not those of ``COMMANDS``.
+    """
+    return [
+        _command(text, span)
+        for text in texts
+        for span in _pieces(text, (0, len(text)), ",;")
+        if span[0] < span[1]
+    ]
+
+
+def workspaces(commands: Iterable[Command]) -> list[str]:
+    """The tensors that commands name for what is computed before."""
+    return [
+        command.arguments[3]
+        for command in commands
+        if command.name == "precompute" and len(command.arguments) > 3
+    ]
+
+
+def loop_order(variables: Iterable[str], commands: Iterable[Command]) -> list[str]:
+    """The loops, outermost first, after the commands have been applied to ``variables``.
+
+    ``reorder`` puts the loops that it lists, in its order, into the places that they hold now;
+    a loop that it does not list keeps its place. Raises UserError for a loop that is unknown or
+    listed twice, and for a command that does not work yet.
+    """
+    loops = list(variables)
+    for command in commands:
+        if command.name in CHOICES:
+            continue
+        if command.name != "reorder":
+            raise mistake(
+                command,
+                f"{command.name} does not work yet: this version runs reorder, locate, "
+                "coiterate and bitvector",
+            )
+        check_loops(command, loops)
+        loops = with_reordered(loops, command.arguments)
+    return loops
+
+
+def with_reordered(loops: Sequence[str], listed: Sequence[str]) -> list[str]:
+    """The loops with those that are listed, in that order, in the places that they hold now."""
+    found = list(loops)
+    for place, loop in zip(sorted(map(found.index, listed)), listed, strict=True):
+        found[place] = loop
+    return found
+
+
+def mistake(
+    command: Command, what: str, argument: int | None = None, hint: str | None = None
+) -> UserError:
+    """The error that a command is wrong as a whole, or in an argument."""
+    span = command.span if argument is None else command.spans[argument]
+    return UserError(what, source=command.text, span=span, hint=hint)
+
+
+def without_unknown_loops(
+    commands: Iterable[Command], loops: Collection[str]
+) -> tuple[list[Command], list[str]]:
+    """The commands, each ``reorder`` without what is no loop; and a note for each that is none."""
+    kept, notes = [], []
+    for command in commands:
+        if command.name == "reorder":
+            arguments = tuple(word for word in command.arguments if word in loops)
+            for word in dict.fromkeys(command.arguments):
+                if word not in loops:
+                    notes.append(
+                        f"reorder passes over {word}, which is not a loop: {one_of(word, loops)}"
+                    )
+            spans = zip(command.arguments, command.spans, strict=True)
+            known = tuple(span for word, span in spans if word in loops)
+            command = replace(command, arguments=arguments, spans=known)
+        kept.append(command)
+    return kept, notes
+
+
+def choices(
+    commands: Iterable[Command], variables: Mapping[str, Collection[str]]
+) -> dict[tuple[str, str], Command]:
+    """The command of ``CHOICES`` that holds for a tensor and loop: the last one.
+
+    ``variables`` has those of each tensor. Raises UserError for a tensor or a loop of it that is
+    unknown.
+    """
+    found: dict[tuple[str, str], Command] = {}
+    for command in commands:
+        if command.name in CHOICES:
+            tensor, loop = command.arguments
+            for word, known, place in (
+                (tensor, variables, 0),
+                (loop, variables.get(tensor, ()), 1),
+            ):
+                if word not in known:
+                    what = "a tensor" if place == 0 else f"a loop of {tensor}"
+                    raise UserError(
+                        f"{command.name} names {word}, which is not {what}",
+                        source=command.text,
+                        span=command.spans[place],
+                        hint=one_of(word, known),
+                    )
+            found[tensor, loop] = command
+    return found
+
+
+def refuse_streams(commands: Iterable[Command], target: str) -> None:
+    """Raises UserError for what is about streams, on a target that has none."""
+    for command in commands:
+        if command.name in OF_STREAMS:
+            raise UserError(
+                f"{command.name} has no meaning on target {target}, which has no streams",
+                source=command.text,
+                span=command.span,
+                hint="target sam takes it",
+            )
+
+
+def check_loops(command: Command, loops: Collection[str]) -> None:
+    """Raises UserError unless the arguments of a command are loops, and each another one."""
+    for place, (loop, span) in enumerate(zip(command.arguments, command.spans, strict=True)):
+        if loop not in loops:
+            raise UserError(
+                f"{command.name} names {loop}, which is not a loop",
+                source=command.text,
+                span=span,
+                hint=one_of(loop, loops),
+            )
+        if loop in command.arguments[:place]:
+            raise UserError(f"{command.name} names {loop} twice", source=command.text, span=span)
+
+
+def _command(text: str, span: Span) -> Command:
+    start, end = span
+    opening = text.find("(", start, end)
+    name_end = end if opening < 0 else opening
+    name = text[start:name_end].rstrip()
+    name_span = (start, start + len(name))
+    if name not in COMMANDS:
+        what = f"there is no scheduling command {name}" if name else "a command has no name"
+        raise UserError(what, source=text, span=name_span, hint=one_of(name, COMMANDS))
+    signature = COMMANDS[name]
+    if opening < 0 or text[end - 1] != ")":
+        raise UserError(
+            f"the arguments of {name} are not in one pair of parentheses",
+            source=text,
+            span=span,
+            hint=f"write {name}({signature})",
+        )
+    spans = tuple(_pieces(text, (opening + 1, end - 1), ","))
+    _check_arguments(name, signature, text, span, spans)
+    return Command(name, tuple(text[a:b] for a, b in spans), text, span, spans)
+
+
+def _check_arguments(
+    name: str, signature: Signature, text: str, span: Span, spans: tuple[Span, ...]
+) -> None:
+    nothing = len(spans) == 1 and spans[0][0] == spans[0][1]
+    given, most = 0 if nothing else len(spans), len(signature.arguments)
+    if given < most - signature.optional or (given > most and not signature.repeats):
+        more = " or more" if signature.repeats else f" or {most}" if signature.optional else ""
+        raise UserError(
+            f"{name} takes {most - signature.optional}{more} arguments, not {given}",
+            source=text,
+            span=span,
+            hint=f"write {name}({signature})",
+        )
+    for place, (start, end) in enumerate(spans):
+        argument = signature.arguments[min(place, most - 1)]
+        problem = _problem(argument, text[start:end])
+        if problem is not None:
+            what, hint = problem
+            raise UserError(
+                f"the {argument.name} of {name} {what}", source=text, span=(start, end), hint=hint
+            )
+
+
+def _problem(argument: Argument, word: str) -> tuple[str, str | None] | None:
+    """What is wrong with ``word`` as this argument, and a hint."""
+    if not word:
+        return "is empty", None
+    if argument.kind == "name" and not (word.isascii() and word.isidentifier()):
+        return f"must be a name, not {word}", None
+    if argument.kind == "size" and not _is_size(word):
+        return f"must be a whole number from 1 to {_MOST}, not {word}", None
+    if argument.kind == "choice or size" and _is_size(word):
+        return None
+    if argument.kind.startswith("choice") and word not in argument.choices:
+        return f"cannot be {word}", one_of(word, argument.choices)
+    return None
+
+
+def _is_size(word: str) -> bool:
+    digits = word.isascii() and word.isdigit() and len(word) <= len(str(_MOST))
+    return digits and 1 <= int(word) <= _MOST
+
+
+def _pieces(text: str, span: Span, separators: str) -> list[Span]:
+    """The parts of a text between the separators that no parentheses enclose, without blanks."""
+    start, end = span
+    pieces = []
+    open_at: list[int] = []
+    for place in range(start, end):
+        character = text[place]
+        if character == "(":
+            open_at.append(place)
+        elif character == ")":
+            if not open_at:
+                raise UserError("this ) closes nothing", source=text, span=(place, place + 1))
+            open_at.pop()
+        elif character in separators and not open_at:
+            pieces.append(_stripped(text, start, place))
+            start = place + 1
+    if open_at:
+        at = open_at[0]
+        raise UserError("this ( is never closed", source=text, span=(at, at + 1))
+    return [*pieces, _stripped(text, start, end)]
+
+
+def _stripped(text: str, start: int, end: int) -> Span:
+    part = text[start:end]
+    left = start + len(part) - len(part.lstrip())
+    return left, left + len(part.strip())
+
+
+# What a level must be able to for a command: the test, and the words for it.
+_ABLE: Mapping[str, tuple[Callable[[LevelFormat], bool], str, str]] = {
+    "locate": (lambda level: level.locates, "locate", "located"),
+    "bitvector": (
+        lambda level: level.iterates_words or (level.ordered and level.unique and level.appends),
+        "be iterated in words of bits",
+        "iterated in words of bits",
+    ),
+    "skip": (lambda level: level.ordered, "skip", "skipped through"),
+}
+
+
+def require_able(level: LevelFormat, choice: Command) -> None:
+    """Raises UserError where a level cannot be located, or whatever a choice wants it to be."""
+    able, can, cannot = _ABLE[choice.name]
+    if not able(level):
+        tensor, loop = choice.arguments
+        raise UserError(
+            f"{tensor} cannot be {cannot} at {loop}: its level there is {level.name}",
+            source=choice.text,
+            span=choice.span,
+            hint=f"a level that can {can} is "
+            + " or ".join(form.name for form in LEVEL_FORMATS.values() if able(form)),
+        )

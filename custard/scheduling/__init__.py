@@ -1,0 +1,1 @@
+"""Schedules: from commands to the statements that a target lowers."""

@@ -1,0 +1,258 @@
+"""Programs by derived variables: what ``split``, ``fuse`` and ``pos`` make of accesses and formats.
+
+A schedule derives loops from the variables that the user wrote (``sam.derivations``). Here a
+program follows: each access to a tensor that has such a variable becomes one to the tensor as it
+is stored by what is derived from it, with a level for each. What lowers the program then need not
+know where its variables come from; ``Derived.attach`` tells a graph how its slots are filled,
+and how its result is put together.
+
+The last tile of a split may be cut off: then points are gone through that there are not. Tensors
+have nothing there, so such a point counts only in a sum of what is not zero without them, as is
+sum(i, b(i) + 2); that is summed behind a ``cin.Mask``, a tensor that has the points that there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from custard.ir import cin
+from custard.language.formats import Format, unconditional_levels
+from sam.derivations import Derivation, Fuse, Rename, Split, replaced
+from sam.graph import Graph, Slot
+
+
+@dataclass(frozen=True)
+class View:
+    """A tensor as an access reads it, or None for a mask: it has these subscripts."""
+
+    tensor: str | None
+    subscripts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A program by derived variables.
+
+    ``formats``  of each tensor that the program names
+    ``views``    what such a name stands for, where it is not a tensor of the user as it is
+    ``asked``    the format that the user wants the result in
+    """
+
+    program: cin.Program
+    formats: Mapping[str, Format]
+    asked: Format
+    derivations: tuple[Derivation, ...] = ()
+    views: Mapping[str, View] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def tensor(self, name: str) -> str:
+        """The user's name for a tensor of the program."""
+        return self.views[name].tensor or name if name in self.views else name
+
+    def attach(self, graph: Graph) -> Graph:
+        """A graph of the program, with slots that tell how they are stored."""
+        if not self.views:
+            return graph
+        result = graph.result
+        if result is not None:
+            around = None if result.around is None else self.tensor(result.around)
+            result = replace(result, slot=self._slot(result.slot), around=around)
+            if self.program.target.tensor in self.views:
+                order = self.asked.mode_order
+                result = replace(result, levels=self.asked.levels, mode_order=order)
+        slots = tuple(map(self._slot, graph.slots))
+        return replace(graph, slots=slots, result=result, derived=self.derivations)
+
+    def _slot(self, slot: Slot) -> Slot:
+        view = self.views.get(slot.tensor or "")
+        if view is None:
+            return slot
+        constant = 1 if view.tensor is None else None
+        return replace(slot, tensor=view.tensor, subscripts=view.subscripts, constant=constant)
+
+
+def derive(
+    program: cin.Program,
+    derivations: Sequence[Derivation],
+    loops: Sequence[str],
+    formats: Mapping[str, Format],
+) -> Derived:
+    """A program with its variables replaced by what is derived from them.
+
+    ``loops`` are the derived variables, outermost first, by their bases. A tensor that has some is
+    stored in the order of the loops: a level of a split mode becomes two of its format, two levels
+    that are fused become one, compressed unless both have one format.
+    """
+    asked = formats[program.target.tensor]
+    if not derivations:
+        return Derived(cin.reordered(program, loops), formats, asked)
+    return _Rewriting(program, tuple(derivations), loops, formats).derived(asked)
+
+
+class _Rewriting:
+    """The state of one rewriting: the views so far."""
+
+    def __init__(
+        self,
+        program: cin.Program,
+        derivations: tuple[Derivation, ...],
+        loops: Sequence[str],
+        formats: Mapping[str, Format],
+    ) -> None:
+        self.program, self.derivations, self.loops = program, derivations, loops
+        self.given, self.formats = formats, dict(formats)
+        self.views: dict[str, View] = {}
+        self.notes: dict[str, None] = {}
+        accesses = [node for node in cin.walk(program.value) if isinstance(node, cin.Access)]
+        self.plain = {
+            access.tensor
+            for access in (program.target, *accesses)
+            if self.variables(access.variables) == access.variables
+        }
+
+    def derived(self, asked: Format) -> Derived:
+        program = self.program
+        target = self.access(program.target)
+        value = self.expression(program.value)
+        loops = dict.fromkeys(target.variables)
+        for node in cin.walk(value):
+            if isinstance(node, cin.Access | cin.Reduce):
+                loops.update(dict.fromkeys(node.variables))
+        ordered = tuple(v for name in self.loops for v in loops if cin.base(v) == name)
+        program = replace(program, loops=ordered, target=target, value=value)
+        formats, notes = self.formats, tuple(self.notes)
+        return Derived(program, formats, asked, self.derivations, self.views, notes)
+
+    def variables(self, variables: Sequence[str]) -> tuple[str, ...]:
+        return replaced(variables, self.derivations)
+
+    def expression(self, node: cin.Expression) -> cin.Expression:
+        match node:
+            case cin.Access():
+                return self.access(node)
+            case cin.Reduce(variables, operand):
+                inside = self.expression(operand)
+                for variable in variables:
+                    if self.overruns(variable) and not vanishes(operand, variable):
+                        inside = self.masked(variable, inside)
+                return cin.Reduce(self.variables(variables), inside)
+        return cin.with_children(node, self.expression)
+
+    def overruns(self, variable: str) -> bool:
+        """Whether a variable is split, so that a last tile may have places beyond its extent."""
+        names = [cin.base(variable)]
+        for derivation in self.derivations:
+            if isinstance(derivation, Split) and derivation.variable in names:
+                return True
+            names = derivation.replaced(names)
+        return False
+
+    def masked(self, variable: str, operand: cin.Expression) -> cin.Expression:
+        """An operand where a variable is within its extent."""
+        subscripts = (cin.base(variable),)
+        inside = self.variables((variable,))
+        name = next((n for n, v in self.views.items() if v == View(None, subscripts)), None)
+        if name is None:
+            name = _unused(f"mask_{subscripts[0]}", [*self.formats, *self.views])
+            self.views[name] = View(None, subscripts)
+            order = self.order(inside)
+            outer = "d" * (len(inside) > 1)
+            self.formats[name] = Format(outer + "s" * (len(inside) - len(outer)), order)
+            self.notes[f"sums over {subscripts[0]} leave out what its last tile has too much"] = (
+                None
+            )
+        return cin.Multiply((cin.Mask(name, inside), operand))
+
+    def access(self, access: cin.Access) -> cin.Access:
+        variables = self.variables(access.variables)
+        if variables == access.variables:
+            return access
+        view = View(access.tensor, tuple(map(cin.base, access.variables)))
+        name = next((name for name, known in self.views.items() if known == view), None)
+        if name is None:
+            name = _unused(access.tensor, [*self.views, *self.plain])
+            form = self.format(self.given[access.tensor], view.subscripts)
+            self.views[name] = view
+            if not self.only_renamed(view.subscripts):
+                self.note(access, variables, form)
+            self.formats[name] = form
+        return cin.Access(name, variables)
+
+    def format(self, stored: Format, subscripts: tuple[str, ...]) -> Format:
+        """The format of a tensor by what is derived from its subscripts."""
+        if self.only_renamed(subscripts):
+            return stored
+        names = list(subscripts)
+        levels = unconditional_levels(stored.levels)
+        codes = [levels[stored.mode_order.index(mode)] for mode in range(len(subscripts))]
+        for derivation in self.derivations:
+            codes = _codes(derivation, names, codes)
+            names = derivation.replaced(names)
+        order = self.order(names)
+        return Format("".join(codes[mode] for mode in order), order)
+
+    def only_renamed(self, subscripts: tuple[str, ...]) -> bool:
+        """Whether what is derived from some subscripts are the same variables by other names."""
+        known = _all(subscripts, self.derivations)
+        return all(isinstance(one, Rename) or not known & {*one.sources}
+                   for one in self.derivations)  # fmt: skip
+
+    def order(self, variables: Sequence[str]) -> tuple[int, ...]:
+        """The modes of some variables in the order of the loops."""
+        places = [self.loops.index(cin.base(variable)) for variable in variables]
+        return tuple(sorted(range(len(places)), key=places.__getitem__))
+
+    def note(self, access: cin.Access, variables: Sequence[str], form: Format) -> None:
+        by = ", ".join(variables[mode] for mode in form.mode_order)
+        how = f"{form.levels} by {by}"
+        if access is self.program.target:
+            self.notes[f"{access} is written as {how}, then put together"] = None
+        else:
+            self.notes[f"{access} is stored as {how} before the run"] = None
+
+
+def vanishes(node: cin.Expression, variable: str) -> bool:
+    """Whether a node is zero wherever all tensors that have a variable are."""
+    match node:
+        case cin.Access(_, variables):
+            return variable in variables
+        case cin.Add(terms):
+            return all(vanishes(term, variable) for term in terms)
+        case cin.Multiply(factors):
+            return not cin.divides(node) and any(vanishes(one, variable) for one in factors)
+        case cin.Negate(operand) | cin.Reduce(_, operand):
+            return vanishes(operand, variable)
+        case cin.Divide(numerator, _):
+            return not cin.divides(node) and vanishes(numerator, variable)
+    return False
+
+
+def _codes(derivation: Derivation, names: Sequence[str], codes: Sequence[str]) -> list[str]:
+    """The level formats by mode after a derivation."""
+    found: list[str] = []
+    by_name = dict(zip(names, codes, strict=True))
+    for name, code in zip(names, codes, strict=True):
+        if isinstance(derivation, Fuse) and name in derivation.sources:
+            if name == derivation.outer:
+                found.append(code if code == by_name[derivation.inner] else "s")
+        else:
+            split = isinstance(derivation, Split) and name == derivation.variable
+            found += [code] * (2 if split else 1)
+    return found
+
+
+def _all(names: Iterable[str], derivations: Iterable[Derivation]) -> set[str]:
+    """The names with all that is derived from them."""
+    found = set(names)
+    for derivation in derivations:
+        if found & {*derivation.sources}:
+            found |= {*derivation.results}
+    return found
+
+
+def _unused(name: str, taken: Collection[str]) -> str:
+    """The name, or one with primes where it is taken."""
+    while name in taken:
+        name += "'"
+    return name

@@ -1,0 +1,1 @@
+"""Target c: concrete index notation to loops, and those to C."""

@@ -1,0 +1,170 @@
+"""A kernel under construction: its names, its parameters, its arrays, what comes first and last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from custard.to_c.loop_ir import (
+    BOOL,
+    INT,
+    INT32,
+    ZERO,
+    Assign,
+    Call,
+    Const,
+    Declare,
+    Expr,
+    Field,
+    Op,
+    Require,
+    Stmt,
+    Struct,
+    Type,
+    Var,
+    both,
+)
+from custard.to_c.runtime import NAMES
+
+# Names of C, of its headers' macros and of the sparse workspaces.
+_RESERVED = re.compile(r"_[A-Z_].*|[A-Z][A-Z0-9]*_[A-Z0-9_]*|W[A-Z]+|(wide_)?workspace_.*")
+
+# Other names that C or its headers keep to themselves, or that the kernel uses.
+_KEYWORDS = """
+    auto break case char const continue default do double else enum extern float for goto if inline
+    int long register restrict return short signed sizeof static struct switch typedef union
+    unsigned void volatile while bool true false complex I NULL asm typeof linux unix main malloc
+    calloc realloc free memset memcpy abs div compute release failed status had need size_t
+    int32_t int64_t uint64_t uint32_t INFINITY
+"""
+
+
+@dataclass(frozen=True)
+class Types:
+    """What a kernel is specialised for.
+
+    ``values``   the type of the values of each input; float64 for those not named
+    ``indices``  likewise that of the index arrays; int32 for those not named
+    ``result``   that of the result's
+    ``runs``     the inputs that repeat a coordinate of their first level many times in a row
+    ``wide``     whether a key that stands for some coordinates may need more than 64 bits
+    """
+
+    values: Mapping[str, np.dtype[Any]] = field(default_factory=dict)
+    indices: Mapping[str, Type] = field(default_factory=dict)
+    result: Type = INT32
+    runs: frozenset[str] = frozenset()
+    wide: bool = False
+
+    def value(self, tensor: str) -> np.dtype[Any]:
+        """The type of a tensor's values."""
+        return self.values.get(tensor, np.dtype(np.float64))
+
+    def index(self, tensor: str) -> Type:
+        """The type of a tensor's index arrays."""
+        return self.indices.get(tensor, INT32)
+
+
+class Builder:
+    """Collects what a kernel is made of besides its loops.
+
+    ``structs``   its parameters
+    ``bound``     the loop variables in scope
+    ``arrays``    the locals that stand for arrays of the parameters
+    ``heap``      the arrays of its own, freed in the end
+    ``extents``   the locals that stand for numbers in them
+    ``prologue``  statements before the loops, ``epilogue`` those behind them
+    ``required``  what must hold behind the prologue
+    """
+
+    def __init__(self) -> None:
+        self.taken: set[str] = {*_KEYWORDS.split(), *NAMES}
+        self.bound: set[str] = set()
+        self.structs: dict[str, Struct] = {}
+        self.arrays: dict[Var, Field] = {}
+        self.heap: list[Var] = []
+        self.extents: dict[Var, Expr] = {}
+        self.prologue: list[Stmt] = []
+        self.required: list[Expr] = []
+        self.epilogue: list[Stmt] = []
+
+    def fresh(self, name: str) -> str:
+        """A name like this one that C takes, and that nothing in scope has."""
+        name = _identifier(name)
+        found, n = name, 1
+        while found in self.taken:
+            n += 1
+            found = f"{name}_{n}"
+        self.taken.add(found)
+        return found
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Lets the names that are made inside be made again behind it."""
+        before, bound = set(self.taken), set(self.bound)
+        yield
+        tops = {v.name for v in (*self.arrays, *self.heap, *self.extents)}
+        self.taken, self.bound = before | tops, bound
+
+    def loop_variable(self, name: str) -> Var:
+        """The variable of a loop: of this name, unless one around it is."""
+        return Var(self.fresh(name) if name in self.bound else name)
+
+    def stored(self, tensor: str, field: str, type: Type) -> Var:
+        """The local variable for an array of a parameter."""
+        member = Field(tensor, field, type)
+        for var, known in self.arrays.items():
+            if known == member:
+                return var
+        var = Var(self.fresh(f"{tensor}_{field}"), type)
+        self.arrays[var] = member
+        return var
+
+    def local(self, name: str, value: Expr) -> Var:
+        """A variable for a number that is known before the loops."""
+        for var, known in self.extents.items():
+            if known == value and var.name.startswith(name):
+                return var
+        var = Var(self.fresh(name), value.type)
+        self.extents[var] = value
+        return var
+
+    def scratch(self, name: str, type: Type, size: Expr) -> Var:
+        """An array of the kernel's own, all zero at first."""
+        var = Var(self.fresh(name), type)
+        self.heap.append(var)
+        self.prologue.append(resized(var, ZERO, size, zeroed=True))
+        self.required.append(exists(var))
+        return var
+
+    def body(self, loops: Sequence[Stmt]) -> list[Stmt]:
+        """The whole kernel around its loops."""
+        numbers = [Declare(var, value, const=True) for var, value in self.extents.items()]
+        arrays = [Declare(var, member) for var, member in self.arrays.items()]
+        required = [Require(both(*self.required))] if self.required else []
+        return [*numbers, *arrays, *self.prologue, *required, *loops, *self.epilogue]
+
+
+def resized(var: Expr, had: Expr, count: Expr, zeroed: bool = False) -> Stmt:
+    """Gives an array room for more elements; what is new is zero, or anything."""
+    size = Op("sizeof", (var,), INT)
+    arguments = (var, had, count, size) if zeroed else (var, count, size)
+    return Assign(var, Call("resized_zero" if zeroed else "resized", arguments, var.type))
+
+
+def exists(pointer: Expr) -> Expr:
+    """Whether a pointer is not NULL."""
+    return Op("!=", (pointer, Const(None, pointer.type)), BOOL)
+
+
+def _identifier(name: str) -> str:
+    """The name with what C does not take in identifiers written as its number."""
+    safe = re.sub(r"[^A-Za-z0-9_]", lambda m: "_" if m[0] == "'" else f"u{ord(m[0]):x}", name)
+    if _RESERVED.fullmatch(safe):
+        return f"{safe}_"
+    return f"_{safe}" if safe[:1].isdigit() else safe

@@ -1,0 +1,188 @@
+"""The expression of a kernel: concrete index notation with types, and with where each operand is.
+
+    Node  Operand | Scalar | Sum | Product | Minus | Quotient | Total
+
+A tree is a value: binding a loop variable gives a new one. An operand that is absent at a point of
+an iteration space is taken out of the tree (``without``), and what is left is what is computed
+there (Kjolstad's merge lattices; formats paper, Section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from custard.to_c.levels import START, Place
+from custard.to_c.loop_ir import Expr
+from sam.blocks.arithmetic import ValueType
+from sam.graph import Slot
+
+
+@dataclass(frozen=True)
+class Node:
+    """A part of the expression; ``dtype`` is the type of its values."""
+
+    dtype: ValueType
+
+
+@dataclass(frozen=True)
+class Operand(Node):
+    """An access, at a place of its storage.
+
+    ``key``        tells it from all others, those of the same slot too
+    ``variables``  the loop variable of each level
+    """
+
+    key: int
+    slot: Slot
+    variables: tuple[str, ...]
+    place: Place = START
+
+    @property
+    def level(self) -> int:
+        """The number of levels that are done."""
+        return len(self.place.coordinates)
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The variables of the levels that are left."""
+        return self.variables[self.level :]
+
+
+@dataclass(frozen=True)
+class Scalar(Node):
+    """A value that is known.
+
+    ``present``  whether it is there; None where that is certain
+    ``zero``     whether it is 0 where it is not
+    """
+
+    value: Expr | int | float
+    present: Expr | None = None
+    zero: bool = True
+
+
+@dataclass(frozen=True)
+class Sum(Node):
+    """Terms: present where one is."""
+
+    terms: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Product(Node):
+    """Factors: present where all are, or everywhere, as 0 times infinity is no 0."""
+
+    factors: tuple[Node, ...]
+    everywhere: bool = False
+
+
+@dataclass(frozen=True)
+class Minus(Node):
+    """A change of sign."""
+
+    operand: Node
+
+
+@dataclass(frozen=True)
+class Quotient(Node):
+    """Present where the numerator is, or everywhere, as 0 / 0 is no 0."""
+
+    numerator: Node
+    denominator: Node
+    everywhere: bool
+
+
+@dataclass(frozen=True)
+class Total(Node):
+    """The sum of the operand over some variables; ``free`` are those that it is a function of."""
+
+    variables: tuple[str, ...]
+    free: frozenset[str]
+    operand: Node
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The parts that a node computes with."""
+    match node:
+        case Sum(_, parts) | Product(_, parts, _):
+            return parts
+        case Minus(_, operand) | Total(_, _, _, operand):
+            return (operand,)
+        case Quotient(_, numerator, denominator, _):
+            return numerator, denominator
+    return ()
+
+
+def rebuilt(node: Node, parts: Sequence[Node]) -> Node:
+    """The node with other children."""
+    match node:
+        case Sum():
+            return replace(node, terms=tuple(parts))
+        case Product():
+            return replace(node, factors=tuple(parts))
+        case Minus() | Total():
+            return replace(node, operand=parts[0])
+        case Quotient():
+            return replace(node, numerator=parts[0], denominator=parts[1])
+    return node
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def operands(node: Node) -> Iterator[Operand]:
+    """The accesses in a tree."""
+    return (one for one in walk(node) if isinstance(one, Operand))
+
+
+def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The tree with each node replaced, parents first; what replaces one is not looked into."""
+    changed = change(node)
+    if changed is not node:
+        return changed
+    parts = children(node)
+    new = [mapped(part, change) for part in parts]
+    same = all(a is b for a, b in zip(parts, new, strict=True))
+    return node if same else rebuilt(node, new)
+
+
+def without(node: Node, absent: Container[int]) -> Node | None:
+    """What is left of a tree where some operands are absent; None where nothing is."""
+    match node:
+        case Operand():
+            return None if node.key in absent else node
+        case Sum(dtype, terms):
+            left = [one for term in terms if (one := without(term, absent)) is not None]
+            if len(left) == 1 and left[0].dtype == dtype:
+                return left[0]
+            return replace(node, terms=tuple(left)) if left else None
+        case Product(everywhere=True) | Quotient(everywhere=True):
+            parts = [without(part, absent) for part in children(node)]
+            return rebuilt(
+                node,
+                [
+                    Scalar(old.dtype, 0) if new is None else new
+                    for old, new in zip(children(node), parts, strict=True)
+                ],
+            )
+    parts = [without(part, absent) for part in children(node)]
+    if any(part is None for part in parts):
+        return None
+    return rebuilt(node, [part for part in parts if part is not None])
+
+
+def is_linear(node: Node, key: int) -> bool:
+    """Whether the tree is a linear function of an operand, so that its parts may be added up."""
+    match node:
+        case Operand():
+            return node.key == key
+        case Product(everywhere=False) | Minus() | Total():
+            return any(is_linear(child, key) for child in children(node))
+        case Quotient(everywhere=False):
+            return is_linear(node.numerator, key)
+    return False

@@ -1,0 +1,94 @@
+"""Sums of products of which one factor is gathered, as in a sparse vector times a dense one.
+
+    for (int64_t p = begin; p < end; p++) {
+        int64_t j = coordinates[p];
+        sum += values[p] * others[j];
+    }
+
+Such a loop becomes a call of ``sparse_dot``, which takes many products at once. How long it goes on
+is hard to foresee, and compilers leave the last few to a loop of their own, which is where most of
+the time goes when fibers are short.
+"""
+
+from __future__ import annotations
+
+from custard.to_c.loop_ir import (
+    FALSE,
+    INT,
+    TRUE,
+    Assign,
+    Body,
+    Call,
+    Comment,
+    Declare,
+    Expr,
+    For,
+    If,
+    Load,
+    Op,
+    Stmt,
+    Var,
+    array,
+    cast,
+    expressions,
+    op,
+    reads,
+    rewritten,
+)
+from custard.to_c.runtime import GATHERED
+
+
+def with_gathered_sums(body: Body) -> list[Stmt]:
+    """The statements with calls in the place of such loops."""
+    return rewritten(body, _called)
+
+
+def _called(loop: Stmt) -> Body | None:
+    """What such a loop becomes; None for any other statement.
+
+    Besides, it may set flags, which are set just where it has a round.
+    """
+    if not isinstance(loop, For) or loop.next is not None:
+        return None
+    p, flags, rest = loop.var, [], []
+    for statement in loop.body:
+        match statement:
+            case Assign(Var(), value) if value == TRUE:
+                flags.append(statement)
+            case Comment():
+                pass
+            case Declare(unused) if not reads(loop.body, unused):
+                pass
+            case _:
+                rest.append(statement)
+    match rest:
+        case [Declare(j, coordinate), Assign(Var() as total, Op("*", (left, right)), "+")]:
+            values, picked = (left, right) if _at(left, p) is not None else (right, left)
+        case _:
+            return None
+    coordinates = _at(coordinate.operands[0] if isinstance(coordinate, Op) else coordinate, p)
+    factors, others = _at(values, p), _behind(picked, j)
+    if coordinates is None or factors is None or others is None:
+        return None
+    if coordinate != cast(coordinates[p], INT) or any(one in (p, j) for one in expressions(others)):
+        return None
+    name = f"sparse_dot_{total.type}_{coordinates.type.name}"
+    if name not in GATHERED or {factors.type, others.type} != {array(total.type)}:
+        return None
+    increasing = TRUE if loop.increasing else FALSE
+    arguments = (factors, coordinates, loop.begin, loop.end, others, increasing)
+    added = Assign(total, Call(name, arguments, total.type), "+")
+    return [added, If([(op("<", loop.begin, loop.end), flags)])] if flags else [added]
+
+
+def _at(element: Expr, index: Var) -> Expr | None:
+    """The array of an element, if that is the one at this index."""
+    return element.array if isinstance(element, Load) and element.index == index else None
+
+
+def _behind(element: Expr, index: Var) -> Expr | None:
+    """The pointer from which an element lies this far."""
+    match element:
+        case Load(pointer, Op("+", (begin, last))) if last == index:
+            return Op("+", (pointer, begin), pointer.type)
+    return _at(element, index)

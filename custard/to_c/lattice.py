@@ -1,0 +1,139 @@
+"""Merge lattices: which operands a loop iterates over together (formats paper, Section 4.1).
+
+Where an expression is present over a variable is a formula of the operands that are iterated over:
+
+    ALWAYS           everywhere
+    When(condition)  everywhere, if a condition holds that does not depend on the variable
+    Has(key)         at the coordinates of an operand
+    All, Any         where all, where one of the parts is
+
+The points of its lattice are the sets of operands that can be present together while others are
+not; the empty set is one where the whole dimension is iterated over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from custard.to_c.loop_ir import Expr, both
+
+Point = frozenset[int]
+
+
+class Formula:
+    """Where an expression is present."""
+
+
+@dataclass(frozen=True)
+class Always(Formula):
+    """Everywhere."""
+
+
+@dataclass(frozen=True)
+class When(Formula):
+    """Everywhere, if a condition holds."""
+
+    condition: Expr
+
+
+@dataclass(frozen=True)
+class Has(Formula):
+    """At the coordinates of an operand."""
+
+    key: int
+
+
+@dataclass(frozen=True)
+class All(Formula):
+    """Where all of the parts are."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True)
+class Any(Formula):
+    """Where one of the parts is."""
+
+    parts: tuple[Formula, ...]
+
+
+ALWAYS = Always()
+
+
+def conjunction(parts: Iterable[Formula]) -> Formula:
+    """Where all parts are; conditions are left to be looked at inside, if something iterates."""
+    left = [part for part in parts if part != ALWAYS]
+    iterated = [part for part in left if not isinstance(part, When)]
+    if iterated:
+        return iterated[0] if len(iterated) == 1 else All(tuple(iterated))
+    if left:
+        return When(both(*(part.condition for part in left if isinstance(part, When))))
+    return ALWAYS
+
+
+def disjunction(parts: Iterable[Formula]) -> Formula:
+    """Where one of the parts is."""
+    left = tuple(dict.fromkeys(parts))
+    return left[0] if len(left) == 1 else Any(left)
+
+
+def replaced(formula: Formula, change: Callable[[When], Formula]) -> Formula:
+    """The formula with its conditions replaced."""
+    match formula:
+        case When():
+            return change(formula)
+        case All(parts):
+            return All(tuple(replaced(part, change) for part in parts))
+        case Any(parts):
+            return Any(tuple(replaced(part, change) for part in parts))
+    return formula
+
+
+def iterated(formula: Formula) -> list[int]:
+    """The keys of the operands that a formula iterates over."""
+    match formula:
+        case Has(key):
+            return [key]
+        case All(parts) | Any(parts):
+            return list(dict.fromkeys(key for part in parts for key in iterated(part)))
+    return []
+
+
+def is_dense(formula: Formula) -> bool:
+    """Whether the whole dimension is iterated over."""
+    match formula:
+        case Always():
+            return True
+        case All(parts):
+            return all(map(is_dense, parts))
+        case Any(parts):
+            return any(map(is_dense, parts))
+    return False
+
+
+def points(formula: Formula, most: int) -> list[Point] | None:
+    """The lattice points, those with more operands first; None if there are more than ``most``."""
+    found = _points(formula, most)
+    return None if found is None else sorted(found, key=lambda p: (-len(p), sorted(p)))
+
+
+def _points(formula: Formula, most: int) -> set[Point] | None:
+    match formula:
+        case Has(key):
+            return {frozenset((key,))}
+        case All(parts) | Any(parts):
+            joined: set[Point] | None = None
+            for part in parts:
+                found = _points(part, most)
+                if found is None:
+                    return None
+                if joined is None:
+                    joined = found
+                    continue
+                pairs = {a | b for a in joined for b in found}
+                joined = pairs if isinstance(formula, All) else pairs | joined | found
+                if len(joined) > most:
+                    return None
+            return joined
+    return {frozenset()}

@@ -1,0 +1,375 @@
+"""The loops over one variable, along the lattice of the operands that have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from custard.to_c import lattice
+from custard.to_c.expression import (
+    Node,
+    Operand,
+    Scalar,
+    Total,
+    is_linear,
+    mapped,
+    operands,
+    walk,
+    without,
+)
+from custard.to_c.levels import Counted, Iterator, dimension
+from custard.to_c.loop_ir import (
+    BOOL,
+    ONE,
+    TRUE,
+    ZERO,
+    Assign,
+    Declare,
+    Expr,
+    For,
+    If,
+    Stmt,
+    Var,
+    While,
+    both,
+    either,
+    op,
+    select,
+)
+from custard.to_c.outputs import Output
+from custard.to_c.values import c_type
+
+if TYPE_CHECKING:
+    from custard.to_c.lowering import Lowering
+
+# Points of a lattice, and bodies of a kernel, beyond which a loop asks each operand instead.
+MOST_POINTS = 7
+MOST_BODIES = 40
+
+
+class Nest:
+    """The loops over one variable."""
+
+    def __init__(
+        self,
+        lowering: Lowering,
+        variable: str,
+        rest: Sequence[str],
+        tree: Node,
+        output: Output,
+        formula: lattice.Formula,
+    ) -> None:
+        self.lowering, self.builder = lowering, lowering.builder
+        self.variable, self.rest, self.tree, self.output = variable, rest, tree, output
+        self.located, self.conditional = lowering.located, lowering.conditional
+        self.var = self.builder.loop_variable(lowering.names[variable])
+        self.iterators: dict[int, Iterator] = {}
+        self.clipped = False
+        self.formula = lattice.replaced(formula, self._guard)
+
+    def _guard(self, when: lattice.When) -> lattice.Formula:
+        """Stands for a condition in a union: the whole dimension, or nothing of it."""
+        key = -1 - len(self.iterators)
+        cursor = Var(self.builder.fresh(f"{self.var.name}_all"))
+        extent = self.lowering.extent(self.variable)
+        self.iterators[key] = dimension(cursor, extent, when.condition)
+        return lattice.Has(key)
+
+    def statements(self) -> list[Stmt]:
+        """The loops along the lattice."""
+        lowering = self.lowering
+        points = lattice.points(self.formula, MOST_POINTS)
+        keys = lattice.iterated(self.formula)
+        dense = lattice.is_dense(self.formula)
+        alone = points is not None and len(points) == 1 and len(keys) <= 1
+        ordered = not alone or self.variable in self.output.appended
+        for key in keys:
+            if key >= 0:
+                self.iterators[key] = self.iterator(key, ordered)
+        if not dense:
+            lowering.note_partial(self.output, [self.variable])
+        room: list[Stmt] = []
+        most = None if self.rest else self.most(self.formula)
+        if most is not None and not self.is_single(keys):
+            self.output, room = self.output.reserve(self.variable, most)
+        return [*room, *self.loops(points, keys, dense)]
+
+    def is_single(self, keys: Sequence[int]) -> bool:
+        """Whether there is just one coordinate."""
+        iterators = [self.iterators[key] for key in keys]
+        return len(keys) == 1 and all(isinstance(i, Counted) and i.single for i in iterators)
+
+    def loops(
+        self, points: Sequence[lattice.Point] | None, keys: Sequence[int], dense: bool
+    ) -> list[Stmt]:
+        """One of the three kinds of loops."""
+        lowering = self.lowering
+        if points is not None and len(points) == 1 and len(keys) <= 1:
+            return self.alone(keys[0] if keys else None)
+        bodies = sum(1 for p in points or () for q in points or () if q <= p)
+        if points is None or lowering.bodies * bodies > MOST_BODIES:
+            return self.asked(keys, dense)
+        return self.merged(points, keys, dense)
+
+    def iterator(self, key: int, ordered: bool) -> Iterator:
+        """The iterator over an operand's next level."""
+        operand = self.lowering.operand(self.tree, key)
+        unique = ordered or not self.output.adds or not is_linear(self.tree, key)
+        level = self.lowering.functions_of(operand)
+        return level.iterate(operand.place, key, ordered, unique)
+
+    def clip(self, key: int) -> None:
+        """Keeps an operand that is alone to where the level below has coordinates."""
+        operand, iterator = self.lowering.operand(self.tree, key), self.iterators[key]
+        levels = operand.slot.levels[operand.level + 1 :]
+        if not levels or not isinstance(iterator, Counted):
+            return
+        below = self.lowering.functions[operand.slot.name, operand.level + 1]
+        limits = below.limits(operand.place)
+        if limits is not None and iterator.coordinate == iterator.cursor:
+            iterator.clip(*limits)
+            self.clipped = True
+
+    def most(self, formula: lattice.Formula) -> Expr | None:
+        """At most how many coordinates the loops go through; None where it is not known."""
+        match formula:
+            case lattice.Has(key):
+                return self.iterators[key].length()
+            case lattice.All(parts):
+                return next((n for part in parts if (n := self.most(part)) is not None), None)
+            case lattice.Any(parts):
+                lengths = [self.most(part) for part in parts]
+                known = [length for length in lengths if length is not None]
+                return sum(known[1:], start=known[0]) if len(known) == len(lengths) else None
+        return self.lowering.extent(self.variable)
+
+    def alone(self, key: int | None) -> list[Stmt]:
+        """The loop over one operand, or over the whole dimension."""
+        if key is None:
+            body = self.body({}, ())
+            return [For(self.var, ZERO, self.lowering.extent(self.variable), body)]
+        iterator = self.iterators[key]
+        if key >= 0:
+            self.clip(key)
+        loop = iterator.loop(self.var, lambda: self.body({key: None}, ()))
+        # A single coordinate has no block: what is declared at it is so behind it too.
+        declared = {one.var.name for one in loop if isinstance(one, Declare)}
+        self.builder.bound |= declared
+        self.builder.taken |= declared
+        return loop
+
+    def body(self, present: Mapping[int, Expr | None], absent: Sequence[int]) -> list[Stmt]:
+        """What is done at a coordinate where some operands are present, and others are not.
+
+        One that is present may be so under a condition.
+        """
+        lowering = self.lowering
+        with self.builder.scope():
+            self.builder.bound.add(self.var.name)
+            output = self.output.bind(self.variable, self.var)
+            before: list[Stmt] = []
+            tree = without(self.tree, absent)
+            if tree is None:
+                return []
+            new_condition = self.conditional or any(one is not None for one in present.values())
+
+            def change(node: Node) -> Node:
+                nonlocal new_condition
+                if not isinstance(node, Operand):
+                    return node
+                if node.key in present:
+                    iterator = self.iterators[node.key]
+                    place = node.place.below(
+                        iterator.position, self.var, iterator.group_end, present[node.key]
+                    )
+                    return replace(node, place=replace(place, clipped=self.clipped))
+                if node.key in self.located and node.left[:1] == (self.variable,):
+                    new_condition = True
+                    return self.locate(node, before)
+                return node
+
+            tree = lowering.bound(mapped(tree, change), output)
+            inner = lowering.guarded(self.rest, tree, output, new_condition)
+            return [
+                *before,
+                *output.enter(self.variable),
+                *inner,
+                *output.leave(self.variable),
+            ]
+
+    def locate(self, operand: Operand, before: list[Stmt]) -> Operand:
+        """An operand whose level may lack the coordinate."""
+        level = self.lowering.functions_of(operand)
+        place = level.locate(operand.place, self.var)
+        position = level.cursor()
+        before.append(Declare(position, place.position, const=True))
+        found = op(">=", position, ZERO)
+        there = operand.place.below(position, self.var, None, found)
+        return replace(operand, place=there)
+
+    def label(self, key: int) -> str:
+        """What tells the coordinates of an operand from those of others."""
+        return self.lowering.operand(self.tree, key).slot.name if key >= 0 else "all"
+
+    def merged(
+        self, points: Sequence[lattice.Point], keys: Sequence[int], dense: bool
+    ) -> list[Stmt]:
+        """A loop for each point, with a body for each point below it."""
+        lowering = self.lowering
+        result: list[Stmt] = []
+        for key in keys:
+            result += self.iterators[key].begin()
+        counter = Var(self.builder.fresh(self.var.name)) if dense else None
+        if counter is not None:
+            result.append(Declare(counter, ZERO))
+        bodies = sum(1 for p in points for q in points if q <= p)
+        lowering.bodies *= bodies
+        for point in points:
+            below = [other for other in points if other <= point]
+            with self.builder.scope():
+                result.append(self.merge(point, below, keys, counter))
+        lowering.bodies //= bodies
+        return result
+
+    def merge(
+        self,
+        point: lattice.Point,
+        below: Sequence[lattice.Point],
+        keys: Sequence[int],
+        counter: Var | None,
+    ) -> Stmt:
+        """The loop while all operands of a point have coordinates left."""
+        together = [key for key in keys if key in point]
+        alive = both(*(self.iterators[key].alive for key in together))
+        if counter is not None and not together:
+            # The rest of the dimension.
+            body = self.body({}, keys)
+            rest = Declare(self.var, counter)
+            return While(
+                counter < self.lowering.extent(self.variable),
+                [rest, *body, Assign(counter, ONE, "+")],
+            )
+        inside: list[Stmt] = []
+        at: dict[int, Var] = {}
+        for key in together:
+            here = Var(self.builder.fresh(f"{self.var.name}{self.label(key)}"))
+            inside.append(Declare(here, self.iterators[key].coordinate, const=True))
+            at[key] = here
+        if counter is not None:
+            inside.append(Declare(self.var, counter, const=True))
+        elif len(together) == 1:
+            inside = [Declare(self.var, self.iterators[together[0]].coordinate, const=True)]
+            at[together[0]] = self.var
+        else:
+            inside += self.smallest([at[key] for key in together])
+        alone = {other for other in below if len(other) == 1}
+        covered = counter is not None or len(alone) == len(together)
+        if covered and len(together) > 0 and len(below) > 1 and self.is_last(keys):
+            inside += self.masked({key: at[key].eq(self.var) for key in together}, keys)
+            return While(alive, [*inside, *self.advanced(at, counter)])
+        cases: list[tuple[Expr, Sequence[Stmt]]] = []
+        for other in below:
+            chosen = [key for key in together if key in other]
+            condition = both(*(at[key].eq(self.var) for key in chosen if at[key] != self.var))
+            absent = [key for key in keys if key not in other]
+            cases.append((condition, self.body(dict.fromkeys(chosen), absent)))
+        if covered and counter is None:
+            cases[-1] = (TRUE, cases[-1][1])  # one of them is at the coordinate
+        inside += _branches(cases)
+        return While(alive, [*inside, *self.advanced(at, counter)])
+
+    def advanced(self, at: Mapping[int, Var], counter: Var | None) -> list[Stmt]:
+        """Goes on from a coordinate, which some operands are at."""
+        steps: list[Stmt] = []
+        for key, here in at.items():
+            condition = TRUE if here == self.var else here.eq(self.var)
+            steps += self.iterators[key].advance(condition)
+        if counter is not None:
+            steps.append(Assign(counter, ONE, "+"))
+        return steps
+
+    def is_last(self, keys: Sequence[int]) -> bool:
+        """Whether only values are left to be computed, of operands that are all there."""
+        done = all(o.left in ((), (self.variable,)) for o in operands(self.tree))
+        totals = any(isinstance(node, Total) for node in walk(self.tree))
+        there = all(
+            o.place.present is None and (o.key not in self.located or not o.left)
+            for o in operands(self.tree)
+        )
+        return not self.rest and done and there and not totals and min(keys) >= 0
+
+    def masked(self, here: Mapping[int, Expr], keys: Sequence[int]) -> list[Stmt]:
+        """The one body for all points: the values of all operands, 0 for those not at it.
+
+        Loads that depend on no condition do not branch.
+        """
+        loads: list[Stmt] = []
+
+        def change(node: Node) -> Node:
+            if not isinstance(node, Operand) or node.key not in here:
+                return node
+            var = Var(self.builder.fresh(f"{node.slot.name}_value"), c_type(node.dtype))
+            position = self.iterators[node.key].position
+            loads.append(Declare(var, self.lowering.value_array(node)[position], const=True))
+            return Scalar(node.dtype, var, here[node.key], zero=False)
+
+        tree = without(self.tree, [key for key in keys if key not in here])
+        assert tree is not None
+        output = self.output.bind(self.variable, self.var)
+        tree = self.lowering.bound(mapped(tree, change), output)
+        return [
+            *loads,
+            *output.enter(self.variable),
+            *self.lowering.written(tree, output),
+            *output.leave(self.variable),
+        ]
+
+    def smallest(self, candidates: Sequence[Var]) -> list[Stmt]:
+        """Declares the loop's variable as the smallest of some coordinates."""
+        first, *others = candidates
+        if len(others) == 1:
+            least = select(first < others[0], first, others[0])
+            return [Declare(self.var, least, const=True)]
+        steps = [If([(one < self.var, [Assign(self.var, one)])]) for one in others]
+        return [Declare(self.var, first), *steps]
+
+    def asked(self, keys: Sequence[int], dense: bool) -> list[Stmt]:
+        """One loop over all operands, each of which is asked at each coordinate."""
+        result: list[Stmt] = []
+        for key in keys:
+            result += self.iterators[key].begin()
+        extent = self.lowering.extent(self.variable)
+        inside: list[Stmt] = []
+        at: dict[int, Var] = {}
+        for key in keys:
+            iterator = self.iterators[key]
+            here = Var(self.builder.fresh(f"{self.var.name}{self.label(key)}"))
+            coordinate = select(iterator.alive, iterator.coordinate, extent)
+            inside.append(Declare(here, coordinate, const=True))
+            at[key] = here
+        present: dict[int, Expr | None] = {}
+        if not dense:
+            inside += self.smallest(list(at.values()))
+        for key in keys:
+            flag = Var(self.builder.fresh(f"{at[key].name}_here"), BOOL)
+            inside.append(Declare(flag, at[key].eq(self.var), const=True))
+            present[key] = flag
+        inside += self.body(present, ())
+        for key in keys:
+            condition = present[key]
+            assert condition is not None
+            inside += self.iterators[key].advance(condition)
+        if dense:
+            return [*result, For(self.var, ZERO, extent, inside)]
+        alive = either(*(self.iterators[key].alive for key in keys))
+        return [*result, While(alive, inside)]
+
+
+def _branches(cases: Sequence[tuple[Expr, Sequence[Stmt]]]) -> list[Stmt]:
+    """The first case that holds; the last may hold always."""
+    if cases[0][0] == TRUE:
+        return list(cases[0][1])
+    if cases[-1][0] == TRUE:
+        return [If(cases[:-1], cases[-1][1])]
+    return [If(cases)]

@@ -1,0 +1,699 @@
+"""Lowers concrete index notation to loops over coordinate hierarchies (formats paper, Section 4).
+
+One loop variable after the other is bound. At each, the operands that have it are iterated over
+together, along the points of their merge lattice: one loop for each point, and in it one body for
+each point that lies below it. A level that is full is located instead. What is left of the
+expression at a point (``kernel_tree``) goes on to the next variable; when none is left, its value
+is written to an ``Output``.
+
+A sum of its own (``Total``) whose variables come before some that it is a function of cannot be a
+number at any place of the loops. It is computed into a workspace first, which the loops then read
+like any other operand; but where it is the whole value, and the levels of the result that are left
+are full, it is added up in the result itself.
+
+Where a lattice has too many points, there is one loop for all, and each operand is asked whether
+it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator as Generator
+from dataclasses import dataclass, replace
+
+from custard.ir import cin
+from custard.ir.transposition import transposition
+from custard.language.commands import Command, require_able
+from custard.language.formats import LEVEL_FORMATS, Format, unconditional_levels
+from custard.to_c import lattice
+from custard.to_c.builder import Builder, Types
+from custard.to_c.expression import (
+    Minus,
+    Node,
+    Operand,
+    Product,
+    Quotient,
+    Scalar,
+    Sum,
+    Total,
+    children,
+    is_linear,
+    mapped,
+    operands,
+    walk,
+)
+from custard.to_c.gathered_sums import with_gathered_sums
+from custard.to_c.levels import (
+    LEVEL_FUNCTIONS,
+    LevelFunctions,
+)
+from custard.to_c.loop_ir import (
+    BOOL,
+    FALSE,
+    ONE,
+    Comment,
+    Declare,
+    Expr,
+    Field,
+    If,
+    Kernel,
+    Stmt,
+    Struct,
+    Var,
+    array,
+    cast,
+    reads,
+    without_variable,
+)
+from custard.to_c.loop_nest import Nest
+from custard.to_c.outputs import Assembly, Output, ScalarOutput, TensorOutput
+from custard.to_c.values import c_type, concrete, number, presence, value
+from custard.to_c.workspaces import DenseWorkspace, SparseWorkspace, Workspace
+from sam.blocks.arithmetic import ValueType, result_type
+from sam.graph import Slot
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A kernel, and what was decided for it, in sentences.
+
+    ``slots``       the storage of the inputs that it reads, in the order of its parameters
+    ``numbers``     the variables whose extents are parameters of their own
+    ``keyed``       the variables of each sparse workspace
+    ``result``      the slot that it fills, before what is done to it behind the kernel
+    ``dtype``       the type of the result's values
+    ``rearranged``  which tensors are stored in another way, each with the declaration of the
+                    format that avoids that, if there is one
+    """
+
+    kernel: Kernel
+    slots: tuple[Slot, ...]
+    numbers: tuple[str, ...]
+    keyed: tuple[tuple[str, ...], ...]
+    result: Slot
+    dtype: ValueType
+    rearranged: Mapping[str, str | None]
+    decisions: tuple[str, ...]
+
+
+def lower(
+    program: cin.Program,
+    formats: Mapping[str, Format],
+    choices: Mapping[tuple[str, str], Command],
+    types: Types,
+    header: Sequence[str] = (),
+    drop_zeros: bool = False,
+) -> Lowered:
+    """The kernel of a program, for inputs of given types.
+
+    ``formats`` has one for each tensor; ``choices`` what the schedule forces by tensor and loop;
+    ``drop_zeros`` keeps values that come out as 0 out of compressed levels. Raises UserError for a
+    type that an operation refuses.
+    """
+    return Lowering(program, formats, choices, types).lowered(header, drop_zeros)
+
+
+class Lowering:
+    """The state of one lowering."""
+
+    def __init__(
+        self,
+        program: cin.Program,
+        formats: Mapping[str, Format],
+        choices: Mapping[tuple[str, str], Command],
+        types: Types,
+    ) -> None:
+        self.program, self.formats, self.choices = program, formats, choices
+        self.types = types
+        self.builder = Builder()
+        self.slots: dict[Slot, str] = {}
+        self.functions: dict[tuple[str, int], LevelFunctions] = {}
+        self.values: dict[str, Expr] = {}
+        self.rearranged: dict[str, str | None] = {}
+        self.decisions: dict[str, None] = {}
+        self.keys = 0
+        self.bodies = 1
+        self.names: dict[str, str] = {}
+        self.numbers: dict[str, Var] = {}
+        self.keyed: list[tuple[str, ...]] = []
+        self.assembly: Assembly | None = None
+        self.located: set[int] = set()
+        self.conditional = False
+
+    # The whole kernel
+
+    def lowered(self, header: Sequence[str], drop_zeros: bool) -> Lowered:
+        """Sets up the operands and the result, and lowers the assignment between them."""
+        target = self.builder.fresh(self.program.target.tensor)
+        for variable in self.program.loops:
+            self.names[variable] = self.builder.fresh(variable)
+        tree = self.tree(self.program.value)
+        dtype = concrete(tree.dtype)
+        result = self.result_slot()
+        self.assembly = Assembly(
+            self.builder,
+            target,
+            result.levels,
+            result.variables,
+            dtype,
+            self.types.result,
+            self.expected(tree) or ONE,
+        )
+        output = TensorOutput(dtype=dtype, assembly=self.assembly, drop_zeros=drop_zeros)
+        order, tree = self.outer_order(tree, output)
+        self._note_ignored()
+        body = self.statements(order, tree, output)
+        self.assembly.finish()
+        structs = [self.result_struct(result), *map(self.input_struct, self.slots)]
+        builder = self.builder
+        kernel = Kernel(
+            "compute",
+            tuple(header),
+            tuple(structs),
+            tuple(self.numbers.values()),
+            tuple(self.assembly.functions),
+            tuple(builder.heap),
+            builder.body(with_gathered_sums(body)),
+        )
+        slots = tuple(replace(slot, name=name) for slot, name in self.slots.items())
+        decisions = tuple(self.decisions)
+        numbers = tuple(self.numbers)
+        keyed = tuple(dict.fromkeys(self.keyed))
+        return Lowered(kernel, slots, numbers, keyed, result, dtype, self.rearranged, decisions)
+
+    def outer_order(self, tree: Node, output: TensorOutput) -> tuple[list[str], Node]:
+        """The variables of the result in the order of the loops, if it can be written so.
+
+        If not, they come in the order of its storage, and the whole value goes through a
+        workspace.
+        """
+        appended = list(output.appended)
+        stored = output.assembly.variables
+        order = [v for v in self.program.loops if v in stored]
+        if order[: len(appended)] == appended:
+            return order, tree
+        if not isinstance(tree, Total):
+            free = frozenset(v for v in order if self.uses(tree, v))
+            tree = Total(tree.dtype, (), free, tree)
+        return list(stored), tree
+
+    def uses(self, tree: Node, variable: str) -> bool:
+        """Whether the value of a tree depends on a variable."""
+        return any(variable in operand.variables for operand in operands(tree))
+
+    def expected(self, node: Node) -> Expr | None:
+        """About how many values a tree has; None where that is not known."""
+        match node:
+            case Operand() if not all(LEVEL_FORMATS[code].full for code in node.slot.levels):
+                count: Expr | None = ONE
+                for level in range(len(node.slot.levels)):
+                    if count is not None:
+                        count = self.functions[node.slot.name, level].positions(count)
+                return count
+            case Sum(_, terms):
+                known = [n for term in terms if (n := self.expected(term)) is not None]
+                return sum(known[1:], start=known[0]) if known else None
+        return next((n for c in children(node) if (n := self.expected(c)) is not None), None)
+
+    # Operands and the result
+
+    def tree(self, node: cin.Expression) -> Node:
+        """The typed tree of an expression."""
+        match node:
+            case cin.Access():
+                slot = self.slot(node)
+                self.keys += 1
+                variables = tuple(node.variables[group[0]] for group in slot.modes)
+                dtype = self.types.value(node.tensor)
+                return Operand(dtype, self.keys, slot, variables)
+            case cin.Literal(value):
+                return Scalar(value, value)
+            case cin.Add(terms):
+                parts = tuple(map(self.tree, terms[:1])) + tuple(map(self.added, terms[1:]))
+                return Sum(_joint_type("add", parts), parts)
+            case cin.Multiply(factors):
+                parts = tuple(map(self.tree, factors))
+                everywhere = any(map(cin.divides, factors))
+                return Product(_joint_type("multiply", parts), parts, everywhere)
+            case cin.Negate(operand):
+                return _negated(self.tree(operand))
+            case cin.Divide(numerator, denominator):
+                parts = (self.tree(numerator), self.tree(denominator))
+                everywhere = cin.divides(cin.Divide(cin.Literal(1), denominator))
+                return Quotient(_joint_type("divide", parts), *parts, everywhere)
+            case cin.Reduce(variables, operand):
+                inner = self.tree(operand)
+                return Total(inner.dtype, variables, frozenset(cin.free_variables(node)), inner)
+        raise AssertionError(node)
+
+    def added(self, term: cin.Expression) -> Node:
+        """The tree of a term behind the first; raises UserError where it cannot be subtracted."""
+        if isinstance(term, cin.Negate):
+            operand = self.tree(term.operand)
+            result_type("subtract", operand.dtype, operand.dtype)
+            return _negated(operand)
+        return self.tree(term)
+
+    def slot(self, access: cin.Access) -> Slot:
+        """The storage that an access wants: its own, unless the loops clash with its order."""
+        stored = self.formats[access.tensor]
+        order = [access.variables[mode] for mode in stored.mode_order]
+        modes: tuple[tuple[int, ...], ...] = tuple((mode,) for mode in stored.mode_order)
+        levels = stored.levels
+        if not self._follows(order, levels):
+            variables = [v for v in self.program.loops if v in order]
+            modes = tuple(
+                tuple(m for m, v in enumerate(access.variables) if v == variable)
+                for variable in variables
+            )
+            levels = unconditional_levels(levels)
+            if len(variables) < len(levels):
+                levels = "s" * len(variables)
+            self._note_rearrangement(access, modes)
+        names = tuple(cin.base(access.variables[group[0]]) for group in modes)
+        slot = Slot(access.tensor, access.tensor, levels, modes, names)
+        if slot not in self.slots:
+            self._add_slot(slot)
+        return replace(slot, name=self.slots[slot])
+
+    def _follows(self, order: Sequence[str], levels: str) -> bool:
+        """Whether levels can be gone through in the order of the loops.
+
+        A full level can wait, or come late; any other has to come after those above it.
+        """
+        place = {variable: n for n, variable in enumerate(self.program.loops)}
+        return all(
+            LEVEL_FORMATS[code].full or all(place[before] < place[variable] for before in order[:n])
+            for n, (variable, code) in enumerate(zip(order, levels, strict=True))
+        )
+
+    def _add_slot(self, slot: Slot) -> None:
+        tensor = slot.tensor or ""
+        name = self.builder.fresh(tensor)
+        self.slots[slot] = name
+        index = self.types.index(tensor)
+        for level, code in enumerate(slot.levels):
+            functions = LEVEL_FUNCTIONS[code](code, name, level, index, self.builder)
+            functions.innermost = level == len(slot.levels) - 1
+            self.functions[name, level] = functions
+
+    def value_array(self, operand: Operand) -> Expr:
+        """The values of an operand's slot."""
+        name = operand.slot.name
+        if name in self.values:
+            return self.values[name]
+        return self.builder.stored(name, "values", array(c_type(operand.dtype)))
+
+    def result_slot(self) -> Slot:
+        """How the kernel stores the result; what it cannot store so is converted behind it."""
+        access = self.program.target
+        asked = self.formats[access.tensor]
+        modes = tuple(
+            tuple(m for m, v in enumerate(access.variables) if v == access.variables[mode])
+            for mode in asked.mode_order
+        )
+        kept = tuple(dict.fromkeys(modes))
+        levels = written_levels(asked.levels)
+        if len(kept) < len(modes):
+            full = all(LEVEL_FORMATS[code].full for code in levels)
+            levels = ("d" if full else "s") * len(kept)
+        variables = tuple(access.variables[group[0]] for group in kept)
+        return Slot(access.tensor, access.tensor, levels, kept, variables)
+
+    def input_struct(self, slot: Slot) -> Struct:
+        """The parameter for an input."""
+        name, tensor = self.slots[slot], slot.tensor or ""
+        fields = [
+            field
+            for level, code in enumerate(slot.levels)
+            for field in LEVEL_FUNCTIONS[code].fields(level, self.types.index(tensor))
+        ]
+        fields.append(("values", array(c_type(self.types.value(tensor)))))
+        return Struct(name, _about(slot), tuple(fields))
+
+    def result_struct(self, slot: Slot) -> Struct:
+        """The parameter for the result."""
+        assert self.assembly is not None
+        return Struct(self.assembly.name, _about(slot), tuple(self.assembly.fields()), True)
+
+    def extent(self, variable: str) -> Expr:
+        """The number of coordinates of a variable."""
+        base = cin.base(variable)
+        name = f"{self.names.get(base, base)}_size"
+        for slot, struct in self.slots.items():
+            if base in slot.variables:
+                level = slot.variables.index(base)
+                return self.builder.local(name, Field(struct, f"size{level}"))
+        assert self.assembly is not None
+        if base in self.assembly.variables:
+            level = self.assembly.variables.index(base)
+            return self.builder.local(name, self.assembly.size(level))
+        return self.numbers.setdefault(base, Var(self.builder.fresh(name)))
+
+    def _note_rearrangement(self, access: cin.Access, modes: tuple[tuple[int, ...], ...]) -> None:
+        if any(len(group) > 1 for group in modes):
+            self.rearranged[f"the diagonal of {access} is taken before the run"] = None
+            return
+        order = [mode for (mode,) in modes]
+        stored = self.formats[access.tensor]
+        note, instead = transposition(self.program, access, stored, order)
+        self.rearranged[note] = instead
+
+    # Loops
+
+    def statements(self, order: Sequence[str], tree: Node, output: Output) -> list[Stmt]:
+        """Loops over the variables that write the values of a tree."""
+        for total, around in self.totals(tree, order, output):
+            own = self.own_order(total, output)
+            after = [v for v in around if v in total.free]
+            if not own or own[:1] != after[:1]:
+                return self.computed(order, tree, output, total, own, after)
+        if not order:
+            return self.written(tree, output)
+        return self.loop(order, tree, output)
+
+    def totals(
+        self, node: Node, order: Sequence[str], output: Output
+    ) -> Generator[tuple[Total, Sequence[str]]]:
+        """The sums of their own in a tree, each with the order in which what is around it loops."""
+        if isinstance(node, Total):
+            yield node, order
+            order = self.own_order(node, output)
+        for child in children(node):
+            yield from self.totals(child, order, output)
+
+    def own_order(self, total: Total, output: Output) -> list[str]:
+        """The variables of a sum of its own that are left, in the order of the loops."""
+        bound = set(output.bound)
+        of_total = {*total.variables, *total.free} - bound
+        return [v for v in self.program.loops if v in of_total]
+
+    def computed(
+        self,
+        order: Sequence[str],
+        tree: Node,
+        output: Output,
+        total: Total,
+        own: Sequence[str],
+        after: Sequence[str],
+    ) -> list[Stmt]:
+        """Computes a sum of its own before the loops that need it, or by adding to the result.
+
+        ``after`` are its variables that those loops bind.
+        """
+        if after and output.takes(order):
+            if tree is total:
+                loops, inner = _split(total, own, after)
+                loops += [v for v in order if v not in loops]
+                return self.statements(loops, inner, _accumulating(output))
+            if isinstance(tree, Sum) and all(t.dtype == tree.dtype for t in tree.terms):
+                added = _accumulating(output)
+                return [s for term in tree.terms for s in self.statements(order, term, added)]
+        if not after:
+            return self.with_scalar(order, tree, output, total, own)
+        return self.with_workspace(order, tree, output, total, own, after)
+
+    def with_scalar(
+        self, order: Sequence[str], tree: Node, output: Output, total: Total, own: Sequence[str]
+    ) -> list[Stmt]:
+        """Computes a sum into a number."""
+        dtype = concrete(total.dtype)
+        var = Var(self.builder.fresh("sum"), c_type(dtype))
+        before: list[Stmt] = [Declare(var, number(0, dtype))]
+        flag = None
+        if output.sparse and self.may_be_empty(total):
+            flag = Var(self.builder.fresh(f"{var.name}_found"), BOOL)
+            before.append(Declare(flag, FALSE))
+        inner = ScalarOutput(dtype=dtype, bound=output.bound, var=var, flag=flag)
+        before += self.statements(own, total.operand, inner)
+        scalar = Scalar(dtype, var, flag)
+        tree = mapped(tree, lambda node: scalar if node is total else node)
+        after = self.guarded(order, tree, output, flag is not None)
+        if flag is not None and not reads(after, flag):
+            before = without_variable(before, flag)
+        return [*before, *after]
+
+    def may_be_empty(self, total: Total) -> bool:
+        """Whether a sum may have no terms at all."""
+        return any(
+            not LEVEL_FORMATS[code].full
+            for operand in operands(total)
+            for code in operand.slot.levels[operand.level :]
+        ) or any(isinstance(node, Scalar) and node.present is not None for node in walk(total))
+
+    def guarded(self, order: Sequence[str], tree: Node, output: Output, guard: bool) -> list[Stmt]:
+        """Statements that are left out where the whole tree is known to be absent."""
+        present = presence(tree) if guard else None
+        if present is None:
+            return self.statements(order, tree, output)
+        self.note_partial(output, output.bound)
+        with self.builder.scope():
+            tree = self.assumed(tree, present)
+            body = self.statements(order, tree, output)
+        return [If([(present, body)])]
+
+    def assumed(self, tree: Node, present: Expr) -> Node:
+        """The tree where a condition is known to hold."""
+
+        def change(node: Node) -> Node:
+            if isinstance(node, Scalar) and node.present == present:
+                return replace(node, present=None)
+            if isinstance(node, Operand) and node.place.present == present:
+                return replace(node, place=replace(node.place, present=None))
+            return node
+
+        return mapped(tree, change)
+
+    def with_workspace(
+        self,
+        order: Sequence[str],
+        tree: Node,
+        output: Output,
+        total: Total,
+        own: Sequence[str],
+        after: Sequence[str],
+    ) -> list[Stmt]:
+        """Computes a sum into a workspace."""
+        dtype = concrete(total.dtype)
+        name = self.builder.fresh("w")
+        extents = [self.extent(v) for v in after]
+        workspace: Workspace
+        if len(after) == 1:
+            workspace = DenseWorkspace(self.builder, name, after[0], extents[0], dtype)
+        else:
+            workspace = SparseWorkspace(self.builder, name, after, extents, dtype, self.types.wide)
+            self.keyed.append(tuple(map(cin.base, after)))
+        self._note_workspace(after)
+        slot = Slot(name, None, workspace.levels, tuple((n,) for n in range(len(after))))
+        for level in range(len(after)):
+            self.functions[name, level] = workspace.function(level)
+        self.values[name] = workspace.values
+        target = workspace.output()
+        target = replace(target, bound=output.bound)
+        loops, inner = _split(total, own, after)
+        fill = self.statements(loops, inner, target)
+        self.keys += 1
+        operand = Operand(dtype, self.keys, slot, tuple(after))
+        tree = mapped(tree, lambda node: operand if node is total else node)
+        read = self.statements(order, tree, output)
+        listed = ",".join(after)
+        return [
+            Comment(f"{name}({listed})"),
+            *fill,
+            *workspace.ready(),
+            *read,
+            *workspace.reset(),
+        ]
+
+    def _note_ignored(self) -> None:
+        """Notes the choices for the result: in C, its formats alone tell how it is written."""
+        target = self.program.target.tensor
+        for (tensor, _), choice in self.choices.items():
+            if tensor == target and target not in {slot.tensor for slot in self.slots}:
+                self.decisions[f"{choice.text} changes nothing in C: {target} is the result"] = None
+
+    def _note_workspace(self, after: Sequence[str]) -> None:
+        target = self.program.target
+        names = ", ".join(map(cin.base, after))
+        kind = "a dense" if len(after) == 1 else "a sparse"
+        self.decisions[f"{target} goes through {kind} workspace over {names}"] = None
+
+    def loop(self, order: Sequence[str], tree: Node, output: Output) -> list[Stmt]:
+        """The loops over the first variable, along the lattice of those that have it."""
+        variable, *rest = order
+        self.located, self.conditional = set(), False
+        formula = self.formula(tree, variable)
+        fused = self.fused(variable, formula, tree, output)
+        if fused is not None:
+            return self.statements(*fused)
+        nest = Nest(self, variable, rest, tree, output, formula)
+        return [*output.begin(variable), *nest.statements(), *output.end(variable)]
+
+    def fused(
+        self, variable: str, formula: lattice.Formula, tree: Node, output: Output
+    ) -> tuple[Sequence[str], Node, Output] | None:
+        """The assignment with all sums added up in the result, where that fuses loops.
+
+        That is so where one operand alone is iterated over, and repeats coordinates: its chain of
+        branchless levels is gone through in one loop then (formats paper, Section 4.3). Where the
+        innermost loops only sum, and many terms at a time, the sum is rather kept in a register.
+        """
+        if not isinstance(formula, lattice.Has) or not isinstance(output, TensorOutput):
+            return None
+        operand = self.operand(tree, formula.key)
+        if output.accumulate or output.sparse or self.functions_of(operand).format.unique:
+            return None
+        if not is_linear(tree, formula.key) or not isinstance(tree, Total):
+            return None
+        own = self.own_order(tree, output)
+        if own[-1] in tree.variables and operand.slot.tensor in self.types.runs:
+            return None
+        order = [v for v in self.program.loops if v in output.assembly.variables or v in own]
+        order = [v for v in order if v not in output.bound]
+        return order, tree.operand, _accumulating(output)
+
+    def operand(self, tree: Node, key: int) -> Operand:
+        """The operand of a key."""
+        return next(one for one in operands(tree) if one.key == key)
+
+    def functions_of(self, operand: Operand) -> LevelFunctions:
+        """The level functions of the next level of an operand."""
+        return self.functions[operand.slot.name, operand.level]
+
+    def formula(self, node: Node, variable: str) -> lattice.Formula:
+        """Where a tree is present over a variable."""
+        match node:
+            case Operand():
+                if self.iterates(node, variable):
+                    return lattice.Has(node.key)
+                return _condition(node.place.present)
+            case Scalar():
+                return _condition(node.present)
+            case Sum():
+                return lattice.disjunction([self.formula(t, variable) for t in node.terms])
+            case Product(everywhere=True) | Quotient(everywhere=True):
+                parts = [self.formula(part, variable) for part in children(node)]
+                return lattice.disjunction([lattice.ALWAYS, *parts])
+            case Product():
+                return self.product_formula(node, variable)
+            case Quotient():
+                return self.formula(node.numerator, variable)
+        (operand,) = children(node)
+        return self.formula(operand, variable)
+
+    def product_formula(self, node: Product, variable: str) -> lattice.Formula:
+        """Where all factors are; those that can be located where another is, do not iterate."""
+        parts = [self.formula(factor, variable) for factor in node.factors]
+        iterating = [n for n, part in enumerate(parts) if lattice.iterated(part)]
+        for n in list(iterating):
+            factor = node.factors[n]
+            if len(iterating) > 1 and isinstance(factor, Operand) and self.locates(factor):
+                self.located.add(factor.key)
+                parts[n] = lattice.ALWAYS
+                iterating.remove(n)
+        # What is known not to be there does not iterate; it is looked at inside of what does.
+        self.conditional |= any(isinstance(part, lattice.When) for part in parts)
+        return lattice.conjunction(parts)
+
+    def locates(self, operand: Operand) -> bool:
+        """Whether an operand's next level is to be located rather than merged."""
+        format = self.functions_of(operand).format
+        choice = self.choice(operand, operand.left[0])
+        return format.locates and (choice is None or choice.name == "locate")
+
+    def choice(self, operand: Operand, variable: str) -> Command | None:
+        """What the schedule says of an operand at a variable."""
+        return self.choices.get((operand.slot.tensor or "", cin.base(variable)))
+
+    def iterates(self, operand: Operand, variable: str) -> bool:
+        """Whether an operand's coordinates are gone through at a variable.
+
+        One that is full is located, if it is there for certain.
+        """
+        if operand.left[:1] != (variable,):
+            return False
+        format = self.functions_of(operand).format
+        choice = self.choice(operand, variable)
+        if choice is not None and choice.name == "locate":
+            require_able(format, choice)
+        if choice is not None and format.locates:
+            return choice.name == "coiterate"
+        return not format.full
+
+    def bound(self, tree: Node, output: Output) -> Node:
+        """The tree with all levels located whose variables are bound."""
+
+        def change(node: Node) -> Node:
+            if not isinstance(node, Operand):
+                return node
+            while node.left[:1] and node.left[0] in output.bound:
+                level = self.functions_of(node)
+                node = replace(node, place=level.locate(node.place, output.bound[node.left[0]]))
+            return node
+
+        return mapped(tree, change)
+
+    def written(self, tree: Node, output: Output) -> list[Stmt]:
+        """Writes the value of a tree, all of whose variables are bound."""
+        found, _ = value(tree, self.value_array)
+        return output.write(cast(found, c_type(output.dtype)))
+
+    def note_partial(self, output: Output, variables: Iterable[str]) -> None:
+        """Notes that some coordinates of the result may be passed over."""
+        if isinstance(output, TensorOutput):
+            output.assembly.partial |= set(variables) & set(output.assembly.variables)
+
+
+def written_levels(levels: str) -> str:
+    """The levels in which a kernel writes a result that is stored in these in the end."""
+    kept = ""
+    for code in unconditional_levels(levels):
+        form = LEVEL_FORMATS[code]
+        in_turn = form.appends and not (form.iterates_words or form.appends_anywhere)
+        direct = form.full or (in_turn and form.iterates_positions)
+        kept += code if direct else "s"
+    return kept
+
+
+def _negated(node: Node) -> Node:
+    """The tree with its sign changed, under its sum if it is one."""
+    dtype = result_type("negate", node.dtype)
+    if isinstance(node, Total):
+        return replace(node, dtype=dtype, operand=Minus(dtype, node.operand))
+    return Minus(dtype, node)
+
+
+def _split(total: Total, own: Sequence[str], after: Sequence[str]) -> tuple[list[str], Node]:
+    """The loops of a sum up to the last variable that is kept, and what is summed inside."""
+    last = max(own.index(v) for v in after)
+    loops, inside = list(own[: last + 1]), tuple(own[last + 1 :])
+    if not inside:
+        return loops, total.operand
+    free = total.free | set(total.variables) - set(inside)
+    return loops, replace(total, variables=inside, free=frozenset(free))
+
+
+def _accumulating(output: Output) -> Output:
+    if not isinstance(output, TensorOutput):
+        return output
+    output.assembly.partial |= set(output.assembly.variables)
+    return replace(output, accumulate=True)
+
+
+def _condition(present: Expr | None) -> lattice.Formula:
+    return lattice.ALWAYS if present is None else lattice.When(present)
+
+
+def _joint_type(name: str, parts: Sequence[Node]) -> ValueType:
+    dtype = parts[0].dtype
+    for part in parts[1:]:
+        dtype = result_type(name, dtype, part.dtype)
+    return dtype
+
+
+def _about(slot: Slot) -> str:
+    """Which tensor a struct is, and how it is stored."""
+    order = ",".join(str(mode) for group in slot.modes for mode in group)
+    levels = f"{slot.levels}:{order}" if slot.levels else "a number"
+    variables = ",".join(slot.variables)
+    return f"{slot.tensor}({variables}), {levels}" if variables else f"{slot.tensor}, {levels}"

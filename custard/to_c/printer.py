@@ -1,0 +1,418 @@
+"""Prints a kernel as C."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from custard.to_c.loop_ir import (
+    BOOL,
+    INT,
+    INT32,
+    Assign,
+    Body,
+    Call,
+    Comment,
+    Const,
+    Declare,
+    Expr,
+    Field,
+    For,
+    Function,
+    If,
+    Kernel,
+    Load,
+    Op,
+    Param,
+    Require,
+    Run,
+    Stmt,
+    Struct,
+    Type,
+    Var,
+    While,
+    all_expressions,
+    expressions,
+    parts,
+    statements,
+)
+from custard.to_c.runtime import helpers
+
+_PRECEDENCE = {
+    "?:": 3,
+    "||": 4,
+    "&&": 5,
+    "|": 6,
+    "^": 7,
+    "&": 8,
+    "==": 9,
+    "!=": 9,
+    "<": 10,
+    "<=": 10,
+    ">": 10,
+    ">=": 10,
+    "<<": 11,
+    ">>": 11,
+    "+": 12,
+    "-": 12,
+    "*": 13,
+    "/": 13,
+    "%": 13,
+}
+_UNARY, _POSTFIX = 14, 15
+_WIDTH = 100
+_OPPOSITES = {"!=": "==", "<": ">=", "<=": ">"}
+# Operators that gcc would like to see parentheses around inside one another.
+_MIXED = {("||", "&&"), ("|", "+"), ("&", "-"), ("&", "+"), ("|", "&")}
+
+
+def printed(kernel: Kernel) -> str:
+    """The C file of a kernel."""
+    body = pruned(kernel.body)
+    inner = [statement for function in kernel.functions for statement in function.body]
+    found = all_expressions([*inner, *body])
+    calls = [node.function for node in found if isinstance(node, Call)]
+    complex_ = any(" complex" in type.name for s in kernel.structs for _, type in s.fields)
+    lines = [f"// {line}".rstrip() for line in kernel.header]
+    headers = ["stdbool", "stdint", "stdlib", "string", *(["complex"] if complex_ else [])]
+    lines += ["", *(f"#include <{name}.h>" for name in sorted(headers))]
+    for struct in kernel.structs:
+        lines += ["", *_struct(struct)]
+    for text in helpers(calls):
+        lines += text.rstrip().split("\n")
+    for function in kernel.functions:
+        lines += ["", *_local_function(function)]
+    lines += ["", *_release(kernel), "", *_function(kernel, body)]
+    return "\n".join(part for line in lines for part in _fitted(line)) + "\n"
+
+
+# Where a line may be broken, the best first: behind the first two, before the others.
+_BREAKS = ("; ", ", ", " || ", " && ", " ? ", " : ", " == ", " < ", " + ", " - ", " * ")
+
+
+def _fitted(line: str, more: int = 8) -> Iterator[str]:
+    """The line in parts of at most 100 characters, broken outside of as many brackets as can be.
+
+    What is broken off is indented by ``more``.
+    """
+    if len(line) <= _WIDTH or line.lstrip().startswith("//"):
+        yield line
+        return
+    indent = len(line) - len(line.lstrip())
+    depth = 0
+    places: list[tuple[int, int, int]] = []
+    for n, character in enumerate(line[:_WIDTH]):
+        depth += (character in "([") - (character in ")]")
+        for rank, text in enumerate(_BREAKS):
+            if n > indent and line.startswith(text, n):
+                places.append((depth, rank, -(n + 1 if rank < 2 else n)))
+    if not places:
+        yield line
+        return
+    place = -min(places)[2]
+    yield line[:place].rstrip()
+    yield from _fitted(" " * (indent + more) + line[place:].lstrip(), 0)
+
+
+def _struct(struct: Struct) -> Iterator[str]:
+    yield f"// {struct.about}"
+    yield f"struct {struct.name} {{"
+    for name, type in struct.fields:
+        constant = "const " if type.pointer and not struct.written else ""
+        yield f"    {constant}{type.name} {'*' if type.pointer else ''}{name};"
+    yield "};"
+
+
+def _function(kernel: Kernel, body: Body) -> Iterator[str]:
+    parameters = [
+        f"{'' if struct.written else 'const '}struct {struct.name} *{struct.name}"
+        for struct in kernel.structs
+    ]
+    parameters += [f"{_type(var.type)} {var.name}" for var in kernel.numbers]
+    fails = any(isinstance(one, Require) for one in statements(body))
+    written = {struct.name for struct in kernel.structs if struct.written}
+    yield from _wrapped(f"int {kernel.name}(", parameters, ")")
+    yield "{"
+    if fails:
+        yield "    int status = 1;"
+    for var in kernel.heap:
+        kind = "" if var.type.name.startswith("struct") else "restrict "
+        yield f"    {var.type.name} *{kind}{var.name} = NULL;"
+    yield from _body(body, 1, written)
+    if fails:
+        yield "    status = 0;"
+        yield "failed:"
+        for struct in kernel.structs if kernel.functions else ():
+            if struct.written:
+                yield "    if (status)"
+                yield f"        release({struct.name});"
+    for var in kernel.heap:
+        name = var.type.name
+        free = f"{name.removeprefix('struct ')}_free" if name.startswith("struct") else "free"
+        yield f"    {free}({var.name});"
+    yield f"    return {'status' if fails else '0'};"
+    yield "}"
+
+
+def _local_function(function: Function) -> Iterator[str]:
+    yield f"// {function.about}"
+    numbers = "".join(f", {_type(var.type)} {var.name}" for var in function.numbers)
+    yield f"static bool {function.name}(struct {function.struct} *{function.struct}{numbers})"
+    yield "{"
+    yield from _body(function.body, 1, {function.struct})
+    yield f"    return {_text(function.says)};"
+    yield "}"
+
+
+def _release(kernel: Kernel) -> Iterator[str]:
+    """The function that frees what the kernel gave memory to."""
+    (struct,) = (struct for struct in kernel.structs if struct.written)
+    arrays = [name for name, type in struct.fields if type.pointer] if kernel.functions else []
+    yield "// Frees the arrays that compute() made."
+    yield f"void release(struct {struct.name} *{struct.name})"
+    yield "{"
+    for name in arrays:
+        yield f"    free({struct.name}->{name});"
+    for name in arrays:
+        yield f"    {struct.name}->{name} = NULL;"
+    if not arrays:
+        yield f"    (void){struct.name};"
+    yield "}"
+
+
+def _wrapped(begin: str, parameters: Sequence[str], end: str) -> Iterator[str]:
+    """A parameter list in lines of at most 100 characters."""
+    line = begin
+    for n, parameter in enumerate(parameters):
+        text = parameter + (end if n + 1 == len(parameters) else ",")
+        if len(line) + len(text) > 98 and line != begin:
+            yield line.rstrip()
+            line = " " * len(begin)
+        line += text + " "
+    yield line.rstrip()
+
+
+def _body(body: Body, depth: int, written: set[str]) -> Iterator[str]:
+    for statement in body:
+        yield from _statement(statement, depth, written)
+
+
+def _block(begin: str, body: Body, depth: int, written: set[str]) -> Iterator[str]:
+    pad = "    " * depth
+    brief = len(body) == 1 and isinstance(body[0], Assign | Run)
+    yield f"{pad}{begin}" + ("" if brief else " {")
+    yield from _body(body, depth + 1, written)
+    if not brief:
+        yield f"{pad}}}"
+
+
+def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
+    pad = "    " * depth
+    match statement:
+        case Comment(text):
+            yield f"{pad}// {text}"
+        case Declare(var, value, const):
+            yield f"{pad}{_declared(var, value, const, written)} = {_text(value)};"
+        case Assign(target, Const(1), "+"):
+            yield f"{pad}{_text(target)}++;"
+        case Assign(target, value, operator):
+            yield f"{pad}{_text(target)} {operator}= {_text(value)};"
+        case For(var, begin, end, body, after):
+            step = f"{var.name}++" if after is None else f"{var.name} = {_text(after)}"
+            if after is not None:
+                # What comes next is told inside of the loop.
+                yield f"{pad}for ({_type(var.type)} {var.name} = {_text(begin)}, " + (
+                    f"{_text(after)}; {var.name} < {_text(end, 11)}; {step}) {{"
+                )
+                yield from _body(_undeclared(body, after), depth + 1, written)
+                yield f"{pad}}}"
+                return
+            head = f"for ({_type(var.type)} {var.name} = {_text(begin)}; "
+            yield from _block(f"{head}{var.name} < {_text(end, 11)}; {step})", body, depth, written)
+        case While(condition, body):
+            yield from _block(f"while ({_text(condition)})", body, depth, written)
+        case If(cases, otherwise):
+            branches = [(f"if ({_text(condition)})", body) for condition, body in cases]
+            if otherwise:
+                branches.append(("", otherwise))
+            if len(branches) == 1:
+                yield from _block(branches[0][0], branches[0][1], depth, written)
+                return
+            for n, (head, body) in enumerate(branches):
+                lead = "} else " if n else ""
+                yield f"{pad}{lead}{head}".rstrip() + " {"
+                yield from _body(body, depth + 1, written)
+            yield f"{pad}}}"
+        case Require(condition):
+            yield f"{pad}if ({_text(_negated(condition))})"
+            yield f"{pad}    goto failed;"
+        case Run(call):
+            yield f"{pad}{_text(call)};"
+
+
+def _undeclared(body: Body, after: Expr) -> list[Stmt]:
+    """A loop's body in which the declaration of what comes next is an assignment."""
+    return [
+        Assign(one.var, one.value) if isinstance(one, Declare) and one.var == after else one
+        for one in body
+    ]
+
+
+def _negated(condition: Expr) -> Expr:
+    """The condition that holds where another does not."""
+    match condition:
+        case Op("!=", (left, Const(None))):
+            return Op("!", (left,), BOOL)
+        case Op("&&", sides):
+            return Op("||", tuple(map(_negated, sides)), BOOL)
+        case Op("||", sides):
+            return Op("&&", tuple(map(_negated, sides)), BOOL)
+        case Op("!=" | "<" | "<=" as name, sides):
+            return Op(_OPPOSITES[name], sides, BOOL)
+    return Op("!", (condition,), BOOL)
+
+
+def _declared(var: Var, value: Expr, const: bool, written: set[str]) -> str:
+    if var.type.pointer:
+        constant = "" if isinstance(value, Field) and value.struct in written else "const "
+        return f"{constant}{var.type.name} *restrict {var.name}"
+    return f"{'const ' if const else ''}{_type(var.type)} {var.name}"
+
+
+def _type(type: Type) -> str:
+    return f"{type.name} *" if type.pointer else type.name
+
+
+def _text(node: Expr, outer: int = 0) -> str:
+    """An expression, in parentheses where what is around it binds more."""
+    text, precedence = _expression(node)
+    return f"({text})" if precedence < outer else text
+
+
+def _expression(node: Expr) -> tuple[str, int]:
+    match node:
+        case Var(name) | Param(name):
+            return name, _POSTFIX
+        case Const(value, type):
+            return _constant(value, type)
+        case Field(struct, name):
+            return f"{struct}->{name}", _POSTFIX
+        case Load(array, index):
+            return f"{_text(array, _POSTFIX)}[{_text(index)}]", _POSTFIX
+        case Call(function, arguments):
+            return f"{function}({', '.join(map(_text, arguments))})", _POSTFIX
+        case Op("cast", (value,), type):
+            if _widens(value.type, type):
+                return _expression(value)
+            return f"({type.name}){_text(value, _UNARY)}", _UNARY
+        case Op("sizeof", (value,)):
+            return f"sizeof *{_text(value, _UNARY)}", _UNARY
+        case Op("largest"):
+            return "INT64_MAX", _POSTFIX
+        case Op("largest32"):
+            return "INT32_MAX", _POSTFIX
+        case Op("?:", (condition, then, otherwise)):
+            return f"{_text(condition, 4)} ? {_text(then, 3)} : {_text(otherwise, 3)}", 3
+        case Op(name, (operand,)):
+            return f"{name}{_text(operand, _UNARY + 1)}", _UNARY
+        case Op(name, (left, right)):
+            own = _PRECEDENCE[name]
+            if name in ("+", "*") and _is_narrow(left) and _is_narrow(right):
+                return f"(int64_t){_text(left, _UNARY)} {name} {_text(right, own + 1)}", own
+            sides = [_text(left, own), _text(right, own + 1)]
+            for n, side in enumerate((left, right)):
+                if isinstance(side, Op) and (name, side.name) in _MIXED:
+                    sides[n] = f"({_text(side)})"
+            return f"{sides[0]} {name} {sides[1]}", own
+    raise AssertionError(node)
+
+
+def _widens(old: Type, new: Type) -> bool:
+    """Whether C converts without being told, and loses nothing."""
+    return new == INT and (old == INT32 or old.name == "bool")
+
+
+def _is_narrow(node: Expr) -> bool:
+    """Whether C computes with 32 bits what is told to have 64."""
+    match node:
+        case Op("cast", (value,), type):
+            return _widens(value.type, type)
+        case Op("-", sides):
+            return node.type == INT and all(map(_is_narrow, sides))
+        case Op("?:", (_, then, otherwise)):
+            return _is_narrow(then) and _is_narrow(otherwise)
+    return False
+
+
+def _constant(value: object, type: Type) -> tuple[str, int]:
+    if value is None:
+        return "NULL", _POSTFIX
+    if isinstance(value, bool):
+        return str(value).lower(), _POSTFIX
+    if type.name.endswith("complex"):
+        type = Type(type.name.removesuffix(" complex"))
+    if isinstance(value, float):
+        text = repr(value)
+        if value != value or abs(value) == float("inf"):
+            text = "INFINITY" if value > 0 else "-INFINITY"
+        negative = text.startswith("-")
+        return text + "f" * (type.name == "float"), _UNARY if negative else _POSTFIX
+    text = str(value)
+    if value == -(2**63):
+        return "INT64_MIN", _POSTFIX
+    if value == -(2**31):
+        return "INT32_MIN", _POSTFIX
+    if type.name == "uint64_t" or abs(int(text)) > 2**31 - 1:
+        text = (
+            f"{'U' * (type.name == 'uint64_t')}INT64_C({text})" if abs(int(text)) > 2**31 else text
+        )
+    return text, _POSTFIX if int(value) >= 0 else _UNARY  # type: ignore[call-overload]
+
+
+def pruned(body: Body) -> list[Stmt]:
+    """The statements without the declarations of variables that nothing reads."""
+    return _pruned(body, set())[0]
+
+
+def _pruned(body: Body, used: set[str]) -> tuple[list[Stmt], set[str]]:
+    """The statements of a block, and the names that they read of what is around it.
+
+    ``used`` are names that are read behind the block, but still in it.
+    """
+    kept: list[Stmt] = []
+    for statement in reversed(body):
+        if isinstance(statement, Declare):
+            if statement.var.name not in used:
+                continue
+            used.discard(statement.var.name)
+        statement, inside = _pruned_inside(statement)
+        if isinstance(statement, If) and not any(parts(statement)[1]):
+            continue
+        for expression in parts(statement)[0]:
+            used |= _names(expression)
+        used |= inside
+        kept.append(statement)
+    return kept[::-1], used
+
+
+def _pruned_inside(statement: Stmt) -> tuple[Stmt, set[str]]:
+    """The statement with its blocks pruned, and the names that they read of what is around."""
+    match statement:
+        case For(var, _, _, body, after):
+            new, used = _pruned(body, set() if after is None else _names(after))
+            return replace(statement, body=new), used - {var.name}
+        case While(_, body):
+            new, used = _pruned(body, set())
+            return replace(statement, body=new), used
+        case If(cases, otherwise):
+            found = [_pruned(body, set()) for _, body in cases]
+            last, used = _pruned(otherwise, set())
+            bodies = zip(cases, found, strict=True)
+            new_cases = [(condition, new) for (condition, _), (new, _) in bodies]
+            changed = replace(statement, cases=new_cases, otherwise=last)
+            return changed, used.union(*(names for _, names in found))
+    return statement, set()
+
+
+def _names(expression: Expr) -> set[str]:
+    return {node.name for node in expressions(expression) if isinstance(node, Var)}

@@ -1,0 +1,138 @@
+"""Values: their C types, arithmetic on them as numpy does it, and the value of a whole tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from custard.to_c.expression import (
+    Minus,
+    Node,
+    Operand,
+    Product,
+    Quotient,
+    Scalar,
+    Sum,
+    children,
+)
+from custard.to_c.loop_ir import Call, Const, Expr, Op, Type, both, cast, either, select
+from sam.blocks.arithmetic import ValueType, result_type
+
+_C_NAMES = {
+    "bool": "bool",
+    "int32": "int32_t",
+    "int64": "int64_t",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "float complex",
+    "complex128": "double complex",
+}
+
+
+def concrete(dtype: ValueType) -> np.dtype[Any]:
+    """The type itself, or that of a number of the program."""
+    return dtype if isinstance(dtype, np.dtype) else np.result_type(dtype)
+
+
+def c_type(dtype: ValueType) -> Type:
+    """The C type of a numpy type."""
+    return Type(_C_NAMES[concrete(dtype).name])
+
+
+def number(value: int | float, dtype: ValueType) -> Expr:
+    """A constant of a type; whole numbers wrap around."""
+    found = concrete(dtype)
+    if found.kind == "i":
+        half = 1 << (8 * found.itemsize - 1)
+        return Const((int(value) + half) % (2 * half) - half, c_type(found))
+    if found.kind == "b":
+        return Const(bool(value), c_type(found))
+    return Const(float(value), c_type(found))
+
+
+_SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+_LOGIC = {"add": "|", "multiply": "&"}
+
+
+def arithmetic(
+    name: str, left: tuple[Expr, ValueType], right: tuple[Expr, ValueType]
+) -> tuple[Expr, ValueType]:
+    """An operation on two values, and its type."""
+    dtype = result_type(name, left[1], right[1])
+    type = c_type(dtype)
+    symbols = _LOGIC if concrete(dtype).kind == "b" else _SYMBOLS
+    return Op(symbols[name], (cast(left[0], type), cast(right[0], type)), type), dtype
+
+
+def adding(dtype: ValueType) -> str:
+    """The operator that adds to a value in place."""
+    return "|" if concrete(dtype).kind == "b" else "+"
+
+
+Typed = tuple[Expr, ValueType]
+Arrays = Callable[[Operand], Expr]
+
+
+def value(node: Node, arrays: Arrays) -> Typed:
+    """The value of a tree where it is present, and its type.
+
+    All its variables are bound; ``arrays`` gives the values of an operand's tensor.
+    """
+    match node:
+        case Operand():
+            return arrays(node)[node.place.position], node.dtype
+        case Scalar(dtype, known):
+            return known if isinstance(known, Expr) else number(known, dtype), dtype
+        case Minus(dtype, operand):
+            type = c_type(dtype)
+            return Op("-", (cast(value(operand, arrays)[0], type),), type), dtype
+        case Sum(_, parts):
+            return _chained("add", node, [_masked(part, arrays) for part in parts])
+        case Product(_, parts, everywhere):
+            get = _masked if everywhere else value
+            return _chained("multiply", node, [get(part, arrays) for part in parts])
+        case Quotient(_, numerator, denominator, everywhere):
+            above = (_masked if everywhere else value)(numerator, arrays)
+            return _chained("divide", node, [above, _masked(denominator, arrays)])
+    raise AssertionError(node)
+
+
+def _chained(name: str, node: Node, parts: Sequence[Typed]) -> Typed:
+    """An operation on values, from left to right."""
+    found = parts[0]
+    for part in parts[1:]:
+        found = arithmetic(name, found, part)
+    return cast(found[0], c_type(node.dtype)), node.dtype
+
+
+def _masked(node: Node, arrays: Arrays) -> Typed:
+    """The value of a tree, 0 where it is absent."""
+    found, dtype = value(node, arrays)
+    present = presence(node)
+    if present is None or (isinstance(node, Scalar) and node.zero):
+        return found, dtype
+    if isinstance(node, Scalar):
+        type = c_type(dtype)
+        return Call(f"kept_{type.name.replace(' ', '_')}", (present, found), type), dtype
+    return select(present, found, number(0, dtype)), dtype
+
+
+def presence(node: Node) -> Expr | None:
+    """Whether a tree is present at what is bound; None where it is for certain."""
+    match node:
+        case Operand():
+            return node.place.present
+        case Scalar():
+            return node.present
+        case Sum():
+            found = [presence(term) for term in node.terms]
+            known = [one for one in found if one is not None]
+            return either(*dict.fromkeys(known)) if len(known) == len(found) else None
+        case Product(everywhere=True) | Quotient(everywhere=True):
+            return None
+        case Quotient():
+            return presence(node.numerator)
+    known = [one for child in children(node) if (one := presence(child)) is not None]
+    return both(*dict.fromkeys(known)) if known else None

@@ -1,0 +1,232 @@
+"""Workspaces: temporary tensors that take values in any order, and give them back in order.
+
+``DenseWorkspace``   one dimension: an array of all values, and a bit-tree of those that are set
+``SparseWorkspace``  any number of dimensions: components are inserted, sorted and merged (Zhang et
+                     al., PLDI 2024, Section 5)
+
+Each is an ``Output``, and then a tensor whose levels have level functions.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from custard.to_c.builder import Builder, exists
+from custard.to_c.levels import Counted, Iterator, LevelFunctions, Place, Runs
+from custard.to_c.loop_ir import (
+    BOOL,
+    INT,
+    WIDE,
+    WORD,
+    ZERO,
+    Assign,
+    Call,
+    Declare,
+    Expr,
+    Field,
+    For,
+    Op,
+    Require,
+    Run,
+    Stmt,
+    Type,
+    Var,
+    array,
+    cast,
+    op,
+    product,
+)
+from custard.to_c.outputs import Output
+from custard.to_c.values import adding, c_type, number
+from sam.blocks.arithmetic import ValueType
+
+
+class Workspace(ABC):
+    """A workspace: ``levels`` are the codes of the formats that its levels behave like."""
+
+    levels: str
+    values: Expr
+
+    @abstractmethod
+    def output(self) -> Output:
+        """Where its values are written to."""
+
+    @abstractmethod
+    def ready(self) -> list[Stmt]:
+        """What makes it readable."""
+
+    @abstractmethod
+    def function(self, level: int) -> LevelFunctions:
+        """The level functions of a level."""
+
+    @abstractmethod
+    def reset(self) -> list[Stmt]:
+        """What makes it empty."""
+
+
+class DenseWorkspace(Workspace):
+    """A vector: its values, a bit for each that is set, and a bit for each word of bits."""
+
+    levels = "s"
+
+    def __init__(
+        self, builder: Builder, name: str, variable: str, extent: Expr, dtype: ValueType
+    ) -> None:
+        self.builder, self.variable, self.dtype, self.extent = builder, variable, dtype, extent
+        words = op("/", extent, 64) + 1
+        self.values = builder.scratch(f"{name}_values", array(c_type(dtype)), extent)
+        self.words = builder.scratch(f"{name}_words", array(WORD), words)
+        self.tops = builder.scratch(f"{name}_tops", array(WORD), op("/", words, 64) + 1)
+        self.list = builder.scratch(f"{name}_list", array(INT), extent)
+        self.count = Var(builder.fresh(f"{name}_count"))
+        self.cursor = Var(builder.fresh(f"p_{name}"))
+
+    def output(self) -> Output:
+        return _DenseOutput(dtype=self.dtype, workspace=self)
+
+    def ready(self) -> list[Stmt]:
+        arguments = (self.words, self.tops, self.extent, self.list)
+        return [Declare(self.count, Call("take_bits", arguments), const=True)]
+
+    def function(self, level: int) -> LevelFunctions:
+        return _Listed(self)
+
+    def reset(self) -> list[Stmt]:
+        p = Var(self.builder.fresh("p"))
+        clear = Assign(self.values[self.list[p]], number(0, self.dtype))
+        return [For(p, ZERO, self.count, [clear])]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _DenseOutput(Output):
+    workspace: DenseWorkspace
+
+    @property
+    def sparse(self) -> bool:
+        return True
+
+    def write(self, value: Expr) -> list[Stmt]:
+        at = self.bound[self.workspace.variable]
+        mark = Call("mark_bit", (self.workspace.words, self.workspace.tops, at))
+        return [Assign(self.workspace.values[at], value, adding(self.dtype)), Run(mark)]
+
+
+class _Listed(LevelFunctions):
+    """The coordinates that are set, in a list; a position is a coordinate."""
+
+    def __init__(self, workspace: DenseWorkspace) -> None:
+        super().__init__("s", "", 0, INT, None)  # type: ignore[arg-type]
+        self.workspace = workspace
+
+    def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
+        found = self.workspace.list[self.workspace.cursor]
+        return Counted(self.workspace.cursor, ZERO, self.workspace.count, found, found)
+
+
+class SparseWorkspace(Workspace):
+    """Components with their coordinates in one number, the key, whose order is that of storage.
+
+    A ``wide`` one has keys of 128 bits.
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        name: str,
+        variables: Sequence[str],
+        extents: Sequence[Expr],
+        dtype: ValueType,
+        wide: bool,
+    ) -> None:
+        self.variables, self.extents, self.dtype = tuple(variables), tuple(extents), dtype
+        n = len(variables)
+        self.levels = "s" if n == 1 else "u" + "c" * (n - 2) + "q"
+        self.builder = builder
+        self.key = WIDE if wide else WORD
+        prefix = "wide_" if wide else ""
+        self.kind = f"{prefix}workspace_{c_type(dtype).name.replace(' ', '_')}"
+        self.handle = Var(name, Type(f"struct {self.kind}", pointer=True))
+        builder.heap.append(self.handle)
+        builder.prologue.append(Assign(self.handle, Call(f"{self.kind}_new", (), self.handle.type)))
+        builder.required.append(exists(self.handle))
+        self.values = Field(self.handle.name, "values", array(c_type(dtype)))
+        self.keys = Field(self.handle.name, "keys", array(self.key))
+        self.count = Field(self.handle.name, "sorted")
+
+    def output(self) -> Output:
+        return _SparseOutput(dtype=self.dtype, workspace=self)
+
+    def ready(self) -> list[Stmt]:
+        return [Run(Call(f"{self.kind}_sort", (self.handle,)))]
+
+    def function(self, level: int) -> LevelFunctions:
+        return _Keys(self, level)
+
+    def reset(self) -> list[Stmt]:
+        return [Run(Call(f"{self.kind}_empty", (self.handle,)))]
+
+    def coordinate(self, level: int, position: Expr) -> Expr:
+        """The coordinate of a level in the key at a position."""
+        key = self.keys[position]
+        extents = [cast(extent, self.key) for extent in self.extents]
+        if level + 1 < len(extents):
+            key = op("/", key, product(extents[level + 1 :]))
+        if level > 0:
+            key = op("%", key, extents[level])
+        return cast(key, INT)
+
+    def key_of(self, coordinates: Sequence[Expr]) -> Expr:
+        """The key of the coordinates."""
+        key = cast(coordinates[0], self.key)
+        for coordinate, extent in zip(coordinates[1:], self.extents[1:], strict=True):
+            key = key * cast(extent, self.key) + cast(coordinate, self.key)
+        return key
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SparseOutput(Output):
+    workspace: SparseWorkspace
+
+    @property
+    def sparse(self) -> bool:
+        return True
+
+    def write(self, value: Expr) -> list[Stmt]:
+        workspace = self.workspace
+        key = Var(workspace.builder.fresh("key"), workspace.key)
+        insert = Call(f"{workspace.kind}_insert", (workspace.handle, key, value), BOOL)
+        coordinates = [self.bound[v] for v in workspace.variables]
+        return [Declare(key, workspace.key_of(coordinates), const=True), Require(insert)]
+
+
+class _Keys(LevelFunctions):
+    """The coordinates of one dimension in sorted keys: a chain of branchless levels."""
+
+    def __init__(self, workspace: SparseWorkspace, level: int) -> None:
+        super().__init__(workspace.levels[level], "", level, INT, workspace.builder)
+        self.workspace = workspace
+
+    def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
+        workspace, level = self.workspace, self.level
+        cursor = Var(self.names.fresh(f"p{workspace.handle.name}{level}"))
+        first = above.position
+        if level == 0:
+            end: Expr = workspace.count
+        else:
+            end = above.position + 1 if above.group_end is None else above.group_end
+        if above.present is not None:
+            end = Op("?:", (above.present, end, first), INT)
+        if level + 1 < len(workspace.levels):
+            find = f"{workspace.kind}_run_end"
+            stride = product([cast(e, workspace.key) for e in workspace.extents[level + 1 :]])
+            return Runs(
+                cursor,
+                first,
+                end,
+                lambda at: workspace.coordinate(level, at),
+                lambda at, last, run: Call(find, (workspace.handle, at, last, run, stride)),
+            )
+        found = workspace.coordinate(level, cursor)
+        return Counted(cursor, first, end, found, cursor)

@@ -1,0 +1,1 @@
+"""Target sam: concrete index notation to SAM graphs."""

@@ -1,0 +1,185 @@
+"""Programs on target ``sam``: graphs, and their simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from custard.ir import cin
+from custard.language.formats import Format, require_writable
+from custard.program import Program
+from custard.scheduling.provenance import Derived, derive
+from custard.scheduling.statement import Scheduled, Statement
+from custard.to_sam.lowering import Lowered, lower
+from sam.derivations import with_derived
+from sam.graph import Graph, Slot
+from sam.inputs import extents, gather
+from sam.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A statement of a program and its graph."""
+
+    statement: Statement
+    lowered: Lowered
+    notes: tuple[str, ...]
+
+    @property
+    def graph(self) -> Graph:
+        return self.lowered.graph
+
+    @property
+    def tensor(self) -> str:
+        """What it computes."""
+        return self.statement.program.target.tensor
+
+
+@dataclass(frozen=True)
+class SamProgram(Program):
+    """A program on target ``sam``.
+
+    ``scheduled``  its statements, each of which becomes a graph
+    """
+
+    scheduled: Scheduled
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """The statements with their graphs."""
+        return tuple(self._stage(one, {}, {}) for one in self.scheduled.statements)
+
+    @property
+    def graphs(self) -> tuple[Graph, ...]:
+        """Its SAM graphs, in the order in which they run; the last one makes the result."""
+        return tuple(stage.graph for stage in self.stages)
+
+    @property
+    def graph(self) -> Graph:
+        """The last of its SAM graphs, or the only one."""
+        return self.stages[-1].graph
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        workspaces = self.scheduled.workspaces
+        slots = (slot for graph in self.graphs for slot in graph.slots)
+        return tuple(slot for slot in slots if slot.tensor not in workspaces)
+
+    @property
+    def statements(self) -> tuple[cin.Program, ...]:
+        """The concrete index notation of each graph, by its own loops."""
+        return tuple(self._derived(stage.statement, {}).program for stage in self.stages)
+
+    def with_notes(self) -> SamProgram:
+        """The program, with the notes of its graphs."""
+        notes = dict.fromkeys(self.notes)
+        for stage in self.stages:
+            lowered = stage.lowered
+            notes |= dict.fromkeys((*stage.notes, *lowered.rearranged, *lowered.decisions))
+        found = replace(self, notes=tuple(notes))
+        found.__dict__["stages"] = self.stages
+        return found
+
+    def extents(self, inputs: Mapping[str, Tensor]) -> dict[str, int]:
+        """The extent of each variable of the expression; raises what ``sam.inputs`` raises."""
+        return extents(self.slots, inputs, self.dims)
+
+    def run(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        config: Any = None,
+        overrides: Mapping[str, Any] | None = None,
+        engine: str = "auto",
+        validate: bool | None = None,
+    ) -> Tensor:
+        """The result for inputs given by name: numpy, scipy.sparse, ``sam.Tensor``, numbers.
+
+        ``config``, ``overrides``, ``engine`` and ``validate`` are those of ``sim.simulate``. Raises
+        UserError.
+        """
+        output = self.simulate(inputs, config, overrides, engine, validate=validate).output
+        assert output is not None
+        return output
+
+    def simulate(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        config: Any = None,
+        overrides: Mapping[str, Any] | None = None,
+        engine: str = "auto",
+        progress: Any = None,
+        validate: bool | None = None,
+    ) -> Any:
+        """The ``sim.Run`` for the inputs; its ``parts`` are the runs of several graphs.
+
+        The graphs are ``self.graphs``, but lowered again where a mode is empty, or where an input
+        without a format is a dense array: that is then stored as one.
+        """
+        from sim.binding import extents as extents_of
+        from sim.simulate import simulate
+        from sim.stats import in_turn
+
+        inputs = {} if inputs is None else inputs
+        given = gather(self.slots, inputs)
+        dense = self.dense_arrays(inputs, given)
+        notes = [f"{name} is a dense array, stored as {form}" for name, form in dense.items()]
+        known = self.extents(given)
+        tensors = [*given, *(stage.tensor for stage in self.stages)]
+        runs = []
+        for stage in self.stages:
+            graph = stage.graph
+            if len(self.stages) > 1:
+                graph = replace(graph, dims=tuple({**dict(graph.dims), **known}.items()))
+            used = {slot.tensor for slot in graph.slots}
+            own = {name: tensor for name, tensor in given.items() if name in used}
+            found = extents_of(graph, own)
+            empty = {variable: 0 for variable, extent in found.items() if extent == 0}
+            stored = {name: form for name, form in dense.items() if name in own}
+            if stored or empty.keys() & {*graph.nonempty}:
+                more = {**known, **empty} if len(self.stages) > 1 else empty
+                graph = self._stage(stage.statement, stored, more).graph
+            run = simulate(graph, own, config, overrides, engine, progress, validate, tensors)
+            assert run.output is not None
+            runs.append(run)
+            given[stage.tensor] = run.output
+        whole = in_turn(runs)
+        return replace(whole, notes=(*notes, *whole.notes))
+
+    def _derived(self, statement: Statement, dense: Mapping[str, Format]) -> Derived:
+        """A statement by its loops, with some formats beside those of the program."""
+        formats = {**self.formats, **self.scheduled.workspaces, **dense}
+        return derive(statement.program, statement.derivations, statement.loops, formats)
+
+    def _stage(
+        self, statement: Statement, dense: Mapping[str, Format], empty: Mapping[str, int]
+    ) -> Stage:
+        """The stage of a statement, with some formats and extents beside those of the program."""
+        target = statement.program.target.tensor
+        is_last = target not in self.scheduled.workspaces
+        if is_last:
+            require_writable(self.formats[target], target)
+        derived = self._derived(statement, dense)
+        choices = {
+            (name, loop): choice
+            for name in derived.formats
+            for (tensor, loop), choice in self.choices.items()
+            if derived.tensor(name) == tensor
+        }
+        title = self.expression
+        if len(self.scheduled.statements) > 1:
+            title = f"{statement.program.target} = {statement.program.value}"
+        known = with_derived(self.dims, statement.derivations)
+        zero = {variable: 0 for variable, extent in known.items() if extent == 0}
+        lowered = lower(
+            derived.program,
+            derived.formats,
+            choices,
+            {**self.dims, **zero, **empty},
+            title,
+            self.drop_zeros and is_last,
+            statement.lanes,
+        )
+        lowered = replace(lowered, graph=derived.attach(lowered.graph))
+        return Stage(statement, lowered, derived.notes)

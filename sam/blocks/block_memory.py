@@ -1,0 +1,120 @@
+"""The memories that blocks fill: what grows, what is stored by place, what reducers accumulate.
+
+Steps use these and nothing else to remember more than their state, so that each engine may keep
+them in its own way. A step changes a memory only after all that it gives in the same firing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sam.blocks.arithmetic import Operation
+from sam.support.errors import UserError
+
+
+class Growing(list[Any]):
+    """Numbers in the order in which they came: coordinates and such, or ``values``.
+
+    ``whole`` is all of them at once, where an engine has kept them in an array of its own.
+    """
+
+    def __init__(self, start: list[Any] | None = None, *, values: bool = False) -> None:
+        super().__init__(start or [])
+        self.values = values
+        self.whole: np.ndarray | None = None
+
+    def to_list(self) -> list[Any]:
+        """All numbers, as Python numbers."""
+        return list(self) if self.whole is None else self.whole.tolist()
+
+    def to_numpy(self, dtype: Any) -> np.ndarray:
+        """All numbers, in a type."""
+        return np.array(self if self.whole is None else self.whole, dtype)
+
+
+class Stored(dict[int, Any]):
+    """Values by place, or ``integers``; a place that nothing was stored in holds zero.
+
+    ``whole`` has those of the first places at once, where an engine has kept them in an array.
+    """
+
+    def __init__(self, zero: Any, *, integers: bool = False) -> None:
+        super().__init__()
+        self.zero, self.integers = zero, integers
+        self.whole: np.ndarray | None = None
+
+    def to_numpy(self, places: int, dtype: Any) -> np.ndarray:
+        """The values of that many places, in a type."""
+        values = np.zeros(places, dtype)
+        if self.whole is not None:
+            values[: len(self.whole)] = self.whole
+        elif self:
+            values[list(self)] = list(self.values())
+        return values
+
+    def __missing__(self, place: int) -> Any:
+        return self.zero
+
+
+@dataclass
+class Accumulator:
+    """The memory of a reducer: points with n coordinates, each with its sum so far.
+
+    It holds one sub-tensor that is taken in, and one, complete and in order, that is given out.
+    """
+
+    dimensions: int
+    capacity: int | None
+    plus: Operation
+    sums: dict[tuple[int, ...], Any] = field(default_factory=dict)
+    finished: list[list[tuple[tuple[int, ...], Any]]] = field(default_factory=list)
+
+    def add(self, point: tuple[int, ...], value: Any) -> None:
+        """Adds to the sum at a point; raises UserError where no room is left for it."""
+        if point in self.sums:
+            self.sums[point] = self.plus(self.sums[point], value)
+            return
+        if len(self.sums) == self.capacity:
+            raise too_full(self.dimensions, self.capacity)
+        self.sums[point] = value
+
+    def complete(self) -> None:
+        """Ends the sub-tensor that is taken in; it is given out once the one before is."""
+        self.finished.append(sorted(self.sums.items()))
+        self.sums = {}
+
+    def count(self) -> int:
+        """How many points the sub-tensor that is given out has."""
+        return len(self.finished[0])
+
+    def coordinate(self, n: int, level: int) -> int:
+        """A coordinate of its point n."""
+        return self.finished[0][n][0][level]
+
+    def value(self, n: int) -> Any:
+        """The sum at its point n."""
+        return self.finished[0][n][1]
+
+    def shared(self, n: int) -> int:
+        """How many leading coordinates its point n has in common with the point before."""
+        before, here = self.finished[0][n - 1][0], self.finished[0][n][0]
+        level = 0
+        while before[level] == here[level]:
+            level += 1
+        return level
+
+    def release(self) -> None:
+        """Forgets the sub-tensor that was given out."""
+        self.finished.pop(0)
+
+
+def too_full(dimensions: int, capacity: int) -> UserError:
+    """The error for a reducer whose memory is too small."""
+    return UserError(
+        f"a reducer of {dimensions} dimension{'s' * (dimensions != 1)} has room for {capacity} "
+        "entries, and the sum needs more",
+        hint="raise blocks.capacity, or reorder the loops so that the sum is further in",
+    )

@@ -1,0 +1,170 @@
+"""Sections of YAML files: read strictly, and validated with errors that name file and key.
+
+A section is a frozen model of pydantic, derived from ``Section``. Its fields have types that
+``must_be`` makes, so that each mistake says in our words what the key must be.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import numpy as np
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from sam.support.errors import UserError, one_of
+
+
+class Section(BaseModel):
+    """A mapping from known keys; an unknown one is refused with the nearest known."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_known_keys(cls, data: Any) -> Any:
+        return check_keys(data, cls.model_fields)
+
+
+_Model = TypeVar("_Model", bound=Section)
+
+
+def validated(model: type[_Model], data: Any, origin: str) -> _Model:
+    """The data as a section of that model. Raises UserError, naming ``origin`` and the key."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as mistake:
+        first = mistake.errors()[0]
+    path = [str(part) for part in first["loc"]]
+    if first["type"] == "missing":
+        raise UserError(f"{origin}: {'.'.join(path)} is missing")
+    context = first["ctx"]
+    if "key" in context:
+        key = ".".join([*path, context["key"]])
+        raise UserError(f'{origin}: unknown key "{key}"', hint=context["hint"])
+    raise UserError(f"{origin}: {'.'.join(path) or 'it'} {context['text']}")
+
+
+def must_be(what: str, holds: Callable[[Any], bool]) -> BeforeValidator:
+    """Refuses a value for which ``holds`` is false, telling ``what`` it must be."""
+
+    def check(value: Any) -> Any:
+        value = value.item() if isinstance(value, np.generic) else value
+        if not holds(value):
+            raise mistake(f"is {show(value)}; it must be {what}")
+        return value
+
+    return BeforeValidator(check)
+
+
+def at_most(most: int, otherwise: str = "") -> BeforeValidator:
+    """Refuses a number that is larger, telling what works ``otherwise``."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, int | np.integer) and value > most:
+            raise mistake(f"is {value}; it must be at most {most}{otherwise}")
+        return value
+
+    return BeforeValidator(check)
+
+
+def check_section(value: Any) -> Any:
+    """Refuses what is no mapping from text."""
+    if not isinstance(value, Mapping):
+        raise mistake(f"is {show(value)}; it must be a section of keys and values")
+    for key in value:
+        if not isinstance(key, str):
+            raise mistake(f"has the key {show(key)}, which is not text: put it in quotes")
+    return value
+
+
+def check_keys(value: Any, known: Iterable[str]) -> Any:
+    """Refuses what is no mapping from words that are ``known``."""
+    words = list(known)
+    for key in check_section(value):
+        if key not in words:
+            raise mistake("unknown key", key=key, hint=one_of(key, words))
+    return value
+
+
+def mistake(text: str, **context: str) -> PydanticCustomError:
+    """What a validator raises; the text goes on behind the name of the key."""
+    return PydanticCustomError("config", "{text}", {"text": text, **context})
+
+
+def show(value: Any) -> str:
+    """The value as it stands in messages."""
+    return json.dumps(value, default=str, ensure_ascii=False)
+
+
+def is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def is_number(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value)
+
+
+def is_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
+
+
+Text = Annotated[str, must_be("text", lambda value: isinstance(value, str))]
+Count = Annotated[int, must_be("a whole number of at least 1", is_count)]
+Positive = Annotated[
+    float, must_be("a number greater than 0", lambda value: is_number(value) and value > 0)
+]
+Limit = Annotated[
+    int | Literal["unbounded"],
+    must_be(
+        'a whole number of at least 1, or "unbounded"',
+        lambda value: value == "unbounded" or is_count(value),
+    ),
+    at_most(2**60, ', or "unbounded"'),
+]
+# How many of something may wait in one place, and how long or wide one thing may be.
+Depth = Annotated[Limit, at_most(10**6, ', or "unbounded"')]
+Span = Annotated[Count, at_most(10**9)]
+
+
+def read_yaml(path: str | Path, what: str) -> Any:
+    """The data of a YAML file, of which errors say that it is the ``what``."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as mistake:
+        raise UserError(f'cannot read the {what} "{path}": {mistake.strerror}') from None
+    except UnicodeDecodeError:
+        raise UserError(f'cannot read the {what} "{path}": it is not UTF-8 text') from None
+    return parse_yaml(text, str(path))
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses what YAML lets pass: a key that stands twice in a mapping."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f'the key "{key.value}" stands twice', problem_mark=key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def parse_yaml(text: str, origin: str) -> Any:
+    """The data of a YAML text; errors say that it is of ``origin``."""
+    try:
+        return yaml.load(text, _Loader)
+    except yaml.MarkedYAMLError as mistake:
+        mark = mistake.problem_mark
+        line = 1 if mark is None else mark.line + 1
+        raise UserError(f"{origin}, line {line}: {mistake.problem}") from None
+    except (yaml.YAMLError, ValueError, TypeError) as mistake:
+        raise UserError(f"{origin}: it is not YAML: {mistake}") from None

@@ -1,0 +1,1 @@
+"""The compiled engine: the steps of blocks translated to C."""

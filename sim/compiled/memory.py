@@ -1,0 +1,124 @@
+"""The memory hierarchy of the compiled engine: what ``hierarchy.c`` works on."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sim.memory.hierarchy import COUNTED, Layout, statistics
+from sim.stats import MemoryStats
+
+
+class _Level(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("latency", "cost", "ports", "room", "held", "peak")),
+        *((name, ctypes.c_void_p) for name in ("per_line", "free", "busy", "counts")),
+        *((name, ctypes.c_void_p) for name in ("held_of", "peak_of", "where", "lines")),
+        *((name, ctypes.c_int32) for name in ("used", "made", "spare")),
+    ]
+
+
+class _Region(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("home", "kept", "entry", "tensor")),
+        *((name, ctypes.c_int64) for name in ("length", "grows", "brought")),
+        ("sizes", ctypes.c_void_p),
+    ]
+
+
+class _Hierarchy(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("unit", "shift", "levels", "regions", "over")),
+        ("level", ctypes.c_void_p),
+        ("region", ctypes.c_void_p),
+    ]
+
+
+class CompiledHierarchy:
+    """A hierarchy's state in C; its counters are those of ``sim.memory.hierarchy.Hierarchy``."""
+
+    def __init__(self, layout: Layout, library: ctypes.CDLL) -> None:
+        self.layout, self.library = layout, library
+        self.kept: list[Any] = []
+        levels, tensors, regions = len(layout.ports), len(layout.tensors), len(layout.regions)
+        self.counts = np.zeros((levels, tensors, len(COUNTED)), np.int64)
+        self.held_of, self.peak_of = np.zeros((2, levels, tensors), np.int64)
+        self.busy = [np.zeros(ports, np.int64) for ports in layout.ports]
+        self.levels = (_Level * levels)(
+            *(
+                _Level(
+                    latency=layout.latency[n],
+                    cost=layout.cost[n],
+                    ports=layout.ports[n],
+                    room=-1 if (room := layout.room[n]) is None else room,
+                    per_line=self._array(layout.per_line[n]),
+                    free=self._array([0] * layout.ports[n]),
+                    busy=self.busy[n].ctypes.data,
+                    counts=self.counts[n].ctypes.data,
+                    held_of=self.held_of[n].ctypes.data,
+                    peak_of=self.peak_of[n].ctypes.data,
+                    where=self._array([0] * (2 * regions)),
+                )
+                for n in range(levels)
+            )
+        )
+        self.regions = (_Region * regions)(
+            *(
+                _Region(
+                    home=layout.home[n],
+                    kept=layout.kept[n],
+                    entry=layout.entry[n],
+                    tensor=layout.tensor[n],
+                    length=layout.length[n],
+                    grows=region.length is None,
+                    brought=layout.brought[n],
+                    sizes=None if region.sizes is None else self._array(region.sizes),
+                )
+                for n, region in enumerate(layout.regions)
+            )
+        )
+        unit = layout.unit
+        self.hierarchy = _Hierarchy(
+            unit=unit,
+            shift=-1 if unit & (unit - 1) else unit.bit_length() - 1,
+            levels=levels,
+            regions=regions,
+            level=ctypes.addressof(self.levels),
+            region=ctypes.addressof(self.regions),
+        )
+
+    @property
+    def address(self) -> int:
+        return ctypes.addressof(self.hierarchy)
+
+    @property
+    def touch(self) -> int | None:
+        """The address of the function that touches an entry."""
+        return ctypes.cast(self.library.touch, ctypes.c_void_p).value
+
+    @property
+    def length(self) -> list[int]:
+        return [region.length for region in self.regions]
+
+    @property
+    def peak(self) -> list[int]:
+        return [level.peak for level in self.levels]
+
+    def finish(self) -> dict[str, MemoryStats]:
+        """What the levels did, after the last cycle."""
+        if not self.library.finish(ctypes.byref(self.hierarchy)):
+            raise MemoryError
+        return statistics(self.layout, self)
+
+    def close(self) -> None:
+        """Gives back the memory that C has taken."""
+        self.library.forget(ctypes.byref(self.hierarchy))
+
+    def _array(self, numbers: Sequence[int]) -> int:
+        """The address of an array of numbers, which is kept alive."""
+        array = np.array(numbers or [0], np.int64)
+        self.kept.append(array)
+        return array.ctypes.data

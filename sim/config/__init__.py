@@ -1,0 +1,1 @@
+"""Hardware configs, read and validated."""

@@ -1,0 +1,379 @@
+"""Hardware configs: YAML, validated, with the setting that holds for each queue and block.
+
+``load`` reads a config; ``Config.queue`` and ``Config.block`` answer the engines. Three places may
+set a thing: the section itself, its ``kinds``, its ``names``. The most specific place that sets it
+wins, each key on its own. Units stand in the keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from sam.graph import Graph
+from sam.levels import WORD_BITS
+from sam.support.errors import UserError, nearest, one_of
+from sam.support.yaml_sections import (
+    Depth,
+    Limit,
+    Positive,
+    Section,
+    Span,
+    Text,
+    check_keys,
+    check_section,
+    is_count,
+    mistake,
+    must_be,
+    parse_yaml,
+    read_yaml,
+    show,
+    validated,
+)
+from sim.config.memory import Memory
+
+
+@dataclass(frozen=True)
+class BlockTiming:
+    """What holds for one block, in cycles; ``capacity`` in entries, None where unbounded.
+
+    ``word_bits`` is the same for all: words go from block to block.
+    """
+
+    latency: int
+    initiation_interval: int
+    capacity: int | None
+    word_bits: int
+
+
+def _check_stream_kinds(value: Any) -> Any:
+    return check_keys(value, ("crd", "ref", "val", "bv"))
+
+
+def _check_block_kinds(value: Any) -> Any:
+    from sam.blocks import KINDS
+
+    return check_keys(value, KINDS)
+
+
+WordBits = Annotated[
+    int,
+    must_be(
+        f"a whole number from 1 to {WORD_BITS}",
+        lambda value: is_count(value) and value <= WORD_BITS,
+    ),
+]
+
+
+Buffers = Annotated[
+    int | Literal["unbounded"],
+    must_be(
+        'a whole number of at least 2, as streams look one tile ahead, or "unbounded"',
+        lambda value: value == "unbounded" or (is_count(value) and value >= 2),
+    ),
+]
+
+
+class Clock(Section):
+    """``clock_ghz``  cycles per nanosecond."""
+
+    clock_ghz: Positive = 1.0
+
+
+class QueueSettings(Section):
+    """What one kind of stream, or one queue, has otherwise than the section says."""
+
+    depth: Depth | None = None
+    latency_cycles: Span | None = None
+
+
+class Queues(Section):
+    """The queues between blocks.
+
+    ``depth``           tokens that a queue holds
+    ``latency_cycles``  from the push of a token to the first cycle in which its reader sees it;
+                        a wire, which holds the newest message and never more, has one too
+    ``kinds``           settings by stream: crd, ref, val, bv
+    ``readers``         settings by the kind of block that reads, which hold before those by stream
+    ``names``           settings by edge, ``a.x -> b.y``, or by the reader's port, ``b.y``
+    """
+
+    depth: Depth = "unbounded"
+    latency_cycles: Span = 1
+    kinds: Annotated[dict[str, QueueSettings], BeforeValidator(_check_stream_kinds)] = Field(
+        default_factory=dict
+    )
+    readers: Annotated[dict[str, QueueSettings], BeforeValidator(_check_block_kinds)] = Field(
+        default_factory=dict
+    )
+    names: Annotated[dict[str, QueueSettings], BeforeValidator(check_section)] = Field(
+        default_factory=dict
+    )
+
+
+class BlockSettings(Section):
+    """What one kind of block, or one block, has otherwise than the section says."""
+
+    latency_cycles: Span | None = None
+    initiation_interval_cycles: Span | None = None
+    capacity: Limit | None = None
+
+
+class Blocks(Section):
+    """The blocks.
+
+    ``latency_cycles``              from a firing to the push of what it emits
+    ``initiation_interval_cycles``  from a firing to the next that may follow
+    ``capacity``                    entries of a reducer's memory
+    ``word_bits``                   coordinates in a word of a bitvector stream, 1 to 64
+    ``kinds``                       settings by kind of block, a key of ``sam.blocks.KINDS``
+    ``names``                       settings by node of the graph
+    """
+
+    latency_cycles: Span = 1
+    initiation_interval_cycles: Span = 1
+    capacity: Limit = "unbounded"
+    word_bits: WordBits = WORD_BITS
+    kinds: Annotated[dict[str, BlockSettings], BeforeValidator(_check_block_kinds)] = Field(
+        default_factory=dict
+    )
+    names: Annotated[dict[str, BlockSettings], BeforeValidator(check_section)] = Field(
+        default_factory=dict
+    )
+
+
+class TileLevel(Section):
+    """One level of tiles.
+
+    ``memory``   the memory that they are brought into, the name of a level of ``memory``
+    ``tile``     the extent of a tile in each mode that is meant for it: what a program without
+                 tiles is told to schedule. Whether tiles fit is up to the memory's capacity
+    ``buffers``  tiles of each tensor that it holds at once: the one in use and those ahead of it.
+                 Unbounded, there are as many as there is room for: see ``sim.tiling``
+    """
+
+    memory: Text
+    tile: Span
+    buffers: Buffers = 2
+
+
+class Tiling(Section):
+    """The tiles that move between memories.
+
+    ``levels``  from the largest tiles, in the outermost memory, inwards
+    """
+
+    levels: tuple[TileLevel, ...] = ()
+
+
+class Config(Section):
+    """A machine."""
+
+    name: Text = "custom"
+    description: Text = ""
+    clock: Clock = Clock()
+    queues: Queues = Queues()
+    blocks: Blocks = Blocks()
+    memory: Memory = Memory()
+    tiling: Tiling = Tiling()
+
+    @model_validator(mode="after")
+    def _tiles_have_memories(self) -> Config:
+        levels = [level.name for level in self.memory.levels]
+        inwards = [place.memory for place in self.tiling.levels]
+        for name in inwards:
+            if name not in levels[1:]:
+                known = f": {one_of(name, levels[1:])}" if levels[1:] else ""
+                raise mistake(f'has tiles in "{name}", which is no memory inside another{known}')
+        if sorted(set(inwards), key=levels.index) != inwards:
+            raise mistake(f"has tiles in {', '.join(inwards)}: they go inwards, each level once")
+        return self
+
+    def queue(self, edge: str, stream: str, reader: str) -> tuple[int | None, int]:
+        """Depth in tokens (None: unbounded) and latency in cycles of the queue on an edge.
+
+        ``edge`` is its text, ``stream`` crd, ref, val or bv, and ``reader`` a kind of block; an
+        edge's name is more specific than its reader's port.
+        """
+        names = self.queues.names
+        places = [
+            names.get(edge),
+            names.get(edge.partition(" -> ")[2]),
+            self.queues.readers.get(reader),
+            self.queues.kinds.get(stream),
+            self.queues,
+        ]
+        return _limit(_first(places, "depth")), _first(places, "latency_cycles")
+
+    def block(self, node_name: str, kind: str) -> BlockTiming:
+        """What holds for the block of that name and kind."""
+        places = [self.blocks.names.get(node_name), self.blocks.kinds.get(kind), self.blocks]
+        return BlockTiming(
+            latency=_first(places, "latency_cycles"),
+            initiation_interval=_first(places, "initiation_interval_cycles"),
+            capacity=_limit(_first(places, "capacity")),
+            word_bits=self.blocks.word_bits,
+        )
+
+    def require_names_of(self, graph: Graph, elsewhere: Collection[str] = ()) -> None:
+        """Raises UserError for a setting by name where no queue or block of the graph has it.
+
+        Kinds are those of the machine: a graph need not have a block of each. ``elsewhere`` has the
+        tensors of other graphs of the same program.
+        """
+        blocks = [node.name for node in graph.nodes]
+        queues = [
+            *(str(edge.target) for edge in graph.edges),
+            *(str(edge) for edge in graph.edges),
+        ]
+        for section, what, names, known in (
+            ("queues", "queue", self.queues.names, queues),
+            ("blocks", "block", self.blocks.names, blocks),
+        ):
+            for name in names:
+                if name not in known:
+                    raise UserError(
+                        f'{section}.names sets "{name}", and the graph has no such {what}',
+                        hint=one_of(name, known),
+                    )
+        self.memory.require_names_of(graph, elsewhere)
+
+    def resolved(self) -> dict[str, Any]:
+        """The config with all its defaults as plain JSON data, which ``load`` reads back."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+def _first(places: Iterable[Section | None], key: str) -> Any:
+    return next(found for place in places if (found := getattr(place, key, None)) is not None)
+
+
+def _limit(value: int | Literal["unbounded"]) -> int | None:
+    return None if value == "unbounded" else value
+
+
+def load(
+    config: str | Path | Mapping[str, Any] | Config | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> Config:
+    """The config meant by a shipped one's name, a path to a YAML file or a dict, overridden.
+
+    None is ``ideal``. A key of ``overrides`` is a dotted path, as in ``queues.depth``; under
+    ``names`` all that stands between ``names.`` and the last dot is the name, dots or not.
+    Raises UserError, naming the file and the key.
+    """
+    if isinstance(config, Config):
+        base = config
+    elif isinstance(config, Mapping):
+        base = validated(Config, config, "config")
+    elif config is None or isinstance(config, str | Path):
+        base = _load_named("ideal" if config is None else config)
+    else:
+        raise UserError(
+            f"the config is {type(config).__name__}, not a name, a path or a mapping",
+            hint='as in config="finite" or config={"queues": {"depth": 4}}',
+        )
+    if not isinstance(overrides, Mapping | None):
+        raise UserError(
+            f"overrides is {type(overrides).__name__}, not a mapping from keys",
+            hint='as in overrides={"queues.depth": 8}',
+        )
+    if not overrides:
+        return base
+    data = base.resolved()
+    for key, value in overrides.items():
+        _set(data, key, value)
+    return validated(Config, data, "overrides")
+
+
+def shipped() -> dict[str, str]:
+    """The names of the configs in ``hw_configs``, sorted, each with its description."""
+    return {name: _load_named(name).description for name in _shipped_names()}
+
+
+def parse_override(text: str) -> tuple[str, object]:
+    """The key and the value (YAML) of a command line's ``KEY=VALUE``."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise UserError(f'"{text}" sets nothing', hint="KEY=VALUE, as in queues.depth=8")
+    return key.strip(), parse_yaml(value, f"--set {text}")
+
+
+def _shipped_names() -> list[str]:
+    files = (Path(file.name) for file in resources.files("hw_configs").iterdir())
+    return sorted(file.stem for file in files if file.suffix == ".yaml")
+
+
+def _load_named(config: str | Path) -> Config:
+    path = Path(config)
+    if config in _shipped_names():
+        origin = f"{config}.yaml"
+        text = resources.files("hw_configs").joinpath(origin).read_text(encoding="utf-8")
+        data = parse_yaml(text, origin)
+    elif isinstance(config, str) and path.name == config and not path.suffix and not path.exists():
+        close = nearest(config, _shipped_names())
+        meant = f"did you mean {close}? " if close else ""
+        raise UserError(
+            f'there is no config "{config}"',
+            hint=f"{meant}shipped are {', '.join(_shipped_names())}; or give a path to a YAML file",
+        )
+    else:
+        origin = str(config)
+        data = read_yaml(path, "config")
+    if isinstance(data, dict):
+        data = {"name": path.stem, **data}
+    return validated(Config, data, origin)
+
+
+_SECTIONS: Mapping[str, type[Section]] = {
+    "queues": Queues,
+    "blocks": Blocks,
+    "memory": Memory,
+    "tiling": Tiling,
+    "clock": Clock,
+}
+
+
+def _set(data: Any, key: str, value: object) -> None:
+    """Puts the value at the key's path into ``data``."""
+    if not isinstance(key, str):
+        raise UserError(
+            f"overrides has the key {show(key)}, which is not text", hint='as in "queues.depth"'
+        )
+    path = key.split(".")
+    for section, keys in _SECTIONS.items():
+        if path[0] in keys.model_fields and path[0] not in Config.model_fields:
+            raise UserError(
+                f'overrides: unknown key "{key}"', hint=f"did you mean {section}.{key}?"
+            )
+    if len(path) > 4 and path[1] == "names":
+        path = [*path[:2], ".".join(path[2:-1]), path[-1]]
+    if len(path) > 3 and path[1] == "places":
+        path = [*path[:2], ".".join(path[2:])]
+    for n, part in enumerate(path[:-1]):
+        data = _inside(data, part, key)
+        if not isinstance(data, dict | list):
+            raise UserError(
+                f'overrides: unknown key "{key}"', hint=f"{'.'.join(path[: n + 1])} has no keys"
+            )
+    if isinstance(data, list):
+        raise UserError(
+            f'overrides: unknown key "{key}"',
+            hint="what is in a list is set key by key, as in memory.levels.DRAM.latency_cycles",
+        )
+    data[path[-1]] = deepcopy(value)
+
+
+def _inside(data: Any, part: str, key: str) -> Any:
+    """What has the name ``part`` in a section, or in a list of sections that have names."""
+    if isinstance(data, dict):
+        return data.setdefault(part, {})
+    names = [section.get("name") for section in data]
+    if part not in names:
+        raise UserError(f'overrides: unknown key "{key}"', hint=one_of(part, names))
+    return data[names.index(part)]

@@ -1,0 +1,1 @@
+"""The memory hierarchy: levels, ports, traffic."""

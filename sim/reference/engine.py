@@ -1,0 +1,520 @@
+"""The reference engine: every block a SimPy process, every edge a queue of finite depth.
+
+A firing happens in the first cycle in which the block's initiation interval is over, every token
+that its step asks for is visible, and every queue that it gives to has room. A token given in
+cycle t is visible in t + latency; room made by a take in cycle t can be used in t + 1. So nothing
+that happens in a cycle is seen in the same cycle, and the order of events within one does not
+matter. (A source is outside the machine: its tokens are visible at once.) A wire is read in the
+cycle in which its reader's initiation interval is over.
+
+A firing that touches memory asks for that in the cycle in which all else that it needs is there. It
+happens when the ports of memory have taken all that it asks for, and what it gives is made in the
+cycle in which that is ready, or later: a block gives in the order of its firings. The requests of a
+cycle are served at its end, in the order of blocks.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import simpy
+from simpy.core import EventPriority
+
+from sam.blocks import KINDS, StreamError, block_of
+from sam.blocks.base import Step
+from sam.graph import Edge, End, Node
+from sam.memory_regions import Region, asks_memory
+from sam.support.errors import UserError
+from sam.token import EMPTY
+from sim.binding import Bound
+from sim.config.hardware import Config
+from sim.deadlock import Wait, deadlock
+from sim.memory.hierarchy import Access, Hierarchy, Layout, statistics
+from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
+from sim.stream_checker import Validator, Watch
+
+Progress = Callable[[int], None]
+"""Called now and then with the cycle that a run has come to."""
+
+_CYCLES_BETWEEN_REPORTS = 4096
+_AFTER_ALL_ELSE = EventPriority(2)
+
+
+class Unfinished(Exception):
+    """A run has come to the number of events that it was given."""
+
+
+def run(
+    bound: Bound,
+    config: Config,
+    progress: Progress | None = None,
+    validate: bool = False,
+    most_events: int | None = None,
+) -> Run:
+    """Runs a bound graph to its end; raises UserError where it deadlocks.
+
+    Under ``validate``, raises StreamError at the first token that is out of place; Unfinished
+    where it takes more than ``most_events`` events of SimPy.
+    """
+    validator = Validator(bound.graph, bound.streams) if validate else None
+    machine = _Machine(bound, config, validator)
+    environment = machine.environment
+    report_at = _CYCLES_BETWEEN_REPORTS
+    events = 0
+    while environment.peek() != float("inf"):
+        if events == most_events:
+            raise Unfinished
+        events += 1
+        try:
+            environment.step()
+        except (UserError, StreamError) as copy:
+            # SimPy raises a copy of what a process raised, and a copy lacks the hint.
+            raise copy.__cause__ or copy from None
+        if progress is not None and environment.now >= report_at:
+            progress(int(environment.now))
+            report_at = int(environment.now) + _CYCLES_BETWEEN_REPORTS
+    stuck = [process for process in machine.processes.values() if not process.finished]
+    if stuck:
+        queues = [*machine.queues.values(), *machine.handovers]
+        held = {str(queue.edge): len(queue.tokens) for queue in queues}
+        raise deadlock([process.wait() for process in stuck], held, machine.last_cycle())
+    if validator is not None:
+        validator.finish()
+    return machine.report()
+
+
+class Starved(Exception):
+    """A step asked for a token that is not there."""
+
+    def __init__(self, port: _Input) -> None:
+        self.port = port
+
+
+class _Queue:
+    """A stream from one block to another, with room for ``depth`` tokens."""
+
+    def __init__(
+        self, environment: simpy.Environment, edge: Edge, depth: int | None, latency: int
+    ) -> None:
+        self.environment, self.edge, self.depth, self.latency = environment, edge, depth, latency
+        self.tokens: deque[tuple[Any, Any, int]] = deque()
+        self.peak = 0
+        self.last_taken = -1
+        self.giver = edge.source.node
+        self.reader: simpy.Event | None = None
+        self.writer: simpy.Event | None = None
+
+    def room(self) -> bool:
+        """Whether a token may be given in this cycle."""
+        if self.depth is None:
+            return True
+        used = len(self.tokens) + (self.last_taken == self.environment.now)
+        return used < self.depth
+
+    def push(self, kind: int, value: Any, made: int) -> None:
+        """Gives a token that is made in this cycle or a later one."""
+        self.tokens.append((kind, value, made + self.latency))
+        held = len(self.tokens) + (self.last_taken == self.environment.now)
+        self.peak = max(self.peak, held)
+        if self.reader is not None:
+            self.reader.succeed()
+            self.reader = None
+
+    def pop(self) -> None:
+        self.tokens.popleft()
+        self.last_taken = int(self.environment.now)
+        if self.writer is not None:
+            self.writer.succeed()
+            self.writer = None
+
+    def token_comes(self) -> simpy.Event:
+        """The event of the next token's becoming visible, or of its being given."""
+        if self.tokens:
+            return self.environment.timeout(self.tokens[0][2] - self.environment.now)
+        self.reader = self.environment.event()
+        return self.reader
+
+    def room_comes(self) -> simpy.Event:
+        """The event of room becoming usable, or of its being made."""
+        if self.depth is not None and len(self.tokens) < self.depth:
+            return self.environment.timeout(1)
+        self.writer = self.environment.event()
+        return self.writer
+
+
+class _WatchedQueue(_Queue):
+    """A queue that tells a validator of the tokens that it is given."""
+
+    watch: Watch
+
+    def push(self, kind: int, value: Any, made: int) -> None:
+        self.watch(kind, value)
+        super().push(kind, value, made)
+
+
+class _Wire(_Queue):
+    """A wire: it keeps the newest message that has been read, and those that come later."""
+
+    newest: tuple[int, Any] = EMPTY, 0
+
+    def room(self) -> bool:
+        return True
+
+    def push(self, kind: int, value: Any, made: int) -> None:
+        self.tokens.append((kind, value, made + self.latency))
+        self.peak = 1
+
+    def read(self, cycle: int) -> tuple[int, Any]:
+        """The newest message that is visible in a cycle."""
+        while self.tokens and self.tokens[0][2] <= cycle:
+            self.newest = self.tokens.popleft()[:2]
+        return self.newest
+
+
+class _WireEnd:
+    """An input port that is a wire, as steps see it."""
+
+    def __init__(self, process: _Process, wire: _Wire) -> None:
+        self.process, self.wire = process, wire
+
+    def latest(self) -> tuple[int, Any]:
+        return self.wire.read(self.process.ready)
+
+
+class _Input:
+    """An input port, as steps see it."""
+
+    def __init__(self, process: _Process, name: str, queue: _Queue) -> None:
+        self.taken, self.name, self.queue = process.taken, name, queue
+        self.environment, self.tokens = queue.environment, queue.tokens
+
+    def peek(self) -> tuple[int, Any]:
+        if self.tokens:
+            kind, value, visible = self.tokens[0]
+            if visible <= self.environment.now:
+                return kind, value
+        raise Starved(self)
+
+    def take(self) -> None:
+        self.taken.append(self.queue)
+
+
+class _Output:
+    """An output port, as steps see it, with a queue to each of its readers."""
+
+    def __init__(self, process: _Process, name: str, queues: list[_Queue]) -> None:
+        self.given, self.name, self.queues = process.given, name, queues
+        self.counts = [0, 0, 0, 0]
+
+    def give(self, kind: int, value: Any) -> None:
+        self.given.append((self, kind, value))
+
+    def tokens(self) -> dict[str, int]:
+        return dict(zip(TOKEN_KINDS, self.counts, strict=True))
+
+
+class _EndOfCycle(simpy.Event):
+    """What happens in this cycle after all else in it."""
+
+    def __init__(
+        self, environment: simpy.Environment, happen: Callable[[simpy.Event], None]
+    ) -> None:
+        super().__init__(environment)
+        self._ok, self._value, self.callbacks = True, None, [happen]
+        environment.schedule(self, _AFTER_ALL_ELSE)
+
+
+class _Arbiter:
+    """Collects the requests of each cycle, and has them served in the order of the blocks."""
+
+    hierarchy: Hierarchy
+
+    def __init__(self, environment: simpy.Environment) -> None:
+        self.environment = environment
+        self.asking: list[tuple[int, Sequence[Access], simpy.Event]] = []
+
+    def ask(self, block: int, accesses: Sequence[Access]) -> simpy.Event:
+        """The event of the requests' being served: when they are taken, and when all is ready."""
+        if not self.asking:
+            _EndOfCycle(self.environment, self._serve)
+        served = self.environment.event()
+        self.asking.append((block, accesses, served))
+        return served
+
+    def _serve(self, event: simpy.Event) -> None:
+        for block, accesses, served in sorted(self.asking, key=lambda asked: asked[0]):
+            now = int(self.environment.now)
+            served.succeed(self.hierarchy.request(block, now, accesses))
+        self.asking.clear()
+
+
+class _Memory:
+    """Memory, as steps see it."""
+
+    def __init__(self, process: _Process) -> None:
+        self.accesses = process.accesses
+
+    def read(self, region: Region, index: int) -> None:
+        self.accesses.append((region, index, False))
+
+    def write(self, region: Region, index: int) -> None:
+        self.accesses.append((region, index, True))
+
+
+class _IdealMemory:
+    """Memory that takes no time, as steps see it."""
+
+    def read(self, region: Region, index: int) -> None:
+        pass
+
+    def write(self, region: Region, index: int) -> None:
+        pass
+
+
+class _Process:
+    """A block at work, or one half of it.
+
+    ``asker``  its number among the blocks that touch memory
+    """
+
+    arbiter: _Arbiter
+    asker: int
+
+    def __init__(self, environment: simpy.Environment, kind: str, interval: int) -> None:
+        self.environment, self.kind, self.interval = environment, kind, interval
+        self.taken: list[_Queue] = []
+        self.given: list[tuple[_Output, int, Any]] = []
+        self.accesses: list[Access] = []
+        self.outputs: dict[str, _Output] = {}
+        self.waiting_for: _Input | _Queue | None = None
+        self.finished = False
+        self.ready = 0  # the cycle in which it may fire next
+        self.made = -1  # the last cycle in which something was made that it has given
+        self.fired = self.busy = self.memory = 0
+        self.last_fired = -1
+        self.starved: dict[str, int] = {}
+        self.blocked: dict[str, int] = {}
+
+    def live(self, step: Callable[[], bool | None]) -> Generator[simpy.Event, Any, None]:
+        """Fires until the last token is done."""
+        environment = self.environment
+        while not self.finished:
+            self.ready = int(environment.now)
+            waits: dict[str, int] = self.starved
+            port = ""
+            while True:
+                try:
+                    finished = step()
+                    break
+                except Starved as starved:
+                    self.waiting_for = starved.port
+                    waits, port = self.starved, starved.port.name
+                    yield starved.port.queue.token_comes()
+            for output, _, _ in self.given:
+                for queue in output.queues:
+                    while not queue.room():
+                        self.waiting_for = queue
+                        waits, port = self.blocked, output.name
+                        yield queue.room_comes()
+            self.waiting_for = None
+            now = asked = made = int(environment.now)
+            if self.accesses:
+                made = yield from self._reach_memory()
+                now = int(environment.now)
+            self.made = max(self.made, made)
+            self._account(now, now - asked, waits, port)
+            for queue in self.taken:
+                queue.pop()
+            for output, kind, value in self.given:
+                output.counts[kind] += 1
+                for queue in output.queues:
+                    queue.push(kind, value, self.made)
+            self.taken.clear()
+            self.given.clear()
+            if finished:
+                self.finished = True
+            else:
+                yield environment.timeout(self.interval)
+
+    def _reach_memory(self) -> Generator[simpy.Event, Any, int]:
+        """Waits until the ports of memory have taken its accesses; when all is ready."""
+        environment, now = self.environment, int(self.environment.now)
+        place = self.arbiter.hierarchy.place(self.asker, now)
+        if place > now:
+            yield environment.timeout(place - now)
+        taken, ready = yield self.arbiter.ask(self.asker, self.accesses)
+        if taken > environment.now:
+            yield environment.timeout(taken - environment.now)
+        self.accesses.clear()
+        return int(ready)
+
+    def _account(self, now: int, waited: int, waits: dict[str, int], port: str) -> None:
+        """Shares out the cycles since the last firing; those ``waited`` last were for memory."""
+        idle = now - self.last_fired - 1
+        spacing = min(idle, self.interval - 1) if self.fired else 0
+        self.fired += 1
+        self.busy += 1 + spacing
+        self.memory += waited
+        if idle > spacing + waited:
+            waits[port] = waits.get(port, 0) + idle - spacing - waited
+        self.last_fired = now
+
+    def wait(self) -> Wait:
+        """What it waits for, in a machine that has come to a stop."""
+        if isinstance(self.waiting_for, _Input):
+            queue = self.waiting_for.queue
+            return Wait(queue.edge, full=False, giver=queue.giver)
+        assert self.waiting_for is not None
+        return Wait(self.waiting_for.edge, full=True, giver=self.waiting_for.giver)
+
+    def statistics(self, cycles: int) -> BlockStats:
+        return BlockStats(
+            kind=self.kind,
+            fired=self.fired,
+            busy=self.busy,
+            starved=self.starved,
+            blocked=self.blocked,
+            memory=self.memory,
+            done=cycles - self.last_fired - 1,
+            tokens={name: output.tokens() for name, output in self.outputs.items()},
+        )
+
+
+class _Machine:
+    """All blocks and queues of a run."""
+
+    def __init__(self, bound: Bound, config: Config, validator: Validator | None) -> None:
+        self.bound, self.config, self.validator = bound, config, validator
+        self.environment = simpy.Environment()
+        self.memories: dict[str, Any] = {}
+        self.outputs: dict[End, _Output] = {}
+        self.nodes = {node.name: node for node in bound.graph.nodes}
+        self.queues = {edge: self._queue(edge) for edge in bound.graph.edges}
+        self.into = {edge.target: queue for edge, queue in self.queues.items()}
+        self.out_of: defaultdict[End, list[_Queue]] = defaultdict(list)
+        for edge, queue in self.queues.items():
+            self.out_of[edge.source].append(queue)
+        self.handovers: list[_Queue] = []
+        self.processes: dict[str, _Process] = {}
+        self.regions = bound.regions(config.memory)
+        self.arbiter = _Arbiter(self.environment)
+        self.askers: list[Any] = []
+        for node in bound.graph.nodes:
+            self._start(node)
+        if self.regions is not None:
+            regions = list(self.regions.made.values())
+            layout = Layout(config.memory, config.clock.clock_ghz, self.askers, regions)
+            self.arbiter.hierarchy = Hierarchy(layout)
+
+    def last_cycle(self) -> int:
+        """The cycle of the last firing of any block."""
+        return max((process.last_fired for process in self.processes.values()), default=-1)
+
+    def _queue(self, edge: Edge) -> _Queue:
+        depth, latency = self._room_and_latency(edge)
+        if self.bound.streams[edge].wire:
+            return _Wire(self.environment, edge, None, latency)
+        if self.validator is None:
+            return _Queue(self.environment, edge, depth, latency)
+        queue = _WatchedQueue(self.environment, edge, depth, latency)
+        queue.watch = self.validator.watch(edge)
+        return queue
+
+    def _room_and_latency(self, edge: Edge) -> tuple[int | None, int]:
+        source = self.nodes[edge.source.node]
+        stream = self.bound.streams[edge]
+        if KINDS[source.kind].source and not stream.wire:
+            return None, 0
+        reader = self.nodes[edge.target.node].kind
+        depth, latency = self.config.queue(str(edge), stream.kind, reader)
+        pipeline = self.config.block(source.name, source.kind).latency
+        return None if stream.feedback else depth, latency + pipeline - 1
+
+    def _start(self, node: Node) -> None:
+        """Starts the process of a node; or two of them, where its output side has its own."""
+        timing = self.config.block(node.name, node.kind)
+        block = block_of(node)
+        memory = block.memory(self.bound.surroundings(node.name, timing, self.regions))
+        self.memories[node.name] = memory
+        process = _Process(self.environment, node.kind, timing.initiation_interval)
+        giver = process
+        grouped = [port.group for port in block.ports if port.group is not None]
+        ports: dict[str, Any] = {group: [] for group in (*block.groups, *grouped)}
+        if block.emitter is not None:
+            giver = _Process(self.environment, node.kind, timing.initiation_interval)
+            emitter = f"{node.name}.emitter"
+            handover = Edge(End(node.name, "handover"), End(emitter, "handed"))
+            queue = _Queue(self.environment, handover, 1, 1)
+            self.handovers.append(queue)
+            ports["handover"] = _Output(process, "handover", [queue])
+            ports["handed"] = _Input(giver, "handed", queue)
+        for port in block.ports:
+            end = End(node.name, port.name)
+            here: _Input | _WireEnd | _Output
+            if port.direction == "in":
+                queue = self.into[end]
+                if isinstance(queue, _Wire):
+                    here = _WireEnd(process, queue)
+                else:
+                    here = _Input(process, port.name, queue)
+            else:
+                here = _Output(giver, port.name, self.out_of[end])
+                giver.outputs[port.name] = self.outputs[end] = here
+                if block.emitter is not None:
+                    for queue in here.queues:
+                        queue.giver = emitter
+            if port.group is None:
+                ports[port.name] = here
+            else:
+                ports[port.group].append(here)
+        self._run(node.name, process, block.step, ports, block.state, memory)
+        if block.emitter is not None:
+            self._run(emitter, giver, block.emitter.step, ports, block.emitter.state, memory)
+
+    def _run(
+        self,
+        name: str,
+        process: _Process,
+        step: Step,
+        ports: Mapping[str, Any],
+        state: Mapping[str, Any],
+        memory: Any,
+    ) -> None:
+        p = SimpleNamespace(**ports, memory=_IdealMemory())
+        if self.regions is not None and asks_memory(memory):
+            p.memory = _Memory(process)
+            process.arbiter, process.asker = self.arbiter, len(self.askers)
+            self.askers.append(memory)
+        s = SimpleNamespace(
+            **{key: list(v) if isinstance(v, list) else v for key, v in state.items()}
+        )
+        self.processes[name] = process
+        self.environment.process(process.live(lambda: step(p, s, memory)))
+
+    def report(self) -> Run:
+        """The statistics of a finished run."""
+        cycles = 1 + self.last_cycle()
+        graph = self.bound.graph
+        output, notes = self.bound.output(self.memories)
+        memory = {}
+        if self.regions is not None:
+            self.arbiter.hierarchy.finish()
+            memory = statistics(self.arbiter.hierarchy.layout, self.arbiter.hierarchy)
+        return Run(
+            graph=graph,
+            output=output,
+            notes=notes,
+            memory=memory,
+            cycles=cycles,
+            blocks={name: p.statistics(cycles) for name, p in self.processes.items()},
+            streams={
+                str(edge): StreamStats(self.outputs[edge.source].tokens(), queue.peak)
+                for edge, queue in self.queues.items()
+            },
+            config=self.config.resolved(),
+            engine="simpy",
+            sinks=self.bound.sinks(self.memories),
+        )

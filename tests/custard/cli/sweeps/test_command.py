@@ -1,0 +1,222 @@
+"""The commands sweep and report: what they print and write, and the exit status."""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from custard.cli.command import main
+
+SWEEP = """\
+expression: y(i) = a(i) * b(i)
+inputs: {a: "@random(0.5)", b: "@dense"}
+grid:
+  dims: {i: [4, 6]}
+  schedule: [reorder(i), "reorder(i,i)"]
+plots:
+  line.png: {x: dims.i}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An own folder with a sweep in it: of its four points two fail."""
+    monkeypatch.chdir(tmp_path)
+    Path("s.yaml").write_text(SWEEP)
+    return tmp_path
+
+
+def _results(folder=Path("s")):
+    return {path: path.stat().st_mtime_ns for path in folder.glob("*.json")}
+
+
+def test_points_are_run_once_and_told(folder, capsys):
+    assert main(["sweep", "s.yaml", "--jobs", "2"]) == 1
+    out, err = capsys.readouterr()
+    assert out == "4 points: 2 done, 2 failed; results in s\n"
+    assert err.splitlines() == [
+        "custard: dims.i=4, schedule=reorder(i,i): reorder names i twice",
+        "custard: dims.i=6, schedule=reorder(i,i): reorder names i twice",
+    ]
+    first = _results()
+    assert main(["sweep", "s.yaml"]) == 1
+    assert _results() == first
+    assert main(["sweep", "s.yaml", "--retry"]) == 1
+    assert sum(first[path] == when for path, when in _results().items()) == 2
+
+    capsys.readouterr()
+    assert main(["sweep", "--table", "s.yaml"]) == 0
+    table = capsys.readouterr().out
+    rows = list(csv.reader(table.splitlines()))
+    assert rows[0] == [
+        *("dims.i", "schedule", "status", "cycles", "bottleneck", "result.nnz"),
+        *("error", "hash"),
+    ]
+    assert [row[:3] for row in rows[1:]] == [
+        ["4", "reorder(i)", "done"],
+        ["4", "reorder(i,i)", "failed"],
+        ["6", "reorder(i)", "done"],
+        ["6", "reorder(i,i)", "failed"],
+    ]
+    assert [row[5] for row in rows[1:]] == ["2", "", "3", ""]
+    for path in first:
+        path.unlink()
+    assert main(["sweep", "s.yaml"]) == 1
+    capsys.readouterr()
+    assert main(["sweep", "s.yaml", "--table"]) == 0
+    assert capsys.readouterr().out == table
+
+    assert main(["sweep", "s.yaml", "--table", "--times", "-o", "t.csv", "--plot"]) == 0
+    assert capsys.readouterr().out == "s/line.png is drawn\n"
+    assert "seconds,peak_memory_bytes" in Path("t.csv").read_text()
+    assert Path("s/line.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_report_is_that_of_the_run(folder, capsys):
+    Path("s.yaml").write_text(SWEEP)
+    assert main(["sweep", "s.yaml"]) == 1
+    capsys.readouterr()
+    given = ["y(i) = a(i) * b(i)", "-i", "a=@random(0.5)", "-i", "b=@dense", "--dims", "i=6"]
+    assert main([*given, "-s", "reorder(i)", "--json", "run.json"]) == 0
+    run = capsys.readouterr().out
+    assert main(["report", "run.json"]) == 0
+    assert capsys.readouterr().out == run
+    for path in _results():
+        found = json.loads(path.read_text())
+        status = main(["report", str(path)])
+        out, err = capsys.readouterr()
+        if found["status"] == "failed":
+            assert (status, out) == (1, "")
+            assert err.startswith("custard: reorder names i twice\n")
+        elif found["point"]["dims"] == {"i": 6}:
+            assert status == 0
+            seconds = r"\d+\.\d\d s to simulate"
+            assert re.sub(seconds, "", out) == re.sub(seconds, "", run)
+
+
+def test_reports_of_programs_and_of_wrong_results(folder, capsys, monkeypatch):
+    assert main(["y(i) = a(i)", "--json", "c.json"]) == 0
+    compiled = capsys.readouterr().out
+    assert main(["report", "c.json"]) == 0
+    assert capsys.readouterr().out == compiled
+    told = ["y(i) = a(i)", "-i", "a=@dense", "--dims", "i=2", "--check", "--json", "w.json"]
+    monkeypatch.setattr("custard.dense_evaluator.first_difference", lambda *_: "it is wrong")
+    assert main(told) == 1
+    wrong = capsys.readouterr()
+    assert main(["report", "w.json"]) == 1
+    assert capsys.readouterr() == wrong
+
+
+def test_shards_make_the_whole(folder, capsys):
+    counts = []
+    for number in "123":
+        main(["sweep", "s.yaml", "--shard", f"{number}/3", "--jobs", "1"])
+        counts.append(capsys.readouterr().out.splitlines()[-1].split()[0])
+    assert counts == ["2", "1", "1"]
+    before = _results()
+    assert len(before) == 4
+    main(["sweep", "s.yaml"])
+    assert _results() == before
+
+
+def test_ctrl_c_keeps_what_is_done(folder):
+    Path("s.yaml").write_text(
+        "expression: y(i) = A(i,j) * x(j)\n"
+        'inputs: {A: "@random(0.3)", x: "@dense"}\n'
+        "dims: {i: 60, j: 60}\n"
+        "engine: simpy\n"
+        "grid: {seed: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}\n"
+    )
+    command = "import sys; from custard.cli.command import main; sys.exit(main())"
+    process = subprocess.Popen(
+        [sys.executable, "-c", command, "sweep", "s.yaml", "--jobs", "2"],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[4])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 20
+    while not _results() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
+    out, err = process.communicate(timeout=10)
+    assert process.returncode == 130
+    done = len(_results())
+    assert 1 <= done < 10
+    assert out == f"10 points: {done} done, {10 - done} not run; results in s\n"
+    assert err == "custard: interrupted; custard sweep s.yaml runs the rest\n"
+
+
+def test_a_dask_cluster(folder, capsys):
+    pytest.importorskip("distributed")
+    assert main(["sweep", "s.yaml", "--dask", "nowhere:at-all"]) == 2
+    assert capsys.readouterr().err == "custard: no Dask scheduler answers at nowhere:at-all\n"
+
+
+def test_interrupted_before_any_point_is_done(folder, capsys, monkeypatch):
+    monkeypatch.setattr("custard.cli.sweeps.workers._Worker.__init__", _interrupt)
+    assert main(["sweep", "s.yaml"]) == 130
+    assert capsys.readouterr().out == "4 points: 4 not run; results in s\n"
+
+
+def _interrupt(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["sweep"],
+            "the following arguments are required: SWEEP.yaml\n"
+            "hint: custard sweep --help lists the options",
+        ),
+        (["sweep", "s.yaml", "--tabel"], "there is no option --tabel\nhint: did you mean --table?"),
+        (["sweep", "s.yaml", "t.yaml"], "t.yaml is one argument too many"),
+        (
+            ["sweep", "s.yaml", "--jobs", "two"],
+            'argument --jobs: "two" is no whole number of at least 0\n'
+            "hint: custard sweep --help lists the options",
+        ),
+        (["sweep", "s.yaml", "-o", "t.csv"], "-o and --times are for a table\nhint: add --table"),
+        (
+            ["sweep", "s.yaml", "--table", "-o", "t.txt"],
+            "the suffix of t.txt tells no table\nhint: one of .csv, .parquet",
+        ),
+        (
+            ["sweep", "s.yaml", "--shard", "5/4"],
+            '"5/4" is no shard\nhint: I/N with I from 1 to N, as in 1/4',
+        ),
+        (
+            ["sweep", "s.yaml", "--plot"],
+            "line.png: no point is done: there is nothing to plot",
+        ),
+        (["report", "no.json"], "cannot read no.json: No such file or directory"),
+        (
+            ["report", "s.yaml"],
+            "s.yaml is no result\nhint: give a file of a sweep's folder, or of custard --json",
+        ),
+        (["sweeep"], "there is no command sweeep\nhint: did you mean sweep?"),
+        (["configs", "finite"], "finite is one argument too many"),
+    ],
+)
+def test_mistakes(folder, capsys, arguments, message):
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == f"custard: {message}\n"
+
+
+def test_a_sweep_without_plots(folder, capsys):
+    Path("s.yaml").write_text("expression: y(i) = x(i)")
+    assert main(["sweep", "s.yaml", "--plot"]) == 2
+    assert capsys.readouterr().err == (
+        "custard: the sweep has no plots\n"
+        "hint: as in plots: {depths.pdf: {x: set.queues.depth, y: cycles}}\n"
+    )

@@ -1,0 +1,235 @@
+"""Sweep files: the points that they mean, and every mistake in them, word for word."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from custard.cli.sweeps import description as sweep
+from custard.cli.sweeps.workers import Limits
+from sam.support.errors import UserError
+from sim.config.hardware import shipped
+
+ROOT = Path(__file__).parents[4]
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Reads the text of a sweep file."""
+
+    def read(text):
+        file = tmp_path / "s.yaml"
+        file.write_text(text)
+        return sweep.read(file)
+
+    return read
+
+
+PRODUCT = "expression: y(i) = A(i,j) * x(j)\n"
+VECTOR = "expression: y(i) = x(i)\n"
+
+
+def test_without_more_there_is_one_point(read, tmp_path):
+    asked = read(PRODUCT + "inputs: {A: '@random(0.5)', x: 2.5}")
+    [point] = asked.points
+    assert point.axes == {}
+    config = point.settings.pop("config")
+    assert (config["name"], config["queues"]["depth"]) == ("ideal", "unbounded")
+    assert point.settings == {
+        "version": "0.1.0",
+        "expression": "y(i) = A(i,j) * x(j)",
+        "inputs": {"A": "@random(0.5)", "x": "2.5"},
+        "formats": {},
+        "schedule": [],
+        "dims": {},
+        "seed": 0,
+        "engine": "auto",
+        "strict": False,
+        "drop_zeros": False,
+        "check": False,
+    }
+    assert asked.folder == tmp_path / "s"
+    assert asked.limits == Limits()
+
+
+def test_points_and_grid_are_combined_the_last_axis_fastest(read):
+    asked = read(
+        PRODUCT
+        + """
+formats: {A: CSR, x: d}
+schedule: reorder(i,j)
+set: {queues.latency_cycles: 2}
+points:
+  - {labels: {name: rows}}
+  - {labels: {name: columns}, formats: {A: CSC}, schedule: ["reorder(j,i)", "coiterate(x,j)"]}
+grid:
+  seed: [0, 1]
+  set: {queues.depth: [4, unbounded]}
+"""
+    )
+    assert [tuple(point.axes.values()) for point in asked.points[:5]] == [
+        ("rows", "CSR", "reorder(i,j)", 0, 4),
+        ("rows", "CSR", "reorder(i,j)", 0, "unbounded"),
+        ("rows", "CSR", "reorder(i,j)", 1, 4),
+        ("rows", "CSR", "reorder(i,j)", 1, "unbounded"),
+        ("columns", "CSC", ["reorder(j,i)", "coiterate(x,j)"], 0, 4),
+    ]
+    assert len(asked.points) == 8
+    last = asked.points[-1]
+    assert list(last.axes) == ["name", "formats.A", "schedule", "seed", "set.queues.depth"]
+    assert last.settings["formats"] == {"A": "CSC", "x": "d"}
+    assert last.settings["schedule"] == ["reorder(j,i)", "coiterate(x,j)"]
+    queues = last.settings["config"]["queues"]
+    assert (queues["depth"], queues["latency_cycles"]) == ("unbounded", 2)
+
+
+def test_labels_change_no_result(read):
+    asked = read(VECTOR + "points: [{labels: {a: 1}}, {labels: {a: 2}}, {labels: {a: 1}, seed: 1}]")
+    hashes = [point.hash for point in asked.points]
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_paths_are_relative_to_the_file_and_contents_count(read, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "x.tns").write_text("1 1\n")
+    (tmp_path / "slow.yaml").write_text("queues: {latency_cycles: 9}")
+    text = VECTOR + "inputs: {x: in/x.tns}\nconfig: slow.yaml\noutput: out/here"
+    asked = read(text)
+    [point] = asked.points
+    digest = hashlib.sha256(b"1 1\n").hexdigest()
+    assert point.settings["inputs"] == {"x": {"file": "in/x.tns", "sha256": digest}}
+    assert point.settings["config"]["queues"]["latency_cycles"] == 9
+    assert asked.folder == tmp_path / "out" / "here"
+    (tmp_path / "in" / "x.tns").write_text("1 2\n")
+    assert read(text).points[0].hash != point.hash
+
+
+def test_a_point_is_measured(read, tmp_path):
+    (tmp_path / "x.tns").write_text("1 3\n4 5\n")
+    asked = read(VECTOR + "inputs: {x: x.tns}\ncheck: true\nschedule: reorder(i)\nseed: 4")
+    record = asked.measure(asked.points[0].settings)
+    assert record["matches_numpy"] is True
+    assert record["result"]["first"] == [["0", "3.0"], ["3", "5.0"]]
+    assert (record["schedule"], record["seed"]) == (["reorder(i)"], 4)
+    assert record["blocks"]["array_x"]["tokens"]["val"]["data"] == 2
+
+
+def test_a_wrong_result_is_a_mistake(read, monkeypatch):
+    asked = read(VECTOR + "inputs: {x: '@dense'}\ndims: {i: 2}\ncheck: true")
+    monkeypatch.setattr("custard.dense_evaluator.evaluate", lambda *_: np.array([0.25, 0.5]))
+    monkeypatch.setattr("custard.dense_evaluator.first_difference", lambda *_: "it is wrong")
+    with pytest.raises(UserError, match="it is wrong"):
+        asked.measure(asked.points[0].settings)
+
+
+def test_the_example_is_read():
+    asked = sweep.read(ROOT / "examples" / "sweep.yaml")
+    assert len(asked.points) == 15
+    assert asked.limits == Limits(seconds=60, memory_bytes=4_000_000_000)
+    assert sorted(asked.plots) == ["depths.pdf", "pareto.png"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1, 2]", "it is [1, 2]; it must be a section of keys and values"),
+        ("seed: 1", 'no expression is given\nhint: as in expression: "X(i,j) = B(i,k) * C(k,j)"'),
+        ("expression: y(i = x(i)", "this ( is never closed\n  y(i = x(i)\n   ^"),
+        (VECTOR + "grd: {}", 'unknown key "grd"\nhint: did you mean grid?'),
+        (
+            VECTOR + "limits: {second: 1}",
+            'unknown key "limits.second"\nhint: did you mean seconds?',
+        ),
+        (
+            VECTOR + "limits: {seconds: 0}",
+            "limits.seconds is 0; it must be a number greater than 0",
+        ),
+        (
+            VECTOR + "limits: {memory_bytes: 2 GB}",
+            'limits.memory_bytes is "2 GB"; it must be a whole number of at least 1',
+        ),
+        (VECTOR + "points: []", "points is []; it must be a list of points"),
+        (VECTOR + "points: [{sed: 1}]", 'points.1: unknown key "sed"\nhint: did you mean seed?'),
+        (VECTOR + "points: [{}, 3]", "points.2: it is 3; it must be a section of keys and values"),
+        (
+            VECTOR + "points: [{grid: {}}]",
+            'points.1: unknown key "grid"\nhint: one of labels, expression, formats, schedule, '
+            "dims, strict, drop_zeros, inputs, seed, config, set, engine, check",
+        ),
+        (
+            VECTOR + "grid: {seed: 3}",
+            "grid.seed is no list of values\n"
+            "hint: as in grid: {seed: [0, 1], set: {queues.depth: [2, 4]}}",
+        ),
+        (
+            VECTOR + "grid: {set: {queues.depth: []}}",
+            "grid.set.queues.depth is no list of values\n"
+            "hint: as in grid: {seed: [0, 1], set: {queues.depth: [2, 4]}}",
+        ),
+        (VECTOR + "grid: {sed: [1]}", 'grid.sed: unknown key "sed"\nhint: did you mean seed?'),
+        (
+            VECTOR + "grid: {seed: [0, -1]}",
+            "grid.seed: seed is -1; it must be a whole number of at least 0",
+        ),
+        (
+            VECTOR + "grid: {set: {queues.dept: [1]}}",
+            'overrides: unknown key "queues.dept"\nhint: did you mean depth?',
+        ),
+        (
+            VECTOR + "config: finit",
+            'there is no config "finit"\nhint: did you mean finite? shipped are '
+            f"{', '.join(shipped())}; or give a path to a YAML file",
+        ),
+        (VECTOR + "engine: simp", "unknown engine simp\nhint: did you mean simpy?"),
+        (
+            VECTOR + "formats: {z: CSR}",
+            "formats has z, and y(i) = x(i) has no such tensor\nhint: one of y, x",
+        ),
+        (
+            VECTOR + "inputs: {xx: '@dense'}",
+            "inputs has xx, and y(i) = x(i) has no such tensor\nhint: did you mean x?",
+        ),
+        (
+            VECTOR + "dims: {k: 3}",
+            "dims has k, and y(i) = x(i) has no such variable\nhint: one of i",
+        ),
+        (
+            VECTOR + "inputs: {x: true}",
+            "inputs.x is true; it must be a file, a number, @random, @random(SHARE) or @dense",
+        ),
+        (VECTOR + "formats: {x: 3}", "formats.x is 3; it must be text"),
+        (VECTOR + "schedule: 3", "schedule is 3; it must be a command, or a list of commands"),
+        (VECTOR + "dims: {i: 1.5}", "dims.i is 1.5; it must be a whole number of at least 0"),
+        (VECTOR + "check: maybe", 'check is "maybe"; it must be true or false'),
+        (
+            VECTOR + "points: [{labels: {cycles: 1}}]",
+            "a column of the table is called cycles\nhint: rename the label",
+        ),
+        (VECTOR + "plots: {a.png: {y: cycles}}", "plots.a.png.x is missing"),
+        (
+            VECTOR + "plots: {a.jpg: {x: seed}}",
+            "the suffix of a.jpg tells no picture\nhint: one of .png, .pdf, .svg",
+        ),
+    ],
+)
+def test_mistakes(read, tmp_path, text, message):
+    with pytest.raises(UserError) as refusal:
+        read(text)
+    assert str(refusal.value) == f"{tmp_path / 's.yaml'}: {message}"
+
+
+def test_mistakes_of_files(read, tmp_path):
+    with pytest.raises(UserError) as refusal:
+        read("seed: 1\nseed: 2")
+    assert str(refusal.value) == f'{tmp_path / "s.yaml"}, line 2: the key "seed" stands twice'
+    with pytest.raises(UserError) as refusal:
+        sweep.read(tmp_path / "no.yaml")
+    assert str(refusal.value) == (
+        f'cannot read the sweep "{tmp_path / "no.yaml"}": No such file or directory'
+    )
+    with pytest.raises(UserError) as refusal:
+        read(VECTOR + "inputs: {x: no.tns}")
+    assert str(refusal.value) == (
+        f"{tmp_path / 's.yaml'}: cannot read {tmp_path / 'no.tns'}: No such file or directory"
+    )

@@ -1,0 +1,109 @@
+"""Points in processes of their own: what comes of those that go wrong, here and on Dask."""
+
+import os
+from functools import partial
+
+import pytest
+
+from custard.cli.sweeps import workers
+from custard.cli.sweeps.workers import Limits, attempt, run_local, run_on_dask
+from sam.support.errors import UserError
+from tests.support.measures import misbehave, square
+
+MB = 2**20
+linux = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="limits are for Linux")
+
+
+def test_outcomes_come_by_name_each_from_a_process_of_its_own():
+    tasks = [(str(n), {"n": n}) for n in range(5)]
+    found = dict(run_local(iter(tasks), square, Limits(), jobs=2))
+    assert {name: outcome["status"] for name, outcome in found.items()} == {
+        name: "done" for name, _ in tasks
+    }
+    assert [found[str(n)]["record"]["cycles"] for n in range(5)] == [0, 1, 4, 9, 16]
+    pids = {outcome["record"]["where"]["pid"] for outcome in found.values()}
+    assert len(pids | {os.getpid()}) == 6
+    for outcome in found.values():
+        assert 0 < outcome["seconds"] < 10
+        assert 10 * MB < outcome["peak_memory_bytes"] < 2000 * MB
+
+
+@pytest.mark.parametrize(
+    ("how", "error"),
+    [
+        ("mistake", "the reels are empty\nhint: fill them"),
+        ("bug", "ZeroDivisionError: by zero"),
+        ("signal", "its process was ended by SIGSEGV"),
+        ("exit", "its process ended with status 3"),
+    ],
+)
+def test_a_bad_point_does_not_take_others_along(how, error):
+    tasks = [("1", {"how": "well"}), ("2", {"how": how}), ("3", {"how": "well"})]
+    found = dict(run_local(tasks, misbehave, Limits(), jobs=1))
+    assert [found[name]["status"] for name in "123"] == ["done", "failed", "done"]
+    assert found["2"]["error"] == error
+    assert ("traceback" in found["2"]) == (how == "bug")
+
+
+def test_time_is_limited():
+    tasks = [("1", {"how": "time"}), ("2", {"how": "time"}), ("3", {"how": "well"})]
+    found = dict(run_local(tasks, misbehave, Limits(seconds=0.4), jobs=2))
+    assert [found[name]["status"] for name in "123"] == ["failed", "failed", "done"]
+    assert found["1"]["error"] == "over the limit of 0.4 seconds"
+    assert 0.4 <= found["1"]["seconds"] < 5
+
+
+@linux
+def test_memory_is_limited():
+    limits = Limits(memory_bytes=64 * MB)
+    small = attempt(misbehave, {"how": "memory", "bytes": 40 * MB}, limits)
+    large = attempt(misbehave, {"how": "memory", "bytes": 80 * MB}, limits)
+    assert small["record"] == {"cycles": 40 * MB}
+    assert small["peak_memory_bytes"] > 40 * MB
+    assert large["error"] == "out of memory: the limit is 67,108,864 bytes"
+    assert attempt(misbehave, {"how": "memory", "bytes": 80 * MB}, Limits())["status"] == "done"
+
+
+def test_memory_is_limited_on_linux_only(monkeypatch):
+    monkeypatch.setattr(workers.sys, "platform", "darwin")
+    with pytest.raises(UserError, match="memory can be limited on Linux only"):
+        Limits(memory_bytes=1)
+
+
+def test_what_is_closed_early_leaves_no_process():
+    tasks = [("1", {"how": "well"}), ("2", {"how": "time"})]
+    outcomes = run_local(tasks, misbehave, Limits(), jobs=2)
+    assert next(outcomes)[0] == "1"
+    [worker] = outcomes.gi_frame.f_locals["running"]
+    process = worker.process.pid
+    outcomes.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_a_dask_cluster_does_the_same():
+    distributed = pytest.importorskip("distributed")
+    tasks = [("1", {"how": "well"}), ("2", {"how": "exit"}), ("3", {"how": "time"})]
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=3, processes=True, dashboard_address=None
+    ) as cluster:
+        start = partial(run_on_dask, address=cluster.scheduler_address)
+        found = dict(start(tasks, misbehave, Limits(seconds=0.6)))
+    assert found["1"]["record"] == {"cycles": 7}
+    assert found["2"]["error"] == "its process ended with status 3"
+    assert found["3"]["error"] == "over the limit of 0.6 seconds"
+
+
+def test_a_dask_cluster_that_is_not_there():
+    pytest.importorskip("distributed")
+    with pytest.raises(UserError, match="no Dask scheduler answers at nowhere:at-all"):
+        next(run_on_dask([], square, Limits(), "nowhere:at-all"))
+
+
+def test_without_dask(monkeypatch):
+    monkeypatch.setitem(workers.sys.modules, "distributed", None)
+    with pytest.raises(UserError) as refusal:
+        next(run_on_dask([], square, Limits(), "tcp://localhost:8786"))
+    assert str(refusal.value) == (
+        '--dask needs the package distributed\nhint: pip install "sparse-abstract-machine[dask]"'
+    )

@@ -1,0 +1,78 @@
+"""The language of ``-i``: what is read, what is made up, and where extents come from."""
+
+import numpy as np
+import pytest
+
+import custard
+from custard.cli.inputs import read_inputs
+from sam.support.errors import UserError
+
+
+def test_numbers():
+    program = custard.compile("y = a * b * c")
+    given = read_inputs(["a=2", "b=-.5", "c=1e3"], program)
+    assert [given[name].to_numpy().item() for name in "abc"] == [2, -0.5, 1000.0]
+    assert [given[name].dtype for name in "abc"] == [np.int64, np.float64, np.float64]
+
+
+@pytest.mark.parametrize(
+    ("format", "value", "count"),
+    [
+        ("ss", "@random", 20),
+        ("ds", "@random", 20),
+        ("dd", "@random", 200),
+        ("ss", "@dense", 200),
+        ("dd", "@random(0.25)", 50),
+        ("ss", "@random(0.001)", 1),
+        ("ss", "@random(0)", 0),
+        ("ss", "@random(1)", 200),
+    ],
+)
+def test_how_many_entries_are_made_up(format, value, count):
+    program = custard.compile("y = B(i,j)", {"B": format}, dims={"i": 10, "j": 20})
+    tensor = read_inputs([f"B={value}"], program)["B"]
+    _, values = tensor.to_coo()
+    assert (tensor.shape, len(values)) == ((10, 20), count)
+    assert ((values > 0) & (values <= 1)).all()
+
+
+def test_scalars_and_empty_tensors_are_made_up():
+    program = custard.compile("y = a * B(i,j)", dims={"i": 0, "j": 20})
+    given = read_inputs(["a=@random", "B=@random"], program)
+    assert 0 < given["a"].to_numpy() <= 1
+    assert given["B"].shape == (0, 20)
+
+
+def test_each_tensor_has_values_of_its_own():
+    program = custard.compile("y = B(i) * C(i)", {"B": "d", "C": "d"}, dims={"i": 5})
+    given = read_inputs(["B=@random", "C=@random"], program, seed=7)
+    again = read_inputs(["C=@random", "B=@dense"], program, seed=7)
+    assert not np.array_equal(given["B"].values, given["C"].values)
+    np.testing.assert_array_equal(given["B"].values, again["B"].values)
+
+
+def test_extents_come_through_tensors_that_are_used_twice(tmp_path):
+    (tmp_path / "x.tns").write_text("4 1.0\n")
+    program = custard.compile("y(i) = B(i,j) * B(j,k) * x(k)")
+    # x fixes k, which is the second mode of B, as j is; j is its first mode, as i is.
+    given = read_inputs(["B=@random", f"x={tmp_path / 'x.tns'}"], program)
+    assert given["B"].shape == (4, 4)
+    with pytest.raises(UserError, match="no input fixes the extent of i"):
+        read_inputs(["B=@random", "x=@random"], program)
+
+
+def test_a_tns_file_takes_its_shape_from_the_others(tmp_path):
+    (tmp_path / "x.tns").write_text("1 1.0\n")
+    (tmp_path / "B.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 5 1\n1 1 3\n")
+    program = custard.compile("y(i) = x(j) * B(i,j)")
+    given = read_inputs([f"x={tmp_path / 'x.tns'}", f"B={tmp_path / 'B.mtx'}"], program)
+    assert given["x"].shape == (5,)
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [("7", 7), ("-007", -7), ("+2.5", 2.5), ("-1e3", -1000.0), (f"-{10**23}", -1e23)],
+)
+def test_a_number_has_the_type_that_it_is_written_in(value, number):
+    found = read_inputs([f"a={value}"], custard.compile("y = a"))["a"].to_numpy()[()]
+    assert (found, type(found.item())) == (number, type(number))

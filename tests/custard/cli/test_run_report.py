@@ -1,0 +1,169 @@
+"""The table of blocks and the JSON data of a run, from a run that is written out here."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+from rich.console import Console
+
+from custard.cli.run_report import as_json, blocks_table, bottleneck, memory_table, summary
+from sam.graph import Graph, Result, Slot
+from sam.tensor import Tensor
+from sim.stats import BlockStats, MemoryStats, Run, StreamStats, Traffic, in_turn
+
+NO_TOKENS = {"data": 0, "empty": 0, "stop": 0, "done": 0}
+
+
+def _block(kind, fired, busy, starved, blocked, memory, done):
+    return BlockStats(kind, fired, busy, starved, blocked, memory, done, {"out": NO_TOKENS})
+
+
+def _run(memory: int = 0, output: Tensor | None = None) -> Run:
+    slot = Slot("X", "X", "s", ((0,),), ("i",))
+    return Run(
+        graph=Graph((), (), result=Result(slot, "s", (0,))),
+        output=output,
+        cycles=1000,
+        blocks={
+            "root": _block("root", 2, 2000, {}, {}, 0, 0),
+            "scan": _block("level_scanner", 400, 400, {"in_ref": 2}, {"crd": 348}, 0, 250),
+            "merge": _block("intersecter", 800, 800, {"in_crd1": 150, "in_crd0": 50}, {}, 0, 0),
+            "array": _block("array", 500, 500, {}, {"val": 500 - memory}, memory, 0),
+        },
+        streams={
+            "scan.crd -> merge.in_crd0": StreamStats(
+                {"data": 1200, "empty": 0, "stop": 3, "done": 1}, 4
+            ),
+            "array.val -> sink.in": StreamStats({"data": 5, "empty": 2, "stop": 0, "done": 1}, 1),
+        },
+        config={"name": "ideal"},
+        engine="simpy",
+        sinks={},
+    )
+
+
+def _printed(thing) -> list[str]:
+    console = Console(width=100)
+    with console.capture() as captured:
+        console.print(thing)
+    return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def test_the_table_shares_out_the_cycles_of_each_block():
+    header, *rows, legend = _printed(blocks_table(as_json(_run())))
+    assert header.split() == [
+        *("block", "fired", "busy", "of", "all", "cycles"),
+        *("starved", "by", "blocked", "by", "done"),
+    ]
+    assert [row.split() for row in rows] == [
+        ["scan", "400", "40%", "████████▒▒▒▒▒▒▒·····", "in_ref", "<1%", "crd", "35%", "25%"],
+        [
+            *("merge", "◀", "800", "80%", "████████████████░░░░"),
+            *("in_crd1", "15%,", "in_crd0", "5%", "-", "-"),
+        ],
+        ["array", "500", "50%", "██████████▒▒▒▒▒▒▒▒▒▒", "-", "val", "50%", "-"],
+    ]
+    assert legend.endswith("◀ the bottleneck: the most busy cycles")
+    assert "memory" not in legend
+
+
+def test_memory_has_a_column_where_some_block_waits_for_it():
+    header, *rows, legend = _printed(blocks_table(as_json(_run(memory=100))))
+    assert header.split()[-2:] == ["memory", "done"]
+    assert rows[2].split() == [
+        *("array", "500", "50%", "██████████▒▒▒▒▒▒▒▒▚▚", "-", "val", "40%", "10%", "-")
+    ]
+    assert "▚ memory" in legend
+
+
+MEMORY = {
+    "DRAM": MemoryStats(
+        [250.0, 100.0], 9000, {"B": Traffic(10, 4, 6400, 256, 0, 0, 8000, 133120.0)}
+    ),
+    "LLB": MemoryStats(
+        [1.0],
+        1024,
+        {
+            "B": Traffic(1500, 0, 6000, 0, 1490, 10, 640, 0.0),
+            "X": Traffic(0, 64, 0, 512, 48, 16, 1024, 0.0),
+        },
+    ),
+}
+
+
+def test_what_levels_of_memory_did_has_a_table():
+    told = as_json(replace(_run(), memory=MEMORY))
+    assert json.loads(json.dumps(told)) == told
+    assert told["memory"]["LLB"]["total"]["bytes_written"] == 512
+    header, *rows = _printed(memory_table(told))
+    assert header.split() == [
+        *("memory", "reads", "writes", "bytes", "read", "written"),
+        *("hits", "at", "most", "pJ", "busy"),
+    ]
+    assert [row.split() for row in rows] == [
+        ["DRAM", "10", "4", "6,400", "256", "-", "9,000", "133,120", "25%"],
+        ["B", "10", "4", "6,400", "256", "-", "8,000", "133,120"],
+        ["LLB", "1,500", "64", "6,000", "512", "98%", "1,024", "-", "<1%"],
+        ["B", "1,500", "0", "6,000", "0", "99%", "640", "-"],
+        ["X", "0", "64", "0", "512", "75%", "1,024", "-"],
+    ]
+    assert rows[0] in _printed(summary(told, 0.25))
+
+
+def test_memory_of_runs_in_turn_is_added_up():
+    both = in_turn([replace(_run(), memory=MEMORY), replace(_run(), memory=MEMORY)])
+    assert both.memory["DRAM"].busy == [500.0, 200.0]
+    assert both.memory["DRAM"].peak_bytes == 9000
+    assert both.memory["LLB"].tensors["X"] == Traffic(0, 128, 0, 1024, 96, 32, 1024, 0.0)
+
+
+def test_the_summary_ends_with_the_beginning_of_the_result():
+    tensor = Tensor.from_coo([[1, 2, 3, 5, 6, 8]], np.arange(6) / 2, (9,))
+    assert _printed(summary(as_json(_run(output=tensor)), 0.25))[-12:] == [
+        "",
+        "1,000 cycles",
+        "1,212 tokens: 1,205 data, 2 empty, 3 stop, 2 done",
+        "0.25 s to simulate",
+        "",
+        "X has the shape (9,), stored as s:0: 5 nonzeros",
+        "  X(1) = 0.0",
+        "  X(2) = 0.5",
+        "  X(3) = 1.0",
+        "  X(5) = 1.5",
+        "  X(6) = 2.0",
+        "  ...",
+    ]
+    assert _printed(summary(as_json(_run(output=Tensor.of(2.5))), 0.25))[-1] == "X = 2.5"
+
+
+def test_the_bottleneck_is_in_the_machine():
+    assert bottleneck(_run()) == "merge"
+
+
+def test_json_is_plain_and_whole():
+    told = as_json(_run(output=Tensor.of([1.0, 0.0])))
+    assert json.loads(json.dumps(told)) == told
+    assert told["cycles"] == 1000
+    assert told["tokens"] == {"data": 1205, "empty": 2, "stop": 3, "done": 2}
+    assert told["blocks"]["scan"] == {
+        "kind": "level_scanner",
+        "fired": 400,
+        "busy": 400,
+        "starved": {"in_ref": 2},
+        "blocked": {"crd": 348},
+        "memory": 0,
+        "done": 250,
+        "tokens": {"out": NO_TOKENS},
+    }
+    assert told["streams"]["array.val -> sink.in"]["peak"] == 1
+    assert told["result"] == {
+        "tensor": "X",
+        "shape": [2],
+        "format": "d:0",
+        "dtype": "float64",
+        "nnz": 2,
+        "entries": 1,
+        "nonzeros": 1,
+        "first": [["0", "1.0"]],
+    }
+    assert as_json(_run())["result"] is None

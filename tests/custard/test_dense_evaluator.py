@@ -1,0 +1,98 @@
+"""The check's evaluator against the tests' own, and what counts as a difference."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from custard import dense_evaluator as check
+from custard.dense_evaluator import Expected, evaluate, first_difference
+from custard.language import notation
+from sam.support.errors import UserError
+from sam.tensor import Tensor
+from tests.support import dense
+from tests.support.profiles import examples
+from tests.support.programs import Program, programs
+
+
+def _extents(program: Program) -> dict[str, int]:
+    found = dict(program.dims)
+    for access in notation.accesses(notation.parse(program.expression)):
+        shape = program.tensors[access.tensor].shape if access.tensor in program.tensors else ()
+        found |= {index.name: extent for index, extent in zip(access.indices, shape, strict=False)}
+    return found
+
+
+@settings(max_examples=examples(1000))
+@given(programs(operators="+-*/", explicit_sums=True))
+def test_evaluates_as_the_tests_do(program: Program):
+    tensors = {name: Tensor.of(array) for name, array in program.tensors.items()}
+    expected = evaluate(program.expression, tensors, _extents(program))
+    value = dense.evaluate(program.expression, program.tensors, program.dims)
+    assert expected.value.shape == value.shape
+    np.testing.assert_allclose(
+        expected.value, value, rtol=1e-9, atol=1e-12 * expected.largest, equal_nan=True
+    )
+
+
+def test_adds_to_the_old_value():
+    inputs = {"y": Tensor.of([1.0, 2.0]), "x": Tensor.of([10.0, 20.0])}
+    np.testing.assert_array_equal(evaluate("y(i) += x(i)", inputs, {"i": 2}).value, [11.0, 22.0])
+
+
+def test_diagonals_on_the_left():
+    inputs = {"A": Tensor.of([[1.0, 2.0], [3.0, 4.0]]), "x": Tensor.of([10.0, 20.0])}
+    value = evaluate("A(i,i) = x(i)", inputs, {"i": 2}).value
+    np.testing.assert_array_equal(value, [[10.0, 0.0], [0.0, 20.0]])
+    value = evaluate("A(i,i) += x(i)", inputs, {"i": 2}).value
+    np.testing.assert_array_equal(value, [[11.0, 2.0], [3.0, 24.0]])
+
+
+def test_subscripts_in_tacos_way():
+    inputs = {"x": Tensor.of([1.0, 2.0])}
+    value = evaluate("y_i = x_{i}", inputs, {"i": 2}, {"y", "x"}).value
+    np.testing.assert_array_equal(value, [1.0, 2.0])
+
+
+def test_long_chains():
+    inputs = {"x": Tensor.of([1.0, 2.0])}
+    total = evaluate("y(i) = " + " + ".join(["x(i)"] * 3000), inputs, {"i": 2})
+    np.testing.assert_array_equal(total.value, [3000.0, 6000.0])
+    product = evaluate("y(i) = " + " * ".join(["x(i)"] * 30), inputs, {"i": 2})
+    np.testing.assert_array_equal(product.value, [1.0, 2.0**30])
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "message"),
+    [
+        ([1.0, 2.0], [1.0, 2.0], None),
+        ([1.0, 2.0 + 1e-12], [1.0, 2.0], None),
+        ([1.0, np.nan, np.inf], [1.0, np.nan, np.inf], None),
+        ([1.0, 2.001], [1.0, 2.0], "the result at (1) is 2.001, and numpy's is 2.0"),
+        ([1.0, np.inf], [1.0, 2.0], "the result at (1) is inf, and numpy's is 2.0"),
+        ([[1, 2], [3, 4]], [[1, 2], [5, 6]], "the result at (1,0) is 3, and numpy's is 5"),
+        (7, 8, "the result is 7, and numpy's is 8"),
+        ([1.0], [1.0, 2.0], "the result has the shape (1,), and numpy's has (2,)"),
+        ([True, False], [2, 0], None),
+    ],
+)
+def test_differences(found, expected, message):
+    assert first_difference(Tensor.of(found), Expected(np.asarray(expected), 2.0)) == message
+
+
+def test_rounding_of_terms_that_cancel_is_no_difference():
+    inputs = {"x": Tensor.of([0.1]), "z": Tensor.of([0.3])}
+    expected = evaluate("y(i) = x(i) + x(i) + x(i) - z(i)", inputs, {"i": 1})
+    assert expected.value[0] != 0  # 5.6e-17
+    assert first_difference(Tensor.of([0.0]), expected) is None
+    assert first_difference(Tensor.of([1e-9]), expected) is not None
+
+
+def test_what_is_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr(check, "MOST_POINTS", 7)
+    inputs = {"x": Tensor.of([1.0, 2.0]), "z": Tensor.of([1.0, 2.0, 3.0, 4.0])}
+    with pytest.raises(UserError) as raised:
+        evaluate("y = x(i) * z(j) * x(i) * z(j)", inputs, {"i": 2, "j": 4})
+    assert str(raised.value) == (
+        "the check would need a product of 8.0e+00 points in dense numpy, more than 7e+00\n"
+        "hint: leave out --check, or check on smaller inputs"
+    )

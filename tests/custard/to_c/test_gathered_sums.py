@@ -1,0 +1,107 @@
+"""Sums of products with a gathered factor: which loops become calls, and what those give."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import custard
+from sam.support import c_compiler as cc
+
+pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+
+PLAIN = "y(i) = A(i,j) * x(j)"
+
+
+def calls(expression, formats):
+    """The calls in the kernel of a program, each without the spaces in it."""
+    source = custard.compile(expression, formats, target="c").source
+    kernel = "".join(source[source.index("int compute(") :].split())
+    return [part.partition(");")[0] for part in kernel.split("sparse_dot_double_int32_t(")[1:]]
+
+
+@pytest.mark.parametrize(
+    ("expression", "formats", "arguments"),
+    [
+        (PLAIN, {"A": "ds", "x": "d"}, "A_segments1[i],A_segments1[i+1],x_values"),
+        (PLAIN, {"A": "ss", "x": "d"}, "A_segments1[pA0],A_segments1[pA0+1],x_values"),
+        (PLAIN, {"A": "uq", "x": "d"}, "pA0,pA0_next,x_values"),
+        ("y(i) = x(j) * A(i,j)", {"A": "ds", "x": "d"}, "A_segments1[i],A_segments1[i+1],x_values"),
+        (
+            "Y(i,l) = A(i,k) * C(l,k)",
+            {"A": "ds", "C": "dd"},
+            "A_segments1[i],A_segments1[i+1],C_values+l*C->size1",
+        ),
+    ],
+)
+def test_a_fiber_times_a_dense_one_is_a_call(expression, formats, arguments):
+    [found] = calls(expression, formats)
+    assert found == f"A_values,A_coordinates1,{arguments},true"
+
+
+@pytest.mark.parametrize(
+    ("expression", "formats"),
+    [
+        ("y(i) = A(i,j) * x(j) * z(j)", {"A": "ds", "x": "d", "z": "d"}),
+        ("y(i) = A(i,j) + x(j)", {"y": "d", "A": "ds", "x": "d"}),
+        (PLAIN, {"A": "ds", "x": "s"}),
+        (PLAIN, {"A": "dd", "x": "d"}),
+        (PLAIN, {"A": "ds:1,0", "x": "d"}),
+        ("y(i) = A(i,j) * C(j,i)", {"A": "ds", "C": "dd"}),
+        ("y(i) = A(i,j) * A(i,j)", {"A": "ds"}),
+    ],
+)
+def test_other_loops_stay_loops(expression, formats):
+    assert calls(expression, formats) == []
+
+
+def ragged(rows, size, random):
+    """A matrix whose row n has n entries: one after the other in even rows, anywhere in others."""
+    matrix = np.zeros((rows, size))
+    for n, row in enumerate(matrix):
+        begin = random.integers(0, size - n + 1)
+        places = np.arange(begin, begin + n) if n % 2 == 0 else random.permutation(size)[:n]
+        row[places] = random.integers(1, 9, n)
+    return matrix
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("machine", ["", "-march=x86-64"])
+@pytest.mark.parametrize("form", ["csr", "coo"])
+def test_fibers_of_any_length(dtype, index, machine, form, monkeypatch):
+    """Whole numbers, whose sums are exact in any order."""
+    monkeypatch.setenv("SAM_CFLAGS", f"-O1 {machine}")
+    random = np.random.default_rng(1)
+    matrix = ragged(50, 60, random).astype(dtype)
+    rows = sp.csr_array(matrix)
+    rows.indices, rows.indptr = rows.indices.astype(index), rows.indptr.astype(index)
+    stored = rows.asformat(form)
+    x = random.integers(-9, 9, 60).astype(dtype)
+    program = custard.compile(PLAIN, {"y": "d", "A": form.upper(), "x": "d"}, target="c")
+    found = program.run({"A": stored, "x": x}).to_numpy()
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, matrix @ x)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_only_what_is_picked_counts(value):
+    random = np.random.default_rng(2)
+    matrix = ragged(20, 30, random)
+    x = random.random(30)
+    x[11] = value
+    program = custard.compile(PLAIN, {"y": "d", "A": "CSR", "x": "d"}, target="c")
+    found = program.run({"A": matrix, "x": x}).to_numpy()
+    expected = sp.csr_array(matrix) @ x
+    np.testing.assert_allclose(found, expected)
+    assert set(np.isfinite(found)) == {False, True}
+
+
+def test_coordinates_that_repeat_are_not_taken_for_ones_without_a_gap():
+    """Twenty rows, of which the first comes twice and the second not at all."""
+    matrix = np.zeros((20, 20))
+    matrix[[0, *range(2, 20)], range(19)] = range(1, 20)
+    matrix[0, 19] = 20
+    program = custard.compile("a = A(i,j) * x(i)", {"A": "COO", "x": "d"}, target="c")
+    assert calls("a = A(i,j) * x(i)", {"A": "COO", "x": "d"})[0].endswith("x_values,false")
+    x = np.arange(20.0) ** 2
+    assert program.run({"A": matrix, "x": x}).to_numpy() == (x @ matrix).sum()

@@ -1,0 +1,33 @@
+"""The C of a dozen kernels is what a person has read, and compiles without a warning."""
+
+import subprocess
+
+import pytest
+
+from sam.support import c_compiler as cc
+from tests.support.golden_kernels import GOLDEN, KERNELS
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_golden(name):
+    due = (GOLDEN / f"{name}.c").read_text()
+    assert KERNELS[name].source == due, "python -m tests.support.golden_kernels writes them anew"
+
+
+def test_there_is_no_file_too_many():
+    assert {path.stem for path in GOLDEN.iterdir()} == set(KERNELS)
+
+
+@pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+def test_no_warnings():
+    files = sorted(map(str, GOLDEN.glob("*.c")))
+    flags = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-fsyntax-only")
+    done = subprocess.run(
+        [*cc.compiler(), *flags, *files], capture_output=True, text=True, check=False
+    )
+    assert not done.stderr
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_lines_are_not_too_long(name):
+    assert max(map(len, (GOLDEN / f"{name}.c").read_text().split("\n"))) <= 100

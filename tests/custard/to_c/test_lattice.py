@@ -1,0 +1,101 @@
+"""Merge lattices, with the points worked out by hand as in the formats paper, Section 4.1."""
+
+import pytest
+
+from custard.to_c import lattice
+from custard.to_c.lattice import ALWAYS, All, Any, Has, When, conjunction, disjunction
+from custard.to_c.loop_ir import BOOL, Op, Var
+
+b, c, d = Has(1), Has(2), Has(3)
+p, q = (When(Var(name, BOOL)) for name in "pq")
+MANY = 100
+
+
+def points(formula, most=MANY):
+    found = lattice.points(formula, most)
+    return None if found is None else [set(point) for point in found]
+
+
+@pytest.mark.parametrize(
+    ("formula", "due"),
+    [
+        (b, [{1}]),
+        (ALWAYS, [set()]),
+        # b(i) * c(i): both, or nothing is left to do.
+        (conjunction([b, c]), [{1, 2}]),
+        # b(i) + c(i): both, then what is left of either.
+        (disjunction([b, c]), [{1, 2}, {1}, {2}]),
+        (disjunction([b, c, d]), [{1, 2, 3}, {1, 2}, {1, 3}, {2, 3}, {1}, {2}, {3}]),
+        # (b(i) + c(i)) * d(i)
+        (conjunction([disjunction([b, c]), d]), [{1, 2, 3}, {1, 3}, {2, 3}]),
+        # b(i) * c(i) + d(i): where only one of b and c is, it does not count.
+        (disjunction([conjunction([b, c]), d]), [{1, 2, 3}, {1, 2}, {3}]),
+        # (b(i) + c(i)) * (b(i) + d(i))
+        (
+            conjunction([disjunction([b, c]), disjunction([b, d])]),
+            [{1, 2, 3}, {1, 2}, {1, 3}, {2, 3}, {1}],
+        ),
+        # b(i) + 2: the whole dimension, with b or without.
+        (disjunction([b, ALWAYS]), [{1}, set()]),
+        # (b(i) + 2) * c(i): c, with b or without.
+        (conjunction([disjunction([b, ALWAYS]), c]), [{1, 2}, {2}]),
+        # An operand that is there twice is one.
+        (disjunction([b, b]), [{1}]),
+        (conjunction([b, b]), [{1}]),
+    ],
+)
+def test_points(formula, due):
+    assert points(formula) == due
+
+
+def test_too_many_points():
+    union = disjunction([b, c, d])
+    assert len(points(union, 7)) == 7
+    assert points(union, 6) is None
+    assert points(conjunction([union, Has(4)]), 6) is None
+
+
+@pytest.mark.parametrize(
+    ("formula", "dense"),
+    [
+        (ALWAYS, True),
+        (b, False),
+        (p, False),
+        (Any((b, ALWAYS)), True),
+        (All((b, ALWAYS)), False),
+        (All((Any((b, ALWAYS)), Any((c, ALWAYS)))), True),
+        (Any((b, All((c, ALWAYS)))), False),
+    ],
+)
+def test_whether_the_whole_dimension_is_iterated_over(formula, dense):
+    assert lattice.is_dense(formula) is dense
+
+
+def test_conjunctions_leave_out_what_holds_always():
+    assert conjunction([]) == ALWAYS
+    assert conjunction([ALWAYS, ALWAYS]) == ALWAYS
+    assert conjunction([ALWAYS, b]) == b
+    assert conjunction([b, c]) == All((b, c))
+
+
+def test_conditions_are_looked_at_inside_where_something_iterates():
+    assert conjunction([p, b]) == b
+    assert conjunction([p, q]) == When(Op("&&", (p.condition, q.condition), BOOL))
+    assert conjunction([p, ALWAYS]) == p
+
+
+def test_disjunctions_have_each_part_once():
+    assert disjunction([b, b]) == b
+    assert disjunction([b, c, b]) == Any((b, c))
+    assert disjunction([p, p]) == p
+
+
+def test_conditions_can_be_replaced():
+    formula = Any((All((b, Any((p, c)))), q))
+    due = Any((All((b, Any((d, c)))), d))
+    assert lattice.replaced(formula, lambda _: d) == due
+
+
+def test_what_is_iterated_over_is_listed_once():
+    assert lattice.iterated(Any((All((c, b)), c, p, ALWAYS, d))) == [2, 1, 3]
+    assert lattice.iterated(ALWAYS) == []

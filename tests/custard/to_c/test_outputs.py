@@ -1,0 +1,174 @@
+"""Results that kernels assemble, in every format, of every size, and when memory is not enough."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import custard
+from custard.to_c import program as c_program
+from custard.to_c.program import LIBRARY
+from sam.support import c_compiler as cc
+from sam.support.errors import UserError
+
+pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+
+
+def compiled(expression, formats, **options):
+    program = custard.compile(expression, formats, target="c", **options)
+    return replace(program, flags=(*LIBRARY, "-O1"))
+
+
+def run(expression, formats, inputs, **options):
+    found = compiled(expression, formats, **options).run(inputs)
+    found.validate()
+    return found
+
+
+FORMS = ("ddd", "sss", "sdd", "dsd", "dds", "sds", "uqd", "ucq", "dus", "duq", "hhh", "bbb", "dcq")
+EMPTY_ROWS = np.zeros((4, 3, 5), int)
+EMPTY_ROWS[1, 0, 3], EMPTY_ROWS[1, 2, 0], EMPTY_ROWS[3, 2, 4] = 5, 6, 7
+TENSORS = {
+    "empty rows": EMPTY_ROWS,
+    "no entries": np.zeros((3, 2, 4)),
+    "all entries": np.arange(1, 25).reshape(2, 3, 4),
+    "one entry": np.full((1, 1, 1), 3),
+    "no rows": np.zeros((0, 3, 2)),
+    "no columns": np.zeros((3, 0, 2)),
+    "no tubes": np.zeros((3, 2, 0)),
+    "nothing at all": np.zeros((0, 0, 0)),
+}
+
+
+@pytest.mark.parametrize("name", TENSORS)
+@pytest.mark.parametrize("form", FORMS)
+def test_copies(form, name):
+    due = TENSORS[name]
+    for given in ("sss", "ddd"):
+        found = run("X(i,j,k) = B(i,j,k)", {"X": form, "B": given}, {"B": due})
+        assert found.shape == due.shape
+        np.testing.assert_array_equal(found.to_numpy(), due)
+
+
+@pytest.mark.parametrize("name", TENSORS)
+@pytest.mark.parametrize("form", FORMS)
+def test_sums_of_two_of_which_either_may_be_missing(form, name):
+    due = TENSORS[name]
+    for other in (due[::-1], np.zeros_like(due)):
+        formats = {"X": form, "B": "sss", "C": "dss"}
+        found = run("X(i,j,k) = B(i,j,k) + C(i,j,k)", formats, {"B": due, "C": other})
+        np.testing.assert_array_equal(found.to_numpy(), due + other)
+
+
+@pytest.mark.parametrize("form", ["ds", "ss", "sd", "uq", "dd", "hb"])
+def test_rows_that_have_no_product(form):
+    """What has no entries below it is not stored above either."""
+    b, c = np.diag([1, 0, 2, 0]), np.ones((4, 3))
+    found = run("X(i,j) = B(i,k) * C(k,j)", {"X": form, "B": "ss", "C": "ss"}, {"B": b, "C": c})
+    np.testing.assert_array_equal(found.to_numpy(), b @ c)
+    assert found.nnz == (12 if form == "dd" else 6) or form == "hb"
+    if form in ("ss", "uq"):
+        rows = np.unique(found.to_coo()[0][0])
+        assert rows.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("expression", "inputs", "due"),
+    [
+        ("y = a", {"a": 3}, 3),
+        ("y = a * b", {"a": 3, "b": 2.5}, 7.5),
+        ("y = x(i)", {"x": np.zeros(0)}, 0),
+        ("y = x(i)", {"x": np.arange(4)}, 6),
+        ("y = x(i) * z(i)", {"x": np.arange(4), "z": np.ones(4)}, 6),
+        ("y = A(i,j)", {"A": np.zeros((0, 3))}, 0),
+        ("y = 2 * 3", {}, 6),
+        ("y = -x(i) + a", {"x": np.arange(3), "a": 10}, 7),
+    ],
+)
+def test_numbers(expression, inputs, due):
+    for form in ("s", "d"):
+        names = {n: form * np.ndim(x) for n, x in inputs.items() if np.ndim(x)}
+        found = run(expression, names, inputs)
+        assert found.shape == ()
+        assert found.to_numpy() == due
+
+
+@pytest.mark.parametrize("form", ["s", "d", "u", "h", "b"])
+def test_results_without_operands_that_have_their_variables(form):
+    found = run("X(i) = a", {"X": form}, {"a": 2}, dims={"i": 3})
+    assert found.to_numpy().tolist() == [2, 2, 2]
+    found = run("X(i) = a", {"X": form}, {"a": 2}, dims={"i": 0})
+    assert found.shape == (0,)
+
+
+# Growth
+
+BIG = scipy.sparse.random_array((300, 500), density=0.4, format="csr", rng=np.random.default_rng(1))
+
+
+@pytest.mark.parametrize("form", ["ds", "ss", "sd", "uq", "dd"])
+def test_results_grow_beyond_their_first_capacity(form):
+    """Of 1024 positions, again and again; each part grows by itself."""
+    found = run("X(i,j) = B(i,j)", {"X": form, "B": "CSR"}, {"B": BIG})
+    assert BIG.nnz > 50 * 1024
+    np.testing.assert_array_equal(found.to_numpy(), BIG.toarray())
+    tall = scipy.sparse.csr_array(np.ones((5000, 1)))
+    found = run("X(i,j) = B(i,j)", {"X": form, "B": "DCSR"}, {"B": tall})
+    assert found.to_numpy().sum() == 5000
+
+
+def test_exactly_a_full_capacity():
+    for count in (1023, 1024, 1025, 2048):
+        found = run("x(i) = b(i)", {"x": "s", "b": "s"}, {"b": np.arange(1, count + 1)})
+        assert found.to_numpy().tolist() == list(range(1, count + 1))
+
+
+@pytest.fixture
+def small_indices(monkeypatch):
+    """Counts of 32 bits end at 5000."""
+    whole = c_program.printed
+    monkeypatch.setattr(
+        c_program, "printed", lambda kernel: whole(kernel).replace("INT32_MAX", "5000")
+    )
+
+
+@pytest.mark.parametrize("form", ["ds", "ss", "uq", "dsd", "sdd"])
+@pytest.mark.parametrize("count", [4900, 5000, 5001, 60000])
+def test_results_with_more_positions_than_32_bits_count(small_indices, form, count):
+    """The kernel gives up, frees what it has, and another with 64 bits takes over."""
+    shape = (250, 300) if len(form) == 2 else (250, 300, 1)
+    flat = np.zeros(75000)
+    flat[:count] = np.arange(1, count + 1)
+    dense = flat.reshape(shape)
+    names = "i,j" if len(form) == 2 else "i,j,k"
+    levels = "ss" if len(form) == 2 else "sss"
+    program = compiled(f"X({names}) = B({names})", {"X": form, "B": levels})
+    narrow = scipy.sparse.csr_array(dense) if len(form) == 2 else dense
+    bound = program.bind({"B": narrow})
+    bound.types = replace(bound.types, result=c_program.INT32)
+    found = bound.run()
+    np.testing.assert_array_equal(found.to_numpy(), dense)
+    if form in ("ds", "ss", "uq"):
+        assert (bound.types.result == c_program.INT) == (count > 5000)
+
+
+@pytest.mark.parametrize("extent", [2**50, 2**61, 2**63 - 1])
+@pytest.mark.parametrize("form", ["sd", "dd"])
+def test_what_does_not_fit_at_all_is_a_mistake_and_no_crash(form, extent):
+    program = compiled("X(i,j) = b(i)", {"X": form, "b": "s"}, dims={"j": extent})
+    with pytest.raises(UserError) as caught:
+        program.run({"b": np.ones(2)})
+    assert str(caught.value) == (
+        f"there is no memory for X(i,j), which is 2 x {extent}, stored as {form}:0,1"
+    )
+
+
+def test_few_rows_of_many_columns_take_no_more_memory_than_they_have():
+    """The first capacity is one of values, not of rows."""
+    extent = 10**6
+    program = compiled("X(i,j) = b(i)", {"X": "sd", "b": "s"}, dims={"j": extent})
+    bound = program.bind({"b": np.ones(1)})
+    struct = bound._compute()
+    assert struct["capacity0"] == 1
+    bound.kernel.release(struct.address)

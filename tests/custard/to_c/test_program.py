@@ -1,0 +1,472 @@
+"""Programs on target c: what they take, what they refuse, and that many may run at once."""
+
+import copy
+import os
+import pickle
+import re
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import custard
+from custard.to_c.loop_ir import INT, INT32
+from custard.to_c.program import FAST_MATH, FLAGS, LIBRARY
+from sam.levels import Compressed, Dense
+from sam.support import c_compiler as cc
+from sam.support.errors import UserError
+from sam.tensor import Tensor
+from tests.support.golden_kernels import GOLDEN
+
+pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+
+MATVEC = "y(i) = A(i,j) * x(j)"
+FORMATS = {"y": "d", "A": "CSR", "x": "d"}
+DENSE = np.array([[0, 2.0, 0, 3], [0] * 4, [4, 0, 5, 6]])
+X = np.arange(1.0, 5)
+DUE = DENSE @ X
+
+
+def compiled(expression=MATVEC, formats=FORMATS, **options):
+    program = custard.compile(expression, formats, target="c", **options)
+    return replace(program, flags=(*LIBRARY, "-O1"))
+
+
+# Inputs that are taken as they are
+
+
+def same_memory(bound, slot, **arrays):
+    """Whether the members of a struct are the arrays themselves."""
+    (struct,) = [
+        found
+        for declared, found in zip(
+            bound.kernel.lowered.kernel.structs[1:], bound._inputs(), strict=True
+        )
+        if declared.name == slot
+    ]
+    return all(struct[name] == array.ctypes.data for name, array in arrays.items())
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize(("form", "kind"), [("CSR", "csr"), ("CSC", "csc")])
+@pytest.mark.parametrize("made", [scipy.sparse.csr_array, scipy.sparse.csr_matrix])
+def test_compressed_matrices_of_scipy_are_not_copied(index, form, kind, made):
+    a = made(DENSE).asformat(kind)
+    a.indices, a.indptr = a.indices.astype(index), a.indptr.astype(index)
+    x = X.copy()
+    bound = compiled(formats={**FORMATS, "A": form}).bind({"A": a, "x": x})
+    members = {"segments1": a.indptr, "coordinates1": a.indices, "values": a.data}
+    assert same_memory(bound, "A", **members)
+    assert same_memory(bound, "x", values=x)
+    assert bound.types.index("A") == (INT32 if index is np.int32 else INT)
+    np.testing.assert_array_equal(bound.run().to_numpy(), DUE)
+    # What is changed in place is seen by the next run.
+    a.data *= 2
+    x += 1
+    np.testing.assert_array_equal(bound.run().to_numpy(), 2 * DENSE @ x)
+
+
+def test_dense_arrays_are_not_copied_if_they_are_in_order():
+    program = compiled("y(i) = A(i,j) * x(j)", {"y": "d", "A": "dd", "x": "d"})
+    rows = DENSE.copy()
+    bound = program.bind({"A": rows, "x": X})
+    assert same_memory(bound, "A", values=rows)
+    for other in (np.asfortranarray(DENSE), DENSE.repeat(2, 1)[:, ::2], DENSE[::-1][::-1]):
+        assert program.run({"A": other, "x": X}).to_numpy().tolist() == DUE.tolist()
+    columns = compiled("y(i) = A(i,j) * x(j)", {"y": "d", "A": "dd:1,0", "x": "d"})
+    other = np.asfortranarray(DENSE)
+    assert same_memory(columns.bind({"A": other, "x": X}), "A", values=other)
+
+
+def test_inputs_are_not_written_to():
+    a, x = scipy.sparse.csr_array(DENSE), X.copy()
+    for array in (a.data, a.indices, a.indptr, x):
+        array.flags.writeable = False
+    np.testing.assert_array_equal(compiled().run({"A": a, "x": x}).to_numpy(), DUE)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: scipy.sparse.coo_array((np.ones(3), ([2, 0, 2], [1, 3, 1])), shape=(3, 4)),
+        lambda: scipy.sparse.csr_array((np.ones(3), [3, 0, 0], [0, 1, 1, 3]), shape=(3, 4)),
+        lambda: scipy.sparse.csr_array((np.arange(3.0), [3, 1, 0], [0, 0, 3, 3]), shape=(3, 4)),
+        lambda: scipy.sparse.csc_array(DENSE),
+        lambda: scipy.sparse.dia_array(DENSE),
+        lambda: scipy.sparse.lil_array(DENSE),
+        lambda: scipy.sparse.dok_array(DENSE),
+        lambda: scipy.sparse.bsr_array(scipy.sparse.csr_array(DENSE), blocksize=(3, 2)),
+    ],
+)
+@pytest.mark.parametrize("form", ["CSR", "CSC", "DCSR", "uq", "hb", "dd"])
+def test_matrices_of_scipy_in_any_format_and_order(made, form):
+    """With duplicates, and out of order, too; the matrix stays as it is."""
+    matrix = made()
+    before = matrix.copy()
+    found = compiled(formats={**FORMATS, "A": form}).run({"A": matrix, "x": X})
+    np.testing.assert_array_equal(found.to_numpy(), before.toarray() @ X)
+    assert (matrix.toarray() == before.toarray()).all()
+
+
+def test_results_outlive_what_they_came_from():
+    found = [
+        compiled("X(i,j) = A(i,j)", {"X": "CSR", "A": "CSR"}).run({"A": n * DENSE}).to_numpy()
+        for n in range(50)
+    ]
+    for n, one in enumerate(found):
+        np.testing.assert_array_equal(one, n * DENSE)
+
+
+def test_programs_that_have_run_are_copied_and_pickled():
+    program = custard.compile("y(i)=A(i,j)*x(j)", {"A": "CSR"}, target="c")
+    inputs = {"A": np.array([[1.0, 2.0], [0.0, 3.0]]), "x": np.array([1.0, 10.0])}
+    program.run(inputs)
+    for other in (copy.deepcopy(program), pickle.loads(pickle.dumps(program))):
+        assert other == program
+        assert other.run(inputs).to_numpy().tolist() == [21, 30]
+
+
+def test_a_workspace_that_is_too_large_is_refused_in_words():
+    program = custard.compile("x = A(i,j) * A(j,k)", {"A": "ss"}, target="c")
+    one = Tensor.from_coo([[3], [3]], [2.0], (2**50, 2**50))
+    with pytest.raises(UserError) as caught:
+        program.run({"A": one})
+    assert str(caught.value) == "there is no memory for what x is computed in"
+
+
+def test_one_tensor_more_than_once():
+    square = np.array([[1.0, 2, 0], [0, 0, 3], [4, 0, 0]])
+    for form in ("CSR", "ss", "hh", "dd"):
+        formats = {"X": "ss", "B": form}
+        found = compiled("X(i,j) = B(i,k) * B(k,j)", formats).run({"B": square})
+        np.testing.assert_array_equal(found.to_numpy(), square @ square)
+        # In two orders: what cannot be gone through as it is stored is transposed.
+        found = compiled("X(i,j) = B(i,j) + B(j,i)", formats).run({"B": square})
+        np.testing.assert_array_equal(found.to_numpy(), square + square.T)
+    csr = scipy.sparse.csr_array(square)
+    csr.indices, csr.indptr = csr.indices.astype(np.int64), csr.indptr.astype(np.int64)
+    program = compiled("X(i,j) = B(i,j) + B(j,i)", {"X": "ss", "B": "CSR"})
+    np.testing.assert_array_equal(program.run({"B": csr}).to_numpy(), square + square.T)
+
+
+def test_tensors_whose_indices_have_32_bits():
+    for index in (np.int32, np.int64, np.uint8):
+        levels = (Dense(2), Compressed(np.array([0, 1, 3], index), np.array([1, 0, 2], index)))
+        tensor = Tensor((2, 3), (0, 1), levels, np.array([5.0, 6, 7]))
+        found = compiled().run({"A": tensor, "x": np.array([1.0, 10, 100])})
+        assert found.to_numpy().tolist() == [50, 706]
+
+
+# Inputs that are refused
+
+
+def refused(inputs, program=None):
+    with pytest.raises(UserError) as caught:
+        (program or compiled()).run(inputs)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["CSR", "CSC", "DCSR", "hh"])
+@pytest.mark.parametrize(
+    ("indices", "indptr"),
+    [([0, 2**30], [0, 1, 2]), ([0, -1], [0, 1, 2]), ([0, 1], [0, 2**30, 2]), ([0, 1], [0, -5, 2])],
+)
+def test_matrices_that_point_elsewhere(form, indices, indptr):
+    matrix = scipy.sparse.csr_array((2, 4))
+    matrix.data, matrix.indices = np.ones(2), np.array(indices, np.int32)
+    matrix.indptr = np.array(indptr, np.int32)
+    said = refused({"A": matrix, "x": X}, compiled(formats={**FORMATS, "A": form}))
+    assert said.startswith("A: the scipy.sparse matrix is not valid: ind")
+
+
+@pytest.mark.parametrize(
+    ("segments", "coordinates", "said"),
+    [
+        ([0, 1, 2], [0, 2**40], "coordinate 1099511627776 at position 1 is outside the extent 4"),
+        ([0, 1, 2], [0, -1], "coordinate -1 at position 1 is outside the extent 4"),
+        ([0, 2**40, 2], [0, 1], "its segments decrease after entry 1"),
+        ([0, 2, 2], [1, 0], "its coordinates do not increase after position 0"),
+        ([0.0, 1, 2], [0, 1], "its segments are of the type float64, not int64"),
+    ],
+)
+def test_tensors_that_point_elsewhere(segments, coordinates, said):
+    levels = (Dense(2), Compressed(np.array(segments), np.array(coordinates)))
+    tensor = Tensor((2, 4), (0, 1), levels, np.ones(2))
+    for form in ("CSR", "CSC", "ss"):
+        program = compiled(formats={**FORMATS, "A": form})
+        assert refused({"A": tensor, "x": X}, program) == (
+            f"A: level 1 (compressed) is not valid: {said}"
+        )
+
+
+def test_values_that_are_of_no_type():
+    levels = (Dense(2), Compressed(np.array([0, 1, 2]), np.array([0, 1])))
+    tensor = Tensor((2, 4), (0, 1), levels, np.ones(2, ">f8"))
+    assert refused({"A": tensor, "x": X}).startswith("A: its values are of the type >f8\nhint: ")
+    assert refused({"A": DENSE, "x": np.array(["a"] * 4)}) == (
+        "x: values of the type <U1 are not numbers"
+    )
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({"A": DENSE}, "no input is given for x"),
+        ({"A": DENSE, "x": X, "z": X}, "the program has no input z\nhint: one of A, x"),
+        ({"A": DENSE, "x": X[:3]}, "the extent of j is 4 by mode 1 of A and 3 by mode 0 of x"),
+        ({"A": X, "x": X}, "A has 2 modes in the program, and its input has 1 mode"),
+        (7, 'the inputs are int, not a mapping from names\nhint: as in {"B": B, "C": C}'),
+        ({"A": "a.mtx", "x": X}, "A: str is not a tensor\nhint: a number, nested lists, a "),
+    ],
+)
+def test_inputs_that_do_not_fit(inputs, said):
+    assert refused(inputs).startswith(said)
+
+
+def test_an_extent_that_nothing_fixes():
+    program = compiled("X(i,j) = b(i)", {"X": "dd", "b": "d"})
+    assert refused({"b": X}, program).startswith("no input fixes the extent of j\nhint: give it in")
+
+
+# Names
+
+
+NAMES = """
+int I true main compute release status failed had need key NULL INT64_C SIZE_MAX EOF unix linux
+_Bool __LINE__ printf resized resized_zero grown times mark_bit take_bits lowest_bit
+sort_buckets_int32_t locate_hashed_int32_t run_end_int32_t kept_double workspace_double
+workspace_double_new wide_t wide_workspace_double x_values X_count1 i_size p w w_values X_need
+grow_X1 B_2
+"""
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_names_that_mean_something_in_c(name):
+    a = np.array([[0, 2.0], [3, 0]])
+
+    def check(expression, formats, inputs, due):
+        np.testing.assert_array_equal(compiled(expression, formats).run(inputs).to_numpy(), due)
+
+    check(f"X(i,j) = {name}(i,k) * {name}(k,j)", {"X": "ss", name: "bs"}, {name: a}, a @ a)
+    check(f"X(i,j) = {name}(k,i) * {name}(k,j)", {"X": "uq", name: "ds"}, {name: a}, a.T @ a)
+    check(
+        f"X(i,j) = {name}(i,j) + D(i,j)",
+        {"X": "ss", name: "hh", "D": "uq"},
+        {name: a, "D": a},
+        2 * a,
+    )
+    check(f"{name}(i,j) = Q(k,i) * Q(k,j)", {name: "ds", "Q": "sb"}, {"Q": a}, a.T @ a)
+    check(f"X({name},j) = Q(k,{name}) * Q(k,j)", {"X": "ss", "Q": "su"}, {"Q": a}, a.T @ a)
+    check(
+        f"X({name}) = Q({name},i) * {name}(i)",
+        {"X": "s", "Q": "uq", name: "h"},
+        {"Q": a, name: a[0]},
+        a @ a[0],
+    )
+
+
+# Types of values
+
+
+@pytest.mark.parametrize("flags", [FLAGS, (*LIBRARY, "-O0")])
+def test_nan_and_infinity_are_kept_by_default(flags):
+    program = replace(custard.compile("y = x(i)", {"x": "d"}, target="c"), flags=flags)
+    for values in ([1.0, np.inf], [np.inf, -np.inf], [np.nan, 1.0], [-np.inf, 2.0]):
+        with np.errstate(invalid="ignore"):
+            due = np.sum(np.tile(values, 50))
+        assert np.array_equal(program.run({"x": np.tile(values, 50)}).to_numpy(), due, True)
+    program = replace(custard.compile("y(i) = x(i) / z(i)", dict.fromkeys("xyz", "d"), target="c"))
+    x, z = np.array([0, 1, -1, np.nan, 1]), np.array([0, 0, 0, 1, np.inf])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(program.run({"x": x, "z": z}).to_numpy(), x / z)
+
+
+def test_fast_math_is_other_flags_and_the_same_values():
+    fast = custard.compile(MATVEC, FORMATS, target="c", fast_math=True)
+    assert fast.flags == FAST_MATH
+    assert "-ffinite-math-only" in fast.source
+    assert "-ffinite-math-only" not in custard.compile(MATVEC, FORMATS, target="c").source
+    np.testing.assert_allclose(fast.run({"A": DENSE, "x": X}).to_numpy(), DUE)
+
+
+def test_fast_math_leaves_the_process_as_it_is():
+    """Some compilers link -ffast-math with code that has every thread flush to zero."""
+    custard.compile("y = 3 * x(i)", {"x": "d"}, target="c", fast_math=True).run({"x": X})
+    tiny = np.full(8, 5e-324) * np.ones(8)
+    assert (tiny.view(np.int64) == 1).all()
+
+
+# Many at once
+
+
+def test_threads_that_run_the_same_program_and_others():
+    random = np.random.default_rng(1)
+    matrices = [scipy.sparse.random_array((50, 60), density=0.2, rng=random) for _ in range(16)]
+    same = custard.compile("X(i,j) = A(k,i) * A(k,j)", {"X": "CSR", "A": "CSR"}, target="c")
+    same = replace(same, flags=(*LIBRARY, "-O1"))
+
+    def one(n):
+        a = matrices[n].tocsr().astype((np.float64, np.float32, np.complex64)[n % 3])
+        other = compiled(f"y(i) = {n + 1} * A(i,j)", {"y": "d", "A": "DCSR"})
+        return same.run({"A": a}).to_numpy(), other.run({"A": a}).to_numpy()
+
+    with ThreadPoolExecutor(8) as pool:
+        for n, (product, total) in enumerate(pool.map(one, range(len(matrices)))):
+            dense = matrices[n].toarray()
+            np.testing.assert_allclose(product, dense.T @ dense, rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(total, (n + 1) * dense.sum(axis=1), rtol=1e-4)
+
+
+RACE = """
+    import numpy as np, custard
+    for n in range(3):
+        program = custard.compile(f"y = {n} + x(i)", {"x": "d"}, target="c")
+        assert program.run({"x": np.arange(4)}).to_numpy() == n + 6
+    print("right")
+"""
+
+
+def test_processes_that_fill_one_cache(tmp_path):
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(RACE)],
+            env={**os.environ, "SAM_CACHE": str(tmp_path / "cache")},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    assert [process.communicate()[0] for process in started] == ["right\n"] * 4
+    # The libraries, what is known of the compiler's flags, and nothing half done.
+    assert {path.suffix for path in (tmp_path / "cache").iterdir()} == {".so", ".flags"}
+
+
+# The compiler
+
+
+@pytest.fixture
+def other_compiler(monkeypatch, tmp_path):
+    """Another command in the place of the compiler, with a cache of its own."""
+
+    def use(command):
+        monkeypatch.setenv("CC", str(command))
+        monkeypatch.setenv("SAM_CACHE", str(tmp_path / "cache"))
+        for known in (cc.compiler, cc.supported, cc._version):
+            known.cache_clear()
+
+    yield use
+    monkeypatch.undo()
+    for known in (cc.compiler, cc.supported, cc._version):
+        known.cache_clear()
+
+
+def test_a_compiler_that_is_not_there(other_compiler):
+    program = custard.compile(MATVEC, FORMATS, target="c")
+    other_compiler("/nonexistent")
+    assert refused({"A": DENSE, "x": X}, program) == (
+        "the C compiler /nonexistent, which CC names, is not found"
+    )
+    assert "int compute(" in program.source
+
+
+def test_no_compiler_at_all(monkeypatch, other_compiler):
+    other_compiler("")
+    monkeypatch.setattr(cc.shutil, "which", lambda _: None)
+    monkeypatch.setattr(cc, "find_spec", lambda _: None)
+    program = custard.compile(MATVEC, FORMATS, target="c")
+    assert refused({"A": DENSE, "x": X}, program) == (
+        "there is no C compiler\nhint: install gcc or clang, or pip install ziglang"
+    )
+
+
+def script(path: Path, text: str) -> Path:
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return path
+
+
+def test_flags_that_a_compiler_does_not_know_are_left_out(other_compiler, tmp_path):
+    real = " ".join(cc.compiler())
+    refuse = 'for a; do [ "$a" = -fcx-fortran-rules ] && exit 1; done\n'
+    log = tmp_path / "log"
+    other_compiler(script(tmp_path / "picky", f'echo run >> {log}\n{refuse}exec {real} "$@"\n'))
+    known = cc.supported(FLAGS)
+    assert known == tuple(flag for flag in FLAGS if flag != "-fcx-fortran-rules")
+    program = custard.compile(MATVEC, FORMATS, target="c")
+    np.testing.assert_array_equal(program.run({"A": DENSE, "x": X}).to_numpy(), DUE)
+    # Found out once, by this process and by those to come.
+    before = log.read_text()
+    cc.supported.cache_clear()
+    assert cc.supported(FLAGS) == known
+    assert log.read_text() == before
+
+
+def test_a_compiler_that_fails(other_compiler, tmp_path):
+    other_compiler(script(tmp_path / "broken", "echo out of order >&2; exit 1\n"))
+    program = custard.compile(MATVEC, FORMATS, target="c")
+    assert refused({"A": DENSE, "x": X}, program) == (
+        f"the C compiler {tmp_path}/broken fails:\nout of order"
+    )
+
+
+# Without Python
+
+
+MAIN = """
+#include <stdio.h>
+#include "KERNEL"
+
+int main(void)
+{
+    // 1 2 .     . 4
+    // . . 3     5 .
+    //           . 6
+    const int32_t b_segments[] = {0, 2, 3}, b_coordinates[] = {0, 1, 2};
+    const int32_t c_segments[] = {0, 1, 2, 3}, c_coordinates[] = {1, 0, 1};
+    const double b_values[] = {1, 2, 3}, c_values[] = {4, 5, 6};
+    struct A A = {2, 3, b_segments, b_coordinates, b_values};
+    struct B B = {3, 2, c_segments, c_coordinates, c_values};
+    struct X X = {.size0 = 2, .size1 = 2};
+    if (compute(&X, &A, &B))
+        return 1;
+    for (int64_t i = 0; i < X.size0; i++)
+        for (int32_t p = X.segments1[i]; p < X.segments1[i + 1]; p++)
+            printf("%d %d %g\\n", (int)i, (int)X.coordinates1[p], X.values[p]);
+    release(&X);
+    return X.values != NULL;
+}
+"""
+
+
+def test_a_file_is_called_from_c_as_its_header_says(tmp_path):
+    source = GOLDEN / "spgemm.c"
+    (tmp_path / "main.c").write_text(MAIN.replace("KERNEL", str(source)))
+    flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "main.c", "-o", "main"]
+    subprocess.run([*cc.compiler(), *flags], cwd=tmp_path, check=True)
+    found = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True)
+    assert found.stdout == "0 0 10\n0 1 4\n1 1 18\n"
+
+
+def test_the_command_in_the_header_compiles_the_file(tmp_path):
+    source = custard.compile(MATVEC, FORMATS, target="c").source
+    (tmp_path / "kernel.c").write_text(source)
+    command = re.search(r"//     cc (.*(\n//  .*)*)", source)[1].replace("//", " ").split()
+    known = [word for word in command if not word.startswith("-f") or word in cc.supported(FLAGS)]
+    subprocess.run([*cc.compiler(), *known], cwd=tmp_path, check=True)
+    assert (tmp_path / "kernel.so").exists()
+
+
+@pytest.mark.parametrize("expression", ["y = a", "X(i,j) = B(i,j)", "X(i) = b(i) + c"])
+def test_headers_say_what_a_file_is(expression):
+    source = custard.compile(expression, schedule=[], target="c").source
+    head = source[: source.index("#include")]
+    assert head.startswith(f"// {expression}\n")
+    assert "compute()" in head
+    assert "release()" in head
+    assert all(len(line) <= 100 for line in head.split("\n"))

@@ -1,0 +1,70 @@
+"""Files that are written whole or not at all."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sam.support.errors import UserError
+from sam.support.files import require_folder, write_whole
+
+
+def refused(call, *arguments):
+    with pytest.raises(UserError) as error:
+        call(*arguments)
+    return str(error.value)
+
+
+def test_text_and_bytes_take_the_place_of_what_was_there(tmp_path):
+    path = tmp_path / "a"
+    write_whole(path, b"\0\xff")
+    assert path.read_bytes() == b"\0\xff"
+    write_whole(str(path), "λ\n")
+    assert path.read_bytes() == "λ\n".encode()
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_long_name(tmp_path):
+    write_whole(tmp_path / ("a" * 250), "text")
+    assert os.listdir(tmp_path) == ["a" * 250]
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "link").symlink_to("file")
+    write_whole(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == "new"
+
+
+def test_what_is_no_file_is_written_as_it_is(tmp_path):
+    write_whole(os.devnull, "text")
+    assert Path(os.devnull).is_char_device()
+    assert refused(write_whole, tmp_path, "text") == f"cannot write {tmp_path}: Is a directory"
+
+
+def test_a_failure_leaves_what_was_there(tmp_path, monkeypatch):
+    (tmp_path / "a").write_text("old")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    assert refused(write_whole, tmp_path / "a", "new") == (
+        f"cannot write {tmp_path}/a: No space left on device"
+    )
+    assert os.listdir(tmp_path) == ["a"]
+    assert (tmp_path / "a").read_text() == "old"
+
+
+def test_a_folder_that_does_not_exist(tmp_path):
+    require_folder("a")
+    require_folder(tmp_path / "a")
+    for call in (require_folder, lambda path: write_whole(path, "")):
+        assert refused(call, tmp_path / "no" / "a") == (
+            f"cannot write {tmp_path}/no/a: there is no folder {tmp_path}/no"
+        )
+
+
+def test_a_name_that_no_file_can_have(tmp_path):
+    assert refused(write_whole, tmp_path / "a\0b", "").endswith("embedded null byte")

@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sam.derivations import Fuse, Rename, Split, derived, replaced, underived, with_derived
+from sam.tensor import Tensor
+
+
+def test_variables_are_replaced_in_their_places():
+    derivations = [Split("i", "i0", "i1", 4), Fuse("i1", "j", "f"), Rename("k", "kk")]
+    assert replaced(["k", "i", "j"], derivations) == ("kk", "i0", "f")
+
+
+def test_what_is_derived_keeps_the_primes():
+    assert replaced(["i''", "i"], [Split("i", "a", "b", 2)]) == ("a''", "b''", "a", "b")
+
+
+@pytest.mark.parametrize(
+    ("split", "extent", "outer", "inner"),
+    [
+        (Split("i", "a", "b", 4), 8, 2, 4),
+        (Split("i", "a", "b", 4), 9, 3, 4),
+        (Split("i", "a", "b", 4), 3, 1, 3),
+        (Split("i", "a", "b", 4), 0, 0, 1),
+        (Split("i", "a", "b", 3, counts=True), 9, 3, 3),
+        (Split("i", "a", "b", 3, counts=True), 10, 3, 4),
+        (Split("i", "a", "b", 4, counts=True), 5, 3, 2),
+        (Split("i", "a", "b", 3, counts=True), 0, 0, 1),
+    ],
+)
+def test_extents_of_a_split(split, extent, outer, inner):
+    assert with_derived({"i": extent}, [split]) == {"i": extent, "a": outer, "b": inner}
+
+
+def test_extents_whose_sources_are_unknown_are_left_out():
+    assert with_derived({"i": 3}, [Fuse("i", "j", "f"), Rename("i", "n")]) == {"i": 3, "n": 3}
+
+
+def test_a_matrix_in_tiles():
+    matrix = np.arange(1, 16).reshape(3, 5)
+    derivations = [Split("i", "i0", "i1", 2), Split("j", "j0", "j1", 2)]
+    extents = with_derived({"i": 3, "j": 5}, derivations)
+    tiles = derived(Tensor.of(matrix), ("i", "j"), derivations, extents)
+    assert tiles.shape == (2, 2, 3, 2)
+    assert tiles.to_numpy()[1, 0, 2, 0] == matrix[2, 4]
+    assert tiles.to_numpy()[1, 1].sum() == 0
+
+
+def test_a_matrix_in_one_level():
+    matrix = np.arange(1, 16).reshape(3, 5)
+    extents = with_derived({"i": 3, "j": 5}, [Fuse("i", "j", "f")])
+    fused = derived(Tensor.of(matrix), ("i", "j"), [Fuse("i", "j", "f")], extents)
+    assert fused.to_numpy().tolist() == matrix.reshape(-1).tolist()
+
+
+def test_what_lies_beyond_an_extent_on_the_way_is_left_out():
+    derivations = [Split("i", "a", "b", 4), Split("b", "c", "d", 3)]
+    extents = with_derived({"i": 8}, derivations)
+    everywhere = Tensor.of(np.ones([extents[v] for v in ("a", "c", "d")]))
+    assert everywhere.shape == (2, 2, 3)
+    assert underived(everywhere, ("i",), derivations, extents).to_numpy().tolist() == [1] * 8
+
+
+def test_other_names_leave_the_storage_as_it_is():
+    matrix = Tensor.of(np.eye(3), "dl")
+    derivations = [Split("k", "k0", "k1", 2), Rename("j", "n"), Rename("n", "m")]
+    assert derived(matrix, ("i", "j"), derivations, {"i": 3, "j": 3}) is matrix
+    assert underived(matrix, ("i", "j"), derivations, {"i": 3, "j": 3}) is matrix
+    derivations = [Rename("j", "n"), Split("n", "a", "b", 2)]
+    extents = with_derived({"i": 3, "j": 3}, derivations)
+    assert derived(matrix, ("i", "j"), derivations, extents).shape == (3, 2, 2)
+
+
+@st.composite
+def chains(draw):
+    """Derivations from i, j and k, of which the fused ones are next to each other."""
+    variables = ["i", "j", "k"]
+    found = []
+    for n in range(draw(st.integers(0, 5))):
+        at = draw(st.integers(0, len(variables) - 1))
+        name = variables[at]
+        if draw(st.booleans()) and at + 1 < len(variables):
+            one = Fuse(name, variables[at + 1], f"f{n}")
+        else:
+            one = Split(name, f"a{n}", f"b{n}", draw(st.integers(1, 4)), draw(st.booleans()))
+        found.append(one)
+        variables = one.replaced(variables)
+    return found
+
+
+@given(chains(), st.tuples(*[st.integers(1, 6)] * 3), st.integers(0, 99))
+def test_a_tensor_comes_back(derivations, shape, seed):
+    random = np.random.default_rng(seed)
+    array = np.where(random.random(shape) < 0.5, random.integers(1, 9, shape), 0)
+    extents = with_derived(dict(zip("ijk", shape, strict=True)), derivations)
+    stored = derived(Tensor.of(array, "sss"), "ijk", derivations, extents)
+    stored.validate()
+    assert stored.shape == tuple(extents[v] for v in replaced("ijk", derivations))
+    assert np.array_equal(underived(stored, "ijk", derivations, extents).to_numpy(), array)

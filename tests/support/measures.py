@@ -1,0 +1,52 @@
+"""What the tests of sweeps measure in place of a simulation, in processes of their own."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from custard.cli.sweeps import workers
+from custard.cli.sweeps.points import Point, Results, run
+from sam.support.errors import UserError
+
+
+def square(settings):
+    return {"cycles": settings["n"] ** 2, "where": {"pid": os.getpid()}}
+
+
+def slow_square(settings):
+    """Takes a moment; every start of a point is a line of the log."""
+    with Path(settings["log"]).open("a") as log:
+        log.write(f"{settings['n']} {os.getpid()}\n")
+    time.sleep(0.15)
+    return square(settings)
+
+
+def misbehave(settings):
+    """Fails in the way that the settings name."""
+    match settings["how"]:
+        case "well":
+            return {"cycles": 7}
+        case "mistake":
+            raise UserError("the reels are empty", hint="fill them")
+        case "bug":
+            raise ZeroDivisionError("by zero")
+        case "memory":
+            return {"cycles": len(bytearray(settings["bytes"]))}
+        case "time":
+            time.sleep(60)
+        case "signal":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "exit":
+            os._exit(3)
+
+
+def slow_points(folder, count):
+    return [Point({"n": n, "log": str(folder / "log")}, {"n": n}) for n in range(count)]
+
+
+def sweep_slowly(folder, count):
+    def start(tasks):
+        return workers.run_local(tasks, slow_square, workers.Limits(), jobs=2)
+
+    run(slow_points(folder, count), Results(folder / "results", {}), start)
