@@ -29,6 +29,7 @@ from experiments import figures, machines
 from experiments.demo import compiled
 from experiments.figures import Claim
 from sam import io
+from sam.blocks import primitives
 from sam.drawing import draw as draw_graph
 from sam.graph import Graph
 from sam.tensor import Tensor
@@ -114,7 +115,7 @@ def measure(name: str) -> Measured:
 
 def structure(multiply: Graph, merge: Graph) -> list[Claim]:
     """What Section 6.5 says of the graphs."""
-    counts = merge.counts()
+    counts = primitives(merge)
     kinds = ("level_scanner", "reducer", "level_writer")
     written = [node.parameters for node in multiply.nodes if node.kind == "level_writer"]
     lists = [one["variable"] for one in written if one["format"] == "l"]
@@ -123,8 +124,8 @@ def structure(multiply: Graph, merge: Graph) -> list[Claim]:
             "OuterSPACE's intermediate result is stored in ikj order, which is discordant with the "
             "dataflow kij; a linked list as the level format of k supports that.",
             f"Y is written in lists of {', '.join(lists)}, as the loops go; reducers in the "
-            f"multiply phase: {multiply.counts().get('reducer', 0)}",
-            figures.holds(lists == ["kw"] and "reducer" not in multiply.counts()),
+            f"multiply phase: {primitives(multiply).get('reducer', 0)}",
+            figures.holds(lists == ["kw"] and "reducer" not in primitives(multiply)),
         ),
         Claim(
             "The merge phase consists of three cascaded level scanners, a vector reducer and three "

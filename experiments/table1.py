@@ -23,6 +23,7 @@ from rich.table import Table
 
 import custard
 from custard.language import notation
+from sam.blocks import primitives
 
 REFERENCE = Path(__file__).parent / "data/sam_paper_tables.json"
 
@@ -53,9 +54,10 @@ def rows(reference: Path = REFERENCE) -> list[Row]:
     for name, (expression, *counts) in table["rows"].items():
         paper = dict(zip(table["columns"], counts, strict=True))
         for order in _orders(expression, paper):
-            ours = custard.compile(
+            program = custard.compile(
                 expression, _formats(expression, order), [f"reorder({','.join(order)})"]
-            ).graph.counts()
+            )
+            ours = primitives(program.graph)
             found.append(Row(name, expression, "".join(order), paper, ours))
     return found
 

@@ -6,7 +6,6 @@ A graph is plain data. What a node's kind means, and which ports it has, is told
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -108,10 +107,3 @@ class Graph:
             if node.name == name:
                 return node
         raise KeyError(name)
-
-    def counts(self) -> dict[str, int]:
-        """How many nodes there are of each primitive of the SAM paper, in Table 1's words."""
-        from sam.blocks import KINDS
-
-        kinds = (KINDS[node.kind].primitive for node in self.nodes)
-        return dict(sorted(Counter(name for name in kinds if name is not None).items()))

@@ -25,6 +25,7 @@ from custard.ir import cin
 from custard.program import Program
 from custard.to_c.program import Bound, CProgram
 from custard.to_sam.program import SamProgram
+from sam.blocks import primitives
 from sam.inputs import extents
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError
@@ -243,7 +244,7 @@ def _counts(program: SamProgram) -> dict[str, int]:
     """How many blocks of each primitive all graphs have."""
     counts: Counter[str] = Counter()
     for graph in program.graphs:
-        counts.update(graph.counts())
+        counts.update(primitives(graph))
     return dict(sorted(counts.items()))
 
 

@@ -133,6 +133,11 @@ def require_writable(format: Format, tensor: str = "the tensor") -> None:
             )
 
 
+def are_full(levels: str) -> bool:
+    """Whether every level has a place for every coordinate."""
+    return all(LEVEL_FORMATS[code].full for code in levels)
+
+
 def unconditional_levels(levels: str) -> str:
     """The levels with a compressed one in the place of each that only some tensors fit.
 

@@ -12,7 +12,7 @@ from custard.language.formats import Format, require_writable
 from custard.program import Program
 from custard.scheduling.provenance import Derived, derive
 from custard.scheduling.statement import Scheduled, Statement
-from custard.to_sam.lowering import Lowered, lower
+from custard.to_sam.lowering import LoweredGraph, lower
 from sam.derivations import with_derived
 from sam.graph import Graph, Slot
 from sam.inputs import extents, gather
@@ -24,7 +24,7 @@ class Stage:
     """A statement of a program and its graph."""
 
     statement: Statement
-    lowered: Lowered
+    lowered: LoweredGraph
     notes: tuple[str, ...]
 
     @property

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from sam.blocks.alu import ALU
@@ -27,10 +28,19 @@ from sam.blocks.repeat import REPEATER
 from sam.blocks.scan import BITVECTOR_SCANNER, LEVEL_SCANNER
 from sam.blocks.tile import TILE_LOADER, TILE_RELEASER
 from sam.blocks.writers import LEVEL_WRITER, VALUE_WRITER
-from sam.graph import Node
+from sam.graph import Graph, Node
 from sam.support.errors import UserError
 
-__all__ = ["KINDS", "Block", "Kind", "Port", "StreamError", "Surroundings", "block_of"]
+__all__ = [
+    "KINDS",
+    "Block",
+    "Kind",
+    "Port",
+    "StreamError",
+    "Surroundings",
+    "block_of",
+    "primitives",
+]
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
@@ -67,6 +77,12 @@ KINDS: dict[str, Kind] = {
 def block_of(node: Node) -> Block:
     """What a node is; the block raises UserError when it asks for a parameter that is missing."""
     return KINDS[node.kind].block(_Parameters(node))
+
+
+def primitives(graph: Graph) -> dict[str, int]:
+    """How many nodes a graph has of each primitive of Table 1 of the SAM paper."""
+    names = (KINDS[node.kind].primitive for node in graph.nodes)
+    return dict(sorted(Counter(name for name in names if name is not None).items()))
 
 
 class _Parameters(dict[str, Any]):

@@ -7,7 +7,8 @@ from typing import Any
 
 from sam.blocks.arithmetic import OPERANDS, Operation
 from sam.blocks.base import Block, Kind, StreamError, into, out
-from sam.graph import Parameters
+from sam.graph import End, Parameters
+from sam.graph_builder import GraphBuilder
 from sam.token import DATA, DONE, EMPTY
 
 
@@ -43,3 +44,9 @@ def _alu(parameters: Parameters) -> Block:
 
 
 ALU = Kind("alu", "alu", _alu)
+
+
+def compute(graph: GraphBuilder, operation: str, *operands: End) -> End:
+    """Adds an ALU; gives its values."""
+    inputs = {f"val{n}": operand for n, operand in enumerate(operands)}
+    return graph.add("alu", operation, {"operation": operation}, **inputs)["val"]

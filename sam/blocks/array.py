@@ -6,7 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.base import Block, Kind, into, out
-from sam.graph import Parameters
+from sam.graph import End, Parameters
+from sam.graph_builder import GraphBuilder
 from sam.token import DATA, DONE, EMPTY
 
 
@@ -40,3 +41,8 @@ def _array(parameters: Parameters) -> Block:
 
 
 ARRAY = Kind("array", "array", _array)
+
+
+def load_values(graph: GraphBuilder, name: str, slot: str, ref: End) -> End:
+    """Adds an array: the values of a slot that references point to."""
+    return graph.add("array", name, {"slot": slot}, ref=ref)["val"]

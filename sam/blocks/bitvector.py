@@ -10,12 +10,15 @@ A word takes a firing, or as many as it has ones where something comes out for e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.base import Block, Kind, Port, Step, StreamError, into, out
-from sam.graph import Parameters
+from sam.blocks.scan import Scanned
+from sam.graph import End, Parameters
+from sam.graph_builder import GraphBuilder
 from sam.levels import WORD_BITS, bits_below
 from sam.token import DATA, DONE, EMPTY, STOP
 
@@ -229,3 +232,31 @@ BITVECTOR_CONVERTER = Kind("bitvector_converter", "bitvector_converter", _packer
 COORDINATE_CONVERTER = Kind("coordinate_converter", "bitvector_converter", _unpacker)
 BITVECTOR_INTERSECTER = Kind("bitvector_intersecter", "intersecter", partial(_merger, intersect))
 BITVECTOR_UNIONER = Kind("bitvector_unioner", "unioner", partial(_merger, unite))
+
+
+def pack_coordinates(graph: GraphBuilder, name: str, crd: End, ref: End) -> Scanned:
+    """Adds a converter of coordinates to words; ``crd`` of what comes out is the words."""
+    ports = graph.add("bitvector_converter", name, {"references": True}, crd=crd, ref=ref)
+    return Scanned(ports["bv"], ports["ref"])
+
+
+def unpack_words(graph: GraphBuilder, name: str, words: End, ref: End | None = None) -> Scanned:
+    """Adds a converter of words to coordinates; their references come out if ``ref`` goes in."""
+    inputs = {} if ref is None else {"ref": ref}
+    ports = graph.add(
+        "coordinate_converter", name, {"references": ref is not None}, bv=words, **inputs
+    )
+    return Scanned(ports["crd"], ports["ref"])
+
+
+def merge_words(
+    graph: GraphBuilder, kind: str, name: str, operands: Sequence[Scanned]
+) -> tuple[End, list[End]]:
+    """Adds an ``intersecter`` or ``unioner`` of words of bits.
+
+    Gives the words, and the references of each operand.
+    """
+    inputs = {f"bv{n}": operand.crd for n, operand in enumerate(operands)}
+    inputs |= {f"ref{n}": operand.ref for n, operand in enumerate(operands)}
+    ports = graph.add(f"bitvector_{kind}", name, {"operands": len(operands)}, **inputs)
+    return ports["bv"], [ports[f"ref{n}"] for n in range(len(operands))]

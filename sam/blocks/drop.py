@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sam.blocks.base import CHILDLESS, CLOSED, INSIDE, WALK, Block, Kind, into, out, walk
-from sam.graph import Parameters
+from sam.graph import End, Parameters
+from sam.graph_builder import GraphBuilder
 from sam.token import DATA, DONE, EMPTY, STOP
 
 
@@ -117,3 +119,22 @@ def _dropper(parameters: Parameters) -> Block:
 
 
 COORDINATE_DROPPER = Kind("coordinate_dropper", "coordinate_dropper", _dropper)
+
+
+def drop_childless(
+    graph: GraphBuilder, name: str, outer: End, inner: Mapping[str, End]
+) -> tuple[End, dict[str, End]]:
+    """Adds a dropper of the outer coordinates whose inner fibers are empty.
+
+    ``inner`` are the streams of the inner fibers by kind. Gives the outer coordinates and those.
+    """
+    parameters = {"drop": "coordinates", "inner": list(inner)}
+    inputs = {f"inner_{kind}": end for kind, end in inner.items()}
+    ports = graph.add("coordinate_dropper", name, parameters, outer=outer, **inputs)
+    return ports["crd"], {kind: ports[f"{kind}_inner"] for kind in inner}
+
+
+def drop_values(graph: GraphBuilder, name: str, what: str, crd: End, val: End) -> tuple[End, End]:
+    """Adds a dropper of coordinates whose value is 0 (``zeros``) or ``N`` (``absent``)."""
+    ports = graph.add("coordinate_dropper", name, {"drop": what}, crd=crd, val=val)
+    return ports["crd"], ports["val"]

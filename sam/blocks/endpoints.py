@@ -13,7 +13,8 @@ import numpy as np
 
 from sam.blocks.base import Block, Kind, Port, Surroundings, into, out
 from sam.blocks.block_memory import Growing
-from sam.graph import Parameters
+from sam.graph import End, Parameters
+from sam.graph_builder import GraphBuilder
 from sam.token import DATA, DONE, D, Token, parse_stream
 
 
@@ -67,3 +68,8 @@ def _sink(parameters: Parameters) -> Block:
 ROOT = Kind("root", None, _root, source=True)
 SOURCE = Kind("source", None, _source, source=True)
 SINK = Kind("sink", None, _sink)
+
+
+def root(graph: GraphBuilder) -> End:
+    """Adds the root of a graph: the reference to the root fiber of each tensor."""
+    return graph.add("root", "root")["ref"]

@@ -8,12 +8,14 @@ that are moved, all of one shape, ``depth`` levels below the coordinates that th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.base import Block, Kind, Port, StreamError, into, out
 from sam.blocks.block_memory import Growing
-from sam.graph import Parameters
+from sam.graph import End, Parameters
+from sam.graph_builder import GraphBuilder
 from sam.token import DATA, STOP
 
 
@@ -192,3 +194,24 @@ def _fiber_repeater(parameters: Parameters) -> Block:
 
 FIBER_ALIGNER = Kind("fiber_aligner", "fiber_aligner", _aligner)
 FIBER_REPEATER = Kind("fiber_repeater", "repeater", _fiber_repeater)
+
+
+def repeat_nest(
+    graph: GraphBuilder, name: str, depth: int, coordinates: End, streams: Mapping[str, End]
+) -> dict[str, End]:
+    """Adds a repeater of fibers, ``depth`` levels in, over coordinates around them.
+
+    ``streams`` are those that are repeated, by kind; so is what comes out.
+    """
+    parameters = {"streams": list(streams), "depth": depth}
+    ports = graph.add("fiber_repeater", name, parameters, coordinates=coordinates, **streams)
+    return {kind: ports[kind] for kind in streams}
+
+
+def align_nest(
+    graph: GraphBuilder, name: str, depth: int, old: End, new: End, streams: Mapping[str, End]
+) -> dict[str, End]:
+    """Adds an aligner of fibers, ``depth`` levels below, from old coordinates to new ones."""
+    parameters = {"streams": list(streams), "depth": depth}
+    ports = graph.add("fiber_aligner", name, parameters, old=old, new=new, **streams)
+    return {kind: ports[kind] for kind in streams}

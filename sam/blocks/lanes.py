@@ -12,11 +12,13 @@ goes by what they are: the smallest at the heads of all lanes comes next.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.base import Block, Kind, StreamError, into, out
-from sam.graph import Parameters
+from sam.graph import End, Parameters
+from sam.graph_builder import GraphBuilder
 from sam.token import DATA, STOP
 
 _BEYOND = 2**62
@@ -268,3 +270,46 @@ def _serializer(parameters: Parameters) -> Block:
 
 PARALLELIZER = Kind("parallelizer", "parallelizer", _parallelizer)
 SERIALIZER = Kind("serializer", "serializer", _serializer)
+
+
+def deal_to_lanes(
+    graph: GraphBuilder,
+    name: str,
+    lanes: int,
+    crd: End,
+    streams: Sequence[tuple[str, End]],
+    depth: int = 0,
+) -> list[tuple[End, list[End]]]:
+    """Adds a parallelizer of coordinates, or of fibers ``depth`` levels below them.
+
+    ``streams`` are kinds and ends. Gives the coordinates and the streams of each lane; the
+    coordinates exist at depth 0 alone.
+    """
+    kinds = [kind for kind, _ in streams]
+    names = [f"{kind}{k}" for k, kind in enumerate(kinds)]
+    inputs = {name: end for name, (_, end) in zip(names, streams, strict=True)}
+    parameters = {"lanes": lanes, "streams": kinds, "depth": depth}
+    ports = graph.add("parallelizer", name, parameters, crd=crd, **inputs)
+    return [(ports[f"crd{n}"], [ports[f"{stream}_{n}"] for stream in names]) for n in range(lanes)]
+
+
+def join_lanes(
+    graph: GraphBuilder,
+    name: str,
+    kinds: Sequence[str],
+    lanes: Sequence[tuple[End, Sequence[End]]],
+    depth: int = 0,
+) -> tuple[End, list[End]]:
+    """Adds a serializer of the streams of lanes, ``depth`` levels below their coordinates.
+
+    Each lane is its coordinates and its streams, of the given kinds. Gives the coordinates, which
+    exist at depth 0 alone, and the streams.
+    """
+    inputs = {f"crd{n}": crd for n, (crd, _) in enumerate(lanes)}
+    for n, (_, streams) in enumerate(lanes):
+        inputs |= {
+            f"{kind}{k}_{n}": end for k, (kind, end) in enumerate(zip(kinds, streams, strict=True))
+        }
+    parameters = {"lanes": len(lanes), "streams": list(kinds), "depth": depth}
+    ports = graph.add("serializer", name, parameters, **inputs)
+    return ports["crd"], [ports[f"{kind}{k}"] for k, kind in enumerate(kinds)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sam.blocks.base import CHILDLESS, FINISHED, INSIDE, WALK, Block, Kind, into, out, read, walk
-from sam.graph import Parameters
+from sam.graph import End, Parameters
+from sam.graph_builder import GraphBuilder
 from sam.token import DATA, EMPTY
 
 
@@ -75,3 +77,33 @@ def _locator(parameters: Parameters) -> Block:
 
 
 LOCATOR = Kind("locator", "locator", _locator)
+
+
+class Located(NamedTuple):
+    """The streams of a locator; ``payloads`` are those that go along with the coordinates."""
+
+    crd: End
+    ref: End
+    payloads: list[End]
+
+
+def locate_level(
+    graph: GraphBuilder,
+    name: str,
+    slot: str,
+    level: int,
+    crd: End,
+    located: End,
+    payloads: Sequence[tuple[str, End]] = (),
+    keeps: bool = False,
+) -> Located:
+    """Adds a locator of ``crd`` in the fibers of a level that ``located`` points to.
+
+    ``payloads`` are kinds and ends; ``keeps`` has coordinates that are not found kept.
+    """
+    streams = {f"{kind}{n}": end for n, (kind, end) in enumerate(payloads)}
+    parameters = {"slot": slot, "level": level, "payloads": [kind for kind, _ in payloads]}
+    if keeps:
+        parameters["keeps"] = True
+    ports = graph.add("locator", name, parameters, crd=crd, located=located, **streams)
+    return Located(ports["crd"], ports["ref"], [ports[stream] for stream in streams])

@@ -11,13 +11,15 @@ Where one of the others has come to the end of its fiber, that is the begin of t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sam.blocks.base import Block, Kind, Step, StreamError, into, out
 from sam.blocks.scan import SPAN
-from sam.graph import Parameters
+from sam.graph import End, Parameters
+from sam.graph_builder import GraphBuilder
 from sam.token import DATA, EMPTY, STOP
 
 _BEYOND = 2**62
@@ -138,3 +140,41 @@ def _merger(step: Step, parameters: Parameters) -> Block:
 
 INTERSECTER = Kind("intersecter", "intersecter", partial(_merger, intersect))
 UNIONER = Kind("unioner", "unioner", partial(_merger, unite))
+
+
+class Merged(NamedTuple):
+    """The streams of a merger: coordinates, payloads by operand, what operands are told to skip
+    to by number of the operand."""
+
+    crd: End
+    payloads: list[list[End]]
+    skips: dict[int, End]
+
+
+def merge(
+    graph: GraphBuilder,
+    kind: str,
+    name: str,
+    operands: Sequence[tuple[End, Sequence[tuple[str, End]]]],
+    skips: Sequence[int] = (),
+) -> Merged:
+    """Adds an ``intersecter`` or a ``unioner``.
+
+    Each operand is its coordinates, and its payloads as kinds and ends; ``skips`` lists the
+    operands whose scanners are told what to skip to.
+    """
+    inputs = {f"crd{n}": crd for n, (crd, _) in enumerate(operands)}
+    named = [
+        {f"{kind}{n}_{k}": end for k, (kind, end) in enumerate(payloads)}
+        for n, (_, payloads) in enumerate(operands)
+    ]
+    for streams in named:
+        inputs |= streams
+    parameters: dict[str, Any] = {
+        "payloads": [[kind for kind, _ in payloads] for _, payloads in operands]
+    }
+    if skips:
+        parameters["skips"] = list(skips)
+    ports = graph.add(kind, name, parameters, **inputs)
+    payloads = [[ports[stream] for stream in streams] for streams in named]
+    return Merged(ports["crd"], payloads, {n: ports[f"skip{n}"] for n in skips})

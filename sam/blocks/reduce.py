@@ -15,13 +15,15 @@ or "absent" (``N``); for that it sees the coordinates that the fibers belong to.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.arithmetic import Operation
 from sam.blocks.base import Block, Emitter, Kind, Port, StreamError, into, out
 from sam.blocks.block_memory import Accumulator
-from sam.graph import Parameters
+from sam.graph import End, Parameters
+from sam.graph_builder import GraphBuilder
 from sam.token import DATA, DONE, EMPTY, STOP
 
 _ALL = 2**62
@@ -339,3 +341,34 @@ def _tensor_reducer(n: int, ways: int) -> Block:
 
 
 REDUCER = Kind("reducer", "reducer", _reducer)
+
+
+def reduce_to_scalars(
+    graph: GraphBuilder, name: str, values: Sequence[End], empty: str, outer: End | None = None
+) -> End:
+    """Adds a reducer of the values of each fiber to one number.
+
+    ``values`` has a stream for each lane; ``outer`` are the coordinates that fibers belong to,
+    which an ``empty`` of "absent" needs.
+    """
+    ways = {"ways": len(values)} if len(values) > 1 else {}
+    inputs = {} if outer is None else {"outer": outer}
+    inputs |= {f"val{lane}": end for lane, end in zip(_lanes(len(values)), values, strict=True)}
+    return graph.add("reducer", name, {"dimensions": 0, "empty": empty, **ways}, **inputs)["val"]
+
+
+def reduce_to_tensors(
+    graph: GraphBuilder, name: str, lanes: Sequence[tuple[Sequence[End], End]]
+) -> tuple[list[End], End]:
+    """Adds a reducer of sub-tensors: each lane is coordinates, outermost first, and values.
+
+    Gives the coordinates and the values of the sums.
+    """
+    inputs: dict[str, End] = {}
+    for lane, (crds, values) in zip(_lanes(len(lanes)), lanes, strict=True):
+        inputs |= {f"crd{k}{lane}": crd for k, crd in enumerate(crds)}
+        inputs[f"val{lane}"] = values
+    dimensions = len(lanes[0][0])
+    ways = {"ways": len(lanes)} if len(lanes) > 1 else {}
+    ports = graph.add("reducer", name, {"dimensions": dimensions, **ways}, **inputs)
+    return [ports[f"crd{k}"] for k in range(dimensions)], ports["val"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sam.blocks.base import CHILDLESS, FINISHED, INSIDE, WALK, Block, Kind, into, out, walk
-from sam.graph import Parameters
+from sam.graph import End, Parameters
+from sam.graph_builder import GraphBuilder
 from sam.token import DONE, STOP
 
 
@@ -40,3 +41,9 @@ def _repeater(parameters: Parameters) -> Block:
 
 
 REPEATER = Kind("repeater", "repeater", _repeater)
+
+
+def repeat_stream(graph: GraphBuilder, name: str, kind: str, stream: End, coordinates: End) -> End:
+    """Adds a repeater of a stream of some kind over the coordinates of its fibers."""
+    inputs = {"coordinates": coordinates, kind: stream}
+    return graph.add("repeater", name, {"stream": kind}, **inputs)[kind]

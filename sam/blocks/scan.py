@@ -15,10 +15,11 @@ and finds the first step that is not before it in one firing, as a locator does.
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sam.blocks.base import Block, Kind, Surroundings, into, out, read, wire
-from sam.graph import Parameters
+from sam.graph import End, Parameters
+from sam.graph_builder import GraphBuilder
 from sam.levels import Dense
 from sam.memory_regions import Regions
 from sam.support.errors import UserError
@@ -177,3 +178,33 @@ def _word_scanner(parameters: Parameters) -> Block:
 
 LEVEL_SCANNER = Kind("level_scanner", "level_scanner", _scanner)
 BITVECTOR_SCANNER = Kind("bitvector_scanner", "level_scanner", _word_scanner)
+
+
+class Scanned(NamedTuple):
+    """The streams of a scanner: coordinates, or words of them, with their references."""
+
+    crd: End
+    ref: End
+
+
+def scan_level(graph: GraphBuilder, name: str, slot: str, level: int, ref: End) -> Scanned:
+    """Adds a scanner of a level of a slot, for the fibers that ``ref`` points to."""
+    ports = graph.add("level_scanner", name, {"slot": slot, "level": level}, ref=ref)
+    return Scanned(ports["crd"], ports["ref"])
+
+
+def scan_dimension(graph: GraphBuilder, name: str, variable: str, ref: End) -> Scanned:
+    """Adds a scanner of a whole dimension, for each token of ``ref`` that is not ``N``."""
+    ports = graph.add("level_scanner", name, {"variable": variable}, ref=ref)
+    return Scanned(ports["crd"], ports["ref"])
+
+
+def scan_by_words(graph: GraphBuilder, name: str, slot: str, level: int, ref: End) -> Scanned:
+    """Adds a scanner of the words of a bitvector level; ``crd`` is a stream of words."""
+    ports = graph.add("bitvector_scanner", name, {"slot": slot, "level": level}, ref=ref)
+    return Scanned(ports["bv"], ports["ref"])
+
+
+def skip_to(graph: GraphBuilder, scanner: str, needed: End) -> None:
+    """Has a level scanner skip to the coordinates that ``needed`` names (Section 4.2)."""
+    graph.connect(needed, scanner, "in_skip", skips=True)

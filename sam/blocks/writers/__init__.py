@@ -40,7 +40,8 @@ from sam.blocks.base import (
     walk,
 )
 from sam.blocks.block_memory import Growing, Stored
-from sam.graph import Parameters, Slot
+from sam.graph import End, Parameters, Slot
+from sam.graph_builder import GraphBuilder
 from sam.levels import (
     INDEX,
     WORD,
@@ -625,3 +626,40 @@ def written(slot: Slot, shape: tuple[int, ...], memories: Sequence[Any], dtype: 
     for n in reversed(range(len(levels))):
         positions, coordinates[n] = levels[n].trace(positions)
     return Tensor.from_coo(coordinates, values, shape, codes)
+
+
+def write_level(
+    graph: GraphBuilder,
+    name: str,
+    slot: str,
+    level: int,
+    format: str,
+    variable: str,
+    crd: End,
+    ref: End | None,
+    **more: Any,
+) -> End:
+    """Adds a writer of a level of the result; gives the references to what it writes.
+
+    ``ref`` are the references from the level above, where it must be told them. ``more`` are the
+    parameters ``repeats``, ``chained`` and ``beside``.
+    """
+    parameters = {
+        "slot": slot,
+        "level": level,
+        "format": format,
+        "variable": variable,
+        "by_reference": ref is not None,
+        **more,
+    }
+    inputs = {"crd": crd} if ref is None else {"crd": crd, "ref": ref}
+    return graph.add("level_writer", name, parameters, **inputs)["ref"]
+
+
+def write_values(
+    graph: GraphBuilder, name: str, slot: str, val: End, ref: End | None, accumulate: bool
+) -> None:
+    """Adds a writer of the values of the result; ``accumulate`` has them added to what is there."""
+    parameters = {"slot": slot, "by_reference": ref is not None, "accumulate": accumulate}
+    inputs = {"val": val} if ref is None else {"val": val, "ref": ref}
+    graph.add("value_writer", name, parameters, **inputs)

@@ -1,0 +1,274 @@
+"""A SAM graph under construction: the program that it is for, its blocks, slots and notes.
+
+The functions here add the blocks that iteration needs (SAM paper, Sections 5.1 and 5.2): scans,
+merges, locations and repetitions. Those of reductions, lanes and the result are in files of their
+own, and use the same builder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from custard.ir import cin
+from custard.ir.transposition import transposition
+from custard.language.commands import Command, mistake
+from custard.language.formats import LEVEL_FORMATS, Format, are_full, unconditional_levels
+from custard.to_sam.streams import Fiber, Nest, Payload
+from sam.blocks.bitvector import merge_words, unpack_words
+from sam.blocks.endpoints import root
+from sam.blocks.fiber import align_nest, repeat_nest
+from sam.blocks.locate import locate_level
+from sam.blocks.merge import merge
+from sam.blocks.repeat import repeat_stream
+from sam.blocks.scan import Scanned, scan_dimension, skip_to
+from sam.graph import End, Graph, Result, Slot
+from sam.graph_builder import GraphBuilder, unused
+
+_WRITERS = ("level_writer", "value_writer")
+
+
+class Builder:
+    """The state of one lowering.
+
+    ``program``, ``formats``, ``choices``, ``dims``, ``drop_zeros`` and ``lanes`` are the arguments
+    of ``custard.to_sam.lowering.lower``.
+
+    ``graph``       the blocks
+    ``slots``       the tensors and numbers that they read
+    ``rearranged``  which tensors are stored in another way than asked for, in sentences, each with
+                    the declaration of the format that avoids that, if there is one
+    ``decisions``   what else was decided, in sentences
+    ``in_words``    the tensors, each with the loop, that are iterated over in words of bits
+    ``skipping``    the choice of each scanner that is to skip, until an intersecter tells it where
+                    to
+    """
+
+    def __init__(
+        self,
+        program: cin.Program,
+        formats: Mapping[str, Format],
+        choices: Mapping[tuple[str, str], Command],
+        dims: Mapping[str, int],
+        drop_zeros: bool,
+        lanes: Mapping[str, int],
+    ) -> None:
+        self.program, self.formats, self.choices, self.dims = program, formats, choices, dims
+        self.drop_zeros, self.lanes = drop_zeros, lanes
+        self.graph = GraphBuilder()
+        self.root = root(self.graph)
+        self.slots: list[Slot] = []
+        self.rearranged: dict[str, str | None] = {}
+        self.decisions: dict[str, None] = {}
+        self.assumed_nonempty: dict[str, None] = {}
+        self.in_words: set[tuple[str | None, str]] = set()
+        self.skipping: dict[str, Command] = {}
+
+    def note(self, decision: str) -> None:
+        """Notes a decision, once."""
+        self.decisions[decision] = None
+
+    def finished(self, result: Result, title: str) -> Graph:
+        """The graph. Raises UserError for a choice of the schedule that came to nothing."""
+        self._note_choices_without_effect()
+        self._require_all_skip()
+        self.graph.prune(_WRITERS)
+        return Graph(
+            nodes=tuple(self.graph.nodes.values()),
+            edges=tuple(self.graph.edges),
+            slots=tuple(self.slots),
+            result=result,
+            title=title,
+            nonempty=tuple(self.assumed_nonempty),
+            dims=tuple(self.dims.items()),
+        )
+
+    # Slots
+
+    def slot(self, access: cin.Access, variables: Sequence[str]) -> Slot:
+        """The storage that an access wants: its levels in the order of ``variables``."""
+        stored = self.formats[access.tensor]
+        modes = modes_of(access, variables)
+        levels = stored.levels
+        if len(levels) > len(modes):
+            levels = diagonal_levels(levels, modes)
+            self.note(f"the diagonal of {access} is taken before the run")
+        elif [mode for (mode,) in modes] != list(stored.mode_order):
+            levels = unconditional_levels(levels)
+            order = [mode for (mode,) in modes]
+            note, instead = transposition(self.program, access, stored, order)
+            self.rearranged[note] = instead
+        names = tuple(cin.base(variable) for variable in variables)
+        slot = Slot(access.tensor, access.tensor, levels, modes, names)
+        for known in self.slots:
+            if replace(known, name=slot.name) == slot:
+                return known
+        return self._add_slot(slot)
+
+    def number(self, value: int | float) -> Slot:
+        """The slot of a number of the program."""
+        return self._add_slot(Slot("number", None, constant=value))
+
+    def _add_slot(self, slot: Slot) -> Slot:
+        name = unused(slot.name, [known.name for known in self.slots])
+        self.slots.append(replace(slot, name=name))
+        return self.slots[-1]
+
+    # Dimensions
+
+    def dimension(self, variable: str, parents: End) -> tuple[Fiber, End]:
+        """A scan of a whole dimension for each parent that is present, and its references."""
+        scanned = scan_dimension(self.graph, f"scan_{variable}", cin.base(variable), parents)
+        fiber = Fiber(variable, scanned.crd, self.assume_nonempty(variable), full=True)
+        return fiber, scanned.ref
+
+    def assume_nonempty(self, variable: str) -> bool:
+        """Whether a dimension has coordinates: so unless its extent is known to be 0."""
+        variable = cin.base(variable)
+        if self.dims.get(variable) == 0:
+            return False
+        self.assumed_nonempty[variable] = None
+        return True
+
+    # Merges
+
+    def merged(
+        self,
+        kind: str,
+        variable: str,
+        fibers: Sequence[Fiber],
+        payloads: Sequence[Sequence[Payload]],
+    ) -> tuple[Fiber, list[list[Payload]]]:
+        """Merges fibers by an ``intersecter`` or a ``unioner``; their payloads go along.
+
+        Gives the coordinates that are left, and the payloads by fiber.
+        """
+        name = f"{'intersect' if kind == 'intersecter' else 'unite'}_{variable}"
+        if fibers[0].in_words:
+            return self._merged_in_words(kind, name, variable, fibers, payloads)
+        skips = {
+            n: fiber.end.node
+            for n, fiber in enumerate(fibers)
+            if kind == "intersecter" and fiber.end.node in self.skipping
+        }
+        operands = [
+            (fiber.end, [(payload.kind, payload.end) for payload in of_fiber])
+            for fiber, of_fiber in zip(fibers, payloads, strict=True)
+        ]
+        ports = merge(self.graph, kind, name, operands, list(skips))
+        for n, scanner in skips.items():
+            skip_to(self.graph, scanner, ports.skips[n])
+            tensor, loop = self.skipping.pop(scanner).arguments
+            self.note(f"{tensor} skips at {loop} what the others lack")
+        pairs = zip(payloads, ports.payloads, strict=True)
+        return Fiber(variable, ports.crd), [moved(of_fiber, ends) for of_fiber, ends in pairs]
+
+    def _merged_in_words(
+        self,
+        kind: str,
+        name: str,
+        variable: str,
+        fibers: Sequence[Fiber],
+        payloads: Sequence[Sequence[Payload]],
+    ) -> tuple[Fiber, list[list[Payload]]]:
+        """Merges words of bits; the payload of each operand is the references of its words."""
+        references = [reference for (reference,) in payloads]
+        pairs = zip(fibers, references, strict=True)
+        operands = [Scanned(fiber.end, reference.end) for fiber, reference in pairs]
+        words, ends = merge_words(self.graph, kind, name, operands)
+        names = " and ".join(dict.fromkeys(reference.label for reference in references))
+        self.note(f"{names} are merged at {variable} by words of bits")
+        coordinates = unpack_words(self.graph, f"unpack_{variable}", words).crd
+        return Fiber(variable, coordinates), [[one] for one in moved(references, ends)]
+
+    def located(
+        self,
+        slot: Slot,
+        level: int,
+        fiber: Fiber,
+        reference: Payload,
+        payloads: Sequence[Payload],
+    ) -> tuple[Fiber, Payload, list[Payload]]:
+        """Looks the coordinates of a fiber up in a level of a slot.
+
+        ``reference`` points to the fibers of the level. Gives the coordinates that it has, the
+        references to them, and the payloads of the fiber, which go along where the level may lack
+        some.
+        """
+        full = LEVEL_FORMATS[slot.levels[level]].full
+        ports = locate_level(
+            self.graph,
+            f"locate_{slot.name}_{fiber.variable}",
+            slot.name,
+            level,
+            fiber.end,
+            reference.end,
+            [] if full else [(payload.kind, payload.end) for payload in payloads],
+            keeps=full,
+        )
+        self.note(f"{slot.tensor} is located at {fiber.variable}")
+        if full:
+            return fiber, reference.at(ports.ref), list(payloads)
+        found = Fiber(fiber.variable, ports.crd)
+        return found, reference.at(ports.ref), moved(payloads, ports.payloads)
+
+    # Repetition and alignment
+
+    def repeated(self, payload: Payload, fiber: Fiber) -> Payload:
+        """A stream, repeated over the coordinates of a fiber."""
+        name = f"repeat_{payload.label}_{fiber.variable}"
+        return payload.at(repeat_stream(self.graph, name, payload.kind, payload.end, fiber.end))
+
+    def repeated_nest(self, nest: Nest, fiber: Fiber) -> Nest:
+        """Computed fibers, repeated over the coordinates of a fiber that lies around them."""
+        name = f"repeat_{fiber.variable}"
+        return nest.moved(
+            1, lambda depth, layer: repeat_nest(self.graph, name, depth, fiber.end, layer)
+        )
+
+    def aligned(self, nest: Nest, depth: int, old: End, new: Fiber) -> Nest:
+        """Computed fibers, ``depth`` levels below, moved from old coordinates to new ones."""
+        name = f"align_{new.variable}"
+        return nest.moved(
+            depth, lambda at, layer: align_nest(self.graph, name, at, old, new.end, layer)
+        )
+
+    # Choices of the schedule
+
+    def _require_all_skip(self) -> None:
+        """Raises UserError for a scanner that is to skip where no intersecter tells it."""
+        for scanner, choice in self.skipping.items():
+            tensor, loop = choice.arguments
+            readers = {node.kind for node in self.graph.readers(End(scanner, "crd"))}
+            why = "nothing that is scanned is intersected with it there"
+            if "unioner" in readers:
+                why = "it is united with others there, and a union needs each coordinate"
+            raise mistake(
+                choice,
+                f"{tensor} cannot be skipped through at {loop}: {why}",
+                hint="the intersecter of a product tells its operands where to go on",
+            )
+
+    def _note_choices_without_effect(self) -> None:
+        """Notes the tensors that are to be iterated over in words, where that came to nothing."""
+        for (tensor, loop), choice in self.choices.items():
+            if choice.name == "bitvector" and (tensor, loop) not in self.in_words:
+                text = choice.text[slice(*choice.span)]
+                self.note(f"{text} has no effect: no merge there is by words of bits")
+
+
+def moved(payloads: Sequence[Payload], ends: Sequence[End]) -> list[Payload]:
+    """Payloads as they come out of a block, in the same order."""
+    return [payload.at(end) for payload, end in zip(payloads, ends, strict=True)]
+
+
+def modes_of(access: cin.Access, variables: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """The modes of an access that each of the variables subscripts."""
+    return tuple(
+        tuple(m for m, v in enumerate(access.variables) if v == variable) for variable in variables
+    )
+
+
+def diagonal_levels(levels: str, modes: Sequence[Sequence[int]]) -> str:
+    """Level formats for the diagonal of a tensor: full only where all its modes are."""
+    return ("d" if are_full(levels) else "s") * len(modes)

@@ -1,0 +1,499 @@
+"""The kinds of cursors: accesses, products, sums, and computed streams. See ``cursor``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from custard.ir import cin
+from custard.language.commands import Command, require_able
+from custard.language.formats import LEVEL_FORMATS, LevelFormat
+from custard.to_sam.builder import Builder
+from custard.to_sam.cursor import Composite, Cursor, Single, shared_out
+from custard.to_sam.iteration import computed
+from custard.to_sam.streams import Fiber, Nest, Payload
+from sam.blocks.alu import compute
+from sam.blocks.array import load_values
+from sam.blocks.bitvector import pack_coordinates, unpack_words
+from sam.blocks.scan import scan_by_words, scan_level
+from sam.graph import End, Slot
+
+
+def cursor(builder: Builder, node: cin.Expression) -> Cursor:
+    """A cursor over an expression, at the root of its tensors."""
+
+    def parts(*nodes: cin.Expression) -> tuple[Cursor, ...]:
+        return tuple(cursor(builder, one) for one in nodes)
+
+    match node:
+        case cin.Access():
+            variables = tuple(v for v in builder.program.loops if v in node.variables)
+            slot = builder.slot(node, variables)
+            return Leaf(slot, variables, Payload(builder.root, "ref", slot.name))
+        case cin.Literal(value):
+            slot = builder.number(value)
+            return Leaf(slot, (), Payload(builder.root, "ref", slot.name))
+        case cin.Multiply((cin.Mask() as mask, *rest)):
+            return Masked(parts(mask, *rest))
+        case cin.Multiply(factors) if any(map(cin.divides, factors)):
+            return Whole((*parts(*factors), _everywhere(builder, node)), "multiply")
+        case cin.Multiply(factors):
+            return Product(parts(*factors))
+        case cin.Add(terms):
+            return Union(parts(*terms))
+        case cin.Negate(operand):
+            return Negation(parts(operand))
+        case cin.Divide(numerator, cin.Literal(value) as denominator) if value:
+            return Fraction(parts(numerator, denominator))
+        case cin.Divide(numerator, denominator):
+            return Whole((*parts(numerator, denominator), _everywhere(builder, node)), "divide")
+        case cin.Reduce(variables, operand):
+            free = cin.free_variables(node)
+            left = tuple(v for v in builder.program.loops if v in free or v in variables)
+            total = Sum(parts(operand), variables, left)
+            return total if free else total.computed(builder)
+    raise AssertionError(node)
+
+
+def _everywhere(builder: Builder, node: cin.Expression) -> Cursor:
+    """All points over the free variables of a node."""
+    slot = Slot("everywhere", None)
+    return Everywhere(slot, cin.free_variables(node), Payload(builder.root, "ref", slot.name))
+
+
+@dataclass(frozen=True)
+class Leaf(Single):
+    """An access or a number: references into its tensor.
+
+    ``variables``  those of its levels, in the order of storage
+    ``reference``  the references to the fibers of the next level, or to the values
+    ``level``      the next level
+    """
+
+    slot: Slot
+    variables: tuple[str, ...]
+    reference: Payload
+    level: int = 0
+
+    @property
+    def payload(self) -> Payload:
+        return self.reference
+
+    def with_payloads(self, payloads: Sequence[Payload]) -> Leaf:
+        (reference,) = payloads
+        return replace(self, reference=reference)
+
+    def below(self, reference: End) -> Leaf:
+        """The leaf one level further in."""
+        return replace(self, reference=self.reference.at(reference), level=self.level + 1)
+
+    def is_next(self, variable: str) -> bool:
+        """Whether the next level is that of a variable."""
+        return variable in self.variables[self.level : self.level + 1]
+
+    def variables_left(self) -> Collection[str]:
+        return self.variables[self.level :]
+
+    def descend(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor] | None:
+        if not self.is_next(variable):
+            return None
+        if self._forced(builder, variable, "bitvector") and self._form.iterates_words:
+            builder.in_words.add((self.slot.tensor, cin.base(variable)))
+            words = scan_by_words(builder.graph, *self._scan(variable))
+            scanned = unpack_words(builder.graph, f"unpack_{variable}", words.crd, words.ref)
+        else:
+            choice = self._choice(builder, variable)
+            skips = choice is not None and self._forced(builder, variable, "skip")
+            scanned = scan_level(builder.graph, *self._scan(variable))
+            if choice is not None and skips:
+                builder.skipping[scanned.crd.node] = choice
+        self._note_conversion(builder, variable)
+        fiber = Fiber(variable, scanned.crd, self._nonempty(builder), self._form.full)
+        return fiber, self.below(scanned.ref)
+
+    def has_words(self, builder: Builder, variable: str) -> bool:
+        """So where the level is of words, and, if the schedule asks for it, compressed."""
+        if not self.is_next(variable) or not self.slot.tensor:
+            return False
+        wanted = self._choice(builder, variable) is None and self._form.iterates_words
+        return self._forced(builder, variable, "bitvector") or wanted
+
+    def descend_in_words(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor]:
+        builder.in_words.add((self.slot.tensor, cin.base(variable)))
+        if self._form.iterates_words:
+            words = scan_by_words(builder.graph, *self._scan(variable))
+        else:
+            scanned = scan_level(builder.graph, *self._scan(variable))
+            name = f"pack_{self.slot.name}_{variable}"
+            words = pack_coordinates(builder.graph, name, scanned.crd, scanned.ref)
+        fiber = Fiber(variable, words.crd, self._nonempty(builder), in_words=True)
+        return fiber, self.below(words.ref)
+
+    def locates(self, builder: Builder, variable: str) -> bool:
+        """Whether the coordinates of a variable are to be found by location.
+
+        That is so where the level is full, as every coordinate is found then; the schedule may
+        ask for the other way.
+        """
+        if not self.is_next(variable) or not self.slot.tensor:
+            return False
+        return self._forced(builder, variable, "locate") or (
+            self._choice(builder, variable) is None and self._form.full
+        )
+
+    def value(self, builder: Builder) -> End:
+        slot = self.slot.name
+        return load_values(builder.graph, f"array_{slot}", slot, self.reference.end)
+
+    @property
+    def _form(self) -> LevelFormat:
+        """The format of the next level."""
+        return LEVEL_FORMATS[self.slot.levels[self.level]]
+
+    def _scan(self, variable: str) -> tuple[str, str, int, End]:
+        """What a scanner of the next level is made of."""
+        slot = self.slot.name
+        return f"scan_{slot}_{variable}", slot, self.level, self.reference.end
+
+    def _choice(self, builder: Builder, variable: str) -> Command | None:
+        """What the schedule says of the next level, which is that of the variable."""
+        return builder.choices.get((self.slot.tensor or "", cin.base(variable)))
+
+    def _forced(self, builder: Builder, variable: str, name: str) -> bool:
+        """Whether the schedule says so of the next level; raises UserError where it cannot be."""
+        choice = self._choice(builder, variable)
+        if choice is None or choice.name != name:
+            return False
+        require_able(self._form, choice)
+        return True
+
+    def _note_conversion(self, builder: Builder, variable: str) -> None:
+        """Notes what the scanner of a level does beyond scanning (formats paper, Section 4.3)."""
+        tensor, form = self.slot.tensor, self._form
+        if not form.ordered:
+            builder.note(
+                f"{tensor} is sorted on the fly at {variable}: its level there is {form.name}"
+            )
+        if not form.unique:
+            note = f"duplicates of {tensor} are joined on the fly at {variable}: "
+            builder.note(f"{note}its level there is {form.name}")
+
+    def _nonempty(self, builder: Builder) -> bool:
+        """Whether no fiber of the next level is empty.
+
+        A level that is not padded stores a coordinate only with something below it.
+        """
+        above = self.slot.levels[self.level - 1 : self.level]
+        if self._form.full:
+            return builder.assume_nonempty(self.slot.variables[self.level])
+        if self._form.branchless and self._form.compact:
+            return True
+        return above != "" and not LEVEL_FORMATS[above].padded
+
+
+@dataclass(frozen=True)
+class Everywhere(Leaf):
+    """No tensor, but all points over some variables."""
+
+    def descend(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor] | None:
+        if variable not in self.variables:
+            return None
+        fiber, references = builder.dimension(variable, self.reference.end)
+        return fiber, self.with_payloads([self.reference.at(references)])
+
+
+def _descended(
+    builder: Builder, parts: Sequence[Cursor], variable: str, together: bool = False
+) -> list[tuple[Fiber | None, Cursor]]:
+    """Each part, with its fiber if it has one, inside of that.
+
+    They descend by words of bits if several have the variable and each of those has words.
+
+    ``together``  whether words are of use only if all parts have them
+    """
+    having = [variable in part.variables_left() for part in parts]
+    in_words = (
+        sum(having) > 1
+        and (all(having) or not together)
+        and all(
+            part.has_words(builder, variable)
+            for part, has in zip(parts, having, strict=True)
+            if has
+        )
+    )
+    found: list[tuple[Fiber | None, Cursor]] = []
+    for part, has in zip(parts, having, strict=True):
+        if in_words and has:
+            found.append(part.descend_in_words(builder, variable))
+        else:
+            found.append(part.descend(builder, variable) or (None, part))
+    return found
+
+
+@dataclass(frozen=True)
+class Product(Composite):
+    """Factors: present where all are."""
+
+    def descend(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor] | None:
+        parts = list(self.parts)
+        located = self._locatable(builder, variable)
+        rest = [n for n in range(len(parts)) if n not in located]
+        fibers: dict[int, Fiber] = {}
+        descended = _descended(builder, [parts[n] for n in rest], variable)
+        for n, (own, part) in zip(rest, descended, strict=True):
+            parts[n] = part
+            if own is not None:
+                fibers[n] = own
+        if not fibers:
+            return None
+        fiber = next(iter(fibers.values()))
+        together = list(fibers)
+        if len(fibers) > 1:
+            fiber, parts = _merged(builder, "intersecter", variable, fibers, parts)
+            sparse = [operand for operand in fibers.values() if not operand.full]
+            nonempty = len(sparse) < 2 and all(operand.nonempty for operand in fibers.values())
+            fiber = replace(fiber, full=not sparse, nonempty=nonempty)
+        for n in located:
+            fiber, leaf, others = _located(
+                builder, parts[n], fiber, [parts[other] for other in together]
+            )
+            for other, part in zip(together, others, strict=True):
+                parts[other] = part
+            parts[n] = leaf
+            together.append(n)
+        for n in rest:
+            if n not in fibers:
+                parts[n] = parts[n].repeated(builder, fiber)
+        return fiber, replace(self, parts=tuple(parts))
+
+    def _locatable(self, builder: Builder, variable: str) -> list[int]:
+        """The factors to locate at a variable, while one factor at least is iterated over."""
+        able = [
+            n
+            for n, part in enumerate(self.parts)
+            if isinstance(part, Leaf) and part.locates(builder, variable)
+        ]
+        others = any(
+            variable in part.variables_left() for n, part in enumerate(self.parts) if n not in able
+        )
+        return able if others else able[1:]
+
+    def witnesses(self) -> list[End]:
+        return min((part.witnesses() for part in self.parts), key=len)
+
+    def value(self, builder: Builder) -> End:
+        return _folded(builder, "multiply", self.parts)
+
+
+def _merged(
+    builder: Builder,
+    kind: str,
+    variable: str,
+    fibers: dict[int, Fiber],
+    parts: Sequence[Cursor],
+    whole: Sequence[Fiber] = (),
+) -> tuple[Fiber, list[Cursor]]:
+    """Merges the fibers of some parts, and ``whole`` dimensions that have no payloads."""
+    parts = list(parts)
+    payloads = [*(parts[n].payloads() for n in fibers), *([] for _ in whole)]
+    fiber, found = builder.merged(kind, variable, [*fibers.values(), *whole], payloads)
+    for n, own in zip(fibers, found, strict=False):
+        parts[n] = parts[n].with_payloads(own)
+    return fiber, parts
+
+
+def _located(
+    builder: Builder, leaf: Cursor, fiber: Fiber, others: Sequence[Cursor]
+) -> tuple[Fiber, Cursor, tuple[Cursor, ...]]:
+    """Locates a fiber, along with which the payloads of other parts go, in a leaf."""
+    assert isinstance(leaf, Leaf)
+    payloads = [payload for part in others for payload in part.payloads()]
+    fiber, reference, payloads = builder.located(
+        leaf.slot, leaf.level, fiber, leaf.reference, payloads
+    )
+    return fiber, leaf.below(reference.end), shared_out(others, payloads)
+
+
+def _folded(builder: Builder, operation: str, parts: Sequence[Cursor]) -> End:
+    """The values of an operation on parts, from the left."""
+    value = parts[0].value(builder)
+    for part in parts[1:]:
+        value = compute(builder.graph, operation, value, part.value(builder))
+    return value
+
+
+@dataclass(frozen=True)
+class Masked(Product):
+    """A mask, and what has values only where it is present."""
+
+    def value(self, builder: Builder) -> End:
+        return self.parts[1].value(builder)
+
+
+@dataclass(frozen=True)
+class Fraction(Product):
+    """A numerator over a number that is not zero: present where the numerator is."""
+
+    def value(self, builder: Builder) -> End:
+        return _folded(builder, "divide", self.parts)
+
+
+@dataclass(frozen=True)
+class Union(Composite):
+    """Terms: present where one is. Over a variable that one lacks, that one is everywhere."""
+
+    def descend(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor] | None:
+        found = _descended(builder, self.parts, variable, together=True)
+        fibers = {n: fiber for n, (fiber, _) in enumerate(found) if fiber is not None}
+        if not fibers:
+            return None
+        parts = [part for _, part in found]
+        whole = [
+            builder.dimension(variable, end)[0]
+            for n, part in enumerate(parts)
+            if n not in fibers
+            for end in part.witnesses()
+        ]
+        fiber = next(iter(fibers.values()))
+        if len(fibers) + len(whole) > 1:
+            fiber, parts = _merged(builder, "unioner", variable, fibers, parts, whole)
+            nonempty = all(operand.nonempty for operand in (*fibers.values(), *whole))
+            fiber = replace(fiber, nonempty=nonempty)
+        for n, part in enumerate(parts):
+            if n not in fibers:
+                parts[n] = part.repeated(builder, fiber)
+        return fiber, replace(self, parts=tuple(parts))
+
+    def value(self, builder: Builder) -> End:
+        value = self.parts[0].value(builder)
+        for part in self.parts[1:]:
+            negative = isinstance(part, Negation)
+            operand = part.parts[0] if isinstance(part, Negation) else part
+            operation = "subtract" if negative else "add"
+            value = compute(builder.graph, operation, value, operand.value(builder))
+        return value
+
+
+@dataclass(frozen=True)
+class Whole(Union):
+    """Operands, and all points: 0 / 0, 1 / 0 and 0 times either are values of numpy's too."""
+
+    operation: str
+
+    def witnesses(self) -> list[End]:
+        return self.parts[-1].witnesses()
+
+    def value(self, builder: Builder) -> End:
+        return _folded(builder, self.operation, self.parts[:-1])
+
+
+@dataclass(frozen=True)
+class Negation(Composite):
+    """A term with its sign changed."""
+
+    def descend(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor] | None:
+        found = self.parts[0].descend(builder, variable)
+        return found and (found[0], replace(self, parts=(found[1],)))
+
+    def has_words(self, builder: Builder, variable: str) -> bool:
+        return self.parts[0].has_words(builder, variable)
+
+    def descend_in_words(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor]:
+        fiber, part = self.parts[0].descend_in_words(builder, variable)
+        return fiber, replace(self, parts=(part,))
+
+    def value(self, builder: Builder) -> End:
+        return compute(builder.graph, "negate", self.parts[0].value(builder))
+
+
+@dataclass(frozen=True)
+class Sum(Composite):
+    """A sum of its own inside a term, which is not computed yet.
+
+    It is computed as soon as its last free variable, or a summed one that lies further out, is
+    reached: up to there its operand is descended together with the other terms. One without free
+    variables is computed at once.
+
+    ``left``  the variables, free and summed, that have not been descended, outermost first
+    """
+
+    summed: tuple[str, ...]
+    left: tuple[str, ...]
+
+    def descend(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor] | None:
+        free = [v for v in self.left if v not in self.summed]
+        if variable not in free:
+            return None
+        if free == [variable] or self.left[0] != variable:
+            return self.computed(builder).descend(builder, variable)
+        found = self.parts[0].descend(builder, variable)
+        return found and (found[0], replace(self, parts=(found[1],), left=self.left[1:]))
+
+    def computed(self, builder: Builder) -> Computed:
+        """The computed stream that takes the place of the operand."""
+        return Computed(computed(builder, self.parts[0], self.left, self.summed))
+
+    def value(self, builder: Builder) -> End:
+        raise AssertionError("a sum is computed before its value is asked for")
+
+
+@dataclass(frozen=True)
+class Computed(Single):
+    """Coordinates and values that have been computed.
+
+    While levels are left below, the coordinates themselves are what goes along with a merge; the
+    streams of those levels follow when all merges over the variable are done.
+
+    ``nest``         the levels that have not been descended, and the values
+    ``coordinates``  those of the level that has been descended last
+    ``unsettled``    the coordinates that the levels left have the shape of, until they follow
+    """
+
+    nest: Nest
+    coordinates: Payload | None = None
+    unsettled: End | None = None
+
+    @property
+    def payload(self) -> Payload:
+        if not self.nest.fibers:
+            return Payload(self.nest.value, "val")
+        assert self.coordinates is not None
+        return self.coordinates
+
+    def with_payloads(self, payloads: Sequence[Payload]) -> Computed:
+        (payload,) = payloads
+        if not self.nest.fibers:
+            return replace(self, nest=replace(self.nest, value=payload.end))
+        return replace(self, coordinates=payload)
+
+    def descend(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor] | None:
+        if not self.nest.fibers or self.nest.fibers[0].variable != variable:
+            return None
+        fiber = self.nest.fibers[0]
+        inside = replace(self.nest, fibers=self.nest.fibers[1:])
+        return fiber, Computed(inside, Payload(fiber.end, "crd"), fiber.end)
+
+    def variables_left(self) -> Collection[str]:
+        return [fiber.variable for fiber in self.nest.fibers]
+
+    def nests(self) -> list[Nest]:
+        return [self.nest] if self.nest.fibers else []
+
+    def with_nests(self, nests: Sequence[Nest]) -> Computed:
+        return replace(self, nest=nests[0]) if nests else self
+
+    def repeated(self, builder: Builder, fiber: Fiber) -> Cursor:
+        found = self.with_payloads([builder.repeated(self.payload, fiber)])
+        if self.nest.fibers:
+            nest = builder.repeated_nest(found.nest, fiber)
+            found = replace(found, nest=nest, unsettled=fiber.end)
+        return found
+
+    def settled(self, builder: Builder, fiber: Fiber) -> Cursor:
+        nest = self.nest
+        if nest.fibers and self.unsettled is not None and self.unsettled != fiber.end:
+            nest = builder.aligned(nest, 1, self.unsettled, fiber)
+        return replace(self, nest=nest, unsettled=None)
+
+    def value(self, builder: Builder) -> End:
+        return self.nest.value
