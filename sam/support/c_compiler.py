@@ -1,13 +1,12 @@
-"""Finds a C compiler, compiles C with it, and keeps what comes out on disk.
+"""Finds a C compiler, and compiles C with it; what comes out is kept in ``sam.support.disk_cache``.
 
-The flags are those of each kind of source, and those of ``$SAM_CFLAGS`` behind them.
-The cache is safe under concurrent use: a library is written under a temporary name, then renamed.
+The flags are those of each kind of source, then those of ``$SAM_CFLAGS``. Several processes that
+need the same library at once wait for the one that compiles it.
 """
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import logging
 import os
 import platform
@@ -16,29 +15,32 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
+from sam.support import disk_cache
 from sam.support.errors import UserError
-from sam.support.files import write_whole
 
 _log = logging.getLogger(__name__)
 
 FLAGS = ("-std=gnu11", "-O3", "-march=native", "-shared", "-fPIC", "-w")
 
 
-@cache
 def compiler() -> tuple[str, ...]:
     """The command of ``$CC``, cc, gcc, clang, or that of the pip package ziglang.
 
     Raises UserError where there is none of them.
     """
-    asked = os.environ.get("CC")
-    if asked:
-        command = tuple(shlex.split(asked))
+    return _compiler(os.environ.get("CC", ""))
+
+
+@cache
+def _compiler(asked: str) -> tuple[str, ...]:
+    command = _words("CC", asked)
+    if command:
         if shutil.which(command[0]) is None:
             raise UserError(f"the C compiler {command[0]}, which CC names, is not found")
         return command
@@ -59,24 +61,20 @@ def available() -> bool:
     return True
 
 
-def cached() -> Path:
-    """The folder of compiled code: ``$SAM_CACHE``, or one in the user's cache."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("SAM_CACHE") or Path(home) / "sparse-abstract-machine")
-
-
-@cache
 def supported(flags: tuple[str, ...]) -> tuple[str, ...]:
     """Those of some flags that the compiler takes; found out once for each compiler.
 
     A flag may need others that come before it.
     """
-    key = "\0".join((*flags, *_version()))
-    known = cached() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.flags"
-    try:
+    return _supported(flags, compiler())
+
+
+@cache
+def _supported(flags: tuple[str, ...], command: tuple[str, ...]) -> tuple[str, ...]:
+    name = f"{disk_cache.key(*flags, *_maker(command))}.flags"
+    known = disk_cache.find(name)
+    if known is not None:
         return tuple(known.read_text(encoding="utf-8").splitlines())
-    except OSError:
-        pass
     if _takes(*flags):
         found = flags
     elif _takes():
@@ -86,8 +84,7 @@ def supported(flags: tuple[str, ...]) -> tuple[str, ...]:
                 found = (*found, flag)
     else:
         return flags  # it does not work at all, and will say why
-    known.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(known, "".join(f"{flag}\n" for flag in found))
+    disk_cache.put(name, "".join(f"{flag}\n" for flag in found).encode())
     return found
 
 
@@ -95,23 +92,8 @@ def _takes(*flags: str) -> bool:
     """Whether the compiler takes flags without a word."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "empty.c").write_text("int nothing;\n")
-        done = subprocess.run(
-            [*compiler(), *flags, "-Werror", "-c", "empty.c", "-o", "empty.o"],
-            cwd=folder,
-            capture_output=True,
-            check=False,
-        )
+        done = _ran(*flags, "-Werror", "-c", "empty.c", "-o", "empty.o", folder=folder)
     return done.returncode == 0
-
-
-def library(source: str, flags: Sequence[str] = FLAGS) -> Path:
-    """Where the shared library of a C source is, or will be once it is compiled."""
-    key = "\0".join((source, *flags, *_more_flags(), *_version()))
-    return cached() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.so"
-
-
-def _more_flags() -> list[str]:
-    return shlex.split(os.environ.get("SAM_CFLAGS", ""))
 
 
 def build(
@@ -123,22 +105,102 @@ def build(
     where there is no compiler, or it fails.
     """
     headers = headers or {}
-    whole = [source + "".join(headers.values()) for source in sources]
-    paths = [library(text, flags) for text in whole]
-    missing = {p: s for p, s in zip(paths, sources, strict=True) if not p.exists()}
+    maker = (*flags, *_more_flags(), *_maker(compiler()))
+    names = [f"{disk_cache.key(text, *headers.values(), *maker)}.so" for text in sources]
+    found = {name: disk_cache.find(name) for name in names}
+    missing = {n: s for n, s in zip(names, sources, strict=True) if found[n] is None}
     if missing:
         _log.info("compiling %d C sources, once on this machine", len(missing))
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(lambda one: _compile(one[0], one[1], headers, flags), missing.items()))
-    return [ctypes.CDLL(str(path)) for path in paths]
+            made = pool.map(lambda one: _made(one[0], one[1], headers, flags), missing.items())
+            found |= dict(zip(missing, made, strict=True))
+    libraries = [
+        _loaded(found[name], partial(_made, name, source, headers, flags))
+        for name, source in zip(names, sources, strict=True)
+    ]
+    if missing:
+        disk_cache.trim()
+    return libraries
+
+
+def _loaded(found: Path | None, made: Callable[[], Path]) -> ctypes.CDLL:
+    """The library of a file; ``made`` gives it anew if the file has gone meanwhile."""
+    for path in (found or made(), None):
+        path = path or made()
+        try:
+            return ctypes.CDLL(str(path))
+        except OSError as mistake:
+            problem = str(mistake)
+            path.unlink(missing_ok=True)
+    command = shlex.join(compiler())
+    raise UserError(f"the library that the C compiler {command} makes cannot be loaded: {problem}")
+
+
+def _made(name: str, source: str, headers: Mapping[str, str], flags: Sequence[str]) -> Path:
+    """The library of that name in the cache, compiled by one process if it is not there yet."""
+    found = disk_cache.find(name)
+    if found is None:
+        with disk_cache.locked(name):
+            found = disk_cache.find(name)
+            if found is None:
+                found = disk_cache.put(name, _compile(source, headers, flags))
+    return found
+
+
+def _compile(source: str, headers: Mapping[str, str], flags: Sequence[str]) -> bytes:
+    with disk_cache.workplace() as folder:
+        for name, text in {**headers, "kernel.c": source}.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        made = folder / "kernel.so"
+        done = _ran(*flags, *_more_flags(), "kernel.c", "-o", made.name, "-lm", folder=folder)
+        command = shlex.join(compiler())
+        if done.returncode:
+            why = done.stderr.strip() or done.stdout.strip() or f"exit status {done.returncode}"
+            raise UserError(f"the C compiler {command} fails:\n{why[:2000]}")
+        try:
+            return made.read_bytes()
+        except OSError:
+            raise UserError(
+                f"the C compiler {command} makes no file, and says that it did",
+                hint="set CC to a C compiler, or unset it",
+            ) from None
+
+
+def _ran(*arguments: str, folder: str | Path | None = None) -> subprocess.CompletedProcess[str]:
+    """What the compiler does and says in a folder. Raises UserError if it cannot be run."""
+    command = compiler()
+    try:
+        return subprocess.run(
+            [*command, *arguments],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except OSError as mistake:
+        raise UserError(
+            f"the C compiler {shlex.join(command)} cannot be run: {mistake.strerror}"
+        ) from None
+
+
+def _words(variable: str, text: str) -> tuple[str, ...]:
+    """The words of an environment variable, split as in a shell."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as mistake:
+        raise UserError(f"{variable} cannot be split into words: {mistake}: {text}") from None
+
+
+def _more_flags() -> tuple[str, ...]:
+    return _words("SAM_CFLAGS", os.environ.get("SAM_CFLAGS", ""))
 
 
 @cache
-def _version() -> tuple[str, ...]:
+def _maker(command: tuple[str, ...]) -> tuple[str, ...]:
     """What decides what the compiler makes of a source: its version, and the CPU it is on."""
-    command = compiler()
-    said = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
-    return *command, said.stdout, _cpu()
+    return *command, _ran("--version").stdout, _cpu()
 
 
 def _cpu() -> str:
@@ -149,21 +211,3 @@ def _cpu() -> str:
         return f"{platform.machine()} {platform.processor()}"
     told = ("model name", "flags", "Features", "CPU part")
     return "\n".join(sorted({line for line in lines if line.startswith(told)}))
-
-
-def _compile(path: Path, source: str, headers: Mapping[str, str], flags: Sequence[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        for name, text in {**headers, "kernel.c": source}.items():
-            (Path(folder) / name).write_text(text)
-        made = Path(folder) / "kernel.so"
-        done = subprocess.run(
-            [*compiler(), *flags, *_more_flags(), "kernel.c", "-o", made.name, "-lm"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise UserError(f"the C compiler {compiler()[0]} fails:\n{done.stderr.strip()[:2000]}")
-        made.replace(path)

@@ -343,8 +343,8 @@ def test_processes_that_fill_one_cache(tmp_path):
         for _ in range(4)
     ]
     assert [process.communicate()[0] for process in started] == ["right\n"] * 4
-    # The libraries, what is known of the compiler's flags, and nothing half done.
-    assert {path.suffix for path in (tmp_path / "cache").iterdir()} == {".so", ".flags"}
+    # The libraries, what is known of the compiler's flags, their records, and nothing half done.
+    assert {path.suffix for path in (tmp_path / "cache").iterdir()} == {".so", ".flags", ".sum"}
 
 
 # The compiler
@@ -357,13 +357,11 @@ def other_compiler(monkeypatch, tmp_path):
     def use(command):
         monkeypatch.setenv("CC", str(command))
         monkeypatch.setenv("SAM_CACHE", str(tmp_path / "cache"))
-        for known in (cc.compiler, cc.supported, cc._version):
-            known.cache_clear()
+        cc._compiler.cache_clear()
 
     yield use
     monkeypatch.undo()
-    for known in (cc.compiler, cc.supported, cc._version):
-        known.cache_clear()
+    cc._compiler.cache_clear()
 
 
 def test_a_compiler_that_is_not_there(other_compiler):
@@ -402,7 +400,7 @@ def test_flags_that_a_compiler_does_not_know_are_left_out(other_compiler, tmp_pa
     np.testing.assert_array_equal(program.run({"A": DENSE, "x": X}).to_numpy(), DUE)
     # Found out once, by this process and by those to come.
     before = log.read_text()
-    cc.supported.cache_clear()
+    cc._supported.cache_clear()
     assert cc.supported(FLAGS) == known
     assert log.read_text() == before
 

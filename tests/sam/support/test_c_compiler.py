@@ -1,0 +1,117 @@
+import ctypes
+import os
+import subprocess
+import sys
+
+import pytest
+
+from sam.support import c_compiler as cc
+from sam.support.errors import UserError
+
+pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+
+ANSWER = "int answer(void) { return 42; }"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("SAM_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def mistake(source=ANSWER):
+    with pytest.raises(UserError) as caught:
+        cc.build([source])
+    return str(caught.value)
+
+
+def program(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("text", ["", " ", "\t"])
+def test_an_empty_cc_is_none(text, monkeypatch):
+    monkeypatch.setenv("CC", text)
+    assert cc.build([ANSWER])[0].answer() == 42
+
+
+def test_a_quote_that_is_not_closed(monkeypatch):
+    monkeypatch.setenv("CC", 'gcc "-O2')
+    assert mistake() == 'CC cannot be split into words: No closing quotation: gcc "-O2'
+    assert not cc.available()
+    monkeypatch.delenv("CC")
+    monkeypatch.setenv("SAM_CFLAGS", "-O2 'x")
+    assert mistake() == "SAM_CFLAGS cannot be split into words: No closing quotation: -O2 'x"
+
+
+def test_a_compiler_that_makes_no_file(monkeypatch):
+    monkeypatch.setenv("CC", "true")
+    assert mistake() == (
+        "the C compiler true makes no file, and says that it did\n"
+        "hint: set CC to a C compiler, or unset it"
+    )
+
+
+def test_a_compiler_that_makes_no_library(monkeypatch, tmp_path):
+    text = '#!/bin/sh\nfor a; do [ "$a" = kernel.so ] && echo nothing > kernel.so; done; true\n'
+    fake = program(tmp_path / "fake", text)
+    monkeypatch.setenv("CC", str(fake))
+    assert mistake().startswith(f"the library that the C compiler {fake} makes cannot be loaded: ")
+
+
+def test_a_compiler_that_is_no_program(monkeypatch, tmp_path):
+    fake = program(tmp_path / "fake", "\x7fELF and no more")
+    monkeypatch.setenv("CC", str(fake))
+    assert mistake() == f"the C compiler {fake} cannot be run: Exec format error"
+
+
+def test_what_the_compiler_says_is_quoted():
+    assert mistake("int answer(void) { return nothing; }").startswith("the C compiler ")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x7fELF", None])
+def test_a_library_that_is_not_whole_is_compiled_anew(content, folder):
+    source = f"int answer(void) {{ return {len(content or b'none')}; }}"
+    run = [
+        sys.executable,
+        "-c",
+        f"from sam.support import c_compiler as cc; cc.build([{source!r}])",
+    ]
+    subprocess.run(run, check=True)
+    [kept] = folder.glob("*.so")
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[: len(whole) // 2] if content is None else content)
+    [library] = cc.build([source])
+    assert library.answer() == len(content or b"none")
+
+
+def test_processes_compile_a_kernel_once(folder, monkeypatch, tmp_path):
+    log = tmp_path / "log"
+    real = " ".join(cc.compiler())
+    text = f'#!/bin/sh\n[ "$1" = --version ] || echo ran >> {log}\nexec {real} "$@"\n'
+    sources = [f"int answer(void) {{ return {n}; }}" for n in range(3)]
+    script = f"from sam.support import c_compiler as cc; cc.build({sources!r})"
+    environment = {**os.environ, "CC": str(program(tmp_path / "counting", text))}
+    started = [subprocess.Popen([sys.executable, "-c", script], env=environment) for _ in range(4)]
+    assert [process.wait() for process in started] == [0] * 4
+    assert log.read_text() == "ran\n" * 3
+    assert {path.suffix for path in folder.iterdir()} == {".so", ".sum"}
+
+
+def test_another_version_of_the_compiler_compiles_anew(folder, monkeypatch, tmp_path):
+    real = " ".join(cc.compiler())
+    for version in "12":
+        text = f'#!/bin/sh\n[ "$1" = --version ] && echo {version} && exit\nexec {real} "$@"\n'
+        monkeypatch.setenv("CC", str(program(tmp_path / "cc", text)))
+        cc._maker.cache_clear()
+        cc.build([ANSWER])
+    cc._maker.cache_clear()
+    assert len(list(folder.glob("*.so"))) == 2
+
+
+def test_a_cache_without_room(monkeypatch, folder):
+    monkeypatch.setenv("SAM_CACHE_BYTES", "0")
+    assert isinstance(cc.build([ANSWER])[0], ctypes.CDLL)
+    assert not list(folder.glob("*.so"))

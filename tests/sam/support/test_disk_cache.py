@@ -1,0 +1,134 @@
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from sam.support import disk_cache
+from sam.support.errors import UserError
+
+NAMES = [f"{disk_cache.key(text)}.so" for text in "abcdef"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("SAM_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_an_entry_is_found_again():
+    assert disk_cache.find(NAMES[0]) is None
+    path = disk_cache.put(NAMES[0], b"content")
+    assert disk_cache.find(NAMES[0]) == path
+    assert path.read_bytes() == b"content"
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"conten"),
+        lambda path: path.write_bytes(b"contenT"),
+        lambda path: path.with_name(path.name + ".sum").write_text(""),
+        lambda path: path.with_name(path.name + ".sum").write_bytes(b"\xff"),
+        lambda path: path.with_name(path.name + ".sum").unlink(),
+        lambda path: path.unlink(),
+    ],
+)
+def test_an_entry_that_is_not_whole_is_none(spoil):
+    spoil(disk_cache.put(NAMES[0], b"content"))
+    assert disk_cache.find(NAMES[0]) is None
+    disk_cache.put(NAMES[0], b"content")
+    assert disk_cache.find(NAMES[0]) is not None
+
+
+def test_the_least_recently_used_entries_go_first(monkeypatch):
+    monkeypatch.setenv("SAM_CACHE_BYTES", "3000")
+    for age, name in enumerate(NAMES[:4]):
+        path = disk_cache.put(name, b"." * 1000)
+        os.utime(path, (time.time() - 4000 + age,) * 2)
+    assert disk_cache.find(NAMES[0]) is not None  # so it is the latest
+    disk_cache.trim()
+    assert [disk_cache.find(name) is not None for name in NAMES[:4]] == [True, False, False, True]
+    entries, size = disk_cache.usage()
+    assert entries == 2
+    assert 2000 < size <= 3000
+
+
+def test_only_our_files_are_cleared(folder):
+    disk_cache.put(NAMES[0], b"content")
+    (folder / "thesis.tex").write_text("years of work")
+    (folder / "notes.so").write_text("more")
+    assert disk_cache.clear()[0] == 1
+    assert sorted(path.name for path in folder.iterdir()) == ["notes.so", "thesis.tex"]
+    assert disk_cache.usage() == (0, 0)
+
+
+def test_threads_make_an_entry_once():
+    made = []
+
+    def make(_):
+        with disk_cache.locked(NAMES[0]):
+            if disk_cache.find(NAMES[0]) is None:
+                time.sleep(0.05)
+                made.append(disk_cache.put(NAMES[0], b"content"))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(make, range(16)))
+    assert len(made) == 1
+
+
+def test_a_lock_goes_with_the_process_that_held_it(folder):
+    held = "import os, sys; from sam.support import disk_cache\n"
+    held += f"with disk_cache.locked('{NAMES[0]}'): os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", held], check=False)
+    assert list(folder.glob("*.lock"))
+    with disk_cache.locked(NAMES[0]):
+        pass
+    assert not list(folder.glob("*.lock"))
+
+
+@pytest.mark.parametrize(
+    "place", ["/proc/cache", "/dev/null/cache", "/dev/null", "a\0b", "x" * 5000]
+)
+def test_a_cache_that_cannot_be_written(place, monkeypatch, caplog, tmp_path):
+    monkeypatch.setattr(disk_cache.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(disk_cache, "_wanted", lambda: disk_cache.Path(place))
+    disk_cache._usable.cache_clear()
+    disk_cache._private.cache_clear()
+    path = disk_cache.put(NAMES[0], b"content")
+    assert path.parent.parent == tmp_path
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert disk_cache.find(NAMES[0]) == path
+    assert caplog.text.count("cannot be written") == 1
+    assert f"compiled kernels go to {path.parent}" in caplog.text
+    disk_cache._private.cache_clear()
+
+
+def test_a_private_folder_that_another_may_write_is_not_taken(monkeypatch, tmp_path):
+    monkeypatch.setattr(disk_cache.tempfile, "tempdir", str(tmp_path))
+    taken = tmp_path / f"sparse-abstract-machine-{os.getuid()}"
+    taken.mkdir()
+    taken.chmod(0o777)
+    disk_cache._private.cache_clear()
+    assert disk_cache._private() != taken
+    disk_cache._private.cache_clear()
+
+
+def test_a_cache_that_goes_meanwhile(folder):
+    import shutil
+
+    disk_cache.put(NAMES[0], b"content")
+    shutil.rmtree(folder)
+    assert disk_cache.find(NAMES[0]) is None
+    disk_cache.put(NAMES[0], b"content")
+    assert disk_cache.find(NAMES[0]) is not None
+
+
+@pytest.mark.parametrize("text", ["many", "-1", "1e9", "9" * 30, "\N{SUPERSCRIPT TWO}"])
+def test_a_size_that_is_no_number(text, monkeypatch):
+    monkeypatch.setenv("SAM_CACHE_BYTES", text)
+    with pytest.raises(UserError, match="SAM_CACHE_BYTES"):
+        disk_cache.trim()
