@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.custard.test_level_formats import LEVELS, RESULT_LEVELS, chained
 
 import custard
 from sam.blocks import StreamError
@@ -14,6 +13,7 @@ from sam.token import parse_stream
 from sam.validate import validate
 from sim import simulate
 from sim.stream_checker import Validator
+from tests.custard.to_c.test_levels import LEVELS, RESULT_LEVELS, chained
 from tests.support.dense import evaluate
 from tests.support.profiles import examples
 from tests.support.programs import programs

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.custard.test_level_formats import LEVELS, RESULT_LEVELS, chained, in_words, skipping
 
 import custard
 import sim
@@ -22,6 +21,7 @@ from sam.tensor import Tensor
 from sim.binding import bind
 from sim.compiled import engine as compiled_engine
 from sim.config.hardware import load
+from tests.custard.to_c.test_levels import LEVELS, RESULT_LEVELS, chained, in_words, skipping
 from tests.support.dense import evaluate
 from tests.support.profiles import PROFILE, examples
 from tests.support.programs import programs

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.custard.test_level_formats import _parts, chained
 
 import custard
 import sim
@@ -22,6 +21,7 @@ from sam.tensor import Tensor
 from sam.token import DATA, DONE
 from sim.config.memory import Memory
 from sim.memory.hierarchy import Hierarchy, Layout, statistics
+from tests.custard.to_c.test_levels import _parts, chained
 from tests.support.profiles import examples
 from tests.support.programs import programs
 from tests.support.streams import around, run_block
