@@ -14,20 +14,18 @@ import sys
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
-import matplotlib
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 import custard
 from custard.cli.run_report import bottleneck
+from custard.cli.sweeps.plots import save, styled
 from sam.drawing import draw
 from sam.io import read
 from sim.stats import Run
-
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt
 
 MATRIX = Path(__file__).parent / "data" / "west0067.mtx"
 OUT = Path(__file__).parents[1] / "out" / "demo"
@@ -93,7 +91,13 @@ def table(runs: Mapping[str, Run], right: Mapping[str, bool]) -> Table:
 
 def plot(cycles: Mapping[str, int], path: Path) -> None:
     """The cycles of each order as a bar chart with a logarithmic axis."""
-    figure, axes = plt.subplots(figsize=(5, 3.2), layout="constrained")
+    with styled() as make:
+        figure = make(figsize=(5, 3.2), layout="constrained")
+        _fill(figure.subplots(), cycles)
+        save(figure, path)
+
+
+def _fill(axes: Any, cycles: Mapping[str, int]) -> None:
     bars = axes.bar(list(cycles), list(cycles.values()), color="#4c78a8")
     axes.bar_label(bars, fmt="{:,.0f}", fontsize=8)
     axes.set(
@@ -103,8 +107,6 @@ def plot(cycles: Mapping[str, int], path: Path) -> None:
         title=f"{MATRIX.stem} times itself on the ideal machine",
     )
     axes.margins(y=0.12)
-    figure.savefig(path, dpi=160)
-    plt.close(figure)
 
 
 if __name__ == "__main__":

@@ -17,19 +17,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
 from custard import Program, UserError
-from custard.cli.sweeps.plots import STYLE, save
+from custard.cli.sweeps.plots import save, styled
 from sam.support.files import write_whole
 from sam.tensor import Tensor
 from sim.stats import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DATA = Path(__file__).parent / "data"
 OUT = Path(__file__).parents[1] / "out"
@@ -161,8 +162,8 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
 @contextmanager
 def picture(folder: Path, name: str, width: float, height: float) -> Iterator[Figure]:
     """A figure of that size in inches, written as PNG and PDF when it has been drawn."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
+    with styled() as make:
+        figure = make(figsize=(width, height), layout="constrained")
         yield figure
         for axes in figure.axes:
             axes.spines[["top", "right"]].set_visible(False)

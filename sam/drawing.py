@@ -16,8 +16,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from matplotlib import get_data_path
-
 from sam.dot import STREAM_STYLES, to_dot
 from sam.graph import Graph
 from sam.support.errors import UserError
@@ -82,8 +80,7 @@ def _render(text: str, form: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         fonts = Path(folder, "fonts.conf")
         fonts.write_text(
-            f"<fontconfig><dir>{escape(get_data_path())}/fonts/ttf</dir>"
-            f"<cachedir>{folder}</cachedir></fontconfig>"
+            f"<fontconfig><dir>{escape(_fonts())}</dir><cachedir>{folder}</cachedir></fontconfig>"
         )
         done = subprocess.run(
             command,
@@ -96,3 +93,11 @@ def _render(text: str, form: str) -> bytes:
         message = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
         raise UserError(f"Graphviz cannot draw the graph: {message[-1]}")
     return done.stdout
+
+
+def _fonts() -> str:
+    """The folder of matplotlib's fonts, found without importing it."""
+    found = find_spec("matplotlib")
+    assert found is not None
+    assert found.origin is not None
+    return str(Path(found.origin).parent / "mpl-data" / "fonts" / "ttf")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -27,6 +28,7 @@ from sam.levels import (
     held,
     repeats,
 )
+from sam.support import free_memory
 from sam.support.errors import UserError, one_of
 
 Array = NDArray[Any]
@@ -196,10 +198,15 @@ class Tensor:
         return _sorted(coordinates, values)
 
     def to_numpy(self) -> Array:
-        """The dense array; a view of the values where all levels are dense."""
+        """The dense array; a view of the values where all levels are dense.
+
+        Raises UserError where it is larger than the memory that is free.
+        """
         if all(isinstance(level, Dense) for level in self.levels):
             stored = self.values.reshape([self.shape[mode] for mode in self.mode_order])
             return stored.transpose(np.argsort(self.mode_order).tolist())
+        size = math.prod(self.shape) * self.dtype.itemsize
+        free_memory.require(size, f"the dense array of shape {self.shape}")
         coordinates, values = self._entries()
         array = np.zeros(self.shape, self.dtype)
         array[tuple(coordinates)] = values

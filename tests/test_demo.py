@@ -23,4 +23,4 @@ def test_the_demo_checks_six_orders_and_writes_two_pictures(tmp_path):
     assert str(tmp_path / "demo" / "graph.svg") in run.stdout
     assert "</svg>" in (tmp_path / "demo" / "graph.svg").read_text()
     height, width, _ = plt.imread(tmp_path / "demo" / "cycles.png").shape
-    assert (height, width) == (512, 800)
+    assert (height, width) == (960, 1500)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from contextlib import suppress
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any, NoReturn
 
 from rich.console import Console
 from rich.text import Text
@@ -13,6 +18,8 @@ from rich.text import Text
 from sam.support.errors import UserError, one_of
 
 _PIPE_WIDTH = 120
+# What the system says of a write that fails; it does not name stdout.
+_OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EAGAIN)
 
 
 class Parser(argparse.ArgumentParser):
@@ -20,6 +27,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UserError(message, hint=f"{self.prog} --help lists the options")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        (sys.stderr if file is None else file).write(message)  # argparse would hide a full disk
 
 
 def parse(
@@ -48,7 +58,44 @@ def stdout(quiet: bool = False) -> Console:
     return Console(width=width, highlight=False, quiet=quiet)
 
 
+def require_stdout() -> None:
+    """Raises UserError where stdout is closed; what its encoding lacks becomes a question mark."""
+    if sys.stdout is None:
+        raise UserError("stdout is closed", hint="write > /dev/null to throw the output away")
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # the bars are not in every encoding
+
+
 def complain(text: str) -> None:
-    """Says on stderr what is wrong."""
+    """Says on stderr what is wrong, if anybody can hear it."""
+    if sys.stderr is None:
+        return
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(Text.assemble(("custard: ", "bold red"), text))
+    with suppress(OSError):
+        console.print(Text.assemble(("custard: ", "bold red"), text))
+
+
+def of_system(mistake: OSError) -> int:
+    """Says what the system refuses, where nobody else has; the exit status.
+
+    A reader of stdout that has gone, as in ``| head``, is no mistake, and is not told.
+    """
+    status = 1 if isinstance(mistake, BrokenPipeError) else 2
+    if mistake.filename is None and sys.stdout is not None:
+        # Python flushes stdout once more at its end, and would complain then.
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if status == 2:
+        complain(_in_words(mistake))
+    return status
+
+
+def _in_words(mistake: OSError) -> str:
+    try:
+        Path.cwd()
+    except OSError:
+        return "the working folder is gone\nhint: cd to one that is there"
+    why = mistake.strerror or str(mistake)
+    if mistake.filename is not None:
+        return f"cannot use {mistake.filename}: {why}"
+    return f"cannot write to stdout: {why}" if mistake.errno in _OF_WRITING else why

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
 from importlib.metadata import version
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,17 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
+from custard.cli import cache
 from custard.cli import run_record as record
-from custard.cli.arguments import Parser, complain, parse, stdout, whole_number
+from custard.cli.arguments import (
+    Parser,
+    complain,
+    of_system,
+    parse,
+    require_stdout,
+    stdout,
+    whole_number,
+)
 from custard.cli.inputs import file_of, input_uses
 from custard.cli.sweeps import command as sweep_cli
 from custard.compiler import compile
@@ -132,16 +139,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 for success, 1 for a result that ``--check`` finds wrong, a stream that ``--validate`` does or
     a reader that has gone, 2 for a mistake of the user, 130 after Ctrl-C.
     """
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # the bars are not in every encoding
     try:
+        require_stdout()
         words = list(sys.argv[1:] if argv is None else argv)
-        if words and words[0] in _COMMANDS:
-            status = _COMMANDS[words[0]][1](words[1:])
-        else:
-            status = _run(_parse(words))
-        sys.stdout.flush()
-        return status
+        try:
+            if words and words[0] in _COMMANDS:
+                return _COMMANDS[words[0]][1](words[1:])
+            return _run(_parse(words))
+        finally:
+            sys.stdout.flush()
     except UserError as mistake:
         complain(str(mistake))
         return 2
@@ -151,10 +157,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         complain("interrupted")
         return 130
-    except BrokenPipeError:
-        # Python flushes stdout once more at its end, and would complain then.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except OSError as mistake:
+        return of_system(mistake)
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -493,6 +497,7 @@ def _listing(name: str, listed: Callable[[], RenderableType]) -> Callable[[Seque
 _COMMANDS: Mapping[str, tuple[str, Callable[[Sequence[str]], int]]] = {
     "sweep": ("SWEEP.yaml", sweep_cli.main),
     "report": ("RESULT", _report),
+    "cache": ("[--clear]", cache.main),
     "configs": ("", _listing("configs", _configs)),
     "formats": ("", _listing("formats", _formats)),
 }

@@ -7,11 +7,14 @@ on both axes. The axes have units, which come from the names of the columns.
 
 from __future__ import annotations
 
+import importlib.util
 import io
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -19,6 +22,9 @@ from custard.cli.sweeps.table import Table
 from sam.support.errors import UserError, one_of
 from sam.support.files import write_whole
 from sam.support.yaml_sections import Section, Text, is_texts, must_be
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _KINDS = ("line", "pareto")
 
@@ -101,13 +107,35 @@ def draw(plot: Plot, columns: Table, axes: Sequence[str], path: Path) -> None:
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(_name(row, series), []).append(row)
-    import matplotlib  # here, for it takes long, and few commands plot
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(4.5, 3.2), layout="constrained")
+    with styled() as make:
+        figure = make(figsize=(4.5, 3.2), layout="constrained")
         _fill(figure.subplots(), plot, groups)
         save(figure, path)
+
+
+@contextmanager
+def styled() -> Iterator[type[Figure]]:
+    """matplotlib's class of figures, in our style, whatever the user's settings of matplotlib are.
+
+    A backend of ``$MPLBACKEND`` that does not exist would break its import, and TeX in a
+    ``matplotlibrc`` each picture where TeX is not installed.
+    """
+    found = importlib.util.find_spec("matplotlib")
+    assert found is not None
+    assert found.origin is not None
+    own = {"MATPLOTLIBRC": str(Path(found.origin).parent / "mpl-data" / "matplotlibrc")}
+    before = {name: os.environ.pop(name, None) for name in ("MPLBACKEND", "MATPLOTLIBRC")}
+    os.environ.update(own)
+    try:
+        import matplotlib  # here, for it takes long, and few commands plot
+        from matplotlib.figure import Figure
+    finally:
+        del os.environ["MATPLOTLIBRC"]
+        os.environ.update({name: value for name, value in before.items() if value is not None})
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        yield Figure
 
 
 def save(figure: Any, path: Path) -> None:

@@ -1,0 +1,50 @@
+"""Refuses what is larger than the memory that is free, before any of it is taken."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from sam.support.errors import UserError
+
+
+def require(size: int, what: str) -> None:
+    """Raises UserError where ``size`` bytes are more than the process can have; ``what`` is it."""
+    free = _free()
+    if size > free:
+        raise UserError(f"{what} would take {in_words(size)}; {in_words(free)} of memory are free")
+
+
+def in_words(size: int) -> str:
+    """A number of bytes for people, as in 3.5 GiB."""
+    amount, units = float(size), ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+    while amount >= 1024 and len(units) > 1:
+        amount /= 1024
+        del units[0]
+    return f"{amount:.0f} bytes" if units[0] == "bytes" else f"{amount:.3g} {units[0]}"
+
+
+def _free() -> int:
+    """The bytes that the process may still take, as far as the system tells."""
+    limits = [sys.maxsize]
+    with suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            name, amount, *_ = line.split()
+            if name in ("MemAvailable:", "SwapFree:"):
+                limits.append(1024 * int(amount))
+        if len(limits) == 3:
+            limits = [limits[0], limits[1] + limits[2]]
+    with suppress(OSError, ValueError):
+        group = Path("/sys/fs/cgroup")
+        used = int((group / "memory.current").read_text(encoding="ascii"))
+        limits.append(int((group / "memory.max").read_text(encoding="ascii")) - used)
+    with suppress(ImportError, OSError, ValueError, IndexError):
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if most != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+            limits.append(most - pages * os.sysconf("SC_PAGE_SIZE"))
+    return max(0, min(limits))
