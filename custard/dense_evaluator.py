@@ -1,12 +1,15 @@
 """The independent check of a result: the expression evaluated with dense numpy.
 
 The evaluator walks the tree of ``custard.language.notation`` and shares nothing with the
-compiler. A value is an array with a variable for each of its axes; products are ``numpy.einsum``.
+compiler. A value is an array with a variable for each of its axes. Types are numpy's: operations
+are made one by one, as they are bracketed; numbers of the program are Python's, which take on the
+type that they meet; a product and the sums over its variables are one ``numpy.einsum``.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -53,7 +56,8 @@ def evaluate(
         if assignment.operator == "+=":
             old = evaluator.value(assignment.target, set())
             right = evaluator.combined(np.add, old, right)
-        value = np.broadcast_to(evaluator.spread(right, target), [extents[v] for v in target])
+        spread = np.asarray(evaluator.spread(right, target))
+        value = np.broadcast_to(spread, [extents[v] for v in target])
         if len(target) < len(assignment.target.indices):
             value = _on_diagonal(value, assignment, inputs, extents)
         _require_places(value.size)
@@ -85,9 +89,11 @@ def first_difference(found: Tensor, expected: Expected) -> str | None:
 
     Whole numbers must be equal; others may differ by rounding, as sums of another order do.
     """
-    ours, theirs = found.to_numpy(), expected.value.astype(found.dtype)
+    ours, theirs = found.to_numpy(), expected.value
     if ours.shape != theirs.shape:
         return f"the result has the shape {ours.shape}, and numpy's has {theirs.shape}"
+    if ours.dtype != theirs.dtype:
+        return f"the result has the type {ours.dtype}, and numpy's has {theirs.dtype}"
     if found.dtype.kind in "fc":
         precision = float(np.finfo(found.dtype).eps)
         equal = np.isclose(
@@ -104,9 +110,9 @@ def first_difference(found: Tensor, expected: Expected) -> str | None:
 
 @dataclass(frozen=True)
 class _Value:
-    """An array, and the variable of each axis."""
+    """An array, and the variable of each axis; or a number of the program."""
 
-    array: Array
+    array: Any
     variables: tuple[str, ...] = ()
 
 
@@ -117,34 +123,41 @@ class _Evaluator:
     def value(self, node: notation.Node, summed: set[str]) -> _Value:
         """The value of a node, summed over variables that nothing outside it uses."""
         value = self._value(node, summed)
-        magnitudes = np.abs(value.array[np.isfinite(value.array)])
+        array = np.atleast_1d(value.array)
+        magnitudes = np.abs(array[np.isfinite(array)]).astype(float)
         self.largest = max(self.largest, float(magnitudes.max(initial=0)))
         return value
 
     def _value(self, node: notation.Node, summed: set[str]) -> _Value:
         match node:
             case notation.Number(number):
-                return _Value(np.asarray(number if number < 2**63 else float(number)))
+                return _Value(number)
             case notation.Access():
                 return self._sum(self._access(node), summed)
             case notation.Negate(operand):
                 inner = self.value(operand, summed)
-                return _Value(-inner.array, inner.variables)
+                return _Value(_checked(operator.neg, inner.array), inner.variables)
             case notation.Sum(variables, operand):
                 own = {variable.name for variable in variables}
                 return self._sum(self.value(operand, summed - own), own)
+            case notation.Binary("*") if summed & _free(node):
+                return self._multiply(_factors(node), summed)
             case notation.Binary("*"):
-                return self._multiply([factor for _, factor in _chain(node, "*")], summed)
+                (_, first), *rest = _chain(node, "*")
+                product = self.value(first, set())
+                for _, factor in rest:
+                    product = self.combined(operator.mul, product, self.value(factor, set()))
+                return product
             case notation.Binary("/"):
                 operands = [node.left, node.right]
                 values = [self.value(n, _alone(n, operands, summed)) for n in operands]
                 shared = _free(node.left) & _free(node.right) & summed
-                return self._sum(self.combined(np.true_divide, *values), shared)
+                return self._sum(self.combined(_quotient, *values), shared)
             case notation.Binary():
                 (_, first), *rest = _chain(node, "+-")
                 total = self.value(first, summed & _free(first))
-                for operator, term in rest:
-                    function = np.add if operator == "+" else np.subtract
+                for symbol, term in rest:
+                    function = operator.add if symbol == "+" else operator.sub
                     total = self.combined(function, total, self.value(term, summed & _free(term)))
                 return total
         raise AssertionError(node)
@@ -153,8 +166,6 @@ class _Evaluator:
         tensor = self.inputs[node.tensor]
         _require_places(math.prod(tensor.shape))
         array = tensor.to_numpy()
-        if array.dtype == bool:
-            array = array.astype(int)
         variables = tuple(dict.fromkeys(_variables(node)))
         if len(variables) < array.ndim:  # a diagonal
             axes = {variable: n for n, variable in enumerate(variables)}
@@ -163,12 +174,21 @@ class _Evaluator:
 
     def _multiply(self, factors: list[notation.Node], summed: set[str]) -> _Value:
         values = [self.value(factor, _alone(factor, factors, summed)) for factor in factors]
+        dtype = np.result_type(*(value.array for value in values))
+        for n, factor in enumerate(factors):
+            own = _alone(factor, factors, summed)
+            if isinstance(factor, notation.Sum):
+                own = own | {variable.name for variable in factor.variables}
+                factor = factor.operand
+            if own and getattr(values[n].array, "dtype", dtype) != dtype:
+                values[n] = self._sum(self._typed(self.value(factor, set()), dtype), own)
+            values[n] = self._typed(values[n], dtype)
         shared = {v for v in summed if sum(v in _free(factor) for factor in factors) > 1}
+        if not shared:  # einsum adds to 0, which loses the sign of -0.0
+            return reduce(partial(self.combined, operator.mul), values)
         return self._product(values, shared)
 
     def _product(self, values: list[_Value], summed: set[str]) -> _Value:
-        if not summed:  # einsum adds to 0, which loses the sign of -0.0
-            return reduce(partial(self.combined, np.multiply), values)
         axes = {v: n for n, v in enumerate({v: 0 for value in values for v in value.variables})}
         self._require_points(axes)
         kept = tuple(variable for variable in axes if variable not in summed)
@@ -179,19 +199,23 @@ class _Evaluator:
         array = np.einsum(*operands, [axes[v] for v in kept], optimize=("greedy", MOST_PLACES))
         return _Value(array, kept)
 
+    def _typed(self, value: _Value, dtype: Any) -> _Value:
+        return _Value(_in_type(value.array, dtype), value.variables)
+
     def combined(self, function: Any, left: _Value, right: _Value) -> _Value:
         """The function of two values, place by place."""
         variables = tuple(dict.fromkeys((*left.variables, *right.variables)))
         _require_places(self._size(variables))
-        return _Value(
-            function(self.spread(left, variables), self.spread(right, variables)), variables
-        )
+        operands = self.spread(left, variables), self.spread(right, variables)
+        return _Value(_checked(function, *operands), variables)
 
-    def spread(self, value: _Value, variables: tuple[str, ...]) -> Array:
+    def spread(self, value: _Value, variables: tuple[str, ...]) -> Any:
         """The array with its axes in that order, and an axis of 1 for each variable it lacks."""
+        if not isinstance(value.array, np.ndarray | np.generic):
+            return value.array
         order = [value.variables.index(v) for v in variables if v in value.variables]
         sizes = [self.extents[v] if v in value.variables else 1 for v in variables]
-        return value.array.transpose(order).reshape(sizes)
+        return np.asarray(value.array).transpose(order).reshape(sizes)
 
     def _sum(self, value: _Value, summed: set[str]) -> _Value:
         """The sum over variables, of which the value may lack some."""
@@ -199,7 +223,10 @@ class _Evaluator:
             return value
         repeats = self._size(tuple(summed - set(value.variables)))
         axes = tuple(n for n, v in enumerate(value.variables) if v in summed)
-        array = value.array.sum(axis=axes, dtype=value.array.dtype) * repeats
+        array = np.asarray(value.array)
+        array = array.sum(axis=axes, dtype=array.dtype)
+        if summed - set(value.variables):
+            array = _repeated(array, repeats)
         return _Value(array, tuple(v for v in value.variables if v not in summed))
 
     def _size(self, variables: tuple[str, ...]) -> int:
@@ -209,6 +236,37 @@ class _Evaluator:
         points = self._size(tuple(variables))
         if points > MOST_POINTS:
             raise _too_large(f"a product of {points:.1e} points", MOST_POINTS)
+
+
+def _quotient(left: Any, right: Any) -> Any:
+    """numpy's quotient; Python's of two numbers of the program."""
+    numbers = isinstance(left, int | float) and isinstance(right, int | float)
+    return left / right if numbers and right else np.true_divide(left, right)
+
+
+def _checked(function: Any, *operands: Any) -> Any:
+    """A function of arrays; raises UserError where numpy refuses their types."""
+    try:
+        return function(*operands)
+    except (TypeError, OverflowError) as error:
+        raise UserError(f"numpy refuses this: {error}") from None
+
+
+def _in_type(array: Any, dtype: Any) -> Array:
+    """An array, or a number of the program, in a type."""
+    if isinstance(array, np.ndarray | np.generic):
+        return np.asarray(array, dtype)
+    found: Array = _checked(partial(np.asarray, dtype=dtype), array)
+    return found
+
+
+def _repeated(array: Array, times: int) -> Array:
+    """The sum of so many of an array, in its type."""
+    if array.dtype.kind == "b":
+        return array & (times > 0)
+    if array.dtype.kind == "i":
+        return array * np.array(times % 2 ** (8 * array.itemsize), np.uint64).astype(array.dtype)
+    return array * array.dtype.type(times)
 
 
 def _require_places(places: int) -> None:
@@ -227,12 +285,16 @@ def _chain(node: notation.Node, operators: str) -> list[tuple[str, notation.Node
     """The operands that a chain of these operators joins, each with the operator before it."""
     links: list[tuple[str, notation.Node]] = []
     while isinstance(node, notation.Binary) and node.operator in operators:
-        if operators == "*":
-            links = [*_chain(node.right, operators), *links]
-        else:
-            links.insert(0, (node.operator, node.right))
+        links.append((node.operator, node.right))
         node = node.left
-    return [(operators[0], node), *links]
+    return [(operators[0], node), *reversed(links)]
+
+
+def _factors(node: notation.Node) -> list[notation.Node]:
+    """The factors of a product, those of products in brackets too."""
+    if not (isinstance(node, notation.Binary) and node.operator == "*"):
+        return [node]
+    return [factor for _, part in _chain(node, "*") for factor in _factors(part)]
 
 
 def _alone(node: notation.Node, operands: Sequence[notation.Node], summed: set[str]) -> set[str]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from sam.blocks import Surroundings
-from sam.blocks.arithmetic import ValueType, result_type
 from sam.blocks.writers import written
 from sam.derivations import derived, underived
 from sam.graph import Edge, Graph, Slot
@@ -19,10 +18,11 @@ from sam.levels import WORD_BITS
 from sam.memory_regions import RegionTable
 from sam.support.errors import UserError
 from sam.tensor import Tensor
-from sam.token import DATA, Token, parse_stream
+from sam.token import DATA, Token
 from sam.validate import Stream, validate
 from sim.config.hardware import BlockTiming
 from sim.config.memory import Memory
+from sim.value_types import value_types
 
 
 @dataclass(frozen=True)
@@ -171,40 +171,6 @@ def _by_derived(graph: Graph, slot: Slot, tensor: Tensor, extents: Mapping[str, 
     if not slot.subscripts:
         return tensor
     return derived(tensor, slot.subscripts, graph.derived, extents)
-
-
-def value_types(
-    graph: Graph, streams: Mapping[Edge, Stream], tensors: Mapping[str, Tensor]
-) -> dict[str, np.dtype[Any]]:
-    """The type of the values that each node gives or stores, by numpy's promotion rules.
-
-    ``streams`` must have the edges into a node before those out of it.
-    """
-    slots = {slot.name: slot for slot in graph.slots}
-    nodes = {node.name: node for node in graph.nodes}
-    arriving: dict[str, dict[str, ValueType]] = {name: {} for name in nodes}
-
-    def given(name: str, port: str) -> ValueType:
-        node = nodes[name]
-        if node.kind == "array":
-            slot = slots[node.parameters["slot"]]
-            return tensors[slot.name].dtype if slot.constant is None else slot.constant
-        if node.kind == "source":
-            numbers = [value for kind, value in parse_stream(node.parameters["tokens"])]
-            return next((value for value in numbers if not isinstance(value, int)), 0)
-        types = arriving[name]
-        if node.kind == "alu":
-            return result_type(node.parameters["operation"], *types.values())
-        stream, _, _ = port.rpartition("_")
-        for source in (port, stream, f"{port}_0"):
-            if f"in_{source}" in types:
-                return types[f"in_{source}"]
-        return next(iter(types.values()), 0)
-
-    for edge, stream in streams.items():
-        if stream.kind == "val":
-            arriving[edge.target.node][edge.target.port] = given(edge.source.node, edge.source.port)
-    return {name: np.result_type(given(name, "val")) for name in nodes}
 
 
 def extents(graph: Graph, given: Mapping[str, Tensor]) -> dict[str, int]:

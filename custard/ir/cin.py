@@ -7,12 +7,14 @@
 
 A ``Program`` reads: for all variables of ``loops``, outermost first, assign to the target. A
 ``Reduce`` sums over its variables, which nothing outside it sees; its loops are those of ``loops``
-that its operand uses. Sums and products are n-ary and never nested in themselves, and a term that
-is subtracted is an ``Add`` with a ``Negate`` in it.
+that its operand uses. A chain of sums, or of products, is one n-ary node, computed from the left; a
+bracket inside it stays a node of its own, since numpy's types make a difference of it. A term that
+is subtracted is a ``Negate``, and computed as a subtraction.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
@@ -63,7 +65,8 @@ class Add(Expression):
     def __str__(self) -> str:
         text = str(self.terms[0])
         for term in self.terms[1:]:
-            text += f" - {term.operand}" if isinstance(term, Negate) else f" + {term}"
+            sign, term = ("-", term.operand) if isinstance(term, Negate) else ("+", term)
+            text += f" {sign} {_bracketed(term, Add)}"
         return text
 
 
@@ -74,7 +77,9 @@ class Multiply(Expression):
     factors: tuple[Expression, ...]
 
     def __str__(self) -> str:
-        return " * ".join(_bracketed(factor, Add, Divide) for factor in self.factors)
+        first, *rest = self.factors
+        texts = (_bracketed(factor, Add, Divide, Multiply) for factor in rest)
+        return " * ".join([_bracketed(first, Add, Divide), *texts])
 
 
 @dataclass(frozen=True)
@@ -151,7 +156,7 @@ def walk(node: Expression) -> Iterator[Expression]:
 
 
 def with_children(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """The node with each operand changed; nested sums and products become flat."""
+    """The node with each operand changed."""
     match node:
         case Add(terms):
             return _add([change(term) for term in terms])
@@ -169,6 +174,14 @@ def with_children(node: Expression, change: Callable[[Expression], Expression]) 
 def with_operands(node: Add | Multiply, operands: Sequence[Expression]) -> Expression:
     """A sum or a product of other operands."""
     return _add(operands) if isinstance(node, Add) else _multiply(operands)
+
+
+def without_brackets(node: Add | Multiply) -> list[Expression]:
+    """The operands of a sum, or of a product, and of those of its kind that are bracketed in it."""
+    found: list[Expression] = []
+    for child in children(node):
+        found += without_brackets(child) if isinstance(child, type(node)) else [child]
+    return found
 
 
 def free_variables(node: Expression) -> tuple[str, ...]:
@@ -293,11 +306,14 @@ class _Scope:
         value = self.expression(node, names)
         for link in reversed(links):
             right = self.expression(link.right, names)
+            folded = _folded(link.operator, value, right)
             match link.operator:
+                case _ if folded is not None:
+                    value = folded
                 case "+":
                     value = _add([value, right])
                 case "-":
-                    value = _add([value, _negate(right)])
+                    value = _add([value, Negate(right)])
                 case "*":
                     value = _multiply([value, right])
                 case "/":
@@ -338,29 +354,43 @@ def _access(access: notation.Access) -> Access:
 
 
 def _add(terms: Sequence[Expression]) -> Expression:
-    flat: list[Expression] = []
-    for term in terms:
-        flat.extend(term.terms if isinstance(term, Add) else (term,))
-    return flat[0] if len(flat) == 1 else Add(tuple(flat))
+    first, *rest = terms
+    flat = (*(first.terms if isinstance(first, Add) else (first,)), *rest)
+    return flat[0] if len(flat) == 1 else Add(flat)
 
 
 def _multiply(factors: Sequence[Expression]) -> Expression:
-    flat: list[Expression] = []
-    for factor in factors:
-        flat.extend(factor.factors if isinstance(factor, Multiply) else (factor,))
-    return flat[0] if len(flat) == 1 else Multiply(tuple(flat))
+    first, *rest = factors
+    flat = (*(first.factors if isinstance(first, Multiply) else (first,)), *rest)
+    return flat[0] if len(flat) == 1 else Multiply(flat)
 
 
 def _negate(operand: Expression) -> Expression:
-    """The operand with its sign changed; inside a sum, term by term."""
+    """The operand with its sign changed."""
     match operand:
-        case Negate(inner):
-            return inner
         case Literal(value):
             return Literal(-value)
-        case Add(terms):
-            return Add(tuple(_negate(term) for term in terms))
+        case Negate(inner):
+            return inner
     return Negate(operand)
+
+
+_OF_NUMBERS: Mapping[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
+
+def _folded(symbol: str, left: Expression, right: Expression) -> Literal | None:
+    """An operation on two numbers of the program, as Python does it; None where it is none."""
+    if not (isinstance(left, Literal) and isinstance(right, Literal)):
+        return None
+    try:
+        return Literal(_OF_NUMBERS[symbol](left.value, right.value))
+    except ArithmeticError:
+        return None
 
 
 def _reduced(variables: tuple[str, ...], operand: Expression) -> Expression:
@@ -371,7 +401,8 @@ def _reduced(variables: tuple[str, ...], operand: Expression) -> Expression:
 
 def _reduce(node: Expression, variable: str) -> Expression:
     """The node with the sum over a variable put where it belongs."""
-    users = [child for child in children(node) if variable in free_variables(child)]
+    operands = without_brackets(node) if isinstance(node, Multiply) else children(node)
+    users = [operand for operand in operands if variable in free_variables(operand)]
     match node:
         case Add(terms):
             return Add(tuple(_reduce(t, variable) if t in users else t for t in terms))
@@ -379,8 +410,8 @@ def _reduce(node: Expression, variable: str) -> Expression:
             return Negate(_reduce(operand, variable))
         case Reduce(variables, operand):
             return _reduced(variables, _reduce(operand, variable))
-        case Multiply(factors) if len(users) == 1:
-            return Multiply(tuple(_reduce(f, variable) if f is users[0] else f for f in factors))
+        case Multiply() if len(users) == 1:
+            return _with_factors(node, lambda f: _reduce(f, variable) if f is users[0] else f)
         case Divide(numerator, denominator) if len(users) == 1:
             if users[0] is numerator:
                 return Divide(_reduce(numerator, variable), denominator)
@@ -403,15 +434,22 @@ def _hoist(node: Expression) -> Expression:
             return _reduced(variables, _hoist(operand))
         case Divide(numerator, denominator):
             return Divide(_hoist(numerator), _hoist(denominator))
-        case Multiply(factors):
-            hoisted = tuple(_hoist(factor) for factor in factors)
-            sums = [factor for factor in hoisted if isinstance(factor, Reduce)]
-            others = {v for f in hoisted if f not in sums for v in free_variables(f)}
+        case Multiply():
+            node = _with_factors(node, _hoist)
+            factors = without_brackets(node) if isinstance(node, Multiply) else [node]
+            sums = [factor for factor in factors if isinstance(factor, Reduce)]
+            others = {v for f in factors if f not in sums for v in free_variables(f)}
             if len(sums) == 1 and others & set(free_variables(sums[0])):
-                inside = [f.operand if isinstance(f, Reduce) else f for f in hoisted]
-                return Reduce(sums[0].variables, _multiply(inside))
-            return Multiply(hoisted)
+                inside = _with_factors(node, lambda f: f.operand if isinstance(f, Reduce) else f)
+                return Reduce(sums[0].variables, inside)
     return node
+
+
+def _with_factors(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """A product with each factor changed, those in brackets too."""
+    if isinstance(node, Multiply):
+        return _multiply([_with_factors(factor, change) for factor in node.factors])
+    return change(node)
 
 
 def _bracketed(node: Expression, *kinds: type[Expression]) -> str:

@@ -543,10 +543,10 @@ def _with_access(
         return access, 1
     times = 0
     if isinstance(part, cin.Multiply | cin.Add) and isinstance(node, type(part)):
-        rest = list(cin.children(node))
-        if all(rest.count(one) >= cin.children(part).count(one) for one in cin.children(part)):
-            first = rest.index(cin.children(part)[0])
-            for one in cin.children(part):
+        rest, wanted = cin.without_brackets(node), cin.without_brackets(part)
+        if all(rest.count(one) >= wanted.count(one) for one in wanted):
+            first = rest.index(wanted[0])
+            for one in wanted:
                 rest.remove(one)
             rest.insert(min(first, len(rest)), access)
             node, times = (cin.with_operands(node, rest), 1)
@@ -569,7 +569,9 @@ def _without_sums(
     def change(node: cin.Expression) -> cin.Expression:
         if isinstance(node, cin.Reduce):
             operand = node.operand
-            factors = operand.factors if isinstance(operand, cin.Multiply) else (operand,)
+            factors = [operand]
+            if isinstance(operand, cin.Multiply):
+                factors = cin.without_brackets(operand)
             others = {v for one in factors if one != access for v in cin.free_variables(one)}
             if access in factors:
                 gone = [v for v in node.variables if v in access.variables

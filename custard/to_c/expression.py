@@ -64,9 +64,15 @@ class Scalar(Node):
 
 @dataclass(frozen=True)
 class Sum(Node):
-    """Terms: present where one is."""
+    """Terms: present where one is.
+
+    ``steps``  by term, the type in which it is added to the ones before it
+    ``minus``  by term, whether it is subtracted
+    """
 
     terms: tuple[Node, ...]
+    steps: tuple[ValueType, ...]
+    minus: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
@@ -156,11 +162,15 @@ def without(node: Node, absent: Container[int]) -> Node | None:
     match node:
         case Operand():
             return None if node.key in absent else node
-        case Sum(dtype, terms):
-            left = [one for term in terms if (one := without(term, absent)) is not None]
-            if len(left) == 1 and left[0].dtype == dtype:
-                return left[0]
-            return replace(node, terms=tuple(left)) if left else None
+        case Sum(dtype, terms, steps, minus):
+            found = zip((without(term, absent) for term in terms), steps, minus, strict=True)
+            left = [(term, step, sign) for term, step, sign in found if term is not None]
+            if not left:
+                return None
+            if len(left) == 1 and left[0][0].dtype == left[0][1] == dtype and not left[0][2]:
+                return left[0][0]
+            kept, steps, minus = zip(*left, strict=True)
+            return Sum(dtype, kept, steps, minus)
         case Product(everywhere=True) | Quotient(everywhere=True):
             parts = [without(part, absent) for part in children(node)]
             return rebuilt(

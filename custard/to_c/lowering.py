@@ -21,6 +21,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Iterator as Generator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from custard.ir import cin
 from custard.ir.transposition import transposition
 from custard.language.commands import Command, require_able
@@ -228,13 +230,10 @@ class Lowering:
                 return Operand(dtype, self.keys, slot, variables)
             case cin.Literal(value):
                 return Scalar(value, value)
-            case cin.Add(terms):
-                parts = tuple(map(self.tree, terms[:1])) + tuple(map(self.added, terms[1:]))
-                return Sum(_joint_type("add", parts), parts)
-            case cin.Multiply(factors):
-                parts = tuple(map(self.tree, factors))
-                everywhere = any(map(cin.divides, factors))
-                return Product(_joint_type("multiply", parts), parts, everywhere)
+            case cin.Add():
+                return self.sum(node)
+            case cin.Multiply():
+                return self.product(node)
             case cin.Negate(operand):
                 return _negated(self.tree(operand))
             case cin.Divide(numerator, denominator):
@@ -243,16 +242,51 @@ class Lowering:
                 return Quotient(_joint_type("divide", parts), *parts, everywhere)
             case cin.Reduce(variables, operand):
                 inner = self.tree(operand)
+                if isinstance(inner, Product):
+                    inner = _in_type(inner, inner.dtype)
                 return Total(inner.dtype, variables, frozenset(cin.free_variables(node)), inner)
         raise AssertionError(node)
 
-    def added(self, term: cin.Expression) -> Node:
-        """The tree of a term behind the first; raises UserError where it cannot be subtracted."""
-        if isinstance(term, cin.Negate):
-            operand = self.tree(term.operand)
-            result_type("subtract", operand.dtype, operand.dtype)
-            return _negated(operand)
-        return self.tree(term)
+    def sum(self, node: cin.Add) -> Sum:
+        """The tree of a sum. What is bracketed in it is merged into it where all have one type."""
+        first, *rest = node.terms
+        terms, steps, minus = [self.tree(first)], [], [False]
+        steps.append(terms[0].dtype)
+        for term in rest:
+            subtracted = isinstance(term, cin.Negate)
+            terms.append(self.tree(term.operand if isinstance(term, cin.Negate) else term))
+            name = "subtract" if subtracted else "add"
+            steps.append(result_type(name, steps[-1], terms[-1].dtype))
+            minus.append(subtracted)
+        dtype = steps[-1]
+        merged: list[tuple[Node, ValueType, bool]] = []
+        for own, step, sign in zip(terms, steps, minus, strict=True):
+            if isinstance(own, Sum) and _have_type((*own.steps, *steps), dtype):
+                inside = zip(own.terms, own.steps, own.minus, strict=True)
+                merged += [(part, of_part, one != sign) for part, of_part, one in inside]
+            else:
+                merged.append((own, step, sign))
+        parts, types, signs = zip(*merged, strict=True)
+        return Sum(dtype, parts, types, signs)
+
+    def product(self, node: cin.Multiply) -> Product:
+        """The tree of a product. What is bracketed in it is merged into it if all have one type.
+
+        A sum over variables of one factor is made in the type of the product, as if it were made
+        after multiplying: so has ``numpy.einsum`` it.
+        """
+        parts = tuple(map(self.tree, node.factors))
+        dtype = _joint_type("multiply", parts)
+        merged: list[Node] = []
+        for part in parts:
+            types = [one.dtype for one in parts]
+            if isinstance(part, Product) and _have_type(types, dtype):
+                merged += part.factors
+            elif isinstance(part, Total) and concrete(part.dtype) != concrete(dtype):
+                merged.append(replace(part, dtype=dtype, operand=_in_type(part.operand, dtype)))
+            else:
+                merged.append(part)
+        return Product(dtype, tuple(merged), any(map(cin.divides, node.factors)))
 
     def slot(self, access: cin.Access) -> Slot:
         """The storage that an access wants: its own, unless the loops clash with its order."""
@@ -408,7 +442,9 @@ class Lowering:
                 return self.statements(loops, inner, _accumulating(output))
             if isinstance(tree, Sum) and all(t.dtype == tree.dtype for t in tree.terms):
                 added = _accumulating(output)
-                return [s for term in tree.terms for s in self.statements(order, term, added)]
+                pairs = zip(tree.terms, tree.minus, strict=True)
+                terms = [_negated(term) if minus else term for term, minus in pairs]
+                return [s for term in terms for s in self.statements(order, term, added)]
         if not after:
             return self.with_scalar(order, tree, output, total, own)
         return self.with_workspace(order, tree, output, total, own, after)
@@ -653,6 +689,19 @@ def written_levels(levels: str) -> str:
         direct = form.full or (in_turn and form.iterates_positions)
         kept += code if direct else "s"
     return kept
+
+
+def _have_type(types: Iterable[ValueType], dtype: ValueType) -> bool:
+    """Whether all are one type, but for numbers of the program, which take it on."""
+    return all(one == dtype for one in types if isinstance(one, np.dtype))
+
+
+def _in_type(node: Node, dtype: ValueType) -> Node:
+    """A tree whose values are converted to a type before they are multiplied."""
+    if isinstance(node, Product):
+        factors = tuple(_in_type(factor, dtype) for factor in node.factors)
+        return replace(node, dtype=dtype, factors=factors)
+    return node if concrete(node.dtype) == concrete(dtype) else Product(dtype, (node,))
 
 
 def _negated(node: Node) -> Node:

@@ -143,10 +143,25 @@ class Kernel:
     def __init__(self, lowered: Lowered, flags: tuple[str, ...]) -> None:
         verify(lowered.kernel)
         self.lowered = lowered
+        flags = _exact_where_complex(lowered, flags)
         self.source = printed(documented(lowered, flags))
         (library,) = cc.build([self.source], flags=cc.supported(flags))
         self.compute, self.release = library.compute, library.release
         self.compute.restype = ctypes.c_int
+
+
+def _exact_where_complex(lowered: Lowered, flags: tuple[str, ...]) -> tuple[str, ...]:
+    """The flags; where values are complex, without those that pass over the sign of a zero, and
+    with each product rounded.
+
+    Under these gcc takes a real factor for one that has no imaginary part, and infinity times it
+    for infinity, where numpy has NaN.
+    """
+    fields = (field for struct in lowered.kernel.structs for field in struct.fields)
+    if "-ffinite-math-only" in flags or not any("complex" in type.name for _, type in fields):
+        return flags
+    loose = ("-fno-signed-zeros", "-fassociative-math")
+    return (*(flag for flag in flags if flag not in loose), "-ffp-contract=off")
 
 
 @dataclass(frozen=True)

@@ -56,14 +56,14 @@ _SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 _LOGIC = {"add": "|", "multiply": "&"}
 
 
-def arithmetic(
-    name: str, left: tuple[Expr, ValueType], right: tuple[Expr, ValueType]
-) -> tuple[Expr, ValueType]:
-    """An operation on two values, and its type."""
-    dtype = result_type(name, left[1], right[1])
+def arithmetic(name: str, left: Expr, right: Expr, dtype: ValueType) -> Expr:
+    """An operation on two values, in a type that holds both."""
     type = c_type(dtype)
-    symbols = _LOGIC if concrete(dtype).kind == "b" else _SYMBOLS
-    return Op(symbols[name], (cast(left[0], type), cast(right[0], type)), type), dtype
+    operands = cast(left, type), cast(right, type)
+    kind = concrete(dtype).kind
+    if kind == "c" and name in ("multiply", "divide"):
+        return Call(f"{name}_{type.name.replace(' ', '_')}", operands, type)
+    return Op((_LOGIC if kind == "b" else _SYMBOLS)[name], operands, type)
 
 
 def adding(dtype: ValueType) -> str:
@@ -88,8 +88,8 @@ def value(node: Node, arrays: Arrays) -> Typed:
         case Minus(dtype, operand):
             type = c_type(dtype)
             return Op("-", (cast(value(operand, arrays)[0], type),), type), dtype
-        case Sum(_, parts):
-            return _chained("add", node, [_masked(part, arrays) for part in parts])
+        case Sum():
+            return _total(node, [_masked(part, arrays)[0] for part in node.terms]), node.dtype
         case Product(_, parts, everywhere):
             get = _masked if everywhere else value
             return _chained("multiply", node, [get(part, arrays) for part in parts])
@@ -99,12 +99,26 @@ def value(node: Node, arrays: Arrays) -> Typed:
     raise AssertionError(node)
 
 
+def _total(node: Sum, parts: Sequence[Expr]) -> Expr:
+    """The sum of values, from left to right, each step in its type.
+
+    If the first is subtracted, the terms before it are absent: they count as 0.
+    """
+    found = number(0, node.steps[0]) if node.minus[0] else cast(parts[0], c_type(node.steps[0]))
+    begin = 0 if node.minus[0] else 1
+    rest = zip(parts[begin:], node.steps[begin:], node.minus[begin:], strict=True)
+    for part, step, minus in rest:
+        found = arithmetic("subtract" if minus else "add", found, part, step)
+    return cast(found, c_type(node.dtype))
+
+
 def _chained(name: str, node: Node, parts: Sequence[Typed]) -> Typed:
     """An operation on values, from left to right."""
-    found = parts[0]
-    for part in parts[1:]:
-        found = arithmetic(name, found, part)
-    return cast(found[0], c_type(node.dtype)), node.dtype
+    found, dtype = parts[0]
+    for part, own in parts[1:]:
+        dtype = result_type(name, dtype, own)
+        found = arithmetic(name, found, part, dtype)
+    return cast(found, c_type(node.dtype)), node.dtype
 
 
 def _masked(node: Node, arrays: Arrays) -> Typed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 from custard.ir import cin
 from custard.language.commands import Command, require_able
@@ -34,25 +35,65 @@ def cursor(builder: Builder, node: cin.Expression) -> Cursor:
             slot = builder.number(value)
             return Leaf(slot, (), Payload(builder.root, "ref", slot.name))
         case cin.Multiply((cin.Mask() as mask, *rest)):
-            return Masked(parts(mask, *rest))
-        case cin.Multiply(factors) if any(map(cin.divides, factors)):
-            return Whole((*parts(*factors), _everywhere(builder, node)), "multiply")
-        case cin.Multiply(factors):
-            return Product(parts(*factors))
-        case cin.Add(terms):
-            return Union(parts(*terms))
+            return Product(parts(mask, *rest), 1)  # the values are those of what is masked
+        case cin.Multiply() | cin.Add():
+            operands, formula = _formula(node)
+            if isinstance(node, cin.Add):
+                return Union(parts(*operands), formula)
+            if any(map(cin.divides, operands)):
+                return Whole((*parts(*operands), _everywhere(builder, node)), formula)
+            return Product(parts(*operands), formula)
         case cin.Negate(operand):
             return Negation(parts(operand))
         case cin.Divide(numerator, cin.Literal(value) as denominator) if value:
-            return Fraction(parts(numerator, denominator))
+            return Product(parts(numerator, denominator), ("divide", 0, 1))
         case cin.Divide(numerator, denominator):
-            return Whole((*parts(numerator, denominator), _everywhere(builder, node)), "divide")
+            quotient = parts(numerator, denominator)
+            return Whole((*quotient, _everywhere(builder, node)), ("divide", 0, 1))
         case cin.Reduce(variables, operand):
             free = cin.free_variables(node)
             left = tuple(v for v in builder.program.loops if v in free or v in variables)
             total = Sum(parts(operand), variables, left)
             return total if free else total.computed(builder)
     raise AssertionError(node)
+
+
+# How values are computed of those of some operands: the number of one, or an operation on others.
+Formula: TypeAlias = int | tuple[Any, ...]
+
+
+def _formula(node: cin.Add | cin.Multiply) -> tuple[list[cin.Expression], Formula]:
+    """The operands of a sum or a product, which all meet in one merge, and how it is computed.
+
+    What is in brackets, or is subtracted, is computed as it stands.
+    """
+    operands: list[cin.Expression] = []
+
+    def formula(one: cin.Expression, kind: type[cin.Expression]) -> Formula:
+        if isinstance(one, cin.Negate) and isinstance(one.operand, cin.Add) and kind is cin.Add:
+            return "negate", formula(one.operand, kind)
+        if not isinstance(one, kind):
+            operands.append(one)
+            return len(operands) - 1
+        first, *rest = cin.children(one)
+        found = formula(first, kind)
+        for child in rest:
+            operation = "multiply" if kind is cin.Multiply else "add"
+            if kind is cin.Add and isinstance(child, cin.Negate):
+                operation, child = "subtract", child.operand
+            found = operation, found, formula(child, kind)
+        return found
+
+    return operands, formula(node, type(node))
+
+
+def _computed(builder: Builder, formula: Formula, parts: Sequence[Cursor]) -> End:
+    """The values that a formula gives."""
+    if isinstance(formula, int):
+        return parts[formula].value(builder)
+    operation, *operands = formula
+    values = [_computed(builder, one, parts) for one in operands]
+    return compute(builder.graph, operation, *values)
 
 
 def _everywhere(builder: Builder, node: cin.Expression) -> Cursor:
@@ -234,6 +275,8 @@ def _descended(
 class Product(Composite):
     """Factors: present where all are."""
 
+    formula: Formula
+
     def descend(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor] | None:
         parts = list(self.parts)
         located = self._locatable(builder, variable)
@@ -282,7 +325,7 @@ class Product(Composite):
         return min((part.witnesses() for part in self.parts), key=len)
 
     def value(self, builder: Builder) -> End:
-        return _folded(builder, "multiply", self.parts)
+        return _computed(builder, self.formula, self.parts)
 
 
 def _merged(
@@ -314,33 +357,11 @@ def _located(
     return fiber, leaf.below(reference.end), shared_out(others, payloads)
 
 
-def _folded(builder: Builder, operation: str, parts: Sequence[Cursor]) -> End:
-    """The values of an operation on parts, from the left."""
-    value = parts[0].value(builder)
-    for part in parts[1:]:
-        value = compute(builder.graph, operation, value, part.value(builder))
-    return value
-
-
-@dataclass(frozen=True)
-class Masked(Product):
-    """A mask, and what has values only where it is present."""
-
-    def value(self, builder: Builder) -> End:
-        return self.parts[1].value(builder)
-
-
-@dataclass(frozen=True)
-class Fraction(Product):
-    """A numerator over a number that is not zero: present where the numerator is."""
-
-    def value(self, builder: Builder) -> End:
-        return _folded(builder, "divide", self.parts)
-
-
 @dataclass(frozen=True)
 class Union(Composite):
     """Terms: present where one is. Over a variable that one lacks, that one is everywhere."""
+
+    formula: Formula
 
     def descend(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor] | None:
         found = _descended(builder, self.parts, variable, together=True)
@@ -365,26 +386,15 @@ class Union(Composite):
         return fiber, replace(self, parts=tuple(parts))
 
     def value(self, builder: Builder) -> End:
-        value = self.parts[0].value(builder)
-        for part in self.parts[1:]:
-            negative = isinstance(part, Negation)
-            operand = part.parts[0] if isinstance(part, Negation) else part
-            operation = "subtract" if negative else "add"
-            value = compute(builder.graph, operation, value, operand.value(builder))
-        return value
+        return _computed(builder, self.formula, self.parts)
 
 
 @dataclass(frozen=True)
 class Whole(Union):
     """Operands, and all points: 0 / 0, 1 / 0 and 0 times either are values of numpy's too."""
 
-    operation: str
-
     def witnesses(self) -> list[End]:
         return self.parts[-1].witnesses()
-
-    def value(self, builder: Builder) -> End:
-        return _folded(builder, self.operation, self.parts[:-1])
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,13 @@
 """Arithmetic on values of one type, as numpy does it.
 
-Blocks compute with Python numbers. Integers wrap around at the width of their type, floats and
-complex numbers are rounded to it after each operation, and for bool ``add`` is or, ``multiply``
-is and. Division is numpy's ``true_divide``, so it gives infinities and NaN.
+Blocks compute with Python numbers. Both operands are brought into the type of the result first.
+Integers wrap around at the width of their type, floats and complex numbers are rounded to it after
+each operation, and for bool ``add`` is or, ``multiply`` is and. Division is numpy's
+``true_divide``, so it gives infinities and NaN. A complex product is (ac - bd) + (ad + bc)i, a
+complex quotient Smith's; that of zero has the parts divided by +0.
+
+The engines compiled and c have the same operations in ``sim/compiled/runtime.h`` and
+``custard/to_c/runtime``; ``tests/test_arithmetic.py`` holds all of them against numpy.
 """
 
 from __future__ import annotations
@@ -20,11 +25,12 @@ from sam.support.errors import UserError
 ValueType = np.dtype[Any] | int | float
 
 
-def _divide(a: Any, b: Any) -> Any:
+def _divide(a: Any, b: Any) -> float:
+    a, b = float(a), float(b)
     if b != 0:
         return a / b
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.true_divide(a, b).item()
+        return float(np.true_divide(a, b))
 
 
 _OPERATIONS: Mapping[str, Callable[..., Any]] = {
@@ -33,6 +39,13 @@ _OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "multiply": operator.mul,
     "divide": _divide,
     "negate": operator.neg,
+}
+_COMPLEX: Mapping[str, Callable[..., Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.true_divide,
+    "negate": np.negative,
 }
 _LOGIC: Mapping[str, Callable[..., Any]] = {"add": operator.or_, "multiply": operator.and_}
 
@@ -50,7 +63,10 @@ class Operation:
 
     def __post_init__(self) -> None:
         table = _LOGIC if self.dtype.kind == "b" else _OPERATIONS
-        object.__setattr__(self, "plain", table[self.name])
+        plain = table[self.name]
+        if self.dtype.kind == "c":
+            plain = _of_complex(_COMPLEX[self.name], self.dtype)
+        object.__setattr__(self, "plain", plain)
         object.__setattr__(self, "fit", _fit(self.dtype))
 
     def __call__(self, *operands: Any) -> Any:
@@ -68,6 +84,9 @@ def result_type(name: str, *types: ValueType) -> ValueType:
     found: np.dtype[Any] = np.result_type(*types)
     if name == "divide" and found.kind in "bi":
         return np.dtype(np.float64)
+    for number in types:
+        if isinstance(number, int) and found.kind == "i":
+            require_fit(number, found)
     if found.kind == "b" and name not in _LOGIC:
         raise UserError(
             f"{name} has no meaning for bool values", hint="convert the inputs to int64 first"
@@ -75,11 +94,31 @@ def result_type(name: str, *types: ValueType) -> ValueType:
     return found
 
 
+def require_fit(number: int, dtype: np.dtype[Any]) -> None:
+    """Raises UserError for a number of the program that a whole type cannot hold, as numpy does."""
+    limits = np.iinfo(dtype)
+    if not limits.min <= number <= limits.max:
+        raise UserError(
+            f"the number {number} does not fit {dtype}, the type that it meets",
+            hint="write it as a float, as in 3e9, or convert the inputs to a wider type first",
+        )
+
+
+def _of_complex(function: Any, dtype: np.dtype[Any]) -> Callable[..., Any]:
+    """A function of numpy on complex numbers: Python's own arithmetic differs between versions."""
+
+    def operation(*operands: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*map(dtype.type, operands)).item()
+
+    return operation
+
+
 def _fit(dtype: np.dtype[Any]) -> Callable[[Any], Any] | None:
     """What brings a Python number into the type; None where every result is of it already."""
     if dtype.kind == "i":
         half = 1 << (8 * dtype.itemsize - 1)
         return lambda value: (value + half) % (2 * half) - half
-    if dtype in (np.float32, np.complex64):
+    if dtype == np.float32:
         return lambda value: dtype.type(value).item()
     return None

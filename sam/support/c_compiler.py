@@ -26,7 +26,7 @@ from sam.support.errors import UserError
 
 _log = logging.getLogger(__name__)
 
-FLAGS = ("-std=gnu11", "-O3", "-march=native", "-shared", "-fPIC", "-w")
+FLAGS = ("-std=gnu11", "-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC", "-w")
 
 
 def compiler() -> tuple[str, ...]:

@@ -211,7 +211,7 @@ class _Machine:
         self.kept: list[Any] = []
         self.memories: dict[str, Any] = {}
         self.grown: list[tuple[Any, Any, str]] = []
-        headers = ("runtime.h", "memories.h", "hierarchy.h", "history.h", "mask.h")
+        headers = ("runtime.h", "memories.h", "values.h", "hierarchy.h", "history.h", "mask.h")
         self.headers = {name: _text(name) for name in headers}
         self.regions = bound.regions(config.memory)
         self.hierarchy: CompiledHierarchy | None = None

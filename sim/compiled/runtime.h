@@ -13,6 +13,7 @@
 
 #include "hierarchy.h"
 #include "memories.h"
+#include "values.h"
 
 #define DATA 0
 #define EMPTY 1

@@ -981,7 +981,10 @@ class _Translation:
         texts = [self.open(argument).text for argument in arguments]
         dtype = operation.dtype
         if operation.name == "negate":
-            text = f"(-{texts[0]})"
+            text = f"(0 - (uint64_t){texts[0]})" if dtype.kind == "i" else f"(-{texts[0]})"
+        elif dtype.kind == "c" and operation.name in ("multiply", "divide"):
+            operands = ", ".join(f"(double complex){text}" for text in texts)
+            return _Open(f"{dtype.name}_{operation.name}({operands})", COMPLEX)
         else:
             symbol = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}[operation.name]
             if dtype.kind == "b":

@@ -72,7 +72,7 @@ def test_long_chains():
         ([[1, 2], [3, 4]], [[1, 2], [5, 6]], "the result at (1,0) is 3, and numpy's is 5"),
         (7, 8, "the result is 7, and numpy's is 8"),
         ([1.0], [1.0, 2.0], "the result has the shape (1,), and numpy's has (2,)"),
-        ([True, False], [2, 0], None),
+        ([1, 0], [1.0, 0.0], "the result has the type int64, and numpy's has float64"),
     ],
 )
 def test_differences(found, expected, message):

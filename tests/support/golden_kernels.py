@@ -1,4 +1,4 @@
-"""The C of a dozen kernels, as it should read: ``tests/custard/golden/*.c``.
+"""The C of a dozen kernels, as it should read: ``tests/custard/to_c/golden/*.c``.
 
     python -m tests.support.golden_kernels
 

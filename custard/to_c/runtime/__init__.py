@@ -186,6 +186,33 @@ static inline T kept_N(bool here, T value)
 }
 """,
 }
+# Text for each complex type T, of parts of a type R: numpy's arithmetic, where C's own differs.
+_COMPLEX = {
+    "multiply": r"""
+static inline T multiply_N(T a, T b)
+{
+    const R ar = (R)creal(a), ai = (R)cimag(a), br = (R)creal(b), bi = (R)cimag(b);
+    return CMPLX(ar * br - ai * bi, ar * bi + ai * br);
+}
+""",
+    "divide": r"""
+// Smith's method: the larger part of the divisor is divided by.
+static inline T divide_N(T a, T b)
+{
+    const R ar = (R)creal(a), ai = (R)cimag(a), br = (R)creal(b), bi = (R)cimag(b);
+    const R real = (R)__builtin_fabs(br), imaginary = (R)__builtin_fabs(bi);
+    if (real >= imaginary) {
+        if (real == 0 && imaginary == 0)
+            return CMPLX(ar / real, ai / real);
+        const R ratio = bi / br, scale = 1 / (br + bi * ratio);
+        return CMPLX((ar + ai * ratio) * scale, (ai - ar * ratio) * scale);
+    }
+    const R ratio = br / bi, scale = 1 / (bi + br * ratio);
+    return CMPLX((ar * ratio + ai) * scale, (ai * ratio - ar) * scale);
+}
+""",
+}
+_PARTS = {"float complex": "float", "double complex": "double"}
 _BITS = {
     "bool": "uint8_t",
     "int32_t": "uint32_t",
@@ -402,6 +429,7 @@ NAMES = frozenset(
         *_PLAIN,
         *(f"{name}_{T}" for name in _INDEXED for T in INDEX_TYPES),
         *(f"{name}_{T.replace(' ', '_')}" for name in _VALUED for T in _BITS),
+        *(f"{name}_{T.replace(' ', '_')}" for name in _COMPLEX for T in _PARTS),
         *GATHERED,
     )
 )
@@ -428,6 +456,13 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
             text = _VALUED["kept_pair" if "complex" in value else "kept"]
             text = text.replace("kept_N", f"kept_{named}")
             yield re.sub(r"\bT\b", value, re.sub(r"\bB\b", bits, text))
+    for value, part in _PARTS.items():
+        named = value.replace(" ", "_")
+        for name, text in _COMPLEX.items():
+            if f"{name}_{named}" in names:
+                text = text.replace(f"{name}_N", f"{name}_{named}")
+                text = re.sub(r"\bT\b", value, re.sub(r"\bR\b", part, text))
+                yield text.replace("CMPLX", "CMPLXF") if part == "float" else text
     yield from (
         _GATHERED.substitute(words, name=name) for name, words in GATHERED.items() if name in names
     )

@@ -1,0 +1,33 @@
+/* Arithmetic on complex values as numpy does it, where C's own differs. Values of both types are
+ * kept as double complex; those of complex64 are computed with in floats. They are not inlined: gcc
+ * would fuse a product and a sum in vectors, whatever -ffp-contract says. */
+#include <complex.h>
+#include <math.h>
+
+#define COMPLEX_ARITHMETIC(TYPE, REAL)                                                            \
+    __attribute__((noinline, unused))                                                             \
+    static double complex TYPE##_multiply(double complex a, double complex b)                     \
+    {                                                                                             \
+        const REAL ar = (REAL)creal(a), ai = (REAL)cimag(a);                                      \
+        const REAL br = (REAL)creal(b), bi = (REAL)cimag(b);                                      \
+        return CMPLX(ar * br - ai * bi, ar * bi + ai * br);                                       \
+    }                                                                                             \
+    /* Smith's method: the larger part of the divisor is divided by. */                           \
+    __attribute__((noinline, unused))                                                             \
+    static double complex TYPE##_divide(double complex a, double complex b)                       \
+    {                                                                                             \
+        const REAL ar = (REAL)creal(a), ai = (REAL)cimag(a);                                      \
+        const REAL br = (REAL)creal(b), bi = (REAL)cimag(b);                                      \
+        const REAL real = (REAL)fabs(br), imaginary = (REAL)fabs(bi);                             \
+        if (real >= imaginary) {                                                                  \
+            if (real == 0 && imaginary == 0)                                                      \
+                return CMPLX(ar / real, ai / real);                                               \
+            const REAL ratio = bi / br, scale = 1 / (br + bi * ratio);                            \
+            return CMPLX((ar + ai * ratio) * scale, (ai - ar * ratio) * scale);                   \
+        }                                                                                         \
+        const REAL ratio = br / bi, scale = 1 / (bi + br * ratio);                                \
+        return CMPLX((ar * ratio + ai) * scale, (ai * ratio - ar) * scale);                       \
+    }
+
+COMPLEX_ARITHMETIC(complex64, float)
+COMPLEX_ARITHMETIC(complex128, double)

@@ -1,0 +1,176 @@
+"""Every operation on every pair of types, at special values, on three engines, as numpy has it."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import custard
+import sim
+from sam.support import c_compiler as cc
+
+TYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
+OPERATIONS = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.true_divide,
+}
+ENGINES = ("simpy", "compiled", "c")
+
+
+def special(dtype: str) -> np.ndarray:
+    """Zeros of both signs, infinities, NaN, the extremes of a type, and plain values.
+
+    Where a part of a complex product overflows, numpy differs between machines: those that fuse
+    a multiplication and an addition have no overflow of the product alone.
+    """
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        return np.array([False, True])
+    if kind == "i":
+        limits = np.iinfo(dtype)
+        return np.array([0, 1, -1, 7, limits.min, limits.max], dtype)
+    real = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan]
+    if kind == "f":
+        return np.array([*real, np.finfo(dtype).max], dtype)
+    return np.array([complex(a, b) for a in real for b in real], dtype)
+
+
+def computed(engine: str, text: str, inputs: dict[str, np.ndarray]) -> np.ndarray:
+    if engine == "c" and not cc.available():
+        pytest.skip("needs a C compiler")
+    formats = dict.fromkeys(["x", *inputs], "d")
+    if engine == "c":
+        return custard.compile(text, formats, target="c").run(inputs).to_numpy()
+    graph = custard.compile(text, formats).graph
+    return sim.simulate(graph, inputs, engine=engine).output.to_numpy()
+
+
+def assert_same(found: np.ndarray, due: np.ndarray, signs: bool) -> None:
+    """Equal, NaN where numpy has it, and, if asked for, with the signs of zeros."""
+    assert found.dtype == due.dtype
+    if due.dtype.kind not in "fc":
+        np.testing.assert_array_equal(found, due)
+        return
+    parts = [(found.real, due.real), (found.imag, due.imag)]
+    for ours, theirs in parts[: 2 if due.dtype.kind == "c" else 1]:
+        finite = np.isfinite(theirs)
+        np.testing.assert_array_equal(ours[~finite], theirs[~finite])
+        # numpy may fuse a multiplication and an addition, which rounds once.
+        np.testing.assert_allclose(
+            ours[finite], theirs[finite], rtol=4 * np.finfo(due.dtype).eps, atol=0
+        )
+        if signs:
+            zero = theirs == 0
+            np.testing.assert_array_equal(np.signbit(ours[zero]), np.signbit(theirs[zero]))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("left", TYPES)
+@pytest.mark.parametrize("right", TYPES)
+def test_operations_are_numpys(engine, left, right):
+    a, b = (grid.reshape(-1) for grid in np.meshgrid(special(left), special(right)))
+    for symbol, operation in OPERATIONS.items():
+        if symbol == "-" and left == right == "bool":
+            with pytest.raises(custard.UserError, match="no meaning for bool"):
+                computed(engine, "x(i) = A(i) - B(i)", {"A": a, "B": b})
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            due = operation(a, b)
+            found = computed(engine, f"x(i) = A(i) {symbol} B(i)", {"A": a, "B": b})
+        # gcc passes over the signs of zeros of real numbers, for sums to be vectorised.
+        assert_same(found, due, engine != "c" or due.dtype.kind == "c")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("dtype", TYPES[1:])
+def test_a_change_of_sign_is_numpys(engine, dtype):
+    a = special(dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_same(computed(engine, "x(i) = -A(i)", {"A": a}), -a, True)
+
+
+MAX = 2**31 - 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("levels", ["d", "s"])
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        # By hand: what is bracketed is computed first, each operation in its own type.
+        ("a + (a + c)", [4294967299, 8]),
+        ("a + a + c", [3, 8]),
+        ("c - (c - a)", [MAX, 1]),
+        ("a - (c - a)", [2 * MAX - 5, -4]),
+        ("a * (a * c)", [5 * MAX * MAX - 2**64, 6]),
+        ("2 * a + c", [3, 8]),
+        ("2 * (a + c)", [2 * (MAX + 5), 14]),
+    ],
+)
+def test_brackets_decide_which_type_an_operation_has(engine, levels, text, due):
+    inputs = {"a": np.array([MAX, 1], "int32"), "c": np.array([5, 6], "int64")}
+    formats = dict.fromkeys("xac", levels)
+    expression = f"x(i) = {text.replace('a', 'a(i)').replace('c', 'c(i)')}"
+    if engine == "c":
+        found = custard.compile(expression, formats, target="c").run(inputs)
+    else:
+        graph = custard.compile(expression, formats).graph
+        found = sim.simulate(graph, inputs, engine=engine).output
+    wrapped = [(value + 2**63) % 2**64 - 2**63 for value in due]
+    np.testing.assert_array_equal(found.to_numpy(), np.array(wrapped))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_difference_is_made_in_the_type_of_both(engine):
+    low = np.array([-(2**31), 3], "int32")
+    for x in (np.array([0, 5]), np.array([0.0, 5.0])):
+        found = computed(engine, "x(i) = A(i) - B(i)", {"A": x, "B": low})
+        np.testing.assert_array_equal(found, [2147483648, 2])
+    mask, x = np.array([True, False]), np.array([0.0, 5.0])
+    for text, due in (("A(i) - B(i)", x - mask), ("A(i) * (1 - B(i))", x * (1 - mask))):
+        found = computed(engine, f"x(i) = {text}", {"A": x, "B": mask})
+        np.testing.assert_array_equal(found, due)
+    assert computed(engine, "x(i) = 1 - B(i)", {"B": mask}).dtype == np.int64
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "text", ["3000000000 * A(i)", "A(i) - 2147483648", "A(i) + 2 * 2000000000"]
+)
+def test_a_number_that_does_not_fit_is_refused_as_in_numpy(engine, text):
+    with pytest.raises(custard.UserError, match="does not fit int32"):
+        computed(engine, f"x(i) = {text}", {"A": np.array([1, 3], "int32")})
+    found = computed(engine, f"x(i) = {text}", {"A": np.array([1, 3], "int64")})
+    np.testing.assert_array_equal(found, eval(text.replace("A(i)", "np.array([1, 3])")))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("text", "subscripts"),
+    [
+        ("x(i) = A(i,j) * B(i)", "ij,i->i"),
+        ("x(i) = A(i,j) * A(i,j) * C(j)", "ij,ij,j->i"),
+        ("x = A(i,j) * C(k)", "ij,k->"),
+        ("x(i) = M(i,j) * C(j)", "ij,j->i"),
+    ],
+)
+def test_a_product_and_its_sums_are_one_einsum(engine, text, subscripts):
+    tensors = {
+        "A": np.array([[MAX, 1], [5, MAX]], "int32"),
+        "B": np.array([2, 3]),
+        "C": np.array([7, 2**33]),
+        "M": np.array([[True, True], [False, True]]),
+    }
+    inputs = {name: array for name, array in tensors.items() if f"{name}(" in text}
+    names = [name for name in text.split("=")[1].replace("(", " ").split() if name in tensors]
+    due = np.einsum(subscripts, *(tensors[name] for name in names))
+    if engine == "c":
+        found = custard.compile(text, target="c").run(inputs)
+    else:
+        found = sim.simulate(custard.compile(text).graph, inputs, engine=engine).output
+    np.testing.assert_array_equal(found.to_numpy(), due)
+    assert found.dtype == due.dtype
