@@ -14,7 +14,9 @@ class UserError(Exception):
     ``span``    ``(start, end)`` offsets in ``source``, marked with carets
     ``hint``    what to write instead
 
-    Its text is ``what``, then the marked source and the hint, each on lines of their own.
+    Its text is ``what``, then the marked source and the hint, each on lines of their own. Of a
+    line that quotes a long input the text has the beginning and the end, and of a long source what
+    stands around the span: 200 characters.
     """
 
     def __init__(
@@ -29,13 +31,13 @@ class UserError(Exception):
         self.what, self.source, self.span, self.hint = what, source, span, hint
 
     def __str__(self) -> str:
-        lines = [self.what]
+        lines = self.what.split("\n")
         if self.source is not None and self.source.strip() and self.span is not None:
-            start, end = self.span
-            lines += ["  " + self.source, "  " + " " * start + "^" * max(1, end - start)]
+            shown, (start, end) = _window(self.source, self.span)
+            lines += ["  " + shown, "  " + " " * start + "^" * max(1, end - start)]
         if self.hint is not None:
             lines.append(f"hint: {self.hint}")
-        return "\n".join(lines)
+        return "\n".join(quoted(line) if len(line) > _LONG_LINE else line for line in lines)
 
     def about(self, thing: str) -> UserError:
         """The same mistake, said of a thing that its text does not name yet."""
@@ -45,6 +47,29 @@ class UserError(Exception):
 
 
 _MOST_SHOWN = 20
+_MOST_QUOTED = 200
+_LONG_LINE = 600  # no line of ours is as long, but one that quotes
+
+
+def quoted(text: str) -> str:
+    """The text as errors quote it: if it is long, its beginning and its end, 200 characters."""
+    if len(text) <= _MOST_QUOTED:
+        return text
+    end = _MOST_QUOTED // 4
+    return f"{text[: _MOST_QUOTED - end - 3]}...{text[-end:]}"
+
+
+def _window(source: str, span: tuple[int, int]) -> tuple[str, tuple[int, int]]:
+    """A source and a span in it, cut to what stands around the span's beginning."""
+    begin, end = span
+    if len(source) <= _MOST_QUOTED:
+        return source, span
+    size = _MOST_QUOTED - 6
+    first = max(0, min(begin - size // 2, len(source) - size))
+    last = first + size
+    left, right = "..." * (first > 0), "..." * (last < len(source))
+    moved = len(left) - first
+    return left + source[first:last] + right, (begin + moved, min(end, last) + moved)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""Sections of YAML files: read strictly, and validated with errors that name file and key.
+"""Sections of YAML files, validated with errors that name file and key.
 
 A section is a frozen model of pydantic, derived from ``Section``. Its fields have types that
 ``must_be`` makes, so that each mistake says in our words what the key must be.
@@ -7,17 +7,15 @@ A section is a frozen model of pydantic, derived from ``Section``. Its fields ha
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from sam.support.errors import UserError, one_of
+from sam.support.errors import UserError, one_of, quoted
 
 
 class Section(BaseModel):
@@ -33,6 +31,8 @@ class Section(BaseModel):
 
 _Model = TypeVar("_Model", bound=Section)
 
+_LARGEST = sys.float_info.max
+
 
 def validated(model: type[_Model], data: Any, origin: str) -> _Model:
     """The data as a section of that model. Raises UserError, naming ``origin`` and the key."""
@@ -46,8 +46,8 @@ def validated(model: type[_Model], data: Any, origin: str) -> _Model:
     context = first["ctx"]
     if "key" in context:
         key = ".".join([*path, context["key"]])
-        raise UserError(f'{origin}: unknown key "{key}"', hint=context["hint"])
-    raise UserError(f"{origin}: {'.'.join(path) or 'it'} {context['text']}")
+        raise UserError(f'{origin}: unknown key "{quoted(key)}"', hint=context["hint"])
+    raise UserError(f"{origin}: {quoted('.'.join(path)) or 'it'} {context['text']}")
 
 
 def must_be(what: str, holds: Callable[[Any], bool]) -> BeforeValidator:
@@ -67,7 +67,7 @@ def at_most(most: int, otherwise: str = "") -> BeforeValidator:
 
     def check(value: Any) -> Any:
         if isinstance(value, int | np.integer) and value > most:
-            raise mistake(f"is {value}; it must be at most {most}{otherwise}")
+            raise mistake(f"is {show(value)}; it must be at most {most}{otherwise}")
         return value
 
     return BeforeValidator(check)
@@ -98,8 +98,13 @@ def mistake(text: str, **context: str) -> PydanticCustomError:
 
 
 def show(value: Any) -> str:
-    """The value as it stands in messages."""
-    return json.dumps(value, default=str, ensure_ascii=False)
+    """The value as it stands in messages, its beginning if it is long."""
+    value = value.item() if isinstance(value, np.generic) else value
+    try:
+        return quoted(json.dumps(value, default=str, ensure_ascii=False))
+    except (ValueError, RecursionError):  # a number of thousands of digits, or a list in itself
+        kind = "number" if isinstance(value, int) else type(value).__name__
+        return f"a {kind} that is too large to show"
 
 
 def is_count(value: Any) -> bool:
@@ -108,7 +113,7 @@ def is_count(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value)
+    return number and -_LARGEST <= value <= _LARGEST
 
 
 def is_texts(value: Any) -> bool:
@@ -131,40 +136,3 @@ Limit = Annotated[
 # How many of something may wait in one place, and how long or wide one thing may be.
 Depth = Annotated[Limit, at_most(10**6, ', or "unbounded"')]
 Span = Annotated[Count, at_most(10**9)]
-
-
-def read_yaml(path: str | Path, what: str) -> Any:
-    """The data of a YAML file, of which errors say that it is the ``what``."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as mistake:
-        raise UserError(f'cannot read the {what} "{path}": {mistake.strerror}') from None
-    except UnicodeDecodeError:
-        raise UserError(f'cannot read the {what} "{path}": it is not UTF-8 text') from None
-    return parse_yaml(text, str(path))
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses what YAML lets pass: a key that stands twice in a mapping."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f'the key "{key.value}" stands twice', problem_mark=key.start_mark
-                )
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-def parse_yaml(text: str, origin: str) -> Any:
-    """The data of a YAML text; errors say that it is of ``origin``."""
-    try:
-        return yaml.load(text, _Loader)
-    except yaml.MarkedYAMLError as mistake:
-        mark = mistake.problem_mark
-        line = 1 if mark is None else mark.line + 1
-        raise UserError(f"{origin}, line {line}: {mistake.problem}") from None
-    except (yaml.YAMLError, ValueError, TypeError) as mistake:
-        raise UserError(f"{origin}: it is not YAML: {mistake}") from None

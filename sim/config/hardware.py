@@ -31,11 +31,10 @@ from sam.support.yaml_sections import (
     is_count,
     mistake,
     must_be,
-    parse_yaml,
-    read_yaml,
     show,
     validated,
 )
+from sam.support.yaml_text import parse_yaml, read_yaml
 from sim.config.memory import Memory
 
 

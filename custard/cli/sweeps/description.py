@@ -8,6 +8,7 @@ to it or sets it otherwise. Paths are relative to the file.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial, reduce
@@ -33,12 +34,14 @@ from sam.support.yaml_sections import (
     check_section,
     is_texts,
     must_be,
-    read_yaml,
+    show,
     validated,
 )
+from sam.support.yaml_text import read_yaml
 from sim.config import hardware as config
 from sim.simulate import require_engine
 
+_MOST_POINTS = 100_000
 METRICS = ("cycles", "bottleneck", "result.nnz")
 
 
@@ -203,6 +206,12 @@ def _expanded(file: _File) -> Iterator[tuple[_Point, dict[str, Any]]]:
         [_part(_at(place, value), f"grid.{'.'.join(place)}") for value in values]
         for place, values in _axes(file.grid)
     ]
+    count = math.prod(map(len, (listed, *axes)))
+    if count > _MOST_POINTS:
+        raise UserError(
+            f"points and grid make {show(count)} points; {_MOST_POINTS} are the most",
+            hint="split the sweep into several files",
+        )
     changing = [part for axis in (listed, *axes) for part in axis]
     columns = dict.fromkeys(column for part in changing for column in _flat(part))
     for parts in product(listed, *axes):

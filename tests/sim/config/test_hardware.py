@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sam.memory_regions import Region
 from sam.support.errors import UserError
 from sim.config.hardware import BlockTiming, Config, load, parse_override, shipped
+from tests.support.mutants import require_survival
 
 SHIPPED = f"shipped are {', '.join(shipped())}; or give a path to a YAML file"
 
@@ -367,6 +368,11 @@ def test_mistakes(config: object, error: str) -> None:
         (b"queues:\n  depth: [1\n", ", line 3: expected ',' or ']', but got '<stream end>'"),
         (b"queues:\n\tdepth: 1\n", ", line 2: found character '\\t' that cannot start any token"),
         (b"name: a\nname: b\n", ', line 2: the key "name" stands twice'),
+        (b"queues:\n  depth: &d [*d]\n", ", line 2: *d stands inside the value that it names"),
+        (
+            b"clock: {clock_ghz: 1:30}",
+            ': clock.clock_ghz is "1:30"; it must be a number greater than 0',
+        ),
         (b"", ": it is null; it must be a section of keys and values"),
         (b"- 1\n", ": it is [1]; it must be a section of keys and values"),
     ],
@@ -375,6 +381,36 @@ def test_mistakes_in_a_file(tmp_path: Path, text: bytes, error: str) -> None:
     path = tmp_path / "m.yaml"
     path.write_bytes(text)
     assert _error(path) == f"{path}{error}"
+
+
+def test_numbers_are_those_of_yaml_1_2(tmp_path: Path) -> None:
+    path = tmp_path / "octal.yaml"
+    path.write_text("queues:\n  depth: 010\n  latency_cycles: 0o10\n")
+    config = load(path, dict([parse_override("blocks.word_bits=011")]))
+    assert (config.queues.depth, config.queues.latency_cycles, config.blocks.word_bits) == (
+        10,
+        8,
+        11,
+    )
+
+
+def test_numbers_that_no_machine_has() -> None:
+    assert _error({"clock": {"clock_ghz": 10**400}}).startswith("config: clock.clock_ghz is 1000")
+    assert _error({"queues": {"depth": 10**5000}}) == (
+        "config: queues.depth is a number that is too large to show; "
+        'it must be at most 1000000, or "unbounded"'
+    )
+
+
+def test_mutants_of_a_config_are_read_or_refused(tmp_path: Path) -> None:
+    path = tmp_path / "m.yaml"
+
+    def use(data: bytes) -> None:
+        path.write_bytes(data)
+        load(path, {"queues.depth": 4})
+
+    folder = resources.files("hw_configs")
+    require_survival(use, [folder.joinpath(f"{name}.yaml").read_bytes() for name in shipped()])
 
 
 def test_a_file_that_is_no_text_and_a_folder(tmp_path: Path) -> None:

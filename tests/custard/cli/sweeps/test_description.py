@@ -10,6 +10,7 @@ from custard.cli.sweeps import description as sweep
 from custard.cli.sweeps.workers import Limits
 from sam.support.errors import UserError
 from sim.config.hardware import shipped
+from tests.support.mutants import require_survival
 
 ROOT = Path(__file__).parents[4]
 
@@ -201,6 +202,12 @@ def test_the_example_is_read():
         (VECTOR + "formats: {x: 3}", "formats.x is 3; it must be text"),
         (VECTOR + "schedule: 3", "schedule is 3; it must be a command, or a list of commands"),
         (VECTOR + "dims: {i: 1.5}", "dims.i is 1.5; it must be a whole number of at least 0"),
+        (
+            VECTOR
+            + f"grid: {{dims: {{{', '.join(f'{name}: [1, 2, 3]' for name in 'ijklmnopqrst')}}}}}",
+            "points and grid make 531441 points; 100000 are the most\n"
+            "hint: split the sweep into several files",
+        ),
         (VECTOR + "check: maybe", 'check is "maybe"; it must be true or false'),
         (
             VECTOR + "points: [{labels: {cycles: 1}}]",
@@ -233,3 +240,36 @@ def test_mistakes_of_files(read, tmp_path):
     assert str(refusal.value) == (
         f"{tmp_path / 's.yaml'}: cannot read {tmp_path / 'no.tns'}: No such file or directory"
     )
+
+
+TEXTS = (
+    PRODUCT
+    + "inputs: {A: in/a.tns, x: '@random(0.5)'}\ngrid: {seed: [0, 1], set: {queues.depth: [2, 4]}}",
+    PRODUCT
+    + """
+formats: {A: CSR, x: d}
+schedule: [reorder(i,j), "split(i, i0, i1, 4)"]
+dims: {i: 4, j: 5}
+points:
+  - &one {labels: {name: a}, config: finite, set: {queues.depth: 3}}
+  - {<<: *one, labels: {name: b}, check: true, drop_zeros: true}
+limits: {seconds: 60, memory_bytes: 4000000000}
+metrics: [cycles, blocks.root.busy]
+plots: {a.png: {x: name, y: cycles, log: [y], x_label: "name"}}
+output: out
+""",
+)
+
+
+def test_mutants_of_a_sweep_are_read_or_refused(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.tns").write_text("1 1 2.5\n")
+    path = tmp_path / "s.yaml"
+
+    def use(data):
+        path.write_bytes(data)
+        sweep.read(path)
+
+    example = (ROOT / "examples" / "sweep.yaml").read_text()
+    example = example.replace("../experiments", str(ROOT / "experiments"))
+    require_survival(use, [text.encode() for text in (*TEXTS, example)])
