@@ -37,9 +37,9 @@ def require_inputs(slots: Iterable[Slot], inputs: Mapping[str, Any]) -> None:
 
 
 def as_tensor(name: str, value: Any) -> Tensor:
-    """An input as a tensor; raises UserError."""
+    """An input as a tensor whose storage is valid; raises UserError."""
     try:
-        return Tensor.of(value)
+        return Tensor.of(value).validated()
     except UserError as mistake:
         raise mistake.about(name) from None
 

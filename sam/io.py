@@ -513,8 +513,7 @@ def _unpack(path: Path, stored: dict[str, Any]) -> Tensor:
                 LEVELS[code](**{k: v.item() if v.ndim == 0 else v for k, v in parts.items()})
             )
         shape, order = (tuple(stored[key].tolist()) for key in ("shape", "mode_order"))
-        tensor = Tensor(shape, order, tuple(levels), stored["values"])
-        tensor.validate()
+        tensor = Tensor(shape, order, tuple(levels), stored["values"]).validated()
     except KeyError as error:
         raise UserError(f"{path} has no array {error}") from error
     except (UserError, ValueError, TypeError, IndexError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from os import PathLike
 from typing import Any
 
@@ -51,7 +51,9 @@ class Tensor:
     The values are of one of the seven types bool, int32, int64, float32, float64, complex64 and
     complex128; the constructors widen other numbers to the smallest of these that holds them.
 
-    Raises UserError when the parts do not fit together; ``validate`` looks at every coordinate.
+    Raises UserError when the parts do not fit together; ``validate`` looks at every coordinate. A
+    tensor that is made of its parts is validated once, before an engine reads it; those that the
+    constructors and the engines make are sound by construction.
     """
 
     shape: tuple[int, ...]
@@ -59,7 +61,13 @@ class Tensor:
     levels: tuple[Level, ...]
     values: Array
 
+    # What is known of its arrays: whether they are valid, and whether each coordinate has an entry
+    # below it. The arrays are not to be changed after that.
+    _sound: bool = field(default=False, init=False, compare=False)
+    _pruned: bool = field(default=False, init=False, compare=False)
+
     def __post_init__(self) -> None:
+        _check_parts(self)
         _check_mode_order(self.mode_order, len(self.shape))
         if len(self.levels) != self.ndim:
             raise UserError(f"{_count(self.ndim, 'mode')} cannot have {len(self.levels)} levels")
@@ -110,7 +118,7 @@ class Tensor:
         values = _numbers(array)
         if all(LEVELS[code] is Dense for code in codes):
             dense = tuple(Dense(array.shape[mode]) for mode in order)
-            return Tensor(array.shape, order, dense, values.transpose(order).reshape(-1))
+            return sound(Tensor(array.shape, order, dense, values.transpose(order).reshape(-1)))
         coordinates = np.stack(np.nonzero(values))
         return _store(coordinates, values[tuple(coordinates)], array.shape, codes, order)
 
@@ -134,7 +142,7 @@ class Tensor:
                     a.astype(np.int64, copy=False) for a in (matrix.indptr, matrix.indices)
                 )
                 stored = (Dense(matrix.shape[order[0]]), Compressed(segments, coordinates))
-                return Tensor(matrix.shape, order, stored, _numbers(matrix.data))
+                return sound(Tensor(matrix.shape, order, stored, _numbers(matrix.data)))
             entries = matrix.tocoo()
         except (ValueError, TypeError) as error:
             raise UserError(f"the scipy.sparse matrix is not valid: {error}") from error
@@ -270,7 +278,7 @@ class Tensor:
         codes, order = _format(levels, None, len(modes), "s")
         shape = tuple(self.shape[group[0]] for group in modes)
         if codes == self._codes and tuple(listed) == self.mode_order and self._is_pruned():
-            return Tensor(shape, order, self.levels, self.values)
+            return sound(Tensor(shape, order, self.levels, self.values))
         coordinates, values = self._entries()
         agree = np.ones(len(values), bool)
         for first, *others in modes:
@@ -295,7 +303,7 @@ class Tensor:
         shape = tuple(self.shape[group_of[mode]] for mode in range(len(order)))
         if len(order) == self.ndim:
             stored_in = tuple(order[mode] for mode in self.mode_order)
-            return Tensor(shape, stored_in, self.levels, self.values)
+            return sound(Tensor(shape, stored_in, self.levels, self.values))
         coordinates, values = self._entries()
         coordinates = coordinates[[group_of[mode] for mode in range(len(order))]]
         if around is not None:
@@ -374,7 +382,7 @@ class Tensor:
             Range(rows, np.maximum(0, -offsets), np.minimum(rows, columns - offsets)),
             Offset(columns, rows, offsets),
         )
-        return Tensor((len(offsets), rows, columns), (0, 1, 2), levels, stored)
+        return sound(Tensor((len(offsets), rows, columns), (0, 1, 2), levels, stored))
 
     def ell(self) -> Tensor:
         """A matrix as its slots (s, i, j), stored as ELL, ``"ddq"``: see ``summed``.
@@ -397,7 +405,7 @@ class Tensor:
         stored = values.take(entry, mode="clip")
         stored[slot >= lengths[row]] = 0
         levels = (Dense(slots), Dense(rows), Singleton(column))
-        return Tensor((slots, rows, columns), (0, 1, 2), levels, stored)
+        return sound(Tensor((slots, rows, columns), (0, 1, 2), levels, stored))
 
     def summed(self, mode: int, levels: str | None = None) -> Tensor:
         """The sum over a mode, zeros left out: over mode 0, the matrix of ``diagonals`` or ``ell``.
@@ -422,7 +430,6 @@ class Tensor:
             )
         for n, (level, parents) in enumerate(zip(self.levels, self._positions(), strict=False)):
             try:
-                _require_indices(level)
                 level.validate(parents, self.shape[self.mode_order[n]], self.levels[:n])
             except UserError as error:
                 raise UserError(f"level {n} ({level.name}) is not valid: {error}") from error
@@ -434,6 +441,13 @@ class Tensor:
             stored = stored[:, np.lexsort(stored[::-1])]
         if not _increases(stored):
             raise UserError("its entries are not in order, or two have the same coordinates")
+
+    def validated(self) -> Tensor:
+        """The tensor itself, validated if it is not known to be valid; raises UserError."""
+        if not self._sound:
+            self.validate()
+            sound(self)
+        return self
 
     @property
     def _codes(self) -> str:
@@ -465,6 +479,8 @@ class Tensor:
 
     def _is_pruned(self) -> bool:
         """Whether every coordinate has one of the last level below it, padded levels aside."""
+        if self._pruned or all(level.padded for level in self.levels):
+            return True
         counts = self._positions()
         occupied = held(self.levels, np.arange(counts[-1]))
         for n in reversed(range(self.ndim)):
@@ -477,6 +493,17 @@ class Tensor:
             occupied = np.zeros(counts[n], bool)
             occupied[parents] = True
         return True
+
+
+def sound(tensor: Tensor, pruned: bool = False) -> Tensor:
+    """The tensor, whose arrays are valid by construction.
+
+    ``pruned``  whether each coordinate of theirs has an entry below it
+    """
+    object.__setattr__(tensor, "_sound", True)
+    if pruned:
+        object.__setattr__(tensor, "_pruned", True)
+    return tensor
 
 
 _SCIPY_FORMATS = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
@@ -524,7 +551,7 @@ def _store(
         raise _too_large(shape, codes) from error
     except UserError as error:
         raise UserError(error.what, source=codes, span=(n, n + 1)) from error
-    return Tensor(shape, order, tuple(levels), values)
+    return sound(Tensor(shape, order, tuple(levels), values), pruned=True)
 
 
 def _chains(coordinates: Ints, codes: str, n: int) -> Ints | None:
@@ -637,11 +664,34 @@ def _coordinates(coordinates: ArrayLike, values: Array, shape: tuple[int, ...]) 
     return array.astype(np.int64, copy=False)
 
 
-def _require_indices(level: Level) -> None:
-    for field in fields(level):
-        array = np.asarray(getattr(level, field.name))
-        if array.size and field.name != "words" and not np.can_cast(array.dtype, np.int64):
-            raise UserError(f"its {field.name} are of the type {array.dtype}, not int64")
+def _check_parts(tensor: Tensor) -> None:
+    """Raises UserError unless the parts of a tensor are of the kinds that they are declared as."""
+    whole = all(isinstance(extent, int | np.integer) and extent >= 0 for extent in tensor.shape)
+    if not whole:
+        raise UserError(f"{tensor.shape} is no shape", hint="whole numbers of at least 0")
+    for level in tensor.levels:
+        if not isinstance(level, Level):
+            raise UserError(f"{type(level).__name__} is no level", hint="as in sam.levels.Dense(5)")
+        for part in fields(level):
+            _check_part(level, part.name, getattr(level, part.name), part.type == "int")
+    if not isinstance(tensor.values, np.ndarray):
+        raise UserError(f"the values are {type(tensor.values).__name__}, not a numpy array")
+
+
+def _check_part(level: Level, name: str, part: Any, is_number: bool) -> None:
+    if is_number:
+        if not isinstance(part, int | np.integer) or part < 0:
+            raise UserError(f"the {name} of a {level.name} level is {part!r}, not a whole number")
+        return
+    array = np.asarray(part)
+    if array.ndim != 1:
+        raise UserError(f"the {name} of a {level.name} level have the shape {array.shape}")
+    wanted = np.uint64 if name == "words" else np.int64
+    if array.size and (array.dtype.kind not in "iu" or not np.can_cast(array.dtype, wanted)):
+        raise UserError(
+            f"the {name} of a {level.name} level are of the type {array.dtype}, "
+            f"not {np.dtype(wanted)}"
+        )
 
 
 def _numbers(values: Array) -> Array:

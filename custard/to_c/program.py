@@ -31,7 +31,7 @@ from sam.inputs import as_tensor, extents, require_inputs
 from sam.levels import LEVELS, Level
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError
-from sam.tensor import VALUE_TYPES, Tensor
+from sam.tensor import VALUE_TYPES, Tensor, sound
 
 LIBRARY = ("-std=gnu11", "-shared", "-fPIC", "-fwrapv", "-fcx-fortran-rules")
 # Sums may be taken in another order, so that they vectorise; NaN and infinity keep their meaning,
@@ -330,7 +330,7 @@ def _stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]
             # An array whose memory is in the order of the levels is taken as it is.
             tensor = Tensor.from_numpy(inputs[name], slot.levels, order)
     try:
-        tensor = _checked(tensor).arrange(slot.levels, slot.modes)
+        tensor = tensor.arrange(slot.levels, slot.modes)
     except UserError as mistake:
         raise mistake.about(name) from None
     members: dict[str, Any] = {}
@@ -375,17 +375,6 @@ class _Tensors(dict[str, Tensor]):
     def __missing__(self, name: str) -> Tensor:
         self[name] = as_tensor(name, self.given[name])
         return self[name]
-
-
-_CHECKED: weakref.WeakSet[Tensor] = weakref.WeakSet()
-
-
-def _checked(tensor: Tensor) -> Tensor:
-    """The tensor, looked at once: a coordinate out of range would be an address out of range."""
-    if tensor not in _CHECKED:
-        tensor.validate()
-        _CHECKED.add(tensor)
-    return tensor
 
 
 def _shared(slot: Slot, data: Any) -> Stored | None:
@@ -512,4 +501,4 @@ def _tensor(lowered: Lowered, struct: _Struct, shape: Sequence[int]) -> Tensor:
     else:
         values = struct.held["values"]
     order = tuple(range(len(shape)))
-    return Tensor(tuple(shape), order, tuple(levels), values)
+    return sound(Tensor(tuple(shape), order, tuple(levels), values))

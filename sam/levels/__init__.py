@@ -823,7 +823,7 @@ class Bitvector(Level):
         return found
 
     def positions(self, parents: int) -> int:
-        return int(self.ranks[-1])
+        return int(self.ranks[-1]) if len(self.ranks) else 0
 
     def trace(self, positions: Ints) -> tuple[Ints, Ints]:
         word, bit = np.divmod(np.flatnonzero(_bits(self.words))[positions], WORD_BITS)

@@ -60,7 +60,7 @@ from sam.levels import (
     words_for,
 )
 from sam.memory_regions import VALUE
-from sam.tensor import Tensor
+from sam.tensor import Tensor, sound
 from sam.token import DATA, DONE, EMPTY, STOP
 
 
@@ -619,7 +619,7 @@ def written(slot: Slot, shape: tuple[int, ...], memories: Sequence[Any], dtype: 
         values = memories[-1].stored.to_numpy(parents, dtype)
     ready = tuple(level for level in levels if isinstance(level, Level))
     if len(ready) == len(levels):
-        return Tensor(shape, tuple(range(len(shape))), ready, values)
+        return sound(Tensor(shape, tuple(range(len(shape))), ready, values))
     positions = np.flatnonzero(values) if levels[-1].padded else np.arange(parents)
     values = values[positions]
     coordinates = np.empty((len(levels), len(positions)), np.int64)

@@ -1,0 +1,111 @@
+"""Tensors made by hand whose arrays do not fit: a UserError on every engine, or the right answer.
+
+A segmentation fault ends the test run, so each engine is called in this process on purpose.
+"""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import custard
+import sim
+from sam.levels import Compressed, Dense
+from sam.support.errors import UserError
+from sam.tensor import Tensor
+from tests.support.profiles import examples
+
+MATRIX = np.array([[0.0, 1, 0, 2], [0, 0, 0, 0], [3, 0, 4, 0], [0, 5, 0, 6]])
+FORMATS = ("dd", "ds", "ss", "uq", "dh", "hs", "ds:1,0", "dr", "bb", "sb", "dl", "ls", "dd:1,0")
+ENGINES = ("simpy", "compiled", "c")
+# Values that an index may be changed to: near the bounds, and far beyond what memory there is.
+ODD = (-(2**40), -2, -1, 0, 1, 3, 4, 5, 2**20, 2**33, 2**62)
+
+
+def run(engine: str, tensor: Tensor, format: str) -> np.ndarray:
+    codes = {"A": format, "x": "d", "y": "d"}
+    if engine == "c":
+        program = custard.compile("y(i) = A(i,j) * x(j)", codes, target="c")
+        return program.run({"A": tensor, "x": np.ones(4)}).to_numpy()
+    graph = custard.compile("y(i) = A(i,j) * x(j)", codes).graph
+    return sim.simulate(graph, {"A": tensor, "x": np.ones(4)}, engine=engine).output.to_numpy()
+
+
+def stored(format: str) -> Tensor:
+    codes, _, order = format.partition(":")
+    return Tensor.from_numpy(MATRIX, codes, [int(m) for m in order.split(",")] if order else None)
+
+
+def corrupted(draw, tensor: Tensor) -> Tensor:
+    """The tensor with one array, or one number, of a level changed."""
+    n = draw(st.integers(0, len(tensor.levels) - 1))
+    level = tensor.levels[n]
+    part = draw(st.sampled_from(fields(level))).name
+    value = getattr(level, part)
+    levels = list(tensor.levels)
+    if isinstance(value, int):
+        changed = draw(st.sampled_from((*ODD, 2.5)))
+    else:
+        changed = np.array(value)
+        how = draw(st.sampled_from(("set", "cut", "extend", "reverse", "float", "deep")))
+        if how == "set" and len(changed):
+            at = draw(st.integers(0, len(changed) - 1))
+            odd = draw(st.sampled_from(ODD))
+            changed[at] = odd % 2**64 if changed.dtype == np.uint64 else odd
+        elif how == "cut":
+            changed = changed[:-1]
+        elif how == "extend":
+            changed = np.append(changed, changed[-1:])
+        elif how == "reverse":
+            changed = changed[::-1]
+        elif how == "float":
+            changed = changed.astype(float)
+        else:
+            changed = changed.reshape(1, -1)
+    levels[n] = replace(level, **{part: changed})
+    values = tensor.values
+    if draw(st.booleans()):  # as many values as the levels have positions now, if that can be
+        try:
+            positions = 1
+            for one in levels:
+                positions = one.positions(positions)
+            if positions < 1000:
+                values = np.resize(values, positions)
+        except (IndexError, ValueError, TypeError, OverflowError):
+            pass
+    return Tensor(tensor.shape, tensor.mode_order, tuple(levels), values)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("format", FORMATS)
+@settings(max_examples=examples(150))
+@given(data=st.data())
+def test_a_corrupt_tensor_is_refused_or_right(engine, format, data):
+    try:
+        tensor = corrupted(data.draw, stored(format))
+        found = run(engine, tensor, format)
+    except UserError:
+        return
+    np.testing.assert_array_equal(found, tensor.to_numpy().sum(axis=1))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("segments", "coordinates", "message"),
+    [
+        ([0, 2, 2, 4, 9], [1, 3, 0, 2, 1, 3], "its segments go from 0 to 9, not from 0 to its 6"),
+        ([0, 2, 2, 4], [1, 3, 0, 2, 1, 3], "it has 4 segments, and 4 parents need 5"),
+        ([0, 2, 2, 4, 6], [1, 3, 0, 2, 1, 4], "coordinate 4 at position 5 is outside the extent 4"),
+        ([0, 2, 2, 4, 6], [1, 3, 0, -1, 1, 3], "coordinate -1 at position 3 is outside"),
+        ([0, 2, 2, 4, 6], [3, 1, 0, 2, 1, 3], "its coordinates do not increase after position 0"),
+        ([0, 2, 2, 4, 6], [1, 1, 0, 2, 1, 3], "its coordinates do not increase after position 0"),
+    ],
+)
+def test_what_is_wrong_with_a_level_is_told(engine, segments, coordinates, message):
+    level = Compressed(np.array(segments), np.array(coordinates))
+    tensor = Tensor((4, 4), (0, 1), (Dense(4), level), np.arange(6.0))
+    with pytest.raises(UserError) as caught:
+        run(engine, tensor, "ds")
+    assert str(caught.value).startswith(f"A: level 1 (compressed) is not valid: {message}")
