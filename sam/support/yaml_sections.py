@@ -43,7 +43,9 @@ def validated(model: type[_Model], data: Any, origin: str) -> _Model:
     path = [str(part) for part in first["loc"]]
     if first["type"] == "missing":
         raise UserError(f"{origin}: {'.'.join(path)} is missing")
-    context = first["ctx"]
+    context = first.get("ctx", {})
+    if "text" not in context:  # a mistake that pydantic tells in its own words
+        context = {"text": f"is {show(first['input'])}: {first['msg']}"}
     if "key" in context:
         key = ".".join([*path, context["key"]])
         raise UserError(f'{origin}: unknown key "{quoted(key)}"', hint=context["hint"])

@@ -168,7 +168,10 @@ class Tiling(Section):
     ``levels``  from the largest tiles, in the outermost memory, inwards
     """
 
-    levels: tuple[TileLevel, ...] = ()
+    levels: Annotated[
+        tuple[TileLevel, ...],
+        must_be("a list of levels", lambda value: isinstance(value, list | tuple)),
+    ] = ()
 
 
 class Config(Section):

@@ -230,6 +230,8 @@ def _axes(grid: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], list[Any]]
         inner = given.items() if isinstance(given, Mapping) else [(None, given)]
         for name, values in inner:
             place = (key,) if name is None else (key, name)
+            if not isinstance(name, str | None):
+                raise UserError(f"grid.{key} has the key {show(name)}, which is not text")
             if not isinstance(values, list) or not values:
                 raise UserError(
                     f"grid.{'.'.join(map(str, place))} is no list of values",

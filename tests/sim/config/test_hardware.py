@@ -333,6 +333,10 @@ def test_an_override_with_a_broken_value() -> None:
             {"clock": {"clock_ghz": 0}},
             "config: clock.clock_ghz is 0; it must be a number greater than 0",
         ),
+        (
+            {"tiling": {"levels": "GB"}},
+            'config: tiling.levels is "GB"; it must be a list of levels',
+        ),
         ({"name": 3}, "config: name is 3; it must be text"),
         ({"queues": None}, "config: queues is null; it must be a section of keys and values"),
         (

@@ -208,6 +208,7 @@ def test_the_example_is_read():
             "points and grid make 531441 points; 100000 are the most\n"
             "hint: split the sweep into several files",
         ),
+        (VECTOR + "grid: {dims: {1: [2]}}", "grid.dims has the key 1, which is not text"),
         (VECTOR + "check: maybe", 'check is "maybe"; it must be true or false'),
         (
             VECTOR + "points: [{labels: {cycles: 1}}]",
