@@ -14,16 +14,17 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from functools import cache
 from typing import TYPE_CHECKING, Any
-
-from pydantic import TypeAdapter, ValidationError
 
 from sam.derivations import Derivation
 from sam.graph import Edge, End, Graph, Node, Result, Slot
-from sam.support.errors import UserError
+from sam.support.errors import UserError, quoted
+from sam.support.json_text import parse_json
 
 if TYPE_CHECKING:
     import pydot
+    from pydantic import TypeAdapter
 
 # How Graphviz draws a stream; the keys are prefixes of port names.
 STREAM_STYLES: Mapping[str, Mapping[str, str]] = {
@@ -63,12 +64,13 @@ _TENSOR_COLOURS = ["#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#b3e2
 # Parameters that name the tensor that a block reads or writes.
 _TENSOR_PARAMETERS = ("slot", "tensor")
 
-_GRAPH_PARTS: Mapping[str, TypeAdapter[Any]] = {
-    "slots": TypeAdapter(tuple[Slot, ...]),
-    "result": TypeAdapter(Result | None),
-    "nonempty": TypeAdapter(tuple[str, ...]),
-    "dims": TypeAdapter(tuple[tuple[str, int], ...]),
-    "derived": TypeAdapter(tuple[Derivation, ...]),
+# What the attributes of a graph hold, beside its title.
+_GRAPH_PARTS: Mapping[str, Any] = {
+    "slots": tuple[Slot, ...],
+    "result": Result | None,
+    "nonempty": tuple[str, ...],
+    "dims": tuple[tuple[str, int], ...],
+    "derived": tuple[Derivation, ...],
 }
 
 
@@ -283,15 +285,25 @@ def _read_edge(drawn: pydot.Edge, nodes: Mapping[str, Node]) -> Edge:
 
 
 def _read_part(name: str, text: str) -> Any:
+    from pydantic import ValidationError
+
     try:
-        return _GRAPH_PARTS[name].validate_python(_read_json(text, name, "graph"))
+        return _reader(name).validate_python(_read_json(text, name, "graph"))
     except ValidationError as mistake:
-        first = mistake.errors()[0]
+        first = mistake.errors(include_url=False)[0]
         place = "".join(f"[{key!r}]" for key in first["loc"])
         raise UserError(
             f'graph: attribute "{name}" does not hold a graph\'s {name}: '
-            f"{first['input']!r} at {name}{place}"
+            f"{quoted(repr(first['input']))} at {name}{place}"
         ) from None
+
+
+@cache
+def _reader(name: str) -> TypeAdapter[Any]:
+    """What reads a part of a graph; made when it is first needed, as that takes long."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(_GRAPH_PARTS[name])
 
 
 def _required(attributes: Mapping[str, str], name: str, where: str) -> str:
@@ -303,11 +315,4 @@ def _required(attributes: Mapping[str, str], name: str, where: str) -> str:
 
 
 def _read_json(text: str, name: str, where: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as mistake:
-        raise UserError(
-            f'{where}: attribute "{name}" is not JSON',
-            source=text.replace("\n", " "),
-            span=(mistake.pos, mistake.pos + 1),
-        ) from None
+    return parse_json(text, f'{where}: attribute "{name}"')

@@ -26,7 +26,8 @@ def validate(graph: Graph) -> Mapping[Edge, Stream]:
     """The stream on each edge of a sound graph.
 
     Raises UserError, naming the node, slot or edge, for: a slot whose levels are unknown or not as
-    many as its modes, a node named twice, an unknown kind, slot or port, an input with no producer
+    many as its modes, a node named twice, an unknown kind, slot, level or port, a parameter that
+    its kind does not take or that is missing or wrong, an input with no producer
     or with two, a loop without a wire or feedback, an input that takes another kind of stream or
     another depth than it gets.
     """
@@ -40,17 +41,12 @@ def validate(graph: Graph) -> Mapping[Edge, Stream]:
                 hint=one_of(node.kind, KINDS),
             )
         nodes[node.name] = node
-    ports = {name: _ports(node) for name, node in nodes.items()}
+    ports = {
+        name: {port.name: port for port in block_of(node).ports} for name, node in nodes.items()
+    }
     _check_slots(graph)
     _check_ends(graph, ports)
     return _streams(graph, ports)
-
-
-def _ports(node: Node) -> dict[str, Port]:
-    try:
-        return {port.name: port for port in block_of(node).ports}
-    except KeyError as unknown:
-        raise UserError(f"node {node.name} has a parameter {unknown}, which is unknown") from None
 
 
 def _check_slots(graph: Graph) -> None:
@@ -64,13 +60,18 @@ def _check_slots(graph: Graph) -> None:
                     f"slot {one.name} has the unknown level format {code}",
                     hint=one_of(code, LEVELS),
                 )
-    slots = [one.name for one in given]
+    slots = {one.name: one for one in given}
     for node in graph.nodes:
-        slot = node.parameters.get("slot")
-        if slot is not None and slot not in slots:
+        slot, level = node.parameters.get("slot"), node.parameters.get("level", 0)
+        if slot is None:
+            continue
+        if slot not in slots:
             raise UserError(
                 f"node {node.name} names the unknown slot {slot}", hint=one_of(slot, slots)
             )
+        levels = len(slots[slot].levels) + (node.kind == "tile_loader")
+        if "level" in node.parameters and level >= levels:
+            raise UserError(f"node {node.name}: slot {slot} has no level {level}")
 
 
 def _check_ends(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> None:

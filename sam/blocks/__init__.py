@@ -23,13 +23,14 @@ from sam.blocks.fiber import FIBER_ALIGNER, FIBER_REPEATER
 from sam.blocks.lanes import PARALLELIZER, SERIALIZER
 from sam.blocks.locate import LOCATOR
 from sam.blocks.merge import INTERSECTER, UNIONER
+from sam.blocks.parameters import check
 from sam.blocks.reduce import REDUCER
 from sam.blocks.repeat import REPEATER
 from sam.blocks.scan import BITVECTOR_SCANNER, LEVEL_SCANNER
 from sam.blocks.tile import TILE_LOADER, TILE_RELEASER
 from sam.blocks.writers import LEVEL_WRITER, VALUE_WRITER
 from sam.graph import Graph, Node
-from sam.support.errors import UserError
+from sam.support.errors import UserError, quoted
 
 __all__ = [
     "KINDS",
@@ -75,8 +76,17 @@ KINDS: dict[str, Kind] = {
 
 
 def block_of(node: Node) -> Block:
-    """What a node is; the block raises UserError when it asks for a parameter that is missing."""
-    return KINDS[node.kind].block(_Parameters(node))
+    """What a node of a known kind is. Raises UserError for parameters that its kind does not take.
+
+    Their values are checked by what the kind declares, then by the block itself.
+    """
+    kind = KINDS[node.kind]
+    try:
+        if kind.parameters is not None:
+            check(kind.parameters, node.parameters)
+        return kind.block(_Parameters(node.parameters))
+    except UserError as mistake:
+        raise mistake.about(f"node {quoted(node.name)}") from None
 
 
 def primitives(graph: Graph) -> dict[str, int]:
@@ -86,11 +96,7 @@ def primitives(graph: Graph) -> dict[str, int]:
 
 
 class _Parameters(dict[str, Any]):
-    """The parameters of a node."""
-
-    def __init__(self, node: Node) -> None:
-        super().__init__(node.parameters)
-        self.node = node.name
+    """The parameters of a node; a block that asks for another tells the user so."""
 
     def __missing__(self, name: str) -> Any:
-        raise UserError(f"node {self.node} lacks the parameter {name}")
+        raise UserError(f"parameter {name} is missing")

@@ -7,6 +7,7 @@ from typing import Any
 
 from sam.blocks.arithmetic import OPERANDS, Operation
 from sam.blocks.base import Block, Kind, StreamError, into, out
+from sam.blocks.parameters import choice
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, DONE, EMPTY
@@ -43,7 +44,7 @@ def _alu(parameters: Parameters) -> Block:
     )
 
 
-ALU = Kind("alu", "alu", _alu)
+ALU = Kind("alu", "alu", _alu, {"operation": choice(OPERANDS)})
 
 
 def compute(graph: GraphBuilder, operation: str, *operands: End) -> End:

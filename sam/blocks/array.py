@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.base import Block, Kind, into, out
+from sam.blocks.parameters import TEXT
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, DONE, EMPTY
@@ -40,7 +41,7 @@ def _array(parameters: Parameters) -> Block:
     )
 
 
-ARRAY = Kind("array", "array", _array)
+ARRAY = Kind("array", "array", _array, {"slot": TEXT})
 
 
 def load_values(graph: GraphBuilder, name: str, slot: str, ref: End) -> End:

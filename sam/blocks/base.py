@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from sam.blocks.parameters import Parameter
 from sam.graph import Parameters
 from sam.levels import Fibers, Touches
 from sam.memory_regions import Region, Regions, RegionTable, tile_sizes
@@ -214,13 +215,16 @@ class Kind:
     """A kind of block.
 
     ``primitive``  its name in Table 1 of the SAM paper; None for what is no primitive there
-    ``block``      what a node of this kind is under given parameters
+    ``block``      what a node of this kind is under given parameters. It may raise UserError for
+                   parameters that do not go together
+    ``parameters``  those that it takes, by name; None where any are taken
     ``source``     whether it stands outside the machine, so that its tokens are there at once
     """
 
     name: str
     primitive: str | None
     block: Callable[[Parameters], Block]
+    parameters: Mapping[str, Parameter] | None = None
     source: bool = False
 
     def ports(self, parameters: Parameters) -> tuple[Port, ...]:

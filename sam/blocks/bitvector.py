@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.base import Block, Kind, Port, Step, StreamError, into, out
+from sam.blocks.parameters import FLAG, whole
 from sam.blocks.scan import Scanned
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
@@ -228,10 +229,13 @@ def _merger(step: Step, parameters: Parameters) -> Block:
     )
 
 
-BITVECTOR_CONVERTER = Kind("bitvector_converter", "bitvector_converter", _packer)
-COORDINATE_CONVERTER = Kind("coordinate_converter", "bitvector_converter", _unpacker)
-BITVECTOR_INTERSECTER = Kind("bitvector_intersecter", "intersecter", partial(_merger, intersect))
-BITVECTOR_UNIONER = Kind("bitvector_unioner", "unioner", partial(_merger, unite))
+_CONVERTED, _MERGED = {"references": FLAG}, {"operands": whole(1)}
+BITVECTOR_CONVERTER = Kind("bitvector_converter", "bitvector_converter", _packer, _CONVERTED)
+COORDINATE_CONVERTER = Kind("coordinate_converter", "bitvector_converter", _unpacker, _CONVERTED)
+BITVECTOR_INTERSECTER = Kind(
+    "bitvector_intersecter", "intersecter", partial(_merger, intersect), _MERGED
+)
+BITVECTOR_UNIONER = Kind("bitvector_unioner", "unioner", partial(_merger, unite), _MERGED)
 
 
 def pack_coordinates(graph: GraphBuilder, name: str, crd: End, ref: End) -> Scanned:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sam.blocks.base import CHILDLESS, CLOSED, INSIDE, WALK, Block, Kind, into, out, walk
+from sam.blocks.parameters import STREAM, choice, many, optional
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, DONE, EMPTY, STOP
@@ -118,7 +119,15 @@ def _dropper(parameters: Parameters) -> Block:
     )
 
 
-COORDINATE_DROPPER = Kind("coordinate_dropper", "coordinate_dropper", _dropper)
+COORDINATE_DROPPER = Kind(
+    "coordinate_dropper",
+    "coordinate_dropper",
+    _dropper,
+    {
+        "drop": choice(("coordinates", "zeros", "absent")),
+        "inner": optional(many(STREAM, least=1, distinct=True)),
+    },
+)
 
 
 def drop_childless(

@@ -13,6 +13,7 @@ import numpy as np
 
 from sam.blocks.base import Block, Kind, Port, Surroundings, into, out
 from sam.blocks.block_memory import Growing
+from sam.blocks.parameters import STREAM, TEXT, whole
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, DONE, D, Token, parse_stream
@@ -65,9 +66,11 @@ def _sink(parameters: Parameters) -> Block:
     )
 
 
-ROOT = Kind("root", None, _root, source=True)
-SOURCE = Kind("source", None, _source, source=True)
-SINK = Kind("sink", None, _sink)
+ROOT = Kind("root", None, _root, {}, source=True)
+SOURCE = Kind(
+    "source", None, _source, {"stream": STREAM, "depth": whole(), "tokens": TEXT}, source=True
+)
+SINK = Kind("sink", None, _sink, {})
 
 
 def root(graph: GraphBuilder) -> End:

@@ -14,6 +14,7 @@ from typing import Any
 
 from sam.blocks.base import Block, Kind, Port, StreamError, into, out
 from sam.blocks.block_memory import Growing
+from sam.blocks.parameters import STREAM, many, whole
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, STOP
@@ -192,8 +193,9 @@ def _fiber_repeater(parameters: Parameters) -> Block:
     )
 
 
-FIBER_ALIGNER = Kind("fiber_aligner", "fiber_aligner", _aligner)
-FIBER_REPEATER = Kind("fiber_repeater", "repeater", _fiber_repeater)
+_MOVED = {"streams": many(STREAM, least=1, distinct=True), "depth": whole(1)}
+FIBER_ALIGNER = Kind("fiber_aligner", "fiber_aligner", _aligner, _MOVED)
+FIBER_REPEATER = Kind("fiber_repeater", "repeater", _fiber_repeater, _MOVED)
 
 
 def repeat_nest(

@@ -17,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.base import Block, Kind, StreamError, into, out
+from sam.blocks.parameters import STREAM, many, whole
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, STOP
@@ -268,8 +269,9 @@ def _serializer(parameters: Parameters) -> Block:
     )
 
 
-PARALLELIZER = Kind("parallelizer", "parallelizer", _parallelizer)
-SERIALIZER = Kind("serializer", "serializer", _serializer)
+_LANES = {"lanes": whole(1), "streams": many(STREAM), "depth": whole()}
+PARALLELIZER = Kind("parallelizer", "parallelizer", _parallelizer, _LANES)
+SERIALIZER = Kind("serializer", "serializer", _serializer, _LANES)
 
 
 def deal_to_lanes(

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from sam.blocks.base import CHILDLESS, FINISHED, INSIDE, WALK, Block, Kind, into, out, read, walk
+from sam.blocks.parameters import FLAG, STREAM, TEXT, many, optional, whole
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, EMPTY
@@ -76,7 +77,12 @@ def _locator(parameters: Parameters) -> Block:
     )
 
 
-LOCATOR = Kind("locator", "locator", _locator)
+LOCATOR = Kind(
+    "locator",
+    "locator",
+    _locator,
+    {"slot": TEXT, "level": whole(), "payloads": many(STREAM), "keeps": optional(FLAG)},
+)
 
 
 class Located(NamedTuple):

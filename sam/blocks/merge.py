@@ -17,9 +17,11 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from sam.blocks.base import Block, Kind, Step, StreamError, into, out
+from sam.blocks.parameters import STREAM, many, optional, whole
 from sam.blocks.scan import SPAN
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
+from sam.support.errors import UserError
 from sam.token import DATA, EMPTY, STOP
 
 _BEYOND = 2**62
@@ -114,6 +116,9 @@ def _forward(p: Any) -> bool | None:
 def _merger(step: Step, parameters: Parameters) -> Block:
     operands = parameters["payloads"]
     skips = tuple(parameters.get("skips", ()))
+    for n in skips:
+        if n >= len(operands):
+            raise UserError(f"parameter skips has {n}, and there are {len(operands)} operands")
     owners = tuple(n for n, payloads in enumerate(operands) for _ in payloads)
     streams = [
         (f"{stream}{n}_{k}", stream, n)
@@ -138,8 +143,14 @@ def _merger(step: Step, parameters: Parameters) -> Block:
     )
 
 
-INTERSECTER = Kind("intersecter", "intersecter", partial(_merger, intersect))
-UNIONER = Kind("unioner", "unioner", partial(_merger, unite))
+_PAYLOADS = {"payloads": many(many(STREAM), least=1)}
+INTERSECTER = Kind(
+    "intersecter",
+    "intersecter",
+    partial(_merger, intersect),
+    {**_PAYLOADS, "skips": optional(many(whole(), distinct=True))},
+)
+UNIONER = Kind("unioner", "unioner", partial(_merger, unite), _PAYLOADS)
 
 
 class Merged(NamedTuple):

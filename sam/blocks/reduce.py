@@ -22,6 +22,7 @@ from typing import Any
 from sam.blocks.arithmetic import Operation
 from sam.blocks.base import Block, Emitter, Kind, Port, StreamError, into, out
 from sam.blocks.block_memory import Accumulator
+from sam.blocks.parameters import choice, optional, whole
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, DONE, EMPTY, STOP
@@ -340,7 +341,16 @@ def _tensor_reducer(n: int, ways: int) -> Block:
     )
 
 
-REDUCER = Kind("reducer", "reducer", _reducer)
+REDUCER = Kind(
+    "reducer",
+    "reducer",
+    _reducer,
+    {
+        "dimensions": whole(),
+        "empty": optional(choice(("zero", "drop", "absent"))),
+        "ways": optional(whole(1)),
+    },
+)
 
 
 def reduce_to_scalars(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sam.blocks.base import CHILDLESS, FINISHED, INSIDE, WALK, Block, Kind, into, out, walk
+from sam.blocks.parameters import STREAM
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DONE, STOP
@@ -40,7 +41,7 @@ def _repeater(parameters: Parameters) -> Block:
     )
 
 
-REPEATER = Kind("repeater", "repeater", _repeater)
+REPEATER = Kind("repeater", "repeater", _repeater, {"stream": STREAM})
 
 
 def repeat_stream(graph: GraphBuilder, name: str, kind: str, stream: End, coordinates: End) -> End:

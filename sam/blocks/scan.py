@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from sam.blocks.base import Block, Kind, Surroundings, into, out, read, wire
+from sam.blocks.parameters import FLAG, TEXT, optional, whole
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.levels import Dense
@@ -142,6 +143,8 @@ def _scanner(parameters: Parameters) -> Block:
     ``skips``  whether it is told where to go on
     """
     skips = parameters.get("skips", False)
+    if {*parameters} & {"slot", "level", "variable"} not in ({"slot", "level"}, {"variable"}):
+        raise UserError("a scanner has a slot and a level, or a variable, and not both")
 
     def memory(around: Surroundings) -> SimpleNamespace:
         if "variable" in parameters:
@@ -176,8 +179,20 @@ def _word_scanner(parameters: Parameters) -> Block:
     )
 
 
-LEVEL_SCANNER = Kind("level_scanner", "level_scanner", _scanner)
-BITVECTOR_SCANNER = Kind("bitvector_scanner", "level_scanner", _word_scanner)
+LEVEL_SCANNER = Kind(
+    "level_scanner",
+    "level_scanner",
+    _scanner,
+    {
+        "slot": optional(TEXT),
+        "level": optional(whole()),
+        "variable": optional(TEXT),
+        "skips": optional(FLAG),
+    },
+)
+BITVECTOR_SCANNER = Kind(
+    "bitvector_scanner", "level_scanner", _word_scanner, {"slot": TEXT, "level": whole()}
+)
 
 
 class Scanned(NamedTuple):

@@ -13,6 +13,7 @@ from typing import Any
 
 from sam.blocks.base import Block, Kind, Surroundings, into, out
 from sam.blocks.block_memory import Stored
+from sam.blocks.parameters import TEXT, nullable, whole
 from sam.graph import Parameters
 from sam.token import DATA, DONE, EMPTY, STOP
 
@@ -129,5 +130,18 @@ def _tile_releaser(parameters: Parameters) -> Block:
     )
 
 
-TILE_LOADER = Kind("tile_loader", None, _tile_loader)
-TILE_RELEASER = Kind("tile_releaser", None, _tile_releaser)
+TILE_LOADER = Kind(
+    "tile_loader",
+    None,
+    _tile_loader,
+    {
+        "slot": TEXT,
+        "level": whole(),
+        "depth": whole(),
+        "memory": TEXT,
+        "from": nullable(TEXT),
+        "buffers": nullable(whole(1, _UNBOUNDED)),
+        "room": nullable(whole(0, _UNBOUNDED)),
+    },
+)
+TILE_RELEASER = Kind("tile_releaser", None, _tile_releaser, {"depth": whole(), "levels": whole()})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class UserError(Exception):
@@ -57,6 +59,15 @@ def quoted(text: str) -> str:
         return text
     end = _MOST_QUOTED // 4
     return f"{text[: _MOST_QUOTED - end - 3]}...{text[-end:]}"
+
+
+def shown(value: Any) -> str:
+    """A value as errors quote it, as JSON if it has such a form."""
+    try:
+        return quoted(json.dumps(value, default=str, ensure_ascii=False))
+    except (ValueError, RecursionError):  # a number of thousands of digits, or a list in itself
+        kind = "number" if isinstance(value, int) else type(value).__name__
+        return f"a {kind} that is too large to show"
 
 
 def _window(source: str, span: tuple[int, int]) -> tuple[str, tuple[int, int]]:

@@ -6,7 +6,6 @@ A section is a frozen model of pydantic, derived from ``Section``. Its fields ha
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeVar
@@ -15,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from sam.support.errors import UserError, one_of, quoted
+from sam.support.errors import UserError, one_of, quoted, shown
 
 
 class Section(BaseModel):
@@ -101,12 +100,7 @@ def mistake(text: str, **context: str) -> PydanticCustomError:
 
 def show(value: Any) -> str:
     """The value as it stands in messages, its beginning if it is long."""
-    value = value.item() if isinstance(value, np.generic) else value
-    try:
-        return quoted(json.dumps(value, default=str, ensure_ascii=False))
-    except (ValueError, RecursionError):  # a number of thousands of digits, or a list in itself
-        kind = "number" if isinstance(value, int) else type(value).__name__
-        return f"a {kind} that is too large to show"
+    return shown(value.item() if isinstance(value, np.generic) else value)
 
 
 def is_count(value: Any) -> bool:

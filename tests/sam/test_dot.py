@@ -13,6 +13,8 @@ import custard
 from sam.dot import from_dot, to_dot
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 from sam.support.errors import UserError
+from sam.validate import validate
+from tests.support.mutants import COUNT, require_survival
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -215,7 +217,8 @@ NODE = 'a [kind=root, parameters="{}"]; '
         ),
         (
             'digraph { a [kind=root, parameters="{1}"] }',
-            'node "a": attribute "parameters" is not JSON\n  {1}\n   ^',
+            'node "a": attribute "parameters" is not JSON: '
+            "expecting property name enclosed in double quotes in line 1\n  {1}\n   ^",
         ),
         (
             "digraph { a [kind=root, parameters=1] }",
@@ -239,7 +242,19 @@ NODE = 'a [kind=root, parameters="{}"]; '
             'digraph { slots="[{\\"name\\": 3, \\"tensor\\": null}]" }',
             "graph: attribute \"slots\" does not hold a graph's slots: 3 at slots[0]['name']",
         ),
-        ("digraph { dims=x }", 'graph: attribute "dims" is not JSON\n  x\n  ^'),
+        (
+            "digraph { dims=x }",
+            'graph: attribute "dims" is not JSON: expecting value in line 1\n  x\n  ^',
+        ),
+        (
+            "digraph { dims=" + "9" * 400 + "}",
+            'graph: attribute "dims" is not JSON that can be read: '
+            "a number has more than 60 digits",
+        ),
+        (
+            'digraph { dims="' + "[" * 100_000 + '"}',
+            'graph: attribute "dims" is not JSON that can be read: it is nested too deep',
+        ),
     ],
 )
 def test_mistakes(text: str, error: str) -> None:
@@ -255,3 +270,20 @@ def test_what_variables_are_derived_from_comes_back() -> None:
     assert from_dot(to_dot(graph)) == graph
     fused = custard.compile("X(i,j) = B(i,j)", {}, ["fuse(i,j,f)", "pos(f,g,B)"]).graph
     assert from_dot(to_dot(fused)) == fused
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        custard.compile("X(i,j) = B(i,k) * C(k,j)", {"B": "CSR", "X": "ds"}, ["reorder(i,k,j)"]),
+        custard.compile("y(i) = 2 * A(i,j) * x(j) + z(i)", {"A": "bb", "x": "d", "y": "h"}),
+        custard.compile("y(i) = A(i,j) * x(j)", schedule=["parallelize(i, Lanes, 2)"]),
+    ],
+)
+def test_mutants_of_a_graph_are_read_or_refused(program):
+    def use(data: bytes) -> None:
+        graph = from_dot(data.decode("utf-8", "replace"))
+        validate(graph)
+        to_dot(graph)
+
+    require_survival(use, [to_dot(graph).encode() for graph in program.graphs], count=COUNT // 3)

@@ -7,7 +7,6 @@ import pytest
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 from sam.support.errors import UserError
 from sam.validate import Stream, validate
-from sim import simulate
 
 
 def wire(source, target):
@@ -90,10 +89,14 @@ def test_an_output_may_have_several_readers_or_none():
             with_nodes(Node("more", "unionr")),
             "node more is of the unknown kind unionr\nhint: did you mean unioner?",
         ),
-        (with_nodes(Node("more", "reducer")), "node more lacks the parameter dimensions"),
+        (
+            with_nodes(Node("more", "reducer")),
+            "node more: parameter dimensions is missing; it must be a whole number from 0 to 65536",
+        ),
         (
             with_nodes(Node("more", "alu", {"operation": "ad"})),
-            "node more has a parameter 'ad', which is unknown",
+            'node more: parameter operation is "ad"; '
+            "it must be one of add, subtract, multiply, divide, negate",
         ),
         (
             replace(SUM, slots=(replace(SUM.slots[0], variables=("i",)),)),
@@ -232,14 +235,71 @@ def test_a_wire_needs_a_writer_and_what_it_is_for():
 @pytest.mark.parametrize(
     ("parameters", "text"),
     [
-        ({"slot": "b"}, "node scan_i lacks the parameter level"),
         ({"slot": "b", "level": 2}, "slot b has no level 2"),
+        ({"slot": "b"}, "a scanner has a slot and a level, or a variable, and not both"),
+        (
+            {"slot": "b", "level": 0, "variable": "i"},
+            "a scanner has a slot and a level, or a variable, and not both",
+        ),
+        ({}, "a scanner has a slot and a level, or a variable, and not both"),
+        (
+            {"slot": "b", "level": "0"},
+            'parameter level is "0"; it must be a whole number from 0 to 65536',
+        ),
+        (
+            {"slot": "b", "level": True},
+            "parameter level is true; it must be a whole number from 0 to 65536",
+        ),
+        (
+            {"slot": "b", "level": -1},
+            "parameter level is -1; it must be a whole number from 0 to 65536",
+        ),
+        (
+            {"slot": "b", "level": 10**5000},
+            "parameter level is a number that is too large to show; "
+            "it must be a whole number from 0 to 65536",
+        ),
+        ({"slot": ["b"], "level": 0}, 'parameter slot is ["b"]; it must be text'),
+        (
+            {"slot": "b", "levl": 0},
+            'unknown parameter "levl"\nhint: did you mean level?',
+        ),
     ],
 )
-@pytest.mark.parametrize("engine", ["simpy", "compiled"])
-def test_parameters_that_a_block_asks_for_when_it_is_set_up(parameters, text, engine):
+def test_parameters_that_a_kind_does_not_take(parameters, text):
     nodes = (replace(SUM.nodes[1], parameters=parameters), *SUM.nodes[2:], SUM.nodes[0])
-    graph = replace(SUM, nodes=nodes)
-    validate(graph)
-    with pytest.raises(UserError, match=text):
-        simulate(graph, {"b": [[1.0]]}, engine=engine)
+    assert refused(replace(SUM, nodes=nodes)) == f"node scan_i: {text}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "text"),
+    [
+        (
+            "intersecter",
+            {"payloads": ["ref"]},
+            'payloads is ["ref"]; it must be a list of at least 1, each a list, '
+            "each one of crd, ref, val, bv",
+        ),
+        (
+            "intersecter",
+            {"payloads": [[], []], "skips": [2]},
+            "skips has 2, and there are 2 operands",
+        ),
+        (
+            "intersecter",
+            {"payloads": [[], []], "skips": [1, 1]},
+            "skips is [1, 1]; it must be a list, each a whole number from 0 to 65536, "
+            "none of them twice",
+        ),
+        ("reducer", {"dimensions": 0}, "empty is missing"),
+        ("coordinate_dropper", {"drop": "coordinates"}, "inner is missing"),
+        (
+            "serializer",
+            {"lanes": 0, "streams": [], "depth": 0},
+            "lanes is 0; it must be a whole number from 1 to 65536",
+        ),
+    ],
+)
+def test_parameters_of_other_kinds(kind, parameters, text):
+    refusal = refused(with_nodes(Node("more", kind, parameters)))
+    assert refusal == f"node more: parameter {text}"

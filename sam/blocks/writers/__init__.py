@@ -40,6 +40,7 @@ from sam.blocks.base import (
     walk,
 )
 from sam.blocks.block_memory import Growing, Stored
+from sam.blocks.parameters import FLAG, TEXT, choice, optional, whole
 from sam.graph import End, Parameters, Slot
 from sam.graph_builder import GraphBuilder
 from sam.levels import (
@@ -60,6 +61,7 @@ from sam.levels import (
     words_for,
 )
 from sam.memory_regions import VALUE
+from sam.support.errors import UserError
 from sam.tensor import Tensor, sound
 from sam.token import DATA, DONE, EMPTY, STOP
 
@@ -551,10 +553,16 @@ def _level_writer(parameters: Parameters) -> Block:
     One that is ``beside`` others takes its coordinates in the order of those.
     """
     by_reference, beside = parameters["by_reference"], parameters.get("beside", False)
-    writing = (_CHAINED if parameters.get("chained") else _WRITING)[parameters["format"]]
+    ways = _CHAINED if parameters.get("chained") else _WRITING
+    if parameters["format"] not in ways:
+        raise UserError(f"a level of format {parameters['format']} is not chained")
+    writing = ways[parameters["format"]]
     step = writing.by_reference if by_reference else writing.step
     if by_reference and beside:
-        assert writing.beside is not None
+        if writing.beside is None:
+            raise UserError(
+                f"a level of format {parameters['format']} is not written beside others"
+            )
         step = writing.beside
     references = (into("in_ref", "ref", 1 if beside else 0),) if by_reference else ()
     return Block(
@@ -591,8 +599,27 @@ def _value_writer(parameters: Parameters) -> Block:
     )
 
 
-LEVEL_WRITER = Kind("level_writer", "level_writer", _level_writer)
-VALUE_WRITER = Kind("value_writer", "level_writer", _value_writer)
+LEVEL_WRITER = Kind(
+    "level_writer",
+    "level_writer",
+    _level_writer,
+    {
+        "slot": optional(TEXT),  # it is named to people; the graph's result has it
+        "level": whole(),
+        "format": choice(_WRITING),
+        "variable": TEXT,
+        "by_reference": FLAG,
+        "repeats": optional(whole()),
+        "chained": optional(FLAG),
+        "beside": optional(FLAG),
+    },
+)
+VALUE_WRITER = Kind(
+    "value_writer",
+    "level_writer",
+    _value_writer,
+    {"slot": optional(TEXT), "by_reference": FLAG, "accumulate": optional(FLAG)},
+)
 
 
 def written(slot: Slot, shape: tuple[int, ...], memories: Sequence[Any], dtype: Any) -> Tensor:
