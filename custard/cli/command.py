@@ -28,7 +28,7 @@ from custard.cli.arguments import (
     stdout,
     whole_number,
 )
-from custard.cli.inputs import file_of, input_uses
+from custard.cli.inputs import expand_home, file_of, input_uses
 from custard.cli.sweeps import command as sweep_cli
 from custard.compiler import compile
 from custard.ir import cin
@@ -255,13 +255,26 @@ def _told(
         complain(told["difference"])
     _put_json(arguments.json, told)
     for path in outputs:
+        if path == _STDOUT:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(io.write_bytes(result))
+            continue
         io.write(path, result)
         console.print(Text(f"{program.cin.target.tensor} is in {path}"), soft_wrap=True)
     return 0 if told.get("matches_numpy", True) else 1
 
 
 def _console(arguments: argparse.Namespace) -> Console:
-    return stdout(quiet=arguments.json == "-")
+    return stdout(quiet=arguments.json == "-" or any(map(_is_stdout, arguments.outputs)))
+
+
+# A result that goes here is a MatrixMarket text, and nothing else is printed.
+_STDOUT = Path("-")
+
+
+def _is_stdout(output: str) -> bool:
+    _, equals, path = output.partition("=")
+    return bool(equals) and path.strip() == str(_STDOUT)
 
 
 # Options that mean something on one target only, by their names in the parsed arguments.
@@ -302,7 +315,13 @@ def _require_apart(arguments: argparse.Namespace) -> None:
     told = [arguments.dot, arguments.draw, None if arguments.json == "-" else arguments.json]
     outputs = [name for name in told if name is not None]
     outputs += [text for text in arguments.outputs if "=" not in text]
-    results = {text.partition("=")[2].strip() for text in arguments.outputs if "=" in text}
+    results = {
+        expand_home(text.partition("=")[2].strip())
+        for text in arguments.outputs
+        if "=" in text and not _is_stdout(text)
+    }
+    if arguments.json == "-" and any(map(_is_stdout, arguments.outputs)):
+        raise UserError("two outputs go to stdout", hint="--json FILE, or -o NAME=FILE")
     inputs = (file_of(text.partition("=")[2].strip()) for text in arguments.inputs)
     read = {Path(name).resolve() for name in inputs if name is not None}
     written: set[Path] = set()
@@ -383,6 +402,9 @@ def _output(text: str, target: cin.Access) -> Path:
         raise UserError(f'"{text}" names no file', hint=hint)
     if name != target.tensor:
         raise UserError(f"{name} is not the result", hint=f"write -o {target.tensor}={path}")
+    if path == str(_STDOUT):
+        return _STDOUT
+    path = expand_home(path)
     io.require_writable(path, len(target.variables))
     return Path(path)
 

@@ -1,7 +1,10 @@
 """The command line's inputs: files, numbers, and tensors made up on the spot.
 
-    -i B=west0067.mtx      a file, by its suffix (``sam.io``); also B=@west0067.mtx
-    -i a=2.5               a number
+    -i B=west0067.mtx      a file, by its suffix (``sam.io``); also B=@west0067.mtx, B=~/b.mtx
+    -i B=b.tns:pattern     a .tns file whose lines have no value: each entry is 1
+    -i B=b.tns:0-based     a .tns file whose coordinates count from 0; also :pattern:0-based
+    -i B=-                 standard input, whose first bytes tell its format (``sam.io``)
+    -i a=2.5               a number; also inf, -inf, nan, 1+2j, True, False
     -i x=@random           a tenth of all places; every place where all levels are dense
     -i x=@random(0.02)     that share of all places
     -i x=@dense            every place
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -27,6 +31,8 @@ from sam.support.errors import UserError, one_of
 from sam.tensor import Tensor
 
 GENERATORS = ("@random", "@dense")
+STDIN = "-"
+_LISTINGS = {"pattern": "pattern", "0-based": "zero_based"}
 
 _DENSITY = 0.1
 _MOST_ENTRIES = 10**8
@@ -59,10 +65,32 @@ def read_inputs(texts: Sequence[str], program: Program, seed: int = 0) -> dict[s
 
 
 def file_of(value: str) -> str | None:
-    """The path of the file that an input is read from; None where it is a number or made up."""
-    if _is_generated(value) or _number(value) is not None:
+    """The path of the file that an input is read from; None where it is none.
+
+    A number, standard input and what is made up are no files. ``~`` is the home folder.
+    """
+    place = split_listing(value)[0]
+    if place == STDIN or _is_generated(value) or _number(value) is not None:
         return None
-    return value.removeprefix("@")
+    return expand_home(place.removeprefix("@"))
+
+
+def split_listing(value: str) -> tuple[str, str]:
+    """A file or stdin, and what is said of how it lists entries, as in ``":pattern:0-based"``."""
+    place = value
+    while True:
+        place, colon, word = place.rpartition(":")
+        if not colon or word not in _LISTINGS:
+            place = place + colon + word
+            return place, value[len(place) :]
+
+
+def expand_home(path: str) -> str:
+    """The path with ``~`` and ``~user`` at its begin as the home folder; raises UserError."""
+    try:
+        return str(Path(path).expanduser()) if path.startswith("~") else path
+    except RuntimeError as error:
+        raise UserError(f"cannot tell where {path} is: {error}") from None
 
 
 def input_uses(program: Program) -> dict[str, list[cin.Access]]:
@@ -90,6 +118,10 @@ def _parse(texts: Sequence[str], known: Collection[str]) -> dict[str, str]:
             )
         if name in given:
             raise UserError(f"two inputs are given for {name}")
+        if split_listing(value)[0] == STDIN and STDIN in (
+            split_listing(v)[0] for v in given.values()
+        ):
+            raise UserError(f"standard input cannot be {name} and another input too")
         given[name] = value
     return given
 
@@ -120,7 +152,9 @@ def _is_generated(value: str) -> bool:
 
 
 def _is_tns(value: str) -> bool:
-    return ".tns" in Path(value.lower()).suffixes
+    """Whether the input may leave its shape open, as a .tns file and standard input do."""
+    place = split_listing(value)[0]
+    return place == STDIN or ".tns" in Path(place.lower()).suffixes
 
 
 def _read(
@@ -134,7 +168,7 @@ def _read(
     else:
         fixed = all(variable in known for variable in variables)
         shape = [known[variable] for variable in variables] if fixed else None
-        tensor = io.read(value.removeprefix("@"), shape)
+        tensor = _read_place(value, shape, len(variables))
     if tensor.ndim != len(variables):
         raise UserError(
             f"{name} has {_modes(len(variables))} in the program, and {value} has "
@@ -143,8 +177,39 @@ def _read(
     return tensor
 
 
-def _number(text: str) -> int | float | None:
-    if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text, re.ASCII):
+def _read_place(value: str, shape: Sequence[int] | None, modes: int) -> Tensor:
+    """The tensor in a file or in standard input."""
+    place, listing = split_listing(value)
+    options = {_LISTINGS[word]: True for word in listing.split(":")[1:]}
+    pattern, zero_based = options.get("pattern", False), options.get("zero_based", False)
+    if place == STDIN:
+        if sys.stdin is None:
+            raise UserError("standard input is closed")
+        data, name = sys.stdin.buffer.read(), "standard input"
+        if not data:
+            raise UserError("standard input is empty")
+        return io.read_bytes(data, name, shape, modes=modes, pattern=pattern, zero_based=zero_based)
+    path = expand_home(place.removeprefix("@"))
+    return io.read(path, shape, modes=modes, pattern=pattern, zero_based=zero_based)
+
+
+_REAL = r"(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
+_PART = rf"(?:{_REAL}|inf|infinity|nan)"
+_NUMBER = re.compile(rf"[-+]?{_REAL}", re.ASCII)
+_SPECIAL = re.compile(r"[-+]?(?:inf|infinity|nan)", re.IGNORECASE)
+_COMPLEX = re.compile(rf"[-+]?(?:{_PART}[-+])?{_PART}[jJ]", re.ASCII | re.IGNORECASE)
+_TRUTHS = {"True": True, "true": True, "False": False, "false": False}
+
+
+def _number(text: str) -> bool | int | float | complex | None:
+    """The number that the text is, in the type that it is written in; None where it is none."""
+    if text in _TRUTHS:
+        return _TRUTHS[text]
+    if _SPECIAL.fullmatch(text):
+        return float(text)
+    if _COMPLEX.fullmatch(text):
+        return complex(text)
+    if not _NUMBER.fullmatch(text):
         return None
     size = notation.number(text.lstrip("+-"))
     return -size if text.startswith("-") else size
@@ -192,10 +257,11 @@ def _density(value: str, dense: bool) -> float:
         )
     if not bracket:
         return 1.0 if dense or word == "@dense" else _DENSITY
-    density = _number(share.removesuffix(")"))
-    if word == "@dense" or density is None or not 0 <= density <= 1 or not share.endswith(")"):
+    text = share.removesuffix(")")
+    density = float(text) if _NUMBER.fullmatch(text) else -1
+    if word == "@dense" or not 0 <= density <= 1 or not share.endswith(")"):
         raise UserError(
             f"{value} is not a share of all places",
             hint="@random(SHARE), with a number from 0 to 1, as in @random(0.02)",
         )
-    return float(density)
+    return density

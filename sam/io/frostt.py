@@ -20,6 +20,7 @@ from sam.support.errors import UserError
 from sam.tensor import Tensor
 
 _GIVE_SHAPE = "give it: sam.io.read(path, shape=(3, 4)), or --dims i=3,j=4"
+_SIZE = re.compile(r"[0-9]{1,18}")
 _EXTENDED = re.compile(rb"\s*#\s*extended\s+frostt", re.IGNORECASE)
 _IS_PATTERN = "sam.io.read(path, pattern=True), or -i A={}:pattern, gives each entry the value 1"
 _FROM_0 = "sam.io.read(path, zero_based=True), or -i A={}:0-based, counts from 0"
@@ -99,7 +100,7 @@ def _header(text: Text, extended: bool, expected: int | None, pattern: bool) -> 
     lines = text.first(3)
     lengths = [len(line.split()) for line in lines]
     words = lines[0].split() if lines else []
-    if not (1 <= len(words) <= 2 and all(word.isascii() and word.isdecimal() for word in words)):
+    if not (1 <= len(words) <= 2 and all(map(_SIZE.fullmatch, words))):
         if extended:
             raise UserError(f"{text.name} has no line with the number of modes and of entries")
         return _Header()

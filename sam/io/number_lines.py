@@ -23,8 +23,8 @@ _SIZE = 2**62
 
 # With each digit as 0, the lines of a file take few forms, so that each form is looked at once.
 _TO_FORM = bytes.maketrans(b"0123456789\t\rdD", b"0000000000  ee")
-_FORTRAN = bytes.maketrans(b"dD", b"ee")
-_TO_LINES = bytes.maketrans(b" \t", b"\n\n")
+_PLAIN = bytes.maketrans(b"\t\rdD", b"  ee")
+_TO_LINES = bytes.maketrans(b" ", b"\n")
 
 # A float64 holds integers of 15 digits exactly, and an int64 those of 18.
 _COORDINATE = rb"0{1,15}"
@@ -47,7 +47,8 @@ def scan(data: bytes, begin: int, modes: int, value: str) -> tuple[Ints, Any] | 
     lines = _count_lines(body, modes, field, numbers - modes)
     if not lines:
         return None
-    body = body.translate(_FORTRAN) if field == "real" else body
+    # scipy's reader reads beyond the end of a text whose last line ends in a space.
+    body = body.translate(_PLAIN).rstrip() + b"\n"
     try:
         table = _read(body, lines, modes, numbers, field)
     except Exception:  # of any kind: the slow reader finds out whether something is wrong

@@ -60,12 +60,20 @@ def _array(name: str, data: bytes) -> Any:
             f"{name} is not valid: an array of {dtype} of the shape {shape} has {size} bytes, "
             f"and {found} follow its header"
         )
+    if dtype.kind == "U" and _has_no_characters(dtype, data[begin:]):
+        raise UserError(f"{name} is not valid: its text has codes that are no characters")
     try:
         flat = np.frombuffer(data, dtype, math.prod(shape), begin)
         array = flat.reshape(shape, order="F" if fortran else "C")
     except ValueError as error:
         raise UserError(f"{name} is not valid: {error}") from error
     return array.astype(dtype.newbyteorder("="))  # a copy, which can be written to
+
+
+def _has_no_characters(dtype: np.dtype[Any], data: bytes) -> bool:
+    """Whether a text of that type has codes beyond Unicode, on which Python fails."""
+    codes = np.frombuffer(data, np.dtype(np.uint32).newbyteorder(dtype.byteorder))
+    return bool((codes > 0x10FFFF).any())
 
 
 def _header(name: str, header: str) -> tuple[np.dtype[Any], bool, tuple[int, ...]]:

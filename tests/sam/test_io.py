@@ -1,7 +1,9 @@
 """Files: texts written by hand, round trips, and the collections in ../shared."""
 
+import bz2
 import gzip
 import json
+import lzma
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from sam.io import read, require_writable, write
+from sam.io import read, read_bytes, require_writable, write, write_bytes
 from sam.support.errors import UserError
 from sam.tensor import Tensor
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 FIGURE = np.array([[0, 1, 0, 0], [2, 0, 3, 0], [0, 0, 0, 0], [0, 4, 0, 5]], float)
+_COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 GENERAL = "%%MatrixMarket matrix coordinate real general\n"
 
 
@@ -52,6 +55,13 @@ class TestMatrixMarket:
             ("matrix coordinate real skew-symmetric", "2 2 1\n2 1 6", [[0, -6], [6, 0]]),
             ("matrix coordinate complex hermitian", "2 2 1\n2 1 6 1", [[0, 6 - 1j], [6 + 1j, 0]]),
             ("matrix coordinate pattern general", "2 2 1\n2 1", [[0, 0], [1, 0]]),
+            ("matrix coordinate unsigned-integer general", "2 2 1\n1 2 5", [[0, 5], [0, 0]]),
+            ("matrix coordinate real hermitian", "2 2 2\n1 1 1\n2 1 5", [[1, 5], [5, 0]]),
+            ("matrix array integer hermitian", "2 2\n1\n2\n3", [[1, 2], [2, 3]]),
+            ("matrix coordinate real general", "1 2 2\n1 1 3.0D+00\n1 2 1.5d-1", [[3, 0.15]]),
+            ("matrix coordinate real general", "1 2 2\n1 1 +3.0D+00\n1 2 1.5d-1", [[3, 0.15]]),
+            ("matrix coordinate real general", "1 1 1\n1 1 1e400", [[np.inf]]),
+            ("matrix coordinate real general", "2 2 2\n1 2 3\n \t\n2 1 4 ", [[0, 3], [4, 0]]),
             ("MATRIX Array Integer general", "2 3\n1\n2\n3\n4\n5\n6", [[1, 3, 5], [2, 4, 6]]),
             ("matrix array real symmetric", "2 2\n1\n2\n3", [[1, 2], [2, 3]]),
             ("matrix array real skew-symmetric", "2 2\n2", [[0, -2], [2, 0]]),
@@ -137,6 +147,67 @@ class TestMatrixMarket:
     def test_refuses(self, save, text, message):
         assert refused(save("a.mtx", text)) == message
 
+    # scipy's reader takes each of these, and takes it for another number or leaves out a word.
+    @pytest.mark.parametrize(
+        ("field", "line", "error"),
+        [
+            ("real", "1 1.5 3", '"1.5" is not a coordinate'),
+            ("real", "1 1 0x10", '"0x10" is not a value of the type float64'),
+            ("real", "1 1 1.2.3", '"1.2.3" is not a value of the type float64'),
+            ("real", "1 1 1_0", '"1_0" is not a value of the type float64'),
+            ("real", "1 1 3 4", "expected 3 numbers, not 4"),
+            ("integer", "1 1 2.5", '"2.5" is not a value of the type int64'),
+            ("integer", "1 1 9223372036854775808", "is not a value of the type int64"),
+            ("unsigned-integer", "1 1 18446744073709551615", "is not a value of the type int64"),
+            ("pattern", "1 1 1", "expected 2 numbers, not 3"),
+        ],
+    )
+    def test_what_scipy_takes_wrongly_is_refused(self, save, field, line, error):
+        banner = f"%%MatrixMarket matrix coordinate {field} general\n"
+        assert error in refused(save("a.mtx", f"{banner}2 2 1\n{line}\n"))
+
+    def test_nan_is_a_value(self, save):
+        values = read(save("a.mtx", GENERAL + "1 2 2\n1 1 nan\n1 2 -NaN\n")).values
+        assert np.isnan(values).all()
+
+    def test_a_diagonal_that_contradicts_the_symmetry_is_told(self, save, caplog):
+        head = "%%MatrixMarket matrix coordinate"
+        skew = f"{head} real skew-symmetric\n2 2 3\n1 1 0\n2 2 5\n2 1 3\n"
+        assert read(save("a.mtx", skew)).to_numpy().tolist() == [[0, -3], [3, 5]]
+        hermitian = f"{head} complex hermitian\n2 2 2\n2 1 1 1\n2 2 5 1\n"
+        read(save("b.mtx", hermitian))
+        read(save("c.mtx", hermitian.replace("5 1", "5 0")))
+        told = [record.getMessage() for record in caplog.records]
+        assert [text.split("/")[-1] for text in told] == [
+            "a.mtx, line 4: a skew-symmetric matrix has zeros on its diagonal, "
+            "and this one has 5.0",
+            "b.mtx, line 4: a hermitian matrix has real values on its diagonal, "
+            "and this one has (5+1j)",
+        ]
+
+    def test_either_triangle_may_be_listed_but_not_an_entry_in_both(self, save):
+        head = "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n3 1 7\n"
+        array = read(save("a.mtx", head + "2 3 5\n")).to_numpy()
+        assert array.tolist() == [[0, 0, 7], [0, 0, 5], [7, 5, 0]]
+        assert refused(save("b.mtx", head + "1 3 8\n")) == (
+            "b.mtx, line 3: the matrix is symmetric, and lists both entry (3, 1) and entry (1, 3)\n"
+            "  3 1 7\n  ^^^^^\n"
+            "hint: list one triangle, or name the matrix general"
+        )
+
+    def test_many_entries_are_written_and_read_back_as_they_were(self, tmp_path):
+        random = np.random.default_rng(1)
+        count = 150_000  # so many that scipy writes them
+        for dtype in ("float64", "float32", "int64", "complex128", "bool"):
+            for modes, name in ((2, "a.mtx"), (3, "a.ttx")):
+                coordinates = random.integers(0, 10**6, (modes, count))
+                values = (random.standard_normal(count) * 1000).astype(dtype)
+                tensor = Tensor.from_coo(coordinates, values, (10**6,) * modes)
+                tensor.values[:1] = -np.inf if tensor.dtype.kind == "f" else 1
+                write(tmp_path / name, tensor)
+                for found, due in zip(read(tmp_path / name).to_coo(), tensor.to_coo(), strict=True):
+                    assert np.array_equal(found, due)
+
     def test_scipy_reads_what_it_writes(self, tmp_path):
         path = tmp_path / "a.mtx"
         for levels in ("ss", "dd"):
@@ -175,6 +246,10 @@ class TestFrostt:
             ("2 1\n4 4\n1 2 9\n", (4, 4), [[0, 1, 9.0]]),
             ("1 2\n4\n1 2\n2 3\n", (4,), [[0, 2.0], [1, 3.0]]),
             ("3 0\n4 4 4\n", (4, 4, 4), []),
+            ("# extended FROSTT format\n2 0\n2 3\n", (2, 3), []),
+            ("# extended FROSTT format\n2 1\n2 3\n1 3 9\n", (2, 3), [[0, 2, 9.0]]),
+            # Two entries of a vector.
+            ("2 3\n1 2\n", (2,), [[0, 2.0], [1, 3.0]]),
         ],
     )
     def test_reads(self, save, text, shape, entries):
@@ -183,6 +258,40 @@ class TestFrostt:
         assert tensor.shape == shape
         coordinates, values = tensor.to_coo()
         assert [[*c, v] for c, v in zip(coordinates.T.tolist(), values, strict=True)] == entries
+
+    def test_nan_and_infinity_are_values(self, save):
+        values = read(save("a.tns", "1 nan\n2 -inf\n3 Infinity\n")).values
+        np.testing.assert_array_equal(values, [np.nan, -np.inf, np.inf])
+
+    def test_a_header_or_a_vector(self, save):
+        path = save("a.tns", "2 0\n2 3\n")
+        assert "is a vector of two entries, or the header of an empty matrix" in refused(path)
+        assert read(path, modes=2).shape == (2, 3)
+        assert read(path, modes=1).to_numpy().tolist() == [0, 3]
+
+    def test_without_values(self, save):
+        path = save("a.tns", "1 2\n3 1\n")
+        assert refused(path, modes=2) == (
+            "a.tns, line 1: a tensor of 2 modes has 3 numbers on a line, not 2: its values are "
+            "missing\n  1 2\n  ^^^\n"
+            "hint: sam.io.read(path, pattern=True), or -i A=a.tns:pattern, gives each entry the "
+            "value 1"
+        )
+        assert read(path, pattern=True).to_numpy().tolist() == [[0, 1], [0, 0], [1, 0]]
+
+    def test_from_0(self, save):
+        path = save("a.tns", "0 2 1.5\n1 0 2\n")
+        assert read(path, zero_based=True).to_numpy().tolist() == [[0, 0, 1.5], [2, 0, 0]]
+        assert refused(path, zero_based=True, shape=(2, 2)).startswith(
+            "a.tns, line 1: the coordinate 2 is outside: mode 1 has the extent 2"
+        )
+        pattern = save("b.tns", "0 2\n1 0\n")
+        read_back = read(pattern, zero_based=True, pattern=True)
+        assert read_back.to_numpy().tolist() == [[0, 0, 1], [1, 0, 0]]
+
+    def test_options_are_for_tns_files(self, save):
+        path = save("a.mtx", GENERAL + "1 1 0\n")
+        assert "pattern and 0-based are for .tns files" in refused(path, pattern=True)
 
     def test_shape(self, save):
         path = save("a.tns", "2 1 5\n")
@@ -277,6 +386,66 @@ class TestNumpyFiles:
         path.write_bytes(b"PK\3\4 and no more")
         assert refused(path).startswith("a.npz is not a numpy file: ")
 
+    @pytest.mark.parametrize(
+        ("header", "error"),
+        [
+            ("{'descr': '<f8', 'fortran_order': False, 'shape': (4,), }", None),
+            ("{'shape': (2,2), 'descr': '>f4', 'fortran_order': True}", None),
+            ("{'descr': '<f8', 'fortran_order': False, 'shape': (2000000000,), }", "16000000000 b"),
+            ("{'descr': '<f8', 'fortran_order': False, 'shape': (9**9**9,), }", "its header is"),
+            ("{'descr': '|O', 'fortran_order': False, 'shape': (4,), }", "Python objects"),
+            ("{'descr': '<f8', 'shape': (4,), }", "its header is"),
+            ("{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (4,), }", "records"),
+            ("((((((((((((((((", "its header is"),
+            ("{'descr': 'zz', 'fortran_order': False, 'shape': (4,), }", "not a numpy file"),
+        ],
+    )
+    def test_headers_are_matched_and_not_evaluated(self, tmp_path, header, error):
+        text = header.encode() + b"\n"
+        values = np.arange(4.0, dtype=">f4" if ">f4" in header else "<f8").tobytes()
+        path = tmp_path / "a.npy"
+        path.write_bytes(b"\x93NUMPY\1\0" + len(text).to_bytes(2, "little") + text + values)
+        if error is None:
+            assert sorted(read(path).values.tolist()) == [0, 1, 2, 3]
+        else:
+            assert error in refused(path)
+
+    def test_a_small_archive_takes_little_memory(self, tmp_path):
+        path = tmp_path / "a.npz"
+        np.savez_compressed(path, a=np.zeros(10**6))
+        assert read(path).shape == (10**6,)
+        data = bytearray(path.read_bytes())
+        for place in (data.index(b"PK\1\2") + 24,):  # the uncompressed size, in the directory
+            data[place : place + 4] = (2**31).to_bytes(4, "little")
+        path.write_bytes(data)
+        assert refused(path) == "a.npz says that it has more bytes than it can hold"
+
+    def test_pydata_sparse(self, tmp_path):
+        path = tmp_path / "a.npz"
+        array = np.zeros((2, 3, 4))
+        array[0, 1, 3], array[1, 2, 0] = 5, 7
+        shape, data = np.array(array.shape), np.array([5.0, 7.0])
+        coordinates = np.array([[0, 1], [1, 2], [3, 0]])
+        np.savez(path, coords=coordinates, data=data, shape=shape, fill_value=np.array(0.0))
+        assert np.array_equal(read(path).to_numpy(), array)
+        np.savez(path, coords=coordinates, data=data, shape=shape, fill_value=np.array(1.5))
+        assert refused(path).startswith("a.npz has the fill value 1.5")
+        # Rows are the coordinates of mode 1; columns those of modes 0 and 2 taken together.
+        gcxs = {
+            "data": data,
+            "indices": np.array([3, 4]),
+            "indptr": np.array([0, 0, 1, 2]),
+            "compressed_axes": np.array([1]),
+            "shape": shape,
+            "fill_value": np.array(0.0),
+        }
+        np.savez(path, **gcxs)
+        assert np.array_equal(read(path).to_numpy(), array)
+        np.savez(path, **{**gcxs, "indices": np.array([3, 8])})
+        assert refused(path).endswith("indices has 8 at place 1, outside the extent 8")
+        np.savez(path, **{**gcxs, "indptr": np.array([0, 2, 1, 2])})
+        assert refused(path).endswith("indptr does not rise from 0 to at most 2")
+
     def test_checks_a_tensor_in_full(self, tmp_path):
         path = tmp_path / "a.npz"
         write(path, Tensor.from_numpy(FIGURE, "ss"))
@@ -289,6 +458,54 @@ class TestNumpyFiles:
         del stored["level1_segments"]
         np.savez(path, **stored)
         assert refused(path) == "a.npz has no array 'level1_segments'"
+
+
+HARWELL_BOEING = """\
+A title                                                                 KEY
+             3             1             1             1             0
+RUA                        3             3             4             0
+(4I4)           (4I4)           (4E12.4)
+   1   3   4   5
+   1   3   2   3
+  1.0000E+00  2.0000E+00 -3.5000E+00  4.0000D+00
+"""
+
+
+class TestHarwellBoeing:
+    @pytest.mark.parametrize(
+        ("code", "array"),
+        [
+            ("RUA", [[1, 0, 0], [0, -3.5, 0], [2, 0, 4]]),
+            ("RSA", [[1, 0, 2], [0, -3.5, 0], [2, 0, 4]]),
+            ("PUA", [[1, 0, 0], [0, 1, 0], [1, 0, 1]]),
+        ],
+    )
+    def test_reads(self, save, code, array):
+        text = HARWELL_BOEING.replace("RUA", code)
+        for name in ("a.hb", f"a.{code.lower()}", "a.RB"):
+            assert read(save(name, text)).to_numpy().tolist() == array
+
+    def test_reads_what_scipy_writes(self, tmp_path):
+        path = tmp_path / "a.rb"
+        scipy.io.hb_write(path, scipy.sparse.csc_array(FIGURE))
+        assert np.array_equal(read(path).to_numpy(), FIGURE)
+
+    @pytest.mark.parametrize(
+        ("old", "new", "error"),
+        [
+            ("   1   3   4   5", "   1   3   2   5", "its column pointers do not rise from 1 to 5"),
+            ("   1   3   2   3", "   1   3   2   4", "row index 4 of entry 4 is not in 1 to 3"),
+            ("RUA", "RUE", "line 3: the matrix is in elemental form"),
+            ("-3.5000E+00", "-3.5000X+00", 'line 7: "-3.5000X+00" is not a number'),
+            ("(4E12.4)", "(4A12)", 'line 4: "(4A12)" is not a format for these numbers'),
+        ],
+    )
+    def test_refuses(self, save, old, new, error):
+        assert error in refused(save("a.hb", HARWELL_BOEING.replace(old, new)))
+
+    def test_is_not_written(self, tmp_path):
+        with pytest.raises(UserError, match=r"\.hb files are read, and not written"):
+            write(tmp_path / "a.hb", FIGURE)
 
 
 class TestRoundTrips:
@@ -319,13 +536,13 @@ class TestRoundTrips:
         shapes = array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
         if ".mtx" in name:
             shapes = array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=4)
-        values = st.floats(allow_nan=False) | st.just(0.0)
+        values = st.floats() | st.just(0.0)
         array = data.draw(arrays(float, shapes, elements=values))
         levels = data.draw(st.text("ds", min_size=array.ndim, max_size=array.ndim))
         path = tmp_path_factory.getbasetemp() / name
         write(path, Tensor.from_numpy(array, levels))
         back = read(path, shape=array.shape)
-        assert np.array_equal(back.to_numpy(), array)
+        assert np.array_equal(back.to_numpy(), array, equal_nan=True)
 
 
 class TestFiles:
@@ -335,6 +552,30 @@ class TestFiles:
     def test_a_byte_order_mark_is_passed_over(self, tmp_path, name, text):
         (tmp_path / name).write_text(text, encoding="utf-8-sig")
         assert read(tmp_path / name).to_numpy().tolist() == [[2]]
+
+    @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+    def test_compressed(self, tmp_path, suffix):
+        path = tmp_path / f"a.tns{suffix}"
+        write(path, Tensor.from_numpy(FIGURE, "ss"))
+        opener = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}[suffix]
+        assert opener(path).read().startswith(b"1 2 1.0\n2 1 2.0\n")
+        assert np.array_equal(read(path).to_numpy(), FIGURE)
+        # Two compressed parts, one after the other, are one file.
+        path.write_bytes(b"".join(map(_COMPRESS[suffix], (b"1 2 1\n", b"2 1 1\n"))))
+        assert read(path).to_numpy().tolist() == [[0, 1], [1, 0]]
+        path.write_bytes(path.read_bytes()[:-9])
+        assert refused(path).startswith(f"cannot read a.tns{suffix}: ")
+        path.write_bytes(_COMPRESS[suffix](b"1" * 10**7))
+        if suffix != ".gz":  # which cannot shrink so far
+            assert refused(path).endswith("it expands to more than 1100 times its size")
+
+    def test_by_its_first_bytes(self, tmp_path):
+        tensor = Tensor.from_numpy(FIGURE, "ss")
+        for name in ("a.mtx", "a.ttx.gz", "a.tns", "a.tns.xz", "a.npy", "a.npz"):
+            write(tmp_path / name, tensor)
+            back = read_bytes((tmp_path / name).read_bytes(), "standard input", modes=2)
+            assert np.array_equal(back.to_numpy(), FIGURE), name
+        assert np.array_equal(read_bytes(write_bytes(tensor), "x").to_numpy(), FIGURE)
 
     def test_gzip(self, tmp_path):
         path = tmp_path / "a.tns.gz"

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from custard.cli import run_record as record
-from custard.cli.inputs import file_of
+from custard.cli.inputs import file_of, split_listing
 from custard.cli.sweeps.plots import Plot, require_picture
 from custard.cli.sweeps.points import Point
 from custard.cli.sweeps.table import require_own_names
@@ -179,7 +179,7 @@ def measure(settings: Mapping[str, Any], folder: str) -> dict[str, Any]:
         drop_zeros=settings["drop_zeros"],
     )
     inputs = [
-        f"{name}={Path(folder, given['file']) if isinstance(given, Mapping) else given}"
+        f"{name}={_given(folder, given) if isinstance(given, Mapping) else given}"
         for name, given in settings["inputs"].items()
     ]
     _, told = record.simulate(
@@ -343,4 +343,10 @@ def _input(value: str, home: Path, digests: dict[str, str]) -> str | dict[str, s
             digests[file] = hashlib.sha256((home / file).read_bytes()).hexdigest()
         except OSError as mistake:
             raise UserError(f"cannot read {home / file}: {mistake.strerror}") from None
-    return {"file": file, "sha256": digests[file]}
+    listing = split_listing(value)[1]
+    return {"file": file, "sha256": digests[file], **({"listing": listing} if listing else {})}
+
+
+def _given(folder: Path | str, input: Mapping[str, str]) -> str:
+    """The text of ``-i`` for an input that ``_input`` made."""
+    return f"{Path(folder, input['file'])}{input.get('listing', '')}"

@@ -605,3 +605,30 @@ def test_a_compiler_that_is_missing(folder, capsys, monkeypatch):
     assert capsys.readouterr().err == (
         "custard: the C compiler /nonexistent, which CC names, is not found\n"
     )
+
+
+@pytest.mark.parametrize("target", ["sam", "c"])
+def test_from_stdin_to_stdout(folder, target):
+    command = [sys.executable, "-m", "custard", "y(i) = A(i,j)", "--target", target]
+    tensor = b"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1.5\n2 1 nan\n"
+    run = subprocess.run([*command, "-i", "A=-", "-o", "y=-"], input=tensor, capture_output=True)
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert run.stdout.startswith(b"%%MatrixMarket tensor ")
+    again = subprocess.run(
+        [sys.executable, "-m", "custard", "z(i) = 2 * y(i)", "-i", "y=-", "-o", "z=z.npy"],
+        input=run.stdout,
+        capture_output=True,
+    )
+    assert again.returncode == 0
+    np.testing.assert_array_equal(np.load("z.npy"), [3, np.nan])
+
+
+def test_stdout_takes_one_output(folder, capsys):
+    assert main(["y(i) = x(i)", "-i", "x=x.tns", "-o", "y=-", "--json", "-"]) == 2
+    assert "two outputs go to stdout" in capsys.readouterr().err
+
+
+def test_the_home_folder(folder, monkeypatch, capsys):
+    monkeypatch.setenv("HOME", str(folder))
+    assert main(["y(i) = x(i)", "-i", "x=~/x.tns", "-o", "y=~/y.tns"]) == 0
+    assert Path("y.tns").read_text() == "1 1.0\n2 2.0\n4 5.0\n"

@@ -1,10 +1,12 @@
 """The language of ``-i``: what is read, what is made up, and where extents come from."""
 
+import io
+
 import numpy as np
 import pytest
 
 import custard
-from custard.cli.inputs import read_inputs
+from custard.cli.inputs import file_of, read_inputs
 from sam.support.errors import UserError
 
 
@@ -67,6 +69,58 @@ def test_a_tns_file_takes_its_shape_from_the_others(tmp_path):
     program = custard.compile("y(i) = x(j) * B(i,j)")
     given = read_inputs([f"x={tmp_path / 'x.tns'}", f"B={tmp_path / 'B.mtx'}"], program)
     assert given["x"].shape == (5,)
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        ("inf", np.inf),
+        ("-inf", -np.inf),
+        ("1+2j", 1 + 2j),
+        ("-2.5e1j", -25j),
+        ("1-infj", complex(1, -np.inf)),
+        ("True", True),
+        ("false", False),
+    ],
+)
+def test_infinities_complex_numbers_and_truths(value, number):
+    found = read_inputs([f"a={value}"], custard.compile("y = a"))["a"].to_numpy()[()].item()
+    assert (found, type(found)) == (number, type(number))
+
+
+def test_nan_is_a_number():
+    assert np.isnan(read_inputs(["a=nan"], custard.compile("y = a"))["a"].to_numpy())
+
+
+def test_home_and_how_a_tns_file_lists_entries(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "x.tns").write_text("0 2\n1 0\n")
+    program = custard.compile("y = A(i,j)")
+    given = read_inputs(["A=~/x.tns:0-based:pattern"], program)
+    assert given["A"].to_numpy().tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert file_of("~/x.tns:pattern") == str(tmp_path / "x.tns")
+    assert [file_of(value) for value in ("-", "-:pattern", "inf", "2j", "@dense")] == [None] * 5
+    with pytest.raises(UserError, match=r"values are missing"):
+        read_inputs(["A=~/x.tns"], program)
+
+
+def test_standard_input(monkeypatch):
+    program = custard.compile("y = A(i,j) * B(i,j)")
+
+    def give(data):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    give(b"1 2 3.5\n")
+    assert read_inputs(["A=-", "B=@dense"], program)["A"].to_numpy().tolist() == [[0, 3.5]]
+    give(b"1 2\n")
+    assert read_inputs(["A=-:pattern", "B=@dense"], program)["A"].to_numpy().tolist() == [[0, 1]]
+    give(b"%%MatrixMarket matrix array real general\n1 2\n1\n2\n")
+    assert read_inputs(["A=-", "B=@dense"], program)["A"].to_numpy().tolist() == [[1, 2]]
+    give(b"")
+    with pytest.raises(UserError, match="standard input is empty"):
+        read_inputs(["A=-", "B=@dense"], program)
+    with pytest.raises(UserError, match="standard input cannot be B and another input too"):
+        read_inputs(["A=-", "B=-"], program)
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,8 @@ def test_paths_are_relative_to_the_file_and_contents_count(read, tmp_path):
     assert asked.folder == tmp_path / "out" / "here"
     (tmp_path / "in" / "x.tns").write_text("1 2\n")
     assert read(text).points[0].hash != point.hash
+    listed = read(text.replace("in/x.tns", '"in/x.tns:0-based"')).points[0].settings["inputs"]["x"]
+    assert (listed["file"], listed["listing"]) == ("in/x.tns", ":0-based")
 
 
 def test_a_point_is_measured(read, tmp_path):
