@@ -55,7 +55,7 @@ def whole_number(text: str) -> int:
 def stdout(quiet: bool = False) -> Console:
     """Stdout; what is not read on a terminal has lines of a fixed width."""
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    return Console(width=width, highlight=False, quiet=quiet)
+    return Console(width=width, highlight=False, markup=False, emoji=False, quiet=quiet)
 
 
 def require_stdout() -> None:

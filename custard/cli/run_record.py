@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import statistics
 import time
@@ -29,11 +28,14 @@ from sam.blocks import primitives
 from sam.inputs import extents
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError
+from sam.support.json_text import parse_json
 from sam.tensor import Tensor
 from sim.config.hardware import Config
 from sim.reference.engine import Progress
 
 _RUNS, _LEAST_SECONDS = 7, 0.2
+_MOST_BYTES = 64 * 2**20  # of a file with a record
+RECORD_VERSION = 1
 
 PACKAGE = "sparse-abstract-machine"
 
@@ -58,6 +60,7 @@ def of_program(program: Program, schedule: Sequence[str]) -> dict[str, Any]:
             "flags": list(program.flags),
         }
     return {
+        "record_version": RECORD_VERSION,
         "target": "c" if isinstance(program, CProgram) else "sam",
         "expression": program.expression,
         "formats": {tensor: str(format) for tensor, format in program.formats.items()},
@@ -219,25 +222,33 @@ def report_file(console: Console, path: Path) -> int:
 
     Returns the exit status that the run would have had. Raises UserError.
     """
-    try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as mistake:
-        raise UserError(f"cannot read {path}: {mistake.strerror}") from None
-    except ValueError:
-        told = None
-    if isinstance(told, dict) and told.get("status") == "failed":
-        complain(told["error"])
+    from custard.cli import record_schema as schema  # here, as its models take long to make
+
+    found = parse_json(_text(path), str(path))
+    if isinstance(found, dict) and found.get("status") == "failed":
+        complain(str(UserError(schema.failure(found, str(path)))))  # shortened, if it is long
         return 1
-    told = told.get("record", told) if isinstance(told, dict) else None
-    if told is None or "cin" not in told:
-        raise UserError(
-            f"{path} is no result", hint="give a file of a sweep's folder, or of custard --json"
-        )
+    inner = found.get("record", found) if isinstance(found, dict) else found
+    told = schema.record(inner, str(path))
     show(console, told)
     if told.get("difference"):
         complain(told["difference"])
         return 1
     return 0
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise UserError(f"{path} is no result: it has more than {_MOST_BYTES} bytes")
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is no result: it is not UTF-8 text") from None
+    except (OSError, ValueError) as mistake:
+        why = getattr(mistake, "strerror", None) or str(mistake)
+        raise UserError(f"cannot read {path}: {why}") from None
 
 
 def _counts(program: SamProgram) -> dict[str, int]:

@@ -23,6 +23,8 @@ from sam.support.errors import UserError
 from sam.support.files import write_whole
 
 STATUSES = ("done", "failed", "not run")
+# What is kept of a point that was run, by its status.
+_KEPT: Mapping[str, tuple[str, type]] = {"done": ("record", dict), "failed": ("error", str)}
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,14 @@ class Results:
         """The result of a point, or None where there is none that is whole."""
         try:
             found = json.loads(self.path(point).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
-        whole = isinstance(found, dict) and found.get("hash") == point.hash and "status" in found
-        return found if whole else None
+        if not isinstance(found, dict) or found.get("hash") != point.hash:
+            return None
+        for status, (part, kind) in _KEPT.items():
+            if found.get("status") == status and isinstance(found.get(part), kind):
+                return found
+        return None
 
     def status(self, point: Point) -> str:
         """One of ``STATUSES``."""

@@ -202,7 +202,7 @@ def _interrupt(*_):
         (["report", "no.json"], "cannot read no.json: No such file or directory"),
         (
             ["report", "s.yaml"],
-            "s.yaml is no result\nhint: give a file of a sweep's folder, or of custard --json",
+            "s.yaml is not JSON: expecting value in line 1\n  expression: y(i) = a(i) * b(i)\n  ^",
         ),
         (["sweeep"], "there is no command sweeep\nhint: did you mean sweep?"),
         (["configs", "finite"], "finite is one argument too many"),

@@ -1,0 +1,175 @@
+"""What a record must have so that its report can be printed.
+
+Records come from files, which people and programs change. Each part that a report shows is checked;
+what else a record has is kept as it is. A record says which ``record_version`` it is of; one that
+says nothing is of version 1. The version goes up when a part changes its meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from custard.cli.run_record import RECORD_VERSION as VERSION
+from sam.support.errors import UserError, quoted, shown
+from sim.stats import TOKEN_KINDS, BlockStats, StreamStats, Traffic
+
+_Count = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class _Named(_Part):
+    name: str
+
+
+class _Result(_Part):
+    tensor: str
+    shape: list[_Count]
+    format: str
+    entries: _Count
+    nonzeros: _Count
+    first: list[Annotated[list[str], Field(min_length=2, max_length=2)]]
+
+    @model_validator(mode="after")
+    def _scalar_has_a_value(self) -> _Result:
+        return _require(self, bool(self.shape or self.first), "a scalar has no value")
+
+
+class _Memory(_Part):
+    busy: list[float]
+    tensors: dict[str, Traffic]
+    total: Traffic
+
+
+class _Tokens(_Part):
+    @model_validator(mode="after")
+    def _kinds_are_known(self) -> _Tokens:
+        counts = [(self.model_extra or {}).get(kind) for kind in TOKEN_KINDS]
+        whole = all(isinstance(count, int) for count in counts)
+        return _require(self, whole, f"it must have the counts {', '.join(TOKEN_KINDS)}")
+
+
+class _Graph(_Part):
+    """Where the cycles of a graph went."""
+
+    cycles: Annotated[int, Field(ge=1, lt=2**63)]
+    tokens: _Tokens
+    bottleneck: str | None
+    blocks: dict[str, BlockStats]
+    streams: dict[str, StreamStats]
+
+    @model_validator(mode="after")
+    def _cycles_add_up(self) -> _Graph:
+        for name, block in self.blocks.items():
+            spent = [block.busy, block.memory, block.done]
+            spent += [*block.starved.values(), *block.blocked.values()]
+            fits = min(spent) >= 0 and sum(spent) <= self.cycles
+            _require(self, fits, f"the cycles of {quoted(name)} do not add up to those of the run")
+        return self
+
+
+class _Titled(_Graph):
+    title: str
+
+
+class _Times(_Part):
+    runs: _Count
+    median: float
+    minimum: float
+    largest: str = ""
+    entries: _Count = 0
+    nanoseconds_per_entry: float = 0.0
+
+    @model_validator(mode="after")
+    def _entries_are_told_whole(self) -> _Times:
+        told = self.model_fields_set & {"largest", "entries", "nanoseconds_per_entry"}
+        return _require(self, len(told) in (0, 3), "it must tell the largest input whole")
+
+
+class _Program(_Part):
+    """A program that was compiled, and not run."""
+
+    record_version: int = VERSION
+    expression: str
+    cin: str
+    formats: dict[str, str]
+    notes: list[str]
+    target: str = "sam"
+    difference: str | None = None
+    matches_numpy: bool | None = None
+
+
+class _Compiled(_Program):
+    primitives: dict[str, _Count]
+
+
+class _InC(_Program):
+    compiler: str | bool
+    result: _Result | None = None
+    times: _Times | None = None
+
+
+class _Simulated(_Program, _Graph):
+    engine: str
+    config: _Named
+    seconds: float
+    memory: dict[str, _Memory]
+    result: _Result | None
+    graphs: list[_Titled] | None = None
+
+
+class _Failure(_Part):
+    """What a sweep keeps of a point that failed."""
+
+    error: str
+
+
+def failure(data: Mapping[str, Any], origin: str) -> str:
+    """The error of the result of a point that failed. Raises UserError."""
+    return str(_validated(_Failure, data, origin)["error"])
+
+
+def record(data: Any, origin: str) -> dict[str, Any]:
+    """A record of ``origin``, its parts of the types that a report needs.
+
+    Raises UserError, which names the first part that is missing or wrong.
+    """
+    model: type[_Program] = _Compiled
+    if isinstance(data, Mapping):
+        version = data.get("record_version", VERSION)
+        if version != VERSION:
+            raise UserError(
+                f"{origin} is a record of version {shown(version)}; this custard reads {VERSION}"
+            )
+        if "cin" not in data:
+            hint = "give a file of a sweep's folder, or of custard --json"
+            raise UserError(f"{origin} is no result", hint=hint)
+        if "cycles" in data:
+            model = _Simulated
+        elif data.get("target") == "c":
+            model = _InC
+    return _validated(model, data, origin)
+
+
+def _validated(model: type[BaseModel], data: Any, origin: str) -> dict[str, Any]:
+    try:
+        return model.model_validate(data).model_dump(exclude_unset=True)
+    except ValidationError as mistake:
+        first = mistake.errors(include_url=False)[0]
+    place = quoted(".".join(map(str, first["loc"]))) or "it"
+    if first["type"] == "missing":
+        raise UserError(f"{origin} is no result: {place} is missing")
+    why = first["msg"].removeprefix("Value error, ")
+    why = f"is {shown(first['input'])}: {why[0].lower()}{why[1:]}"
+    raise UserError(f"{origin} is no result: {place} {why}")
+
+
+def _require(part: Any, holds: bool, otherwise: str) -> Any:
+    if not holds:
+        raise ValueError(otherwise)
+    return part
