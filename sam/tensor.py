@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
+from sam.foreign_arrays import entries_of
 from sam.levels import (
     LEVELS,
     MOST_POSITIONS,
@@ -79,16 +80,18 @@ class Tensor:
 
     @staticmethod
     def of(data: Any, levels: str | None = None, mode_order: Sequence[int] | None = None) -> Tensor:
-        """The tensor that ``data`` is: a Tensor, a scipy.sparse matrix or array, a numpy array,
-        nested lists or a number.
+        """The tensor that ``data`` is: a Tensor, a scipy.sparse matrix or array, a sparse array of
+        pydata/sparse or torch, a numpy array, nested lists or a number.
 
-        Without ``levels``: those of a Tensor; compressed for scipy.sparse; dense otherwise.
+        Without ``levels``: those of a Tensor; compressed for sparse arrays; dense otherwise.
         Raises UserError for anything else, and for values that are no numbers.
         """
         if isinstance(data, Tensor):
             return data.convert(levels, mode_order)
         if scipy.sparse.issparse(data):
             return Tensor.from_scipy(data, levels, mode_order)
+        if (entries := entries_of(data)) is not None:
+            return Tensor.from_coo(*entries, levels, mode_order)
         if not isinstance(data, (list, tuple, int, float, complex)) and not hasattr(
             data, "__array__"
         ):

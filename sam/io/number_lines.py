@@ -43,12 +43,12 @@ def scan(data: bytes, begin: int, modes: int, value: str) -> tuple[Ints, Any] | 
     """
     field = "integer" if value == "int64" else "real"
     numbers = modes + {"complex128": 2, "": 0}.get(value, 1)
-    body = data[begin:]
-    lines = _count_lines(body, modes, field, numbers - modes)
+    lines = _count_lines(data, begin, modes, field, numbers - modes)
     if not lines:
         return None
-    # scipy's reader reads beyond the end of a text whose last line ends in a space.
-    body = body.translate(_PLAIN).rstrip() + b"\n"
+    if any(other in data for other in (b"\t", b"\r", b"d", b"D")):
+        data, begin = data[begin:].translate(_PLAIN), 0
+    body = memoryview(data)[begin:]
     try:
         table = _read(body, lines, modes, numbers, field)
     except Exception:  # of any kind: the slow reader finds out whether something is wrong
@@ -82,10 +82,14 @@ def entries(coordinates: Ints, values: Any) -> bytes:
         values = values.astype(np.complex128)
     if len(values) == 0:
         return b""
-    if len(coordinates) == 2 and len(values) > _FEW and kind != "c":
-        shape = [int(mode.max()) + 1 for mode in coordinates]
-        matrix = scipy.sparse.coo_array((values, tuple(coordinates)), shape=shape)
-        return _body(matrix)
+    if len(coordinates) >= 2 and len(values) > _FEW and kind != "c":
+        inner = coordinates[-2:]
+        shape = [int(mode.max()) + 1 for mode in inner]
+        body = _body(scipy.sparse.coo_array((values, tuple(inner)), shape=shape))
+        if len(coordinates) == 2:
+            return body
+        outer = [_texts(mode + 1) for mode in coordinates[:-2]]
+        return _joined([*outer, np.array(body.split(b"\n")[:-1], "S")])
     parts = [values.real, values.imag] if kind == "c" else [values]
     return _joined([_texts(column) for column in (*(coordinates + 1), *parts)])
 
@@ -122,15 +126,16 @@ def _joined(columns: Sequence[Any]) -> bytes:
     return np.hstack(parts).tobytes().translate(None, b"\0")
 
 
-def _count_lines(body: bytes, modes: int, field: str, values: int) -> int:
-    """The number of lines that are not blank; 0 where one is not what is due."""
+def _count_lines(data: bytes, begin: int, modes: int, field: str, values: int) -> int:
+    """The number of lines from ``begin`` on that are not blank; 0 where one is not what is due."""
     form = _form(modes, field, values)
-    count = begin = 0
+    count = 0
     seen: set[bytes] = set()
-    while begin < len(body):
-        end = body.find(b"\n", begin + _CHUNK)
-        chunk = body[begin : end if end >= 0 else len(body)].translate(_TO_FORM).split(b"\n")
-        begin += sum(map(len, chunk)) + len(chunk)
+    while begin < len(data):
+        end = data.find(b"\n", begin + _CHUNK)
+        end = len(data) if end < 0 else end
+        chunk = data[begin:end].translate(_TO_FORM).split(b"\n")
+        begin = end + 1
         forms = set(chunk)
         if not all(map(form.fullmatch, forms - seen)):
             return 0
@@ -146,7 +151,7 @@ def _form(modes: int, field: str, values: int) -> re.Pattern[bytes]:
     return re.compile(rb" *(?:" + rb" +".join(words) + rb" *)?")
 
 
-def _read(body: bytes, lines: int, modes: int, numbers: int, field: str) -> Any:
+def _read(body: memoryview, lines: int, modes: int, numbers: int, field: str) -> Any:
     """The numbers of each column, by the layout of MatrixMarket that has as many on a line."""
     if numbers == 2 and field == "real":
         values = _market(f"array complex general\n{lines} 1", body)[:, 0]
@@ -158,10 +163,11 @@ def _read(body: bytes, lines: int, modes: int, numbers: int, field: str) -> Any:
             return None
         columns = (found.data,) if numbers == 3 else (found.data.real, found.data.imag)
         return (found.row.astype(np.int64) + 1, found.col.astype(np.int64) + 1, *columns)
-    table = _market(f"array {field} general\n{lines * numbers} 1", body.translate(_TO_LINES))
+    table = _market(f"array {field} general\n{lines * numbers} 1", bytes(body).translate(_TO_LINES))
     return table.reshape(lines, numbers).T
 
 
-def _market(head: str, body: bytes) -> Any:
-    text = io.BytesIO(b"%%MatrixMarket matrix " + head.encode() + b"\n" + body)
-    return scipy.io.mmread(text)
+def _market(head: str, body: memoryview | bytes) -> Any:
+    # Without the last line end, scipy's reader reads beyond the end where a space is there.
+    text = b"".join((b"%%MatrixMarket matrix ", head.encode(), b"\n", body, b"\n"))
+    return scipy.io.mmread(io.BytesIO(text))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sam.foreign_arrays import require_zero_fill
 from sam.io.text import short
 from sam.levels import Ints
 from sam.support.errors import UserError
@@ -77,15 +78,6 @@ def from_pydata(name: str, arrays: _Arrays) -> Tensor:
         if len(rows) and modes:
             coordinates[modes] = np.unravel_index(flat, extents)
     return stored.tensor(coordinates, values[: len(rows)], shape)
-
-
-def require_zero_fill(name: str, fill: Any) -> None:
-    """Raises UserError where what is not stored has another value than 0."""
-    if fill != 0:
-        raise UserError(
-            f"{name} has the fill value {fill}, and what is not stored is 0 here",
-            hint="subtract the fill value before saving, or save the dense array: x.todense()",
-        )
 
 
 class _Stored:

@@ -15,6 +15,7 @@ from sam.support.errors import UserError
 
 # A longer line is not shown whole in an error.
 _LONGEST_LINE = 100
+_FEW = 4
 
 
 class Text:
@@ -56,8 +57,8 @@ class Text:
         return line.decode("utf-8", "replace").rstrip("\r")
 
     def line(self, n: int) -> str:
-        """Line n."""
-        return self._decode(self._listed[n][1])
+        """Line n; one of the first is found without a look at the others."""
+        return self._decode(self._first(n + 1)[n][0] if n < _FEW else self._listed[n][1])
 
     def number(self, n: int) -> int:
         """The number, counted from 1, that line n has in the file."""

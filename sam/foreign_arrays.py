@@ -1,0 +1,59 @@
+"""Sparse arrays of pydata/sparse and torch, by their public conversions, without importing them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sam.levels import Ints
+from sam.support.errors import UserError
+
+Entries = tuple[Ints, Any, tuple[int, ...]]
+
+
+def entries_of(data: Any) -> Entries | None:
+    """The coordinates (modes, entries), values and shape of a sparse array of another library.
+
+    Those are ``sparse.COO``, ``sparse.GCXS`` and ``sparse.DOK``, and torch's tensors of any sparse
+    layout; None for anything else. Raises UserError for a fill value other than 0.
+    """
+    if hasattr(data, "fill_value") and hasattr(data, "asformat"):
+        require_zero_fill(type(data).__name__, data.fill_value)
+        listed = data.asformat("coo")
+        return np.asarray(listed.coords), np.asarray(listed.data), tuple(listed.shape)
+    if str(getattr(data, "layout", "")).startswith("torch.sparse"):
+        return _torch_entries(data)
+    return None
+
+
+def require_zero_fill(name: str, fill: Any) -> None:
+    """Raises UserError where what is not stored has another value than 0."""
+    if fill != 0:
+        raise UserError(
+            f"{name} has the fill value {fill}, and what is not stored is 0 here",
+            hint="subtract the fill value first, or give the dense array: x.todense()",
+        )
+
+
+def _torch_entries(data: Any) -> Entries:
+    """The entries; modes of torch's that are dense are listed in full."""
+    listed = data.detach().cpu()
+    if not str(listed.layout).endswith("sparse_coo"):
+        listed = listed.to_sparse_coo()
+    listed = listed.coalesce()
+    coordinates = listed.indices().numpy()
+    try:
+        values = listed.values().numpy()
+    except TypeError as error:
+        raise UserError(
+            f"values of the type {listed.dtype} are not numbers here: {error}"
+        ) from None
+    dense = values.shape[1:]
+    if dense:
+        count = math.prod(dense)
+        inner = np.indices(dense).reshape(len(dense), count)
+        outer = np.repeat(coordinates, count, axis=1)
+        coordinates = np.concatenate([outer, np.tile(inner, len(values))])
+    return coordinates, values.reshape(-1), tuple(listed.shape)
