@@ -6,6 +6,7 @@
 ``.smtx``  the pattern of a matrix, as in the Deep Learning Matrix Collection
 ``.npz``   what ``write`` makes of any tensor, what scipy.sparse or pydata/sparse save, or one array
 ``.npy``   one numpy array
+``.mat``   MATLAB's one array, up to version 7.2; read only
 ``.hb``    Harwell-Boeing, also named ``.rb``, ``.rua``, ``.rsa``, ``.psa`` and so on; read only
 
 The text formats may be compressed, as in ``.mtx.gz``, ``.bz2`` and ``.xz``.
@@ -27,6 +28,7 @@ from sam.io import (
     compression,
     frostt,
     harwell_boeing,
+    matlab,
     matrix_market,
     numpy_arrays,
     smtx,
@@ -84,7 +86,7 @@ def read_bytes(
 ) -> Tensor:
     """The tensor in the bytes of a file whose name tells no format: its first bytes do.
 
-    MatrixMarket and numpy files are known by them, compressed or not; any other is taken
+    MatrixMarket, numpy and MATLAB files are known by them, compressed or not; any other is taken
     for a ``.tns`` file. ``name`` stands in errors; all else is as in ``read``.
     """
     asked = _Asked(None if shape is None else tuple(shape), modes, pattern, zero_based)
@@ -304,6 +306,7 @@ _KINDS = {
     ".smtx": _Kind(lambda name, data, _: smtx.read(name, data), smtx.write, modes=2),
     ".npz": _Kind(_read_numpy, _write_npz, text=False),
     ".npy": _Kind(_read_npy, _write_npy, text=False),
+    ".mat": _Kind(lambda name, data, _: matlab.read(name, data), None, text=False),
     **dict.fromkeys((".hb", ".rb"), _HARWELL_BOEING),
     **{f".{type}{form}a": _HARWELL_BOEING for type in "rcip" for form in "suhzr"},
 }
@@ -312,4 +315,5 @@ _MAGIC = {
     b"%%matrixmarket": ".mtx",
     b"\x93numpy": ".npy",
     b"pk\x03\x04": ".npz",
+    b"matlab 5.0": ".mat",
 }

@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pytest
+import scipy.io
 import scipy.sparse
 
 import sam.io
@@ -92,6 +93,12 @@ VALID = {
         for array in (MATRIX, np.arange(3), np.ones((1, 2, 2), "c8", "F"), np.array([True]))
     ],
     ".npz": _npz(),
+    ".mat": [
+        _saved(scipy.io.savemat, {"A": array}, do_compression=packed, format=version)
+        for array in (MATRIX, scipy.sparse.csc_array(MATRIX), MATRIX > 0)
+        for packed, version in ((False, "5"), (True, "5"), (False, "4"))
+    ]
+    + [_saved(scipy.io.savemat, {"Problem": {"A": scipy.sparse.csc_array(MATRIX), "name": "x"}})],
     ".hb": [
         HARWELL_BOEING.encode(),
         HARWELL_BOEING.replace("RSA", "PUA").encode(),
