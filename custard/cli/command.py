@@ -97,7 +97,7 @@ _OPTIONS: Mapping[str, _Options] = {
         "-i": _many(
             "inputs",
             "NAME=VALUE",
-            "a file (B=b.mtx), a number (a=2.5), @random, @random(SHARE) or @dense; "
+            "a file (B=b.mtx), - for stdin, a number (a=2.5), @random, @random(SHARE) or @dense; "
             "without inputs the program is only compiled",
         ),
         "--seed": {
@@ -109,7 +109,8 @@ _OPTIONS: Mapping[str, _Options] = {
         "-o": _many(
             "outputs",
             "NAME=FILE",
-            "write the result to a file, as in X=x.mtx; target c: FILE alone gets the source",
+            "write the result to a file, as in X=x.mtx, or to stdout: X=-; "
+            "target c: FILE alone gets the source",
         ),
         "--check": {"action": "store_true", "help": "compare the result with dense numpy"},
         "--time": {"action": "store_true", "help": "target c: run the kernel again and again"},

@@ -127,7 +127,7 @@ def require_writable(path: str | os.PathLike[str], modes: int) -> None:
     ``write`` may still refuse the values of one.
     """
     path = Path(path)
-    kind = _kind(path)
+    kind = _kind(path, to_write=True)
     if kind.write is None:
         raise UserError(
             f"{path}: {_suffix(path)} files are read, and not written",
@@ -187,14 +187,14 @@ def _read(name: str, data: bytes, kind: _Kind, suffix: str | None, asked: _Asked
     return tensor
 
 
-def _kind(path: Path) -> _Kind:
+def _kind(path: Path, to_write: bool = False) -> _Kind:
     suffix = _suffix(path)
     kind = _KINDS.get(_format_suffix(path))
     if kind is None or (compression.compression_of(path) and not kind.text):
         why = f'"{suffix}" is not a known suffix' if suffix else "it has no suffix"
         raise UserError(
             f"cannot tell the format of {path}: {why}",
-            hint=one_of(suffix, _KINDS),
+            hint=one_of(suffix, [name for name in _NAMED if _KINDS[name].write or not to_write]),
         )
     return kind
 
@@ -310,6 +310,9 @@ _KINDS = {
     **dict.fromkeys((".hb", ".rb"), _HARWELL_BOEING),
     **{f".{type}{form}a": _HARWELL_BOEING for type in "rcip" for form in "suhzr"},
 }
+
+# Harwell-Boeing files have a suffix for each type of matrix; a hint names the common one.
+_NAMED = [name for name, kind in _KINDS.items() if kind is not _HARWELL_BOEING or name == ".hb"]
 
 _MAGIC = {
     b"%%matrixmarket": ".mtx",

@@ -69,7 +69,7 @@ def read(
     modes = words - (not pattern) if shape is None else len(shape)
     coordinates, values = text.table(header.lines, modes, "" if pattern else "float64")
     if header.entries is not None:
-        text.require_entries(len(values), header.entries)
+        text.require_entries(len(values), header.entries, 0)
     base = 0 if zero_based else 1
     if shape is None:
         shape = tuple((coordinates.max(axis=1, initial=base - 1) + (1 - base)).tolist())

@@ -47,12 +47,16 @@ def read(name: str, data: bytes) -> Tensor:
         values = values.view(np.complex128) if code[0] == "C" else values
     lengths = np.diff(pointers)
     if pointers[0] != 0 or (lengths < 0).any() or pointers[-1] != entries:
-        raise UserError(f"{name}: its column pointers do not rise from 1 to {entries + 1}")
+        raise file.error(
+            begin - index_lines - pointer_lines,
+            f"the column pointers that begin here do not rise from 1 to {entries + 1}",
+        )
     outside = np.flatnonzero((indices < 0) | (indices >= rows))
     if len(outside):
-        found = indices[outside[0]] + 1
-        raise UserError(
-            f"{name}: row index {found} of entry {outside[0] + 1} is not in 1 to {rows}"
+        n = int(outside[0])
+        raise file.error(
+            begin - index_lines + n // file.format(3, 16).per_line,
+            f"row index {indices[n] + 1} of entry {n + 1} is not in 1 to {rows}",
         )
     coordinates = np.stack([indices, np.repeat(np.arange(columns), lengths)])
     if code[1] in "SHZ":
@@ -69,6 +73,16 @@ def _mirrored(name: str, coordinates: Ints, values: Any, symmetry: str) -> tuple
         raise UserError(f"{name}: a symmetric matrix is listed by one triangle, not both")
     others = {"S": values, "H": np.conj(values), "Z": -values}[symmetry][off]
     return np.hstack([coordinates, coordinates[::-1, off]]), np.concatenate([values, others])
+
+
+@dataclass(frozen=True)
+class _Format:
+    """So many numbers on a line, each so many columns wide; the letter is their type."""
+
+    text: str
+    per_line: int
+    letter: str
+    width: int
 
 
 @dataclass(frozen=True)
@@ -93,22 +107,30 @@ class _File:
                 raise self.error(n, f'"{field}" is not a size')
         return [int(field or 0) for field in fields]
 
+    def format(self, n: int, at: int) -> _Format:
+        """The Fortran format in line n, in the columns from ``at`` on."""
+        columns = 20 if at == 32 else 16
+        text = self.line(n)[at : at + columns].replace(" ", "").upper()
+        match = _FORMAT.fullmatch(text)
+        if match is None or int(match[3]) == 0:
+            raise self.error(n, f'"{text}" is not a format for these numbers')
+        return _Format(text, int(match[1] or 1), match[2], int(match[3]))
+
     def numbers(
         self, begin: int, lines: int, format_line: int, at: int, due: int, kind: Any
     ) -> Any:
         """The numbers on lines ``begin`` on, by the format in the columns from ``at`` on."""
-        width = 20 if at == 32 else 16
-        text = self.line(format_line)[at : at + width].replace(" ", "").upper()
-        format = _FORMAT.fullmatch(text)
-        if format is None or (kind is np.int64) != (format[2] == "I") or int(format[3]) == 0:
-            raise self.error(format_line, f'"{text}" is not a format for these numbers')
-        per_line, width = int(format[1] or 1), int(format[3])
+        format = self.format(format_line, at)
+        if (kind is np.int64) != (format.letter == "I"):
+            raise self.error(format_line, f'"{format.text}" is not a format for these numbers')
+        width = format.width
         found: list[Any] = []
         parse = int if kind is np.int64 else _real
         for n in range(begin, begin + lines):
             line = self.line(n).rstrip()
             fields = [
-                line[k : k + width] for k in range(0, min(len(line), per_line * width), width)
+                line[k : k + width]
+                for k in range(0, min(len(line), format.per_line * width), width)
             ]
             for field in fields[: due - len(found)]:
                 try:

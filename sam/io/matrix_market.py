@@ -58,7 +58,7 @@ def read(name: str, data: bytes) -> Tensor:
     if layout == "array":
         return _read_array(text, shape, field, symmetry)
     coordinates, values = text.table(1, modes, field)
-    text.require_entries(len(values), sizes[-1])
+    text.require_entries(len(values), sizes[-1], 0)
     coordinates = text.zero_based(1, coordinates, shape)
     if symmetry != "general":
         _require_one_triangle(text, coordinates, symmetry)
@@ -140,13 +140,13 @@ def _read_array(text: Text, shape: tuple[int, ...], field: str, symmetry: str) -
     """Every value, the first mode fastest; with a symmetry, those of the lower triangle."""
     _, values = text.table(1, 0, field)
     if symmetry == "general":
-        text.require_entries(len(values), math.prod(shape))
+        text.require_entries(len(values), math.prod(shape), 0)
         try:
             return Tensor.from_numpy(values.reshape(shape, order="F"))
         except ValueError as error:
             raise text.error(0, f"the shape {shape} is too large") from error
     skew = symmetry == "skew-symmetric"
-    text.require_entries(len(values), shape[0] * (shape[0] + (-1 if skew else 1)) // 2)
+    text.require_entries(len(values), shape[0] * (shape[0] + (-1 if skew else 1)) // 2, 0)
     columns, rows = np.triu_indices(shape[0], k=int(skew))
     _tell_diagonal(text, rows == columns, values, symmetry)
     array = np.zeros(shape, values.dtype)

@@ -23,21 +23,22 @@ def read(name: str, data: bytes) -> Tensor:
     rows, columns, entries = sizes
     offsets = np.array(text.integers(1, "a row offset"), np.int64)
     if len(offsets) != rows + 1:
-        raise UserError(f"{name} has {len(offsets)} row offsets for {rows} rows")
+        raise text.error(1, f"{len(offsets)} row offsets are listed for {rows} rows")
     lengths = np.diff(offsets)
     if offsets[0] != 0 or offsets[-1] != entries or (lengths < 0).any():
-        raise UserError(f"{name}: its row offsets do not rise from 0 to {entries}")
+        raise text.error(1, f"the row offsets do not rise from 0 to {entries}")
     listed = text.integers(2, "a column") if len(text) > 2 else []
     if len(text) > 3:
         raise text.error(3, "expected nothing more")
-    text.require_entries(len(listed), entries)
+    text.require_entries(len(listed), entries, 0)
     coordinates = np.stack([np.repeat(np.arange(rows), lengths), np.array(listed, np.int64)])
     outside = np.flatnonzero(coordinates[1] >= columns)
     if len(outside):
-        raise UserError(f"{name}: column {listed[outside[0]]} is outside the extent {columns}")
+        n = int(outside[0])
+        raise text.error(2, f"column {listed[n]} is outside the extent {columns}", n)
     tensor = Tensor.from_coo(coordinates, np.ones(entries), (rows, columns))
     if tensor.nnz != entries:
-        raise UserError(f"{name}: a row lists a column twice")
+        raise text.error(2, "a row lists a column twice")
     return tensor
 
 

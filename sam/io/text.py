@@ -164,11 +164,12 @@ class Text:
             why = f"coordinates count from {base}"
         raise self.error(begin + entry, f"the coordinate {found} is outside: {why}", mode)
 
-    def require_entries(self, found: int, due: int) -> None:
-        """Raises UserError unless as many entries are found as are due."""
+    def require_entries(self, found: int, due: int, sizes: int) -> None:
+        """Raises UserError unless as many entries are found as line ``sizes`` says."""
         if found != due:
-            entries = count(found, "entry", "entries")
-            raise UserError(f"{self.name} has {entries}, its sizes say {due}")
+            listed = count(found, "entry is", "entries are")
+            said = count(due, "entry", "entries")
+            raise self.error(sizes, f"the sizes say {said}, and {listed} listed")
 
 
 def count(n: int, one: str, many: str | None = None) -> str:

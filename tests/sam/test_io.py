@@ -102,8 +102,14 @@ class TestMatrixMarket:
             (GENERAL, "a.mtx ends before its line of sizes"),
             (GENERAL + "2 2\n", "a.mtx, line 2: expected 3 sizes, not 2\n  2 2\n  ^^^"),
             (GENERAL + "2 -2 1\n", 'a.mtx, line 2: "-2" is not a size\n  2 -2 1\n    ^^'),
-            (GENERAL + "2 2 2\n1 1 1\n", "a.mtx has 1 entry, its sizes say 2"),
-            (GENERAL + "2 2 1\n1 1 1\n2 2 2\n", "a.mtx has 2 entries, its sizes say 1"),
+            (
+                GENERAL + "2 2 2\n1 1 1\n",
+                "a.mtx, line 2: the sizes say 2 entries, and 1 entry is listed\n  2 2 2\n  ^^^^^",
+            ),
+            (
+                GENERAL + "2 2 1\n1 1 1\n2 2 2\n",
+                "a.mtx, line 2: the sizes say 1 entry, and 2 entries are listed\n  2 2 1\n  ^^^^^",
+            ),
             (
                 GENERAL + "2 2 1\n%\n1 1\n",
                 "a.mtx, line 4: expected 3 numbers, not 2\n  1 1\n  ^^^",
@@ -140,7 +146,7 @@ class TestMatrixMarket:
             ),
             (
                 "%%MatrixMarket matrix array real general\n2 2\n1\n",
-                "a.mtx has 1 entry, its sizes say 4",
+                "a.mtx, line 2: the sizes say 4 entries, and 1 entry is listed\n  2 2\n  ^^^",
             ),
         ],
     )
@@ -322,7 +328,11 @@ class TestFrostt:
                 "a.tns, line 1: the coordinate 4 is outside: mode 1 has the extent 3\n"
                 "  1 4 5\n    ^",
             ),
-            ("2 2\n4 4\n1 2 9\n", None, "a.tns has 1 entry, its sizes say 2"),
+            (
+                "2 2\n4 4\n1 2 9\n",
+                None,
+                "a.tns, line 1: the sizes say 2 entries, and 1 entry is listed\n  2 2\n  ^^^",
+            ),
             ("2\n4 5\n1 2 9\n", (4, 4), "a.tns has the shape (4, 5), not (4, 4)"),
         ],
     )
@@ -349,11 +359,14 @@ class TestSmtx:
         [
             ("4, 4, 5\n", "a.smtx ends before its row offsets"),
             ("1, 1\n0\n", "a.smtx, line 1: expected rows, columns and entries, not 2 numbers"),
-            ("2, 2, 1\n0 1\n0\n", "a.smtx has 2 row offsets for 2 rows"),
-            ("2, 2, 1\n0 2 1\n0\n", "a.smtx: its row offsets do not rise from 0 to 1"),
-            ("2, 2, 2\n0 1 2\n0\n", "a.smtx has 1 entry, its sizes say 2"),
-            ("2, 2, 1\n0 1 1\n2\n", "a.smtx: column 2 is outside the extent 2"),
-            ("2, 2, 2\n0 2 2\n1 1\n", "a.smtx: a row lists a column twice"),
+            ("2, 2, 1\n0 1\n0\n", "a.smtx, line 2: 2 row offsets are listed for 2 rows"),
+            ("2, 2, 1\n0 2 1\n0\n", "a.smtx, line 2: the row offsets do not rise from 0 to 1"),
+            (
+                "2, 2, 2\n0 1 2\n0\n",
+                "a.smtx, line 1: the sizes say 2 entries, and 1 entry is listed",
+            ),
+            ("2, 2, 1\n0 1 1\n2\n", "a.smtx, line 3: column 2 is outside the extent 2"),
+            ("2, 2, 2\n0 2 2\n1 1\n", "a.smtx, line 3: a row lists a column twice"),
             ("2, 2, 1\n0 1 1\nx\n", 'a.smtx, line 3: "x" is not a column'),
         ],
     )
@@ -493,8 +506,16 @@ class TestHarwellBoeing:
     @pytest.mark.parametrize(
         ("old", "new", "error"),
         [
-            ("   1   3   4   5", "   1   3   2   5", "its column pointers do not rise from 1 to 5"),
-            ("   1   3   2   3", "   1   3   2   4", "row index 4 of entry 4 is not in 1 to 3"),
+            (
+                "   1   3   4   5",
+                "   1   3   2   5",
+                "line 5: the column pointers that begin here do not rise from 1 to 5",
+            ),
+            (
+                "   1   3   2   3",
+                "   1   3   2   4",
+                "line 6: row index 4 of entry 4 is not in 1 to 3",
+            ),
             ("RUA", "RUE", "line 3: the matrix is in elemental form"),
             ("-3.5000E+00", "-3.5000X+00", 'line 7: "-3.5000X+00" is not a number'),
             ("(4E12.4)", "(4A12)", 'line 4: "(4A12)" is not a format for these numbers'),
