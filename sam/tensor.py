@@ -18,6 +18,7 @@ from sam.levels import (
     LEVELS,
     MOST_POSITIONS,
     Compressed,
+    CompressedNonUnique,
     Context,
     Dense,
     Fibers,
@@ -121,7 +122,7 @@ class Tensor:
         values = _numbers(array)
         if all(LEVELS[code] is Dense for code in codes):
             dense = tuple(Dense(array.shape[mode]) for mode in order)
-            return sound(Tensor(array.shape, order, dense, values.transpose(order).reshape(-1)))
+            return made(array.shape, order, dense, values.transpose(order).reshape(-1))
         coordinates = np.stack(np.nonzero(values))
         return _store(coordinates, values[tuple(coordinates)], array.shape, codes, order)
 
@@ -137,15 +138,10 @@ class Tensor:
         """
         codes, order = _format(levels, mode_order, len(matrix.shape), "s")
         try:
-            if hasattr(matrix, "check_format"):  # which scipy itself goes by without a look
-                matrix.check_format(full_check=True)
-            direct = codes == "ds" and matrix.format == _compressed_rows(order)
-            if direct and matrix.has_canonical_format:
-                segments, coordinates = (
-                    a.astype(np.int64, copy=False) for a in (matrix.indptr, matrix.indices)
-                )
-                stored = (Dense(matrix.shape[order[0]]), Compressed(segments, coordinates))
-                return sound(Tensor(matrix.shape, order, stored, _numbers(matrix.data)))
+            if codes in ("ds", "ss", "uq") and has_rows(matrix, _compressed_rows(order)):
+                rows = canonical(matrix, _compressed_rows(order))
+                return _of_rows(rows, codes, order)
+            _require_valid(matrix)
             entries = matrix.tocoo()
         except (ValueError, TypeError) as error:
             raise UserError(f"the scipy.sparse matrix is not valid: {error}") from error
@@ -261,8 +257,7 @@ class Tensor:
         )
         if (codes, order) == (self._codes, self.mode_order):
             return self
-        coordinates, values = self._entries()
-        return _store(coordinates, values, self.shape, codes, order)
+        return self._by_rows(codes, order) or _store(*self._entries(), self.shape, codes, order)
 
     def arrange(self, levels: str, modes: tuple[tuple[int, ...], ...]) -> Tensor:
         """The storage that a SAM graph asks for (``sam.graph.Slot``): a tensor of its levels.
@@ -281,7 +276,11 @@ class Tensor:
         codes, order = _format(levels, None, len(modes), "s")
         shape = tuple(self.shape[group[0]] for group in modes)
         if codes == self._codes and tuple(listed) == self.mode_order and self._is_pruned():
-            return sound(Tensor(shape, order, self.levels, self.values))
+            return made(shape, order, self.levels, self.values, self._pruned)
+        if len(modes) == self.ndim == 2:
+            by_rows = self._by_rows(codes, tuple(listed))
+            if by_rows is not None:
+                return made(shape, order, by_rows.levels, by_rows.values, pruned=True)
         coordinates, values = self._entries()
         agree = np.ones(len(values), bool)
         for first, *others in modes:
@@ -306,7 +305,7 @@ class Tensor:
         shape = tuple(self.shape[group_of[mode]] for mode in range(len(order)))
         if len(order) == self.ndim:
             stored_in = tuple(order[mode] for mode in self.mode_order)
-            return sound(Tensor(shape, stored_in, self.levels, self.values))
+            return made(shape, stored_in, self.levels, self.values, self._pruned)
         coordinates, values = self._entries()
         coordinates = coordinates[[group_of[mode] for mode in range(len(order))]]
         if around is not None:
@@ -385,7 +384,7 @@ class Tensor:
             Range(rows, np.maximum(0, -offsets), np.minimum(rows, columns - offsets)),
             Offset(columns, rows, offsets),
         )
-        return sound(Tensor((len(offsets), rows, columns), (0, 1, 2), levels, stored))
+        return made((len(offsets), rows, columns), (0, 1, 2), levels, stored)
 
     def ell(self) -> Tensor:
         """A matrix as its slots (s, i, j), stored as ELL, ``"ddq"``: see ``summed``.
@@ -408,7 +407,7 @@ class Tensor:
         stored = values.take(entry, mode="clip")
         stored[slot >= lengths[row]] = 0
         levels = (Dense(slots), Dense(rows), Singleton(column))
-        return sound(Tensor((slots, rows, columns), (0, 1, 2), levels, stored))
+        return made((slots, rows, columns), (0, 1, 2), levels, stored)
 
     def summed(self, mode: int, levels: str | None = None) -> Tensor:
         """The sum over a mode, zeros left out: over mode 0, the matrix of ``diagonals`` or ``ell``.
@@ -449,7 +448,7 @@ class Tensor:
         """The tensor itself, validated if it is not known to be valid; raises UserError."""
         if not self._sound:
             self.validate()
-            sound(self)
+            object.__setattr__(self, "_sound", True)
         return self
 
     @property
@@ -475,6 +474,29 @@ class Tensor:
             positions, coordinates[mode] = level.trace(positions)
         return coordinates, values
 
+    def _by_rows(self, codes: str, order: tuple[int, ...]) -> Tensor | None:
+        """The same entries in another format of a matrix by rows, where scipy converts it fast."""
+        if not {codes, self._codes} <= {"ds", "ss", "uq"}:
+            return None
+        rows = self.shape[self.mode_order[0]]
+        if max(self.shape) > 4 * len(self.values) + 2**16:
+            return None
+        outer, inner = self.levels
+        assert isinstance(inner, Compressed | Singleton)
+        if isinstance(outer, Dense):
+            assert isinstance(inner, Compressed)
+            segments = np.asarray(inner.segments)
+        else:
+            assert isinstance(outer, Compressed)
+            lengths = None if isinstance(inner, Singleton) else np.diff(inner.segments)
+            segments = np.zeros(rows + 1, np.int64)
+            counts = np.bincount(outer.coordinates, lengths, rows)
+            np.cumsum(counts.astype(np.int64), out=segments[1:])
+        make = scipy.sparse.csr_array if self.mode_order == (0, 1) else scipy.sparse.csc_array
+        matrix = make((self.values, np.asarray(inner.coordinates), segments), shape=self.shape)
+        matrix.has_canonical_format = True
+        return _of_rows(canonical(matrix, _compressed_rows(order)), codes, order)
+
     def _matrix_entries(self) -> tuple[Ints, Array]:
         if self.ndim != 2:
             raise UserError(f"a tensor of {_count(self.ndim, 'mode')} is no matrix")
@@ -498,14 +520,26 @@ class Tensor:
         return True
 
 
-def sound(tensor: Tensor, pruned: bool = False) -> Tensor:
-    """The tensor, whose arrays are valid by construction.
+def made(
+    shape: tuple[int, ...],
+    mode_order: tuple[int, ...],
+    levels: tuple[Level, ...],
+    values: Array,
+    pruned: bool = False,
+) -> Tensor:
+    """A tensor whose parts are valid by construction: nothing is checked.
 
     ``pruned``  whether each coordinate of theirs has an entry below it
     """
-    object.__setattr__(tensor, "_sound", True)
-    if pruned:
-        object.__setattr__(tensor, "_pruned", True)
+    tensor = object.__new__(Tensor)
+    tensor.__dict__.update(
+        shape=shape,
+        mode_order=mode_order,
+        levels=levels,
+        values=values,
+        _sound=True,
+        _pruned=pruned,
+    )
     return tensor
 
 
@@ -554,7 +588,7 @@ def _store(
         raise _too_large(shape, codes) from error
     except UserError as error:
         raise UserError(error.what, source=codes, span=(n, n + 1)) from error
-    return sound(Tensor(shape, order, tuple(levels), values), pruned=True)
+    return made(shape, order, tuple(levels), values, pruned=True)
 
 
 def _chains(coordinates: Ints, codes: str, n: int) -> Ints | None:
@@ -583,14 +617,28 @@ def _sorted(coordinates: Ints, values: Array) -> tuple[Ints, Array]:
     if _increases(coordinates):
         return coordinates, values
     if len(coordinates):
-        by_coordinates = np.lexsort(coordinates[::-1])
-        coordinates, values = coordinates[:, by_coordinates], values[by_coordinates]
+        in_order = _order(coordinates)
+        coordinates, values = coordinates[:, in_order], values[in_order]
     new = np.ones(len(values), bool)
     new[1:] = (coordinates[:, 1:] != coordinates[:, :-1]).any(axis=0)
     if new.all():
         return coordinates, values
     starts = np.flatnonzero(new)
     return coordinates[:, starts], np.add.reduceat(values, starts, dtype=values.dtype)
+
+
+def _order(coordinates: Ints) -> Ints:
+    """The entries in the order of their coordinates, equal ones as they come."""
+    extents = [int(row.max()) + 1 for row in coordinates]
+    if math.prod(extents) > np.iinfo(np.int64).max:
+        return np.lexsort(coordinates[::-1])
+    key = coordinates[0]
+    for row, extent in zip(coordinates[1:], extents[1:], strict=True):
+        key = key * extent + row
+    found = np.argsort(key)
+    if (np.diff(key[found]) == 0).any():
+        found = np.argsort(key, kind="stable")
+    return found
 
 
 def _increases(coordinates: Ints) -> bool:
@@ -708,6 +756,78 @@ def _numbers(values: Array) -> Array:
     types = _TYPES[values.dtype.kind]
     wide_enough = (name for name in types if np.can_cast(values.dtype, name))
     return values.astype(next(wide_enough, types[-1]), copy=False)
+
+
+def has_rows(matrix: Any, format: str) -> bool:
+    """Whether a scipy.sparse matrix is "csr" or "csc", or has not many more rows than entries."""
+    extent = int(matrix.shape[0 if format == "csr" else 1])
+    return matrix.format == format or extent <= 4 * matrix.nnz + 2**16
+
+
+def canonical(matrix: Any, format: str) -> Any:
+    """A scipy.sparse matrix as "csr" or "csc", each row in order and without duplicates.
+
+    It is the matrix itself if that is so. Raises ValueError for one that is not valid.
+    """
+    _require_valid(matrix)
+    found = matrix if matrix.format == format else matrix.asformat(format)
+    if not found.has_canonical_format:
+        found = found.copy() if found is matrix else found
+        found.sum_duplicates()
+    if found.indptr.dtype != found.indices.dtype:
+        parts = found.data, found.indices.astype(np.int64), found.indptr.astype(np.int64)
+        found = type(found)(parts, shape=found.shape)
+    return found
+
+
+def _require_valid(matrix: Any) -> None:
+    """Raises ValueError for an index that scipy's own code would follow out of an array."""
+    if matrix.format in ("csr", "csc"):
+        major, minor = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+        segments, coordinates = matrix.indptr, matrix.indices
+        valid = (
+            len(segments) == major + 1
+            and segments[0] == 0
+            and segments[-1] <= len(coordinates) == len(matrix.data)
+            and bool((segments[1:] >= segments[:-1]).all())
+            and _are_inside(coordinates[: segments[-1]], minor)
+        )
+    elif matrix.format == "coo":
+        valid = all(
+            len(coordinates) == len(matrix.data) and _are_inside(coordinates, extent)
+            for coordinates, extent in zip(matrix.coords, matrix.shape, strict=True)
+        )
+    else:
+        valid = not hasattr(matrix, "check_format")
+    if not valid:
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+        if matrix.format in ("csr", "csc", "coo"):
+            raise ValueError("its indices do not fit its shape")
+
+
+def _are_inside(indices: Any, extent: int) -> bool:
+    return len(indices) == 0 or bool(indices.min() >= 0 and indices.max() < extent)
+
+
+def _of_rows(matrix: Any, codes: str, order: tuple[int, ...]) -> Tensor:
+    """The tensor of a canonical CSR or CSC matrix: all of its rows, or those that have entries."""
+    count = int(matrix.indptr[-1])
+    segments, coordinates = (
+        array.astype(np.int64, copy=False) for array in (matrix.indptr, matrix.indices[:count])
+    )
+    lengths = np.diff(segments)
+    rows = np.flatnonzero(lengths)
+    levels: tuple[Level, ...]
+    if codes == "ds":
+        levels = (Dense(len(lengths)), Compressed(segments, coordinates))
+    elif codes == "ss":
+        used = np.append(segments[rows], count)
+        levels = (Compressed(np.array([0, len(rows)]), rows), Compressed(used, coordinates))
+    else:
+        rows = np.repeat(rows, lengths[rows])
+        levels = (CompressedNonUnique(np.array([0, count]), rows), Singleton(coordinates))
+    return made(matrix.shape, order, levels, _numbers(matrix.data[:count]), pruned=True)
 
 
 def _compressed_rows(order: tuple[int, ...]) -> str:

@@ -22,7 +22,8 @@ from custard.cli.arguments import complain
 from custard.cli.inputs import read_inputs
 from custard.ir import cin
 from custard.program import Program
-from custard.to_c.program import Bound, CProgram
+from custard.to_c.call import Bound
+from custard.to_c.program import CProgram
 from custard.to_sam.program import SamProgram
 from sam.blocks import primitives
 from sam.inputs import extents

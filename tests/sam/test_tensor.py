@@ -1,5 +1,6 @@
 """Tensors against numpy, scipy, and the SAM paper's Figure 1."""
 
+from dataclasses import fields
 from itertools import permutations, product
 
 import numpy as np
@@ -732,3 +733,24 @@ def test_scipy_matrices_that_are_not_valid(levels, data, indices, indptr, why):
     matrix.indptr = np.array(indptr, np.int32)
     with pytest.raises(UserError, match=f"the scipy.sparse matrix is not valid: {why}"):
         Tensor.of(matrix, levels)
+
+
+@pytest.mark.parametrize("before", ["ds:0,1", "ds:1,0", "ss:0,1", "ss:1,0", "uq:0,1", "uq:1,0"])
+@pytest.mark.parametrize("after", ["ds:0,1", "ds:1,0", "ss:0,1", "ss:1,0", "uq:0,1", "uq:1,0"])
+def test_matrices_by_rows_are_converted_as_all_others(before, after):
+    dense = np.array([[0, 1, 0, 2], [0, 0, 0, 0], [3, 0, 0, 4], [0, 0, 0, 0], [5, 6, 7, 0]])
+
+    def stored(form):
+        codes, _, order = form.partition(":")
+        return Tensor.from_numpy(dense, codes, [int(mode) for mode in order.split(",")])
+
+    due = stored(after)
+    found = stored(before).convert(after[:2], due.mode_order).validated()
+    scipys = Tensor.from_scipy(scipy.sparse.csr_array(dense), after[:2], due.mode_order)
+    for tensor in (found, scipys):
+        tensor.validate()
+        assert tensor.format == due.format
+        for one, other in zip(tensor.levels, due.levels, strict=True):
+            for part in fields(one):
+                np.testing.assert_array_equal(getattr(one, part.name), getattr(other, part.name))
+        np.testing.assert_array_equal(tensor.values, due.values)

@@ -62,7 +62,7 @@ from sam.levels import (
 )
 from sam.memory_regions import VALUE
 from sam.support.errors import UserError
-from sam.tensor import Tensor, sound
+from sam.tensor import Tensor, made
 from sam.token import DATA, DONE, EMPTY, STOP
 
 
@@ -646,7 +646,7 @@ def written(slot: Slot, shape: tuple[int, ...], memories: Sequence[Any], dtype: 
         values = memories[-1].stored.to_numpy(parents, dtype)
     ready = tuple(level for level in levels if isinstance(level, Level))
     if len(ready) == len(levels):
-        return sound(Tensor(shape, tuple(range(len(shape))), ready, values))
+        return made(shape, tuple(range(len(shape))), ready, values)
     positions = np.flatnonzero(values) if levels[-1].padded else np.arange(parents)
     values = values[positions]
     coordinates = np.empty((len(levels), len(positions)), np.int64)

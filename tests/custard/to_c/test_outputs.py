@@ -8,6 +8,7 @@ import scipy.sparse
 
 import custard
 from custard.to_c import program as c_program
+from custard.to_c.loop_ir import INT, INT32
 from custard.to_c.program import LIBRARY
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError
@@ -146,11 +147,11 @@ def test_results_with_more_positions_than_32_bits_count(small_indices, form, cou
     program = compiled(f"X({names}) = B({names})", {"X": form, "B": levels})
     narrow = scipy.sparse.csr_array(dense) if len(form) == 2 else dense
     bound = program.bind({"B": narrow})
-    bound.types = replace(bound.types, result=c_program.INT32)
+    bound.types = replace(bound.types, result=INT32)
     found = bound.run()
     np.testing.assert_array_equal(found.to_numpy(), dense)
     if form in ("ds", "ss", "uq"):
-        assert (bound.types.result == c_program.INT) == (count > 5000)
+        assert (bound.types.result == INT) == (count > 5000)
 
 
 @pytest.mark.parametrize("extent", [2**50, 2**61, 2**63 - 1])
@@ -169,6 +170,6 @@ def test_few_rows_of_many_columns_take_no_more_memory_than_they_have():
     extent = 10**6
     program = compiled("X(i,j) = b(i)", {"X": "sd", "b": "s"}, dims={"j": extent})
     bound = program.bind({"b": np.ones(1)})
-    struct = bound._compute()
+    struct = bound.computed()
     assert struct["capacity0"] == 1
-    bound.kernel.release(struct.address)
+    bound.kernel.release(struct.words)

@@ -1,0 +1,103 @@
+"""The time around the kernels of target c: calls on small inputs, and conversions, beside scipy's.
+
+    python benchmarks/calls.py
+
+Prints medians in microseconds a call, or nanoseconds an entry, and the ratio to scipy or numpy.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import custard
+from sam.tensor import Tensor
+
+ROUNDS = 7
+
+
+def alternating(*calls: Callable[[], object], times: int) -> list[float]:
+    """The median CPU seconds of each call, in rounds of all of them."""
+    found: list[list[float]] = [[] for _ in calls]
+    for call in calls:
+        call()
+    for _ in range(ROUNDS):
+        for call, seconds in zip(calls, found, strict=True):
+            begin = time.process_time()
+            for _ in range(times):
+                call()
+            seconds.append((time.process_time() - begin) / times)
+    return [statistics.median(seconds) for seconds in found]
+
+
+def uniform(rows: int, per_row: int) -> scipy.sparse.csr_array:
+    random = np.random.default_rng(1)
+    entries = random.integers(0, rows, (2, rows * per_row))
+    return scipy.sparse.coo_array((np.ones(entries.shape[1]), tuple(entries))).tocsr()
+
+
+def calls(table: Table) -> None:
+    """A product of a 10 x 10 matrix and a vector, and one of a large dense matrix."""
+    A = uniform(10, 3)
+    x = np.ones(A.shape[1])
+    program = custard.compile("y(i) = A(i,j) * x(j)", {"y": "d", "A": "CSR", "x": "d"}, target="c")
+    bound = program.bind({"A": A, "x": x})
+    inputs = {"A": A, "x": x}
+    found = alternating(
+        lambda: A @ x, bound.run, lambda: bound.run(x=x), lambda: program.run(inputs), times=300
+    )
+    names = ("scipy", "bound.run", "bound.run(x=...)", "program.run")
+    for name, seconds in zip(names, found, strict=True):
+        table.add_row(f"10 x 10, {name}", f"{1e6 * seconds:.1f} us", f"{seconds / found[0]:.1f}")
+
+    B = np.random.default_rng(2).random((2000, 2000))
+    x = np.ones(2000)
+    program = custard.compile("y(i) = B(i,j) * x(j)", {"y": "d", "B": "dd", "x": "d"}, target="c")
+    found = alternating(lambda: B @ x, lambda: program.run({"B": B, "x": x}), times=5)
+    for name, seconds in zip(("numpy", "program.run"), found, strict=True):
+        table.add_row(f"dense, {name}", f"{1e6 * seconds:.0f} us", f"{seconds / found[0]:.1f}")
+
+
+def conversions(table: Table) -> None:
+    """From a CSR matrix of 800,000 entries, and from a Tensor of the same."""
+    A = uniform(100_000, 8)
+    stored = Tensor.from_scipy(A, "ds")
+    peers: dict[str, Callable[[], object]] = {
+        "ds": A.copy,
+        "ds:1,0": A.tocsc,
+        "uq": A.tocoo,
+        "ss": A.copy,
+    }
+    for form, peer in peers.items():
+        codes, _, order = form.partition(":")
+        modes = [int(mode) for mode in order.split(",")] if order else None
+        found = alternating(
+            peer,
+            lambda codes=codes, modes=modes: Tensor.from_scipy(A, codes, modes),  # type: ignore[misc]
+            lambda codes=codes, modes=modes: stored.convert(codes, modes or (0, 1)),  # type: ignore[misc]
+            times=1,
+        )
+        for name, seconds in zip(("scipy", "from scipy", "from a Tensor"), found, strict=True):
+            each = f"{1e9 * seconds / A.nnz:.1f} ns"
+            table.add_row(f"to {form}, {name}", each, f"{seconds / found[0]:.1f}")
+
+
+def main() -> None:
+    table = Table("what", "time", "ratio", title="calls and conversions, ratios to scipy or numpy")
+    calls(table)
+    conversions(table)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

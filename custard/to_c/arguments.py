@@ -1,0 +1,296 @@
+"""The inputs of a kernel: arrays in the storage that it reads, and the structs that point to them.
+
+A kernel's parameters are pointers to structs of 64-bit members, so each struct is an array of int64
+here: numbers, and the addresses of arrays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from custard.to_c.builder import Types
+from custard.to_c.levels import LEVEL_FUNCTIONS
+from custard.to_c.loop_ir import INT, INT32, Type
+from sam.graph import Slot
+from sam.inputs import as_tensor
+from sam.support.errors import UserError
+from sam.tensor import VALUE_TYPES, Tensor, canonical, has_rows
+
+_INDEX_TYPES = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An input in its slot: the numbers and arrays of the struct, by member.
+
+    ``index``      the type of its index arrays, None if it has none
+    ``converted``  how it was stored before, if it was converted
+    """
+
+    members: Mapping[str, Any]
+    index: Type | None
+    converted: str | None = None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values."""
+        found: np.dtype[Any] = self.members["values"].dtype
+        return found
+
+    def widened(self, index: Type) -> Stored:
+        """The same with index arrays of a type."""
+        if self.index in (None, index):
+            return self
+        wide = {
+            name: value.astype(np.int64)
+            if isinstance(value, np.ndarray) and name != "values" and value.dtype == np.int32
+            else value
+            for name, value in self.members.items()
+        }
+        return Stored(wide, index, self.converted)
+
+
+class Struct:
+    """A struct of 64-bit members; ``places`` tells where each is."""
+
+    def __init__(self, places: Mapping[str, int]) -> None:
+        self.places = places
+        self.words = (ctypes.c_int64 * max(1, len(places)))()
+        self.held: dict[str, np.ndarray[Any, Any]] = {}
+
+    def __setitem__(self, name: str, value: int) -> None:
+        self.words[self.places[name]] = value
+
+    def __getitem__(self, name: str) -> int:
+        return int(self.words[self.places[name]])
+
+    def hold(self, name: str, values: np.ndarray[Any, Any]) -> None:
+        """Puts the address of an array into a member."""
+        self.held[name] = values
+        self[name] = values.__array_interface__["data"][0]
+
+    def fill(self, members: Mapping[str, Any]) -> None:
+        """Puts numbers, and the addresses of arrays, into members."""
+        for name, value in members.items():
+            if isinstance(value, np.ndarray):
+                self.hold(name, value)
+            else:
+                self[name] = value
+
+    def take(self, name: str, count: int, dtype: Any) -> np.ndarray[Any, Any]:
+        """The array that a member points to; its memory is freed with it."""
+        return np.asarray(_Owned(self[name], count, np.dtype(dtype)))
+
+
+_FREE = ctypes.CDLL(None).free
+_FREE.argtypes = (ctypes.c_void_p,)
+
+
+class _Owned:
+    """Memory of a kernel, which is freed with the array that is made of it."""
+
+    def __init__(self, address: int, count: int, dtype: np.dtype[Any]) -> None:
+        self.address, self.free = address, _FREE
+        self.__array_interface__ = {
+            "data": (address, False),
+            "shape": (count,),
+            "typestr": dtype.str,
+            "version": 3,
+        }
+
+    def __del__(self) -> None:
+        self.free(self.address)
+
+
+class Tensors(dict[str, Tensor]):
+    """The inputs as tensors, each made when it is first asked for."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.given = given
+
+    def __missing__(self, name: str) -> Tensor:
+        self[name] = as_tensor(name, self.given[name])
+        return self[name]
+
+
+def stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Stored:
+    """An input in the storage that a slot asks for; raises UserError."""
+    name = slot.tensor or ""
+    data = inputs[name]
+    if isinstance(data, np.ndarray):
+        found = _dense(slot, data)
+        if found is not None:
+            return found
+    elif scipy.sparse.issparse(data):
+        try:
+            found = _shared(slot, data)
+        except ValueError as error:
+            mistake = UserError(f"the scipy.sparse matrix is not valid: {error}")
+            raise mistake.about(name) from error
+        if found is not None:
+            return found
+    tensor = tensors[name]
+    try:
+        arranged = tensor.arrange(slot.levels, slot.modes)
+    except UserError as mistake:
+        raise mistake.about(name) from None
+    members: dict[str, Any] = {}
+    for n, (level, mode) in enumerate(zip(arranged.levels, arranged.mode_order, strict=True)):
+        members[f"size{n}"] = arranged.shape[mode]
+        functions = LEVEL_FUNCTIONS[level.code]
+        members |= {f"{part}{n}": getattr(level, part) for part in functions.numbers}
+        members |= {f"{part}{n}": np.asarray(getattr(level, part)) for part in functions.arrays}
+    members["values"] = np.ascontiguousarray(arranged.values)
+    same = arranged.levels == tensor.levels and not scipy.sparse.issparse(data)
+    before = getattr(data, "format", None)
+    return _narrowed(members, None if same else before or type(data).__name__)
+
+
+def _dense(slot: Slot, data: np.ndarray[Any, Any]) -> Stored | None:
+    """An array whose memory is in the order of dense levels, as it is."""
+    order = [group[0] for group in slot.modes]
+    if {*slot.levels} - {"d"} or len(order) != data.ndim or data.dtype not in VALUE_TYPES:
+        return None
+    if type(data) is not np.ndarray:
+        return None
+    flat = data if data.ndim < 2 else data.transpose(order)
+    if not flat.flags.c_contiguous or not flat.dtype.isnative:
+        return None
+    sizes = {f"size{n}": extent for n, extent in enumerate(flat.shape)}
+    return Stored({**sizes, "values": flat.reshape(-1)}, None)
+
+
+def _narrowed(members: Mapping[str, Any], converted: str | None) -> Stored:
+    """An input whose index arrays have 32 bits if its extents and positions fit."""
+    arrays = {name: one for name, one in members.items() if isinstance(one, np.ndarray)}
+    sizes = [
+        *(one for name, one in members.items() if name.startswith("size")),
+        *map(len, arrays.values()),
+        *(abs(one).max(initial=0) for name, one in arrays.items() if name.startswith("offsets")),
+    ]
+    index = INT if max(sizes) > np.iinfo(np.int32).max else INT32
+    indices = {
+        name: np.ascontiguousarray(one, np.int64 if index == INT else np.int32)
+        for name, one in arrays.items()
+        if not name.startswith(("values", "words"))
+    }
+    words = {
+        name: np.ascontiguousarray(one, np.uint64)
+        for name, one in arrays.items()
+        if name.startswith("words")
+    }
+    return Stored({**members, **words, **indices}, index if indices else None, converted)
+
+
+def _shared(slot: Slot, data: Any) -> Stored | None:
+    """A scipy.sparse matrix in a format that scipy has too, or nearly; None for all others.
+
+    Its arrays are taken as they are where that is its format, else scipy converts it. Raises
+    ValueError for one that is not valid.
+    """
+    if data.dtype not in VALUE_TYPES or any(len(group) > 1 for group in slot.modes):
+        return None
+    order = tuple(mode for (mode,) in slot.modes)
+    if data.ndim == 2 and slot.levels in ("ds", "ss", "uq"):
+        if slot.levels == "uq" and data.format == "coo":
+            found = _listed(slot, data)
+            if found is not None:
+                return found
+        wanted = "csr" if order == (0, 1) else "csc"
+        if not has_rows(data, wanted):
+            return None
+        found = _compressed(slot, canonical(data, wanted))
+        return Stored(found.members, found.index, None if data.format == wanted else data.format)
+    return _listed(slot, data) if data.format == "coo" else None
+
+
+def _compressed(slot: Slot, data: Any) -> Stored:
+    """A canonical CSR or CSC matrix, in that order: its rows as they are, stored ones, or all."""
+    count = int(data.indptr[-1])
+    index = data.indices.dtype
+    segments, coordinates = data.indptr, data.indices[:count]
+    arrays = {"segments1": segments, "coordinates1": coordinates, "values": data.data[:count]}
+    if slot.levels != "ds":
+        lengths = np.diff(segments)
+        rows = np.flatnonzero(lengths).astype(index)
+        if slot.levels == "ss":
+            arrays["segments1"] = np.append(segments[rows], index.type(count)).astype(index)
+            arrays["segments0"] = np.array([0, len(rows)], index)
+            arrays["coordinates0"] = rows
+        else:
+            del arrays["segments1"]
+            arrays["segments0"] = np.array([0, count], index)
+            arrays["coordinates0"] = np.repeat(rows, lengths[rows])
+    return _with_sizes(slot, data.shape, arrays, index)
+
+
+def _listed(slot: Slot, data: Any) -> Stored | None:
+    """A list of coordinates in order, without duplicates."""
+    chain = "u" + "c" * (data.ndim - 2) + "q"
+    if data.ndim < 2 or slot.levels != chain or len(slot.modes) != data.ndim:
+        return None
+    coordinates = [np.asarray(data.coords[group[0]]) for group in slot.modes]
+    index = coordinates[0].dtype
+    if index not in _INDEX_TYPES or any(one.dtype != index for one in coordinates):
+        return None
+    if any(one.shape != data.data.shape for one in coordinates):
+        return None
+    inside = all(
+        len(one) == 0 or (one.min() >= 0 and one.max() < data.shape[group[0]])
+        for one, group in zip(coordinates, slot.modes, strict=True)
+    )
+    if not inside or not _increase(coordinates):
+        return None
+    arrays = {f"coordinates{level}": one for level, one in enumerate(coordinates)}
+    arrays |= {"segments0": np.array([0, len(data.data)], index), "values": data.data}
+    return _with_sizes(slot, data.shape, arrays, index)
+
+
+def _increase(coordinates: Sequence[np.ndarray[Any, Any]]) -> bool:
+    """Whether each entry's coordinates come after those of the one before it."""
+    equal: Any = True
+    for one in coordinates:
+        step = np.diff(one)
+        if (equal & (step < 0)).any():
+            return False
+        equal = equal & (step == 0)
+    return not np.any(equal)
+
+
+def _with_sizes(
+    slot: Slot, shape: Sequence[int], arrays: Mapping[str, Any], index: np.dtype[Any]
+) -> Stored:
+    """An input of these arrays."""
+    sizes = {f"size{level}": shape[group[0]] for level, group in enumerate(slot.modes)}
+    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return Stored({**sizes, **whole}, _INDEX_TYPES[index])
+
+
+# Terms to a sum from which on it pays to find out where they end before they are added up; fewer
+# do where there are so many entries that they come from memory (measured).
+_LONG_RUN, _LONG_RUN_IN_MEMORY, _IN_MEMORY = 16, 8, 1 << 20
+
+
+def has_runs(slot: Slot, stored: Stored) -> bool:
+    """Whether an input repeats the coordinates of its first level many times."""
+    entries, coordinates = len(stored.members["values"]), stored.members.get("size0", 0)
+    long = _LONG_RUN if entries < _IN_MEMORY else _LONG_RUN_IN_MEMORY
+    return slot.levels != "" and entries >= long * max(1, coordinates)
+
+
+def types_of(slots: Sequence[Slot], stored: Mapping[str, Stored]) -> Types:
+    """What the kernel for these inputs is specialised for."""
+    values = {slot.tensor or "": stored[slot.name].members["values"].dtype for slot in slots}
+    indices: dict[str, Type] = {}
+    for slot in slots:
+        index = stored[slot.name].index
+        if index is not None and indices.setdefault(slot.tensor or "", index) != index:
+            indices[slot.tensor or ""] = INT
+    return Types(values, indices, INT if INT in indices.values() else INT32)

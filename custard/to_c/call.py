@@ -1,0 +1,248 @@
+"""A kernel with its inputs, ready to be called, and the tensor that a call makes."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from custard.ir import cin
+from custard.language.formats import Format
+from custard.to_c.arguments import Stored, Struct
+from custard.to_c.builder import Types
+from custard.to_c.levels import LEVEL_FUNCTIONS
+from custard.to_c.loop_ir import INT
+from custard.to_c.loop_ir import Struct as Declared
+from custard.to_c.lowering import Lowered
+from custard.to_c.values import concrete
+from sam.levels import LEVELS, Level
+from sam.support.errors import UserError
+from sam.tensor import Tensor, made
+
+
+class Kernel(Protocol):
+    """A compiled kernel: see ``custard.to_c.program.Kernel``."""
+
+    lowered: Lowered
+    compute: Any
+    release: Any
+
+
+class Source(Protocol):
+    """The program that makes kernels."""
+
+    @property
+    def cin(self) -> cin.Program: ...
+    @property
+    def formats(self) -> Mapping[str, Format]: ...
+    def kernel(self, types: Types, formats: Mapping[str, Format]) -> Kernel: ...
+
+
+class Bound:
+    """A program with its inputs: ``run`` computes, ``seconds`` tells how long it takes.
+
+    ``types``    what its kernel is specialised for
+    ``formats``  those of inputs that are stored otherwise than the program declares
+    ``stored``   the inputs by slot
+    ``extents``  by variable
+    ``around``   where the result is a diagonal that is added to, the entries off it
+    ``restored``  stores a new array for an input: it gives the slots of that, and what they hold
+    ``plans``    those of earlier calls, by what decides them
+    """
+
+    def __init__(
+        self,
+        program: Source,
+        types: Types,
+        formats: Mapping[str, Format],
+        stored: Mapping[str, Stored],
+        extents: Mapping[str, int],
+        around: Tensor | None,
+        restored: Callable[[Bound, str, Any], Mapping[str, Stored]],
+        plans: dict[Any, Plan],
+    ) -> None:
+        self.program, self.types, self.formats = program, types, formats
+        self.stored, self.extents, self.around = dict(stored), extents, around
+        self._restored, self._plans = restored, plans
+        self._plan: Plan | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which inputs are converted on their way to the kernel, in sentences."""
+        return tuple(
+            f"{slot} is converted from {one.converted} on each call, as the kernel reads another "
+            "format"
+            for slot, one in self.stored.items()
+            if one.converted is not None
+        )
+
+    @property
+    def kernel(self) -> Kernel:
+        """The compiled kernel for the inputs."""
+        return self._planned.kernel
+
+    @property
+    def structs(self) -> Mapping[str, Struct]:
+        """The inputs by slot, as the kernel gets them."""
+        plan = self._planned
+        return self._structs if plan.types is self.types else {}
+
+    @property
+    def _planned(self) -> Plan:
+        """What the types of now decide, with the structs of the inputs."""
+        if self._plan is None or self._plan.types is not self.types:
+            key = id(self.types), *self.extents.items()
+            plan = self._plans.get(key)
+            if plan is None or plan.types is not self.types:
+                plan = self._plans[key] = Plan(self)
+            self._plan = plan
+            self._structs = {}
+            for name, members in plan.inputs.items():
+                self._structs[name] = struct = Struct(members)
+                struct.fill(self.stored[name].members)
+            self._arguments = [*(one.words for one in self._structs.values()), *plan.numbers]
+        return self._plan
+
+    def run(self, **inputs: Any) -> Tensor:
+        """The result. Raises UserError where there is no memory for it.
+
+        ``inputs`` take the place of those that are bound, from this run on; each must have the
+        shape and the type of the one before.
+        """
+        for name, value in inputs.items():
+            found = self._restored(self, name, value)
+            self.stored |= found
+            for slot, one in found.items():
+                self.structs[slot].fill(one.members)
+        result = self.computed()
+        return self._planned.tensor(result, self.around)
+
+    def computed(self) -> Struct:
+        """The struct of the result, once with 32-bit indices, then with 64 if they need them."""
+        while True:
+            plan = self._planned
+            result = plan.result()
+            if not plan.kernel.compute(result.words, *self._arguments):
+                return result
+            if self.types.result == INT:
+                raise plan.too_large()
+            self.types = replace(self.types, result=INT)
+
+    def seconds(self) -> float:
+        """How long the kernel takes, assembly of the result included, conversions excluded."""
+        plan = self._planned
+        result = plan.result()
+        begin = time.perf_counter()
+        status = plan.kernel.compute(result.words, *self._arguments)
+        took = time.perf_counter() - begin
+        if status:
+            raise plan.too_large()
+        plan.kernel.release(result.words)
+        return took
+
+
+class Plan:
+    """What all calls have in common whose inputs agree in types and extents.
+
+    ``inputs``   the members of the struct of each input, by slot
+    ``numbers``  the arguments behind the structs
+    """
+
+    def __init__(self, bound: Bound) -> None:
+        self.types = bound.types
+        self.kernel = bound.program.kernel(bound.types, bound.formats)
+        lowered = self.kernel.lowered
+        self.inputs = {declared.name: _places(declared) for declared in lowered.kernel.structs[1:]}
+        self.numbers = [ctypes.c_int64(bound.extents[name]) for name in lowered.numbers]
+        self.members = _places(lowered.kernel.structs[0])
+        self.shape = [bound.extents[cin.base(v)] for v in lowered.result.variables]
+        self.assembles = bool(lowered.kernel.functions)
+        self.dtype = concrete(lowered.dtype)
+        self.count = 1
+        for extent in self.shape:
+            self.count *= extent
+        self.target = bound.program.cin.target
+        self.extents = bound.extents
+        self.asked = bound.program.formats[self.target.tensor]
+        modes = lowered.result.modes
+        stored_in = tuple(mode for group in modes for mode in group)
+        # Whether what the kernel makes is all that is asked for.
+        self.whole = all(len(group) == 1 for group in modes) and (
+            lowered.result.levels,
+            stored_in,
+        ) == (self.asked.levels, self.asked.mode_order)
+        self.stored_in = stored_in
+
+    def result(self) -> Struct:
+        """The struct of a result that is still to be computed."""
+        struct = Struct(self.members)
+        for level, extent in enumerate(self.shape):
+            struct[f"size{level}"] = extent
+        if not self.assembles:
+            try:
+                struct.hold("values", np.empty(self.count, self.dtype))
+            except (MemoryError, ValueError):
+                raise self.too_large() from None
+        return struct
+
+    def tensor(self, result: Struct, around: Tensor | None) -> Tensor:
+        """The result, in the format that is asked for if that can hold it."""
+        if self.whole:
+            return self._assembled(result, self.stored_in)
+        lowered = self.kernel.lowered
+        order = tuple(range(len(self.shape)))
+        whole = self._assembled(result, order).spread(lowered.result.modes, around)
+        try:
+            return whole.convert(self.asked.levels, self.asked.mode_order)
+        except UserError:
+            return whole  # a singleton level cannot hold it
+
+    def _assembled(self, result: Struct, order: tuple[int, ...]) -> Tensor:
+        """The tensor that a kernel has assembled, its levels those of some modes."""
+        slot, fields = self.kernel.lowered.result, self.kernel.lowered.kernel.structs[0].fields
+        index = {name: type.name.removesuffix("_t") for name, type in fields}
+        levels: list[Level] = []
+        positions = 1
+        for level, code in enumerate(slot.levels):
+            functions = LEVEL_FUNCTIONS[code]
+            if not functions.arrays:
+                levels.append(LEVELS[code](self.shape[level]))  # type: ignore[call-arg]
+                positions *= self.shape[level]
+                continue
+            parts: dict[str, Any] = {}
+            for part in functions.arrays:
+                name = f"{part}{level}"
+                if part == "segments":
+                    segments = result.take(name, positions + 1, index[name])
+                    parts[part] = segments.astype(np.int64, copy=False)
+                    positions = int(segments[-1])
+                else:
+                    found = result.take(name, positions, index[name])
+                    parts[part] = found.astype(np.int64, copy=False)
+            levels.append(LEVELS[code](**parts))
+        if self.assembles:
+            values = result.take("values", positions, self.dtype)
+        else:
+            values = result.held["values"]
+        shape = [0] * len(self.shape)
+        for level, mode in enumerate(order):
+            shape[mode] = self.shape[level]
+        return made(tuple(shape), order, tuple(levels), values)
+
+    def too_large(self) -> UserError:
+        """The error that there is no memory for the result."""
+        if not self.target.variables:
+            return UserError(f"there is no memory for what {self.target} is computed in")
+        extents = " x ".join(str(self.extents[cin.base(v)]) for v in self.target.variables)
+        return UserError(
+            f"there is no memory for {self.target}, which is {extents}, stored as {self.asked}"
+        )
+
+
+def _places(struct: Declared) -> dict[str, int]:
+    """The place of each member of a struct."""
+    return {name: n for n, (name, _) in enumerate(struct.fields)}
