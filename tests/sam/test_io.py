@@ -433,6 +433,35 @@ class TestNumpyFiles:
         path.write_bytes(data)
         assert refused(path) == "a.npz says that it has more bytes than it can hold"
 
+    @pytest.mark.parametrize(
+        ("changed", "error"),
+        [
+            ({}, None),
+            ({"indices": [1, 0, 2, 1, 4]}, "indices has 4 at place 4, outside the extent 4"),
+            ({"indices": [1, 0, -2, 1, 3]}, "indices has -2 at place 2, outside the extent 4"),
+            ({"indptr": [0, 1, 3, 2, 5]}, "indptr does not rise from 0 to at most 5"),
+            ({"indptr": [0, 1, 3, 3, 6]}, "indptr does not rise from 0 to at most 5"),
+            ({"indptr": [0, 1, 3]}, "indptr has 3 offsets for 4 rows"),
+            ({"data": list("abcde")}, "values of the type <U1 are not numbers"),
+            ({"format": 3}, "its format is 3, and not one of csr, csc, coo, bsr, dia"),
+            ({"shape": [4, -4]}, "its shape is (4, -4)"),
+        ],
+    )
+    def test_scipy_files_are_checked_before_scipy_sees_them(self, tmp_path, changed, error):
+        matrix = scipy.sparse.csr_array(FIGURE)
+        parts = {
+            "format": "csr",
+            "shape": matrix.shape,
+            "data": matrix.data,
+            "indices": matrix.indices,
+            "indptr": matrix.indptr,
+        }
+        np.savez(tmp_path / "a.npz", **{**parts, **changed})
+        if error is None:
+            assert np.array_equal(read(tmp_path / "a.npz").to_numpy(), FIGURE)
+        else:
+            assert refused(tmp_path / "a.npz").endswith(error)
+
     def test_pydata_sparse(self, tmp_path):
         path = tmp_path / "a.npz"
         array = np.zeros((2, 3, 4))
