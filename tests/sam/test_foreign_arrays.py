@@ -111,3 +111,9 @@ def test_an_input_of_a_program():
     listed = Listed(np.array([[0, 1], [1, 2]]), np.array([5.0, 7.0]), (2, 3))
     run = custard.compile("y(i) = A(i,j)").simulate({"A": listed})
     assert run.output.to_numpy().tolist() == [5, 7]
+
+
+def test_an_input_of_a_program_in_c():
+    listed = Listed(np.array([[0, 1], [1, 2]]), np.array([5.0, 7.0]), (2, 3))
+    output = custard.compile("y(i) = A(i,j)", target="c").run({"A": listed})
+    assert Tensor.of(output).to_numpy().tolist() == [5, 7]
