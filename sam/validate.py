@@ -7,9 +7,17 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from sam.blocks import KINDS, Port, block_of
-from sam.graph import Edge, Graph, Node
+from sam.blocks.array import ARRAY
+from sam.blocks.locate import LOCATOR
+from sam.blocks.scan import BITVECTOR_SCANNER, LEVEL_SCANNER
+from sam.blocks.tile import TILE_LOADER
+from sam.blocks.writers import LEVEL_WRITER, VALUE_WRITER
+from sam.graph import Edge, Graph, Node, Slot
 from sam.levels import LEVELS
-from sam.support.errors import UserError, one_of
+from sam.support.errors import UserError, one_of, quoted, shown
+
+# The kinds that read what an input holds.
+_READERS = (LEVEL_SCANNER, BITVECTOR_SCANNER, LOCATOR, ARRAY, TILE_LOADER)
 
 
 @dataclass(frozen=True)
@@ -26,10 +34,10 @@ def validate(graph: Graph) -> Mapping[Edge, Stream]:
     """The stream on each edge of a sound graph.
 
     Raises UserError, naming the node, slot or edge, for: a slot whose levels are unknown or not as
-    many as its modes, a node named twice, an unknown kind, slot, level or port, a parameter that
-    its kind does not take or that is missing or wrong, an input with no producer
-    or with two, a loop without a wire or feedback, an input that takes another kind of stream or
-    another depth than it gets.
+    many as its modes, a result that its writers do not fill, a node named twice, an unknown kind,
+    slot, level or port, a parameter that its kind does not take or that is missing or wrong, an
+    input with no producer or with two, a loop without a wire or feedback, an input that takes
+    another kind of stream or another depth than it gets.
     """
     nodes: dict[str, Node] = {}
     for node in graph.nodes:
@@ -45,33 +53,82 @@ def validate(graph: Graph) -> Mapping[Edge, Stream]:
         name: {port.name: port for port in block_of(node).ports} for name, node in nodes.items()
     }
     _check_slots(graph)
+    _check_result(graph)
     _check_ends(graph, ports)
     return _streams(graph, ports)
 
 
 def _check_slots(graph: Graph) -> None:
-    given = [*graph.slots, *([] if graph.result is None else [graph.result.slot])]
-    for one in given:
-        if not len(one.levels) == len(one.modes) == len(one.variables):
-            raise UserError(f"slot {one.name} has not as many levels as modes and variables")
-        for code in one.levels:
-            if code not in LEVELS:
-                raise UserError(
-                    f"slot {one.name} has the unknown level format {code}",
-                    hint=one_of(code, LEVELS),
-                )
-    slots = {one.name: one for one in given}
+    read: dict[str, Slot] = {}
+    for one in graph.slots:
+        if one.name in read:
+            raise UserError(f"two slots of the graph are named {one.name}")
+        read[one.name] = one
+    written = {} if graph.result is None else {graph.result.slot.name: graph.result.slot}
+    for one in (*read.values(), *written.values()):
+        _check_slot(one)
     for node in graph.nodes:
-        slot, level = node.parameters.get("slot"), node.parameters.get("level", 0)
-        if slot is None:
+        name, level = node.parameters.get("slot"), node.parameters.get("level")
+        if name is None:
             continue
-        if slot not in slots:
+        slots = written | read if KINDS[node.kind] not in _READERS else read
+        if KINDS[node.kind] in (LEVEL_WRITER, VALUE_WRITER):
+            slots = written
+        if name not in slots:
             raise UserError(
-                f"node {node.name} names the unknown slot {slot}", hint=one_of(slot, slots)
+                f"node {node.name} names the unknown slot {quoted(name)}", hint=one_of(name, slots)
             )
-        levels = len(slots[slot].levels) + (node.kind == "tile_loader")
-        if "level" in node.parameters and level >= levels:
-            raise UserError(f"node {node.name}: slot {slot} has no level {level}")
+        levels = len(slots[name].levels) + (node.kind == "tile_loader")
+        if level is not None and level >= levels:
+            raise UserError(f"node {node.name}: slot {name} has no level {level}")
+    for variable, extent in graph.dims:
+        if extent < 0:
+            raise UserError(f"the graph gives {variable} the extent {shown(extent)}")
+
+
+def _check_slot(slot: Slot) -> None:
+    if not len(slot.levels) == len(slot.modes) == len(slot.variables):
+        raise UserError(f"slot {slot.name} has not as many levels as modes and variables")
+    _check_levels(slot.levels, f"slot {slot.name}")
+    modes = [mode for group in slot.modes for mode in group]
+    if sorted(modes) != [*range(len(modes))] or not all(slot.modes):
+        raise UserError(f"slot {slot.name} does not store each mode of its tensor once")
+    if (slot.tensor is None) == (slot.constant is None):
+        raise UserError(f"slot {slot.name} must have a tensor or a constant, and not both")
+
+
+def _check_levels(levels: str, where: str) -> None:
+    for code in levels:
+        if code not in LEVELS:
+            raise UserError(
+                f"{where} has the unknown level format {code}", hint=one_of(code, LEVELS)
+            )
+
+
+def _check_result(graph: Graph) -> None:
+    """Each level of the result, and its values, are written by one node, as its slot says."""
+    if graph.result is None:
+        return
+    result, slot = graph.result, graph.result.slot
+    _check_levels(result.levels, "the result")
+    if sorted(result.mode_order) != [*range(len(result.levels))]:
+        raise UserError("the result has not as many levels as modes, each once")
+    if len(result.levels) != (len(slot.subscripts) or sum(map(len, slot.modes))):
+        raise UserError(f"the result has other modes than its slot {slot.name}")
+    if result.around not in (None, *(one.tensor for one in graph.slots)):
+        raise UserError(f"the result is written around {quoted(str(result.around))}, no input")
+    due = [(n, *level) for n, level in enumerate(zip(slot.levels, slot.variables, strict=True))]
+    found = sorted(
+        (node.parameters["level"], node.parameters["format"], node.parameters["variable"])
+        for node in graph.nodes
+        if node.kind == "level_writer"
+    )
+    values = [node.name for node in graph.nodes if node.kind == "value_writer"]
+    if found != due or len(values) != 1:
+        raise UserError(
+            f"slot {slot.name} needs one writer for each level, of its format and variable, "
+            "and one for the values"
+        )
 
 
 def _check_ends(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> None:

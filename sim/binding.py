@@ -176,5 +176,6 @@ def _by_derived(graph: Graph, slot: Slot, tensor: Tensor, extents: Mapping[str, 
 def extents(graph: Graph, given: Mapping[str, Tensor]) -> dict[str, int]:
     """The extent of each index variable of a graph; raises UserError as ``sam.inputs`` does."""
     needed = [node.parameters.get("variable") for node in graph.nodes]
+    needed += [*graph.nonempty, *(graph.result.slot.variables if graph.result else ())]
     names = [name for name in needed if name is not None]
     return extents_in(graph.slots, given, dict(graph.dims), names, graph.derived)

@@ -102,6 +102,29 @@ def test_an_output_may_have_several_readers_or_none():
             replace(SUM, slots=(replace(SUM.slots[0], variables=("i",)),)),
             "slot b has not as many levels as modes and variables",
         ),
+        (replace(SUM, slots=SUM.slots * 2), "two slots of the graph are named b"),
+        (
+            replace(SUM, slots=(replace(SUM.slots[0], modes=((0,), (2,))),)),
+            "slot b does not store each mode of its tensor once",
+        ),
+        (
+            replace(SUM, slots=(replace(SUM.slots[0], tensor=None),)),
+            "slot b must have a tensor or a constant, and not both",
+        ),
+        (
+            replace(SUM, result=replace(SUM.result, mode_order=(1,))),
+            "the result has not as many levels as modes, each once",
+        ),
+        (
+            replace(SUM, result=replace(SUM.result, slot=replace(SUM.result.slot, levels="d"))),
+            "slot x needs one writer for each level, of its format and variable, "
+            "and one for the values",
+        ),
+        (
+            with_nodes(Node("more", "array", {"slot": "x"})),
+            "node more names the unknown slot x\nhint: one of b",
+        ),
+        (replace(SUM, dims=(("i", -1),)), "the graph gives i the extent -1"),
         (
             replace(SUM, slots=(replace(SUM.slots[0], levels="sz"),)),
             "slot b has the unknown level format z\nhint: one of d, s, u, q, c, h, r, o, b, l",
