@@ -1,11 +1,13 @@
 """A graph's inputs: what is refused, what extents and types come out, what reaches the slots."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse
 
+import custard
 from sam.blocks.block_memory import Growing, Stored
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 from sam.inputs import gather
@@ -262,3 +264,50 @@ def test_the_output_is_in_the_modes_and_the_format_that_the_graph_asks_for():
     assert output.format == "ds:0,1"
     assert notes == ()
     assert output.to_numpy().tolist() == [[0, 5], [0, 0], [0, 6]]
+
+
+VALUES = (
+    None,
+    True,
+    -1,
+    0,
+    1,
+    7,
+    2**70,
+    1.5,
+    "",
+    "d",
+    "q",
+    "val",
+    "zero",
+    "B",
+    [],
+    ["ref"],
+    [[]],
+    {},
+)
+
+
+@pytest.mark.parametrize(
+    ("expression", "formats", "schedule"),
+    [
+        ("X(i,j) = B(i,k) * C(k,j)", {"B": "CSR", "X": "ds"}, ["reorder(i,k,j)"]),
+        ("X(i,j) = B(i,j) * C(i,j)", {"X": "COO", "C": "bb", "B": "bb"}, []),
+        ("X(i,j) = B(i,j) * C(j,i)", {"X": "dd"}, ["parallelize(i, Lanes, 2)"]),
+    ],
+)
+def test_a_wrong_parameter_of_any_node_is_taken_or_refused(expression, formats, schedule):
+    program = custard.compile(expression, formats, schedule)
+    graph = program.stages[-1].graph
+    inputs = {slot.tensor: np.eye(3) for slot in graph.slots if slot.tensor is not None}
+    refused = 0
+    for n, node in enumerate(graph.nodes):
+        for name in node.parameters:
+            others = {key: kept for key, kept in node.parameters.items() if key != name}
+            for parameters in (others, *({**others, name: value} for value in VALUES)):
+                changed = (*graph.nodes[:n], replace(node, parameters=parameters))
+                try:
+                    bind(replace(graph, nodes=(*changed, *graph.nodes[n + 1 :])), inputs)
+                except UserError:
+                    refused += 1
+    assert refused > 100
