@@ -31,6 +31,7 @@ from custard.program import Program
 from custard.scheduling.statement import scheduled
 from custard.to_c import lowering as loop_lowering
 from custard.to_c.builder import Types
+from custard.to_c.loop_order import cheapest_order
 from custard.to_c.program import FAST_MATH, FLAGS, CProgram
 from custard.to_sam.program import SamProgram
 from sam.support.errors import UserError, one_of
@@ -103,8 +104,13 @@ def compile(
     notes: list[str] = []
     if not commands or (target == "sam" and not _KEEP_ORDER & {one.name for one in commands}):
         loops = cin.concordant_order(program, _orders(program, resolved, target))
+        why = "the tensors are stored so"
+        if target == "c" and not strict:
+            cheapest = cheapest_order(replace(program, loops=loops), resolved)
+            if cheapest != loops:
+                loops, why = cheapest, f"it costs far less than {', '.join(loops)}"
         if loops != program.loops:
-            notes.append(f"the loop order is {', '.join(loops)}: the tensors are stored so")
+            notes.append(f"the loop order is {', '.join(loops)}: {why}")
         program = replace(program, loops=loops)
     common: dict[str, Any] = {
         "expression": expression,

@@ -67,7 +67,8 @@ class Workspace(ABC):
 
 
 class DenseWorkspace(Workspace):
-    """A vector: its values, a bit for each that is set, and a bit for each word of bits."""
+    """A vector: its values, a bit for each that is set, a bit for each word of bits (the tops), and
+    which words of those are touched."""
 
     levels = "s"
 
@@ -78,7 +79,9 @@ class DenseWorkspace(Workspace):
         words = op("/", extent, 64) + 1
         self.values = builder.scratch(f"{name}_values", array(c_type(dtype)), extent)
         self.words = builder.scratch(f"{name}_words", array(WORD), words)
-        self.tops = builder.scratch(f"{name}_tops", array(WORD), op("/", words, 64) + 1)
+        tops = op("/", words, 64) + 1
+        self.tops = builder.scratch(f"{name}_tops", array(WORD), tops)
+        self.touched = builder.scratch(f"{name}_touched", array(INT), tops + 1)
         self.list = builder.scratch(f"{name}_list", array(INT), extent)
         self.count = Var(builder.fresh(f"{name}_count"))
         self.cursor = Var(builder.fresh(f"p_{name}"))
@@ -87,7 +90,7 @@ class DenseWorkspace(Workspace):
         return _DenseOutput(dtype=self.dtype, workspace=self)
 
     def ready(self) -> list[Stmt]:
-        arguments = (self.words, self.tops, self.extent, self.list)
+        arguments = (self.words, self.tops, self.touched, self.list)
         return [Declare(self.count, Call("take_bits", arguments), const=True)]
 
     def function(self, level: int) -> LevelFunctions:
@@ -109,8 +112,9 @@ class _DenseOutput(Output):
 
     def write(self, value: Expr) -> list[Stmt]:
         at = self.bound[self.workspace.variable]
-        mark = Call("mark_bit", (self.workspace.words, self.workspace.tops, at))
-        return [Assign(self.workspace.values[at], value, adding(self.dtype)), Run(mark)]
+        workspace = self.workspace
+        mark = Call("mark_bit", (workspace.words, workspace.tops, workspace.touched, at))
+        return [Assign(workspace.values[at], value, adding(self.dtype)), Run(mark)]
 
 
 class _Listed(LevelFunctions):

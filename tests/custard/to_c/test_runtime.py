@@ -131,8 +131,8 @@ def test_products_that_are_too_large_stay_too_large(memory, a, b, due):
 def bits():
     found = library(
         ["mark_bit", "take_bits", "lowest_bit"],
-        "void mark(uint64_t *w, uint64_t *t, int64_t n) { mark_bit(w, t, n); }",
-        "int64_t take(uint64_t *w, uint64_t *t, int64_t s, int64_t *l)",
+        "void mark(uint64_t *w, uint64_t *t, int64_t *s, int64_t n) { mark_bit(w, t, s, n); }",
+        "int64_t take(uint64_t *w, uint64_t *t, int64_t *s, int64_t *l)",
         "{ return take_bits(w, t, s, l); }",
         "int64_t lowest(uint64_t b) { return lowest_bit(b); }",
     )
@@ -145,19 +145,20 @@ def test_the_lowest_bit(bits):
     assert [bits.lowest(n) for n in (1, 2, 12, 2**63, 2**63 + 8)] == [0, 1, 2, 63, 3]
 
 
-@pytest.mark.parametrize("size", [1, 63, 64, 65, 4095, 4096, 4097, 9000])
-@pytest.mark.parametrize("share", [0.0, 0.01, 1.0])
+@pytest.mark.parametrize("size", [1, 63, 64, 65, 4095, 4096, 4097, 9000, 2_000_000])
+@pytest.mark.parametrize("share", [0.0, 1e-5, 0.01, 1.0])
 def test_bits_that_are_marked_are_taken_in_order_and_cleared(bits, size, share):
     words = np.zeros(size // 64 + 1, np.uint64)
     tops = np.zeros(len(words) // 64 + 1, np.uint64)
+    touched = np.zeros(len(tops) + 1, np.int64)
     taken = np.zeros(size, np.int64)
-    pointers = [array.ctypes.data_as(c_void_p) for array in (words, tops)]
+    pointers = [array.ctypes.data_as(c_void_p) for array in (words, tops, touched)]
     for seed in range(2):
         random = np.random.default_rng(seed)
         marked = np.flatnonzero(random.random(size) < share)
         for n in random.permutation(np.concatenate([marked, marked[::2]])):
             bits.mark(*pointers, c_int64(n))
-        count = bits.take(*pointers, c_int64(size), taken.ctypes.data_as(c_void_p))
+        count = bits.take(*pointers, taken.ctypes.data_as(c_void_p))
         assert np.array_equal(taken[:count], marked)
         assert not words.any()
         assert not tops.any()

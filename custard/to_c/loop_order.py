@@ -1,0 +1,171 @@
+"""The loop order of a program without a ``reorder``, by what each order would cost.
+
+The order in which tensors are stored is the first choice: nothing is transposed. Some orders are
+dearer than that by far, whatever the numbers are: two sparse rows merged for each pair of rows, a
+sparse result that is sorted, dense arrays read across their rows. So each order is rated by the
+points that its loops go through, with extents of ``_EXTENT`` and fibers of ``_FIBER`` coordinates,
+and another one takes the place of the first choice if it is cheaper by half. Operands that it
+clashes with are transposed before the run, in time that is linear in what they store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import permutations
+from math import prod
+
+from custard.ir import cin
+from custard.language.formats import LEVEL_FORMATS, Format, are_full
+
+_EXTENT, _FIBER = 10_000.0, 8.0
+# What a point costs in an innermost loop: over an array in order, over coordinates, across rows.
+_IN_ORDER, _SPARSE, _ACROSS = 0.5, 1.5, 4.0
+# What it costs to put a value into a workspace: into an array, or into a list that is sorted.
+_SCATTERED, _SORTED = 2.0, 30.0
+# What it costs to transpose, for each entry.
+_TRANSPOSED = 6.0
+# How much cheaper an order has to be.
+_CHEAPER = 0.5
+_MOST_LOOPS = 6
+
+
+def cheapest_order(program: cin.Program, formats: Mapping[str, Format]) -> tuple[str, ...]:
+    """The loops in the order that they have, or in one that is cheaper by far."""
+    loops = program.loops
+    if len(loops) > _MOST_LOOPS or not _is_plain(program):
+        return loops
+    limit = _CHEAPER * _cost(program, formats)
+    best, least = loops, limit
+    for order in permutations(loops):
+        cost = _cost(replace(program, loops=order), formats)
+        if cost < least:
+            best, least = order, cost
+    return best
+
+
+def _is_plain(program: cin.Program) -> bool:
+    """Whether each access has each variable once, and the result may be written in any order."""
+    accesses = [node for node in cin.walk(program.value) if isinstance(node, cin.Access)]
+    return all(len(set(one.variables)) == len(one.variables) for one in accesses)
+
+
+def _cost(program: cin.Program, formats: Mapping[str, Format]) -> float:
+    """About what a program costs, in the time of an addition."""
+    terms = program.value.terms if isinstance(program.value, cin.Add) else (program.value,)
+    moved, codes = 0.0, {}
+    for node in {one for one in cin.walk(program.value) if isinstance(one, cin.Access)}:
+        form = formats[node.tensor]
+        stored = [node.variables[mode] for mode in form.mode_order]
+        if not _follows(node, program.loops, formats):
+            stored = sorted(stored, key=program.loops.index)
+            moved += _TRANSPOSED * _entries(form)
+        codes[node] = dict(zip(stored, form.levels, strict=True))
+    return moved + sum(_term_cost(program, term, formats, codes) for term in terms)
+
+
+# By access, the level format of each of its variables, outermost first, as it is read.
+_Codes = Mapping[cin.Access, Mapping[str, str]]
+
+
+def _follows(access: cin.Access, loops: Sequence[str], formats: Mapping[str, Format]) -> bool:
+    """Whether the levels of an access can be gone through in the order of the loops."""
+    form = formats[access.tensor]
+    places = [loops.index(access.variables[mode]) for mode in form.mode_order]
+    return all(
+        LEVEL_FORMATS[code].full or all(before < places[n] for before in places[:n])
+        for n, code in enumerate(form.levels)
+    )
+
+
+def _entries(form: Format) -> float:
+    """About how many entries a tensor has."""
+    return prod(_size(form.levels, n) for n in range(len(form.levels)))
+
+
+def _size(levels: str, n: int) -> float:
+    """About how many coordinates a fiber of a level has."""
+    return _EXTENT if n == 0 or LEVEL_FORMATS[levels[n]].full else _FIBER
+
+
+def _term_cost(
+    program: cin.Program, term: cin.Expression, formats: Mapping[str, Format], codes: _Codes
+) -> float:
+    """About what a term costs."""
+    target = program.target
+    used = {v for node in cin.walk(term) if isinstance(node, cin.Access) for v in node.variables}
+    loops = [v for v in program.loops if v in used or v in target.variables]
+    points, cost = 1.0, 0.0
+    for n, variable in enumerate(loops):
+        points *= _coordinates(term, variable, loops[:n], codes) or _EXTENT
+        cost += points
+    cost += points * (_weight(program, term, loops, formats, codes) - 1 if loops else 0)
+    return cost + points * _written(program, loops, formats)
+
+
+def _coordinates(
+    node: cin.Expression, variable: str, bound: Sequence[str], codes: _Codes
+) -> float | None:
+    """About how many coordinates a loop goes through; None where the node does not tell."""
+    match node:
+        case cin.Access(_, variables):
+            if variable not in variables:
+                return None
+            if LEVEL_FORMATS[codes[node][variable]].full:
+                return _EXTENT
+            # The first of its sparse levels that is reached has all coordinates, others a fiber.
+            return _FIBER if any(v in bound for v in variables) else _EXTENT
+        case cin.Multiply(factors):
+            found = [_coordinates(factor, variable, bound, codes) for factor in factors]
+            return min((one for one in found if one is not None), default=None)
+        case cin.Add(terms):
+            found = [_coordinates(term, variable, bound, codes) for term in terms]
+            known = [one for one in found if one is not None]
+            if not known:
+                return None
+            return _EXTENT if len(known) < len(found) else min(_EXTENT, sum(known))
+    parts = [_coordinates(child, variable, bound, codes) for child in cin.children(node)]
+    return next((one for one in parts if one is not None), None)
+
+
+def _weight(
+    program: cin.Program,
+    term: cin.Expression,
+    loops: Sequence[str],
+    formats: Mapping[str, Format],
+    codes: _Codes,
+) -> float:
+    """What a point of the innermost loop costs."""
+    innermost, form = loops[-1], formats[program.target.tensor]
+    written = [program.target.variables[mode] for mode in form.mode_order]
+    found = [codes[node] for node in cin.walk(term) if isinstance(node, cin.Access)]
+    sparse = False
+    across = 0
+    for stored in (*found, dict(zip(written, form.levels, strict=True))):
+        if innermost not in stored:
+            continue
+        level = list(stored).index(innermost)
+        below = "".join(list(stored.values())[level:])
+        if not LEVEL_FORMATS[below[0]].full:
+            sparse = True
+        elif len(below) > 1 and are_full(below):
+            across += 1
+    if across:
+        return _ACROSS * across
+    return _SPARSE if sparse else _IN_ORDER
+
+
+def _written(program: cin.Program, loops: Sequence[str], formats: Mapping[str, Format]) -> float:
+    """What it costs to write a point of the result, beside the point itself."""
+    target = program.target
+    form = formats[target.tensor]
+    if are_full(form.levels):
+        return 0.0
+    order = [v for v in loops if v in target.variables]
+    stored = [target.variables[mode] for mode in form.mode_order]
+    appended = max(n for n, code in enumerate(form.levels) if not LEVEL_FORMATS[code].full) + 1
+    if order[:appended] != stored[:appended]:
+        return _SORTED if len(order) > 1 else _SCATTERED
+    summed = [n for n, v in enumerate(loops) if v not in target.variables]
+    inside = sum(v in target.variables for v in loops[summed[0] :]) if summed else 0
+    return (0.0, _SCATTERED)[inside] if inside < 2 else _SORTED
