@@ -53,6 +53,7 @@ class Types:
     ``result``   that of the result's
     ``runs``     the inputs that repeat a coordinate of their first level many times in a row
     ``wide``     whether a key that stands for some coordinates may need more than 64 bits
+    ``far``      the variables whose extents are too large for an array of all their coordinates
     """
 
     values: Mapping[str, np.dtype[Any]] = field(default_factory=dict)
@@ -60,6 +61,7 @@ class Types:
     result: Type = INT32
     runs: frozenset[str] = frozenset()
     wide: bool = False
+    far: frozenset[str] = frozenset()
 
     def value(self, tensor: str) -> np.dtype[Any]:
         """The type of a tensor's values."""

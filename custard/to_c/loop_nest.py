@@ -21,6 +21,7 @@ from custard.to_c.expression import (
 from custard.to_c.levels import Counted, Iterator, dimension
 from custard.to_c.loop_ir import (
     BOOL,
+    INT,
     ONE,
     TRUE,
     ZERO,
@@ -33,6 +34,7 @@ from custard.to_c.loop_ir import (
     Var,
     While,
     both,
+    cast,
     either,
     op,
     select,
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 # Points of a lattice, and bodies of a kernel, beyond which a loop asks each operand instead.
 MOST_POINTS = 7
 MOST_BODIES = 40
+# How many times as long one fiber is as another, from where on it pays to gallop through it.
+_FAR = 16
 
 
 class Nest:
@@ -223,12 +227,16 @@ class Nest:
         counter = Var(self.builder.fresh(self.var.name)) if dense else None
         if counter is not None:
             result.append(Declare(counter, ZERO))
+        far = self.far_apart(points, keys) if counter is None else None
+        if far is not None:
+            result.append(far)
         bodies = sum(1 for p in points for q in points if q <= p)
         lowering.bodies *= bodies
         for point in points:
             below = [other for other in points if other <= point]
             with self.builder.scope():
-                result.append(self.merge(point, below, keys, counter))
+                loop = self.merge(point, below, keys, counter, None if far is None else far.var)
+                result.append(loop)
         lowering.bodies //= bodies
         return result
 
@@ -238,8 +246,12 @@ class Nest:
         below: Sequence[lattice.Point],
         keys: Sequence[int],
         counter: Var | None,
+        far: Var | None = None,
     ) -> Stmt:
-        """The loop while all operands of a point have coordinates left."""
+        """The loop while all operands of a point have coordinates left.
+
+        ``far``  whether the operand that is behind is to be sought by galloping
+        """
         together = [key for key in keys if key in point]
         alive = both(*(self.iterators[key].alive for key in together))
         if counter is not None and not together:
@@ -277,7 +289,42 @@ class Nest:
         if covered and counter is None:
             cases[-1] = (TRUE, cases[-1][1])  # one of them is at the coordinate
         inside += _branches(cases)
+        if far is not None:
+            return While(alive, [*inside, *self.galloped(at, far)])
         return While(alive, [*inside, *self.advanced(at, counter)])
+
+    def far_apart(self, points: Sequence[lattice.Point], keys: Sequence[int]) -> Declare | None:
+        """Declares whether one of two intersected fibers is much longer than the other.
+
+        None where that does not matter, or a level cannot be sought in.
+        """
+        found = [self.iterators[key] for key in keys]
+        if len(points) != 1 or len(keys) != 2 or len(points[0]) != 2:
+            return None
+        lengths = []
+        for one in found:
+            sought = isinstance(one, Counted) and one.sought(ZERO) is not None
+            length = one.left() if isinstance(one, Counted) and sought else None
+            if length is None:
+                return None
+            lengths.append(length)
+        first, second = lengths
+        unequal = either(op("<", first * _FAR, second), op("<", second * _FAR, first))
+        return Declare(Var(self.builder.fresh("far"), BOOL), unequal, const=True)
+
+    def galloped(self, at: Mapping[int, Var], far: Var) -> list[Stmt]:
+        """Goes on from a coordinate; where lengths are far apart, to where the other one is."""
+        steps: list[Stmt] = []
+        (one, here), (other, there) = at.items()
+        for key, own, target in ((one, here, there), (other, there, here)):
+            iterator = self.iterators[key]
+            assert isinstance(iterator, Counted)
+            sought = iterator.sought(target)
+            assert sought is not None
+            step = cast(own.eq(self.var), INT)
+            behind = both(far, own < target)
+            steps.append(Assign(iterator.cursor, select(behind, sought, iterator.cursor + step)))
+        return steps
 
     def advanced(self, at: Mapping[int, Var], counter: Var | None) -> list[Stmt]:
         """Goes on from a coordinate, which some operands are at."""

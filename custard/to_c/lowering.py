@@ -82,6 +82,7 @@ class Lowered:
     ``slots``       the storage of the inputs that it reads, in the order of its parameters
     ``numbers``     the variables whose extents are parameters of their own
     ``keyed``       the variables of each sparse workspace
+    ``listed``      the variables of the dense workspaces
     ``result``      the slot that it fills, before what is done to it behind the kernel
     ``dtype``       the type of the result's values
     ``rearranged``  which tensors are stored in another way, each with the declaration of the
@@ -92,6 +93,7 @@ class Lowered:
     slots: tuple[Slot, ...]
     numbers: tuple[str, ...]
     keyed: tuple[tuple[str, ...], ...]
+    listed: tuple[str, ...]
     result: Slot
     dtype: ValueType
     rearranged: Mapping[str, str | None]
@@ -138,6 +140,7 @@ class Lowering:
         self.names: dict[str, str] = {}
         self.numbers: dict[str, Var] = {}
         self.keyed: list[tuple[str, ...]] = []
+        self.listed: dict[str, None] = {}
         self.assembly: Assembly | None = None
         self.located: set[int] = set()
         self.conditional = False
@@ -181,7 +184,8 @@ class Lowering:
         decisions = tuple(self.decisions)
         numbers = tuple(self.numbers)
         keyed = tuple(dict.fromkeys(self.keyed))
-        return Lowered(kernel, slots, numbers, keyed, result, dtype, self.rearranged, decisions)
+        listed, rearranged = tuple(self.listed), self.rearranged
+        return Lowered(kernel, slots, numbers, keyed, listed, result, dtype, rearranged, decisions)
 
     def outer_order(self, tree: Node, output: TensorOutput) -> tuple[list[str], Node]:
         """The variables of the result in the order of the loops, if it can be written so.
@@ -514,12 +518,14 @@ class Lowering:
         name = self.builder.fresh("w")
         extents = [self.extent(v) for v in after]
         workspace: Workspace
-        if len(after) == 1:
+        is_dense = len(after) == 1 and cin.base(after[0]) not in self.types.far
+        if is_dense:
+            self.listed[cin.base(after[0])] = None
             workspace = DenseWorkspace(self.builder, name, after[0], extents[0], dtype)
         else:
             workspace = SparseWorkspace(self.builder, name, after, extents, dtype, self.types.wide)
             self.keyed.append(tuple(map(cin.base, after)))
-        self._note_workspace(after)
+        self._note_workspace(after, is_dense)
         slot = Slot(name, None, workspace.levels, tuple((n,) for n in range(len(after))))
         for level in range(len(after)):
             self.functions[name, level] = workspace.function(level)
@@ -548,10 +554,10 @@ class Lowering:
             if tensor == target and target not in {slot.tensor for slot in self.slots}:
                 self.decisions[f"{choice.text} changes nothing in C: {target} is the result"] = None
 
-    def _note_workspace(self, after: Sequence[str]) -> None:
+    def _note_workspace(self, after: Sequence[str], is_dense: bool) -> None:
         target = self.program.target
         names = ", ".join(map(cin.base, after))
-        kind = "a dense" if len(after) == 1 else "a sparse"
+        kind = "a dense" if is_dense else "a sparse"
         self.decisions[f"{target} goes through {kind} workspace over {names}"] = None
 
     def loop(self, order: Sequence[str], tree: Node, output: Output) -> list[Stmt]:

@@ -113,10 +113,11 @@ class CProgram(Program):
         """What the kernel for inputs is specialised for."""
         runs = frozenset(slot.tensor or "" for slot in slots if has_runs(slot, kept[slot.name]))
         wide = self._needs_wide_keys(extents)
-        key = runs, wide, *((name, one.dtype, one.index) for name, one in kept.items())
+        far = frozenset(v for v in self.lowered.listed if extents[v] > _MOST_LISTED)
+        key = runs, wide, far, *((name, one.dtype, one.index) for name, one in kept.items())
         found = self.known.get(key)
         if found is None:
-            found = replace(types_of(slots, kept), wide=wide, runs=runs)
+            found = replace(types_of(slots, kept), wide=wide, runs=runs, far=far)
             self._remember(key, found)
         return found
 
@@ -151,6 +152,7 @@ class CProgram(Program):
             types.result.name,
             types.runs,
             types.wide,
+            types.far,
             tuple(sorted((n, str(f)) for n, f in formats.items())),
             self.flags,
         )
@@ -161,6 +163,8 @@ class CProgram(Program):
 
 
 _MOST_KNOWN = 256
+# The largest extent for which a dense workspace is made: its memory is taken as it is touched.
+_MOST_LISTED = 2**28
 
 
 class Kernel:

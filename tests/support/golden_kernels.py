@@ -18,12 +18,13 @@ class Kernel(NamedTuple):
 
     expression: str
     formats: dict[str, str]
+    schedule: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
         """The C file; of the formats, those count whose tensors are used."""
         used = {n: form for n, form in self.formats.items() if f"{n}(" in self.expression}
-        return custard.compile(self.expression, used, target="c").source
+        return custard.compile(self.expression, used, self.schedule, target="c").source
 
 
 DENSE = {"x": "d", "y": "d", "z": "d"}
@@ -41,7 +42,11 @@ KERNELS = {
     "add": Kernel("X(i,j) = A(i,j) + B(i,j)", CSR),
     "add_three": Kernel("X(i,j) = A(i,j) + B(i,j) + C(i,j)", {**CSR, "C": "CSR"}),
     "spgemm": Kernel("X(i,j) = A(i,k) * B(k,j)", CSR),
-    "spgemm_outer": Kernel("X(i,j) = A(i,k) * B(k,j)", {"X": "DCSR", "A": "CSC", "B": "CSR"}),
+    "spgemm_outer": Kernel(
+        "X(i,j) = A(i,k) * B(k,j)",
+        {"X": "DCSR", "A": "CSC", "B": "CSR"},
+        ("reorder(k,i,j)",),
+    ),
     "ttv": Kernel("X(i,j) = B(i,j,k) * c(k)", {"X": "ss", "B": "CSF(3)", "c": "d"}),
     "mttkrp": Kernel(
         "X(i,j) = B(i,k,l) * C(k,j) * D(l,j)", {"X": "dd", "B": "CSF(3)", "C": "dd", "D": "dd"}

@@ -34,6 +34,7 @@ from custard.to_c.loop_ir import (
     Field,
     For,
     If,
+    Load,
     Op,
     Stmt,
     Type,
@@ -46,6 +47,7 @@ from custard.to_c.loop_ir import (
     select,
     substituted,
 )
+from custard.to_c.runtime import INDEX_TYPES
 from sam.levels import WORD_BITS
 
 
@@ -172,6 +174,26 @@ class Counted(Iterator):
 
     def length(self) -> Expr | None:
         return self.end if self.first == ZERO else self.end - self.first
+
+    def left(self) -> Expr:
+        """How many coordinates there are from the cursor on, after ``begin``."""
+        return _named(self.cursor, self.end) - self.cursor
+
+    def sought(self, coordinate: Expr) -> Expr | None:
+        """The position of the first coordinate from the cursor on that is not below another one,
+        after ``begin``; None where coordinates do not stand in an array, in order."""
+        found = self.coordinate
+        match found:
+            case Op("cast", (inner,)):
+                found = inner
+        stored = isinstance(found, Load) and found.index == self.cursor
+        if not stored or self.valid is not None or self.single or not self.increasing:
+            return None
+        assert isinstance(found, Load)
+        if found.type.name not in INDEX_TYPES:
+            return None
+        arguments = (found.array, self.cursor, _named(self.cursor, self.end), coordinate)
+        return Call(f"sought_{found.type.name}", arguments, INT)
 
     def clip(self, low: Expr, high: Expr) -> None:
         """Keeps to the coordinates from ``low`` to below ``high``; the cursor is the coordinate."""

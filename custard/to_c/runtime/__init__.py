@@ -153,6 +153,24 @@ static inline int64_t run_end_T(const T *coordinates, int64_t p, int64_t end, in
     return p;
 }
 """,
+    "sought": r"""
+// The first position from p on whose coordinate is not below another, in steps that double.
+static inline int64_t sought_T(const T *coordinates, int64_t p, int64_t end, int64_t coordinate)
+{
+    int64_t step = 1;
+    for (; p + step < end && coordinates[p + step] < coordinate; step *= 2)
+        p += step;
+    int64_t last = p + step < end ? p + step : end;
+    while (p < last) {
+        const int64_t middle = p + (last - p) / 2;
+        if (coordinates[middle] < coordinate)
+            p = middle + 1;
+        else
+            last = middle;
+    }
+    return p;
+}
+""",
     "locate_hashed": r"""
 // The bucket of a coordinate in the table of a parent, or -1.
 static inline int64_t locate_hashed_T(const T *buckets, int64_t width, int64_t parent,

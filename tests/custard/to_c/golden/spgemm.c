@@ -91,18 +91,43 @@ static inline int64_t grown(int64_t capacity, int64_t need, int64_t least, int64
     return need > most ? -1 : need > twice ? need : twice;
 }
 
-// Sets bit n of the words, and the bit of its word in the tops.
-static inline void mark_bit(uint64_t *words, uint64_t *tops, int64_t n)
+// Sets bit n of the words, and the bit of its word in the tops; a top that was 0 is listed behind
+// their number, which comes first. Most bits are set already, and those cost no store.
+static inline void mark_bit(uint64_t *words, uint64_t *tops, int64_t *touched, int64_t n)
 {
-    words[n >> 6] |= UINT64_C(1) << (n & 63);
-    tops[n >> 12] |= UINT64_C(1) << ((n >> 6) & 63);
+    const uint64_t had = words[n >> 6], bit = UINT64_C(1) << (n & 63);
+    if (had & bit)
+        return;
+    words[n >> 6] = had | bit;
+    if (!had) {
+        const uint64_t top = tops[n >> 12];
+        tops[n >> 12] = top | UINT64_C(1) << ((n >> 6) & 63);
+        if (!top)
+            touched[++touched[0]] = n >> 12;
+    }
 }
 
-// Lists the bits that are set below `size`, in order, and clears them; returns how many.
-static int64_t take_bits(uint64_t *words, uint64_t *tops, int64_t size, int64_t *list)
+// Lists the bits that are set, in order, and clears them; returns how many. The tops that were
+// touched are sorted; of many, all between the least and the largest are gone through.
+static int64_t take_bits(uint64_t *words, uint64_t *tops, int64_t *touched, int64_t *list)
 {
-    int64_t count = 0;
-    for (int64_t top = 0; top <= size >> 12; top++) {
+    const int64_t tops_in_use = touched[0];
+    int64_t *const tops_of = touched + 1, count = 0, least = INT64_MAX, most = -1;
+    touched[0] = 0;
+    for (int64_t n = 0; n < tops_in_use; n++) {
+        least = tops_of[n] < least ? tops_of[n] : least;
+        most = tops_of[n] > most ? tops_of[n] : most;
+    }
+    const bool apart = tops_in_use < (most - least) / 8 && tops_in_use < 64;
+    for (int64_t n = 1; apart && n < tops_in_use; n++) {
+        int64_t top = tops_of[n], to = n;
+        for (; to > 0 && tops_of[to - 1] > top; to--)
+            tops_of[to] = tops_of[to - 1];
+        tops_of[to] = top;
+    }
+    const int64_t rounds = apart ? tops_in_use : most - least + 1;
+    for (int64_t n = 0; tops_in_use && n < rounds; n++) {
+        const int64_t top = apart ? tops_of[n] : least + n;
         for (uint64_t left = tops[top]; left; left &= left - 1) {
             int64_t word = (top << 6) + __builtin_ctzll(left);
             for (uint64_t bits = words[word]; bits; bits &= bits - 1)
@@ -141,6 +166,7 @@ int compute(struct X *X, const struct A *A, const struct B *B)
     double *restrict w_values = NULL;
     uint64_t *restrict w_words = NULL;
     uint64_t *restrict w_tops = NULL;
+    int64_t *restrict w_touched = NULL;
     int64_t *restrict w_list = NULL;
     const int64_t j_size = B->size1;
     const int64_t i_size = A->size0;
@@ -159,9 +185,10 @@ int compute(struct X *X, const struct A *A, const struct B *B)
     w_values = resized_zero(w_values, 0, j_size, sizeof *w_values);
     w_words = resized_zero(w_words, 0, j_size / 64 + 1, sizeof *w_words);
     w_tops = resized_zero(w_tops, 0, (j_size / 64 + 1) / 64 + 1, sizeof *w_tops);
+    w_touched = resized_zero(w_touched, 0, (j_size / 64 + 1) / 64 + 1 + 1, sizeof *w_touched);
     w_list = resized_zero(w_list, 0, j_size, sizeof *w_list);
     if (!X->segments1 || !grow_X1(X, A_segments1[A->size0]) || !w_values || !w_words || !w_tops
-            || !w_list)
+            || !w_touched || !w_list)
         goto failed;
     for (int64_t i = 0; i < i_size; i++) {
         // w(j)
@@ -170,10 +197,10 @@ int compute(struct X *X, const struct A *A, const struct B *B)
             for (int64_t pB1 = B_segments1[k]; pB1 < B_segments1[k + 1]; pB1++) {
                 int64_t j = B_coordinates1[pB1];
                 w_values[j] += A_values[pA1] * B_values[pB1];
-                mark_bit(w_words, w_tops, j);
+                mark_bit(w_words, w_tops, w_touched, j);
             }
         }
-        const int64_t w_count = take_bits(w_words, w_tops, j_size, w_list);
+        const int64_t w_count = take_bits(w_words, w_tops, w_touched, w_list);
         const int64_t X_need = X_count1 + w_count;
         if (X_need > X->capacity1 && !grow_X1(X, X_need))
             goto failed;
@@ -194,6 +221,7 @@ failed:
     free(w_values);
     free(w_words);
     free(w_tops);
+    free(w_touched);
     free(w_list);
     return status;
 }

@@ -3,6 +3,7 @@
 //     X:ss:0,1
 //     A:ds:1,0
 //     B:ds:0,1
+//     reorder(k,i,j)
 //
 // Note: X(i,j) goes through a sparse workspace over i, j.
 // Compile it with
