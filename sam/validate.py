@@ -12,7 +12,7 @@ from sam.blocks.locate import LOCATOR
 from sam.blocks.scan import BITVECTOR_SCANNER, LEVEL_SCANNER
 from sam.blocks.tile import TILE_LOADER
 from sam.blocks.writers import LEVEL_WRITER, VALUE_WRITER
-from sam.graph import Edge, Graph, Node, Slot
+from sam.graph import Edge, End, Graph, Node, Slot
 from sam.levels import LEVELS
 from sam.support.errors import UserError, one_of, quoted, shown
 
@@ -139,8 +139,10 @@ def _check_ends(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> None:
                 raise UserError(
                     f"edge {edge} names the unknown node {end.node}", hint=one_of(end.node, ports)
                 )
-            names = [port.name for port in ports[end.node].values() if port.direction == direction]
-            if end.port not in names:
+            found = ports[end.node].get(end.port)
+            if found is None or found.direction != direction:
+                own = ports[end.node].values()
+                names = [port.name for port in own if port.direction == direction]
                 raise UserError(
                     f"edge {edge} names an unknown {direction}put port of {end.node}",
                     hint=one_of(end.port, names),
@@ -150,9 +152,7 @@ def _check_ends(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> None:
         fed.add(edge.target)
     for node, of_node in ports.items():
         for port in of_node.values():
-            if port.direction == "in" and not any(
-                end.node == node and end.port == port.name for end in fed
-            ):
+            if port.direction == "in" and End(node, port.name) not in fed:
                 raise UserError(f"input {node}.{port.name} has no producer")
 
 

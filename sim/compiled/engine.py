@@ -14,7 +14,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -24,12 +23,12 @@ from sam.blocks.base import Block, Step
 from sam.blocks.block_memory import Accumulator, Growing, Stored, too_full
 from sam.graph import Edge, End, Node
 from sam.memory_regions import asks_memory
-from sam.support import c_compiler as cc
 from sam.support.errors import UserError
 from sim.binding import Bound
-from sim.compiled.kernel import COMPLEX, INT, REAL, Port, Queue, source
+from sim.compiled.kernel import COMPLEX, INT, REAL, Port, Queue
 from sim.compiled.memory import CompiledHierarchy
-from sim.compiled.step_to_c import Kernel, translate
+from sim.compiled.step_to_c import Kernel
+from sim.compiled.translations import libraries, text, translation
 from sim.config.hardware import BlockTiming, Config
 from sim.deadlock import Wait, deadlock
 from sim.memory.hierarchy import Layout
@@ -211,8 +210,6 @@ class _Machine:
         self.kept: list[Any] = []
         self.memories: dict[str, Any] = {}
         self.grown: list[tuple[Any, Any, str]] = []
-        headers = ("runtime.h", "memories.h", "values.h", "hierarchy.h", "history.h", "mask.h")
-        self.headers = {name: _text(name) for name in headers}
         self.regions = bound.regions(config.memory)
         self.hierarchy: CompiledHierarchy | None = None
         self.parts: list[_Part] = []
@@ -223,23 +220,23 @@ class _Machine:
             self.out_of.setdefault(edge.source, []).append(edge)
         for node in bound.graph.nodes:
             self._add(node)
-        self.kernels = [
-            translate(part.step, part.ports, part.state, part.memory, part.values)
+        translated = [
+            translation(part.step, part.ports, part.state, part.memory, part.values)
             for part in self.parts
         ]
+        self.kernels = [kernel for _, kernel in translated]
         for part, kernel in zip(self.parts, self.kernels, strict=True):
             part.asks = bool(kernel.regions)
         self.channels = self._channels()
         sources = [
-            source(
-                kernel.body,
+            kept.source(
                 [one.end(one.takers, read=True) for one in part.channels_in],
                 [one.end(one.givers) for one in part.channels_out],
                 part.timing.initiation_interval == 1,
             )
-            for part, kernel in zip(self.parts, self.kernels, strict=True)
+            for part, (kept, _) in zip(self.parts, translated, strict=True)
         ]
-        self.runtime, *libraries = cc.build([_text("scheduler.c"), *sources], self.headers)
+        self.runtime, *built = libraries([text("scheduler.c"), *sources])
         self.runtime.run.restype = ctypes.c_int64
         if self.regions is not None:
             askers = [part for part in self.parts if asks_memory(part.memory)]
@@ -248,16 +245,16 @@ class _Machine:
             regions = list(self.regions.made.values())
             memories = [part.memory for part in askers]
             layout = Layout(config.memory, config.clock.clock_ghz, memories, regions)
-            [library] = cc.build([_text("hierarchy.c")], self.headers)
+            [library] = libraries([text("hierarchy.c")])
             self.hierarchy = CompiledHierarchy(layout, library)
         for channel in self._distinct():
             self._open(channel)
-        for part, kernel, library in zip(self.parts, self.kernels, libraries, strict=True):
+        for part, kernel, library in zip(self.parts, self.kernels, built, strict=True):
             self._fill(part, kernel, library)
         self.givers = {
             edge: part.name for part in self.parts for _, edges in part.outputs for edge in edges
         }
-        self.scheduled = self._schedule(libraries)
+        self.scheduled = self._schedule(built)
 
     # Building
 
@@ -318,26 +315,6 @@ class _Machine:
             return INT
         return _ctype(self.bound.types[edge.source.node])
 
-    def _depth(self, edge: Edge) -> int:
-        """The depth of an edge's queue; 0 where it is unbounded."""
-        stream = self.bound.streams[edge]
-        if KINDS[self.nodes[edge.source.node].kind].source or stream.wire or stream.feedback:
-            return 0
-        return self._settings(edge)[0] or 0
-
-    def _latency(self, edge: Edge) -> int:
-        source = self.nodes[edge.source.node]
-        stream = self.bound.streams[edge]
-        if KINDS[source.kind].source and not stream.wire:
-            return 0
-        pipeline = self.config.block(source.name, source.kind).latency
-        return self._settings(edge)[1] + pipeline - 1
-
-    def _settings(self, edge: Edge) -> tuple[int | None, int]:
-        """The depth and the latency that the config gives an edge."""
-        reader = self.nodes[edge.target.node].kind
-        return self.config.queue(str(edge), self.bound.streams[edge].kind, reader)
-
     def _channels(self) -> dict[Edge, _Channel]:
         """The channel of each edge, in the order of its givers."""
         takers = {
@@ -376,7 +353,16 @@ class _Machine:
         """The depth and the latency of an edge, and the type of what it carries."""
         if edge not in self.bound.streams:
             return 1, 1, INT
-        return self._depth(edge), self._latency(edge), self._carried(edge)
+        source, stream = self.nodes[edge.source.node], self.bound.streams[edge]
+        is_source = KINDS[source.kind].source
+        if is_source and not stream.wire:
+            return 0, 0, self._carried(edge)
+        reader = self.nodes[edge.target.node].kind
+        depth, latency = self.config.queue(str(edge), stream.kind, reader)
+        latency += self.config.block(source.name, source.kind).latency - 1
+        if is_source or stream.wire or stream.feedback:
+            depth = None
+        return depth or 0, latency, self._carried(edge)
 
     def _open(self, channel: _Channel) -> None:
         queue = channel.queue
@@ -497,6 +483,8 @@ class _Machine:
         What comes of that first firing are tokens that are seen, or room that is used, a cycle
         later at least, and a message on a wire only after its latency.
         """
+        if not part.wires:
+            return 0
         by_name = {one.name: one for one in self.parts}
         return min(
             (wire.latency - by_name[self.givers[wire.edges[0]]].ordered for wire in part.wires),
@@ -662,7 +650,3 @@ def _at(memory: Any, path: tuple[str, ...]) -> Any:
     for name in path:
         memory = memory[int(name)] if isinstance(memory, tuple) else getattr(memory, name)
     return memory
-
-
-def _text(name: str) -> str:
-    return resources.files("sim.compiled").joinpath(name).read_text()

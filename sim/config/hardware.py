@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -204,6 +205,8 @@ class Config(Section):
         edge's name is more specific than its reader's port.
         """
         names = self.queues.names
+        if not (names or self.queues.readers or self.queues.kinds):
+            return _limit(self.queues.depth), self.queues.latency_cycles
         places = [
             names.get(edge),
             names.get(edge.partition(" -> ")[2]),
@@ -215,7 +218,9 @@ class Config(Section):
 
     def block(self, node_name: str, kind: str) -> BlockTiming:
         """What holds for the block of that name and kind."""
-        places = [self.blocks.names.get(node_name), self.blocks.kinds.get(kind), self.blocks]
+        places: list[Section | None] = [self.blocks]
+        if self.blocks.names or self.blocks.kinds:
+            places = [self.blocks.names.get(node_name), self.blocks.kinds.get(kind), self.blocks]
         return BlockTiming(
             latency=_first(places, "latency_cycles"),
             initiation_interval=_first(places, "initiation_interval_cycles"),
@@ -306,18 +311,26 @@ def parse_override(text: str) -> tuple[str, object]:
     return key.strip(), parse_yaml(value, f"--set {text}")
 
 
+@cache
 def _shipped_names() -> list[str]:
     files = (Path(file.name) for file in resources.files("hw_configs").iterdir())
     return sorted(file.stem for file in files if file.suffix == ".yaml")
 
 
+@cache
+def _load_shipped(name: str) -> Config:
+    """A config that is shipped; it is read once, as nothing changes it."""
+    origin = f"{name}.yaml"
+    text = resources.files("hw_configs").joinpath(origin).read_text(encoding="utf-8")
+    data = parse_yaml(text, origin)
+    return validated(Config, {"name": name, **data} if isinstance(data, dict) else data, origin)
+
+
 def _load_named(config: str | Path) -> Config:
     path = Path(config)
     if config in _shipped_names():
-        origin = f"{config}.yaml"
-        text = resources.files("hw_configs").joinpath(origin).read_text(encoding="utf-8")
-        data = parse_yaml(text, origin)
-    elif isinstance(config, str) and path.name == config and not path.suffix and not path.exists():
+        return _load_shipped(str(config))
+    if isinstance(config, str) and path.name == config and not path.suffix and not path.exists():
         close = nearest(config, _shipped_names())
         meant = f"did you mean {close}? " if close else ""
         raise UserError(

@@ -1,0 +1,172 @@
+"""Translations of steps that are kept: a step is translated once for all that decides its C.
+
+That is the step itself, its ports, the state that it starts from, the type of its values, and what
+of its memory is written into the C: constants, operations, formats of levels, types of arrays.
+Whole numbers and the contents of arrays are not: they reach the C when it runs. So the lanes of a
+graph, its blocks of one kind, and the next run share a translation, a source and a library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
+from importlib import resources
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from sam.blocks.arithmetic import Operation
+from sam.blocks.base import Step
+from sam.blocks.block_memory import Accumulator, Growing, Stored
+from sam.memory_regions import Region, Regions
+from sam.support import c_compiler as cc
+from sim.compiled.kernel import Port, Queue, source
+from sim.compiled.step_to_c import Kernel, translate
+
+_MOST_KEPT = 1024
+
+
+class _Unknown(Exception):
+    """Something in a memory of which it is not known what decides its C."""
+
+
+@dataclass
+class Translation:
+    """A step in C, and by the queues around it its sources and libraries.
+
+    ``regions``  those of the memory that was translated, in the order in which they are met
+    """
+
+    kernel: Kernel
+    regions: Sequence[Region] = ()
+    sources: dict[Hashable, str] = field(default_factory=dict)
+
+    def source(self, inputs: Sequence[Queue], outputs: Sequence[Queue], quick: bool) -> str:
+        """The C source between some queues."""
+        key = (tuple(inputs), tuple(outputs), quick)
+        if key not in self.sources:
+            self.sources[key] = source(self.kernel.body, inputs, outputs, quick)
+        return self.sources[key]
+
+
+_kept: OrderedDict[Hashable, Translation] = OrderedDict()
+_loaded: OrderedDict[Hashable, ctypes.CDLL] = OrderedDict()
+
+
+def libraries(sources: Sequence[str]) -> list[ctypes.CDLL]:
+    """The shared libraries of C sources, compiled where they are not on disk yet.
+
+    Raises UserError where there is no compiler, or it fails.
+    """
+    settings = tuple(os.environ.get(name) for name in ("CC", "SAM_CFLAGS", "SAM_CACHE", "HOME"))
+    keys = [(source, settings) for source in sources]
+    missing = list(dict.fromkeys(key for key in keys if key not in _loaded))
+    if missing:
+        found = cc.build([source for source, _ in missing], _headers())
+        _loaded.update(zip(missing, found, strict=True))
+    libraries = [_loaded[key] for key in keys]
+    while len(_loaded) > _MOST_KEPT:
+        _loaded.popitem(last=False)
+    return libraries
+
+
+def text(name: str) -> str:
+    """A C file of this package."""
+    return resources.files("sim.compiled").joinpath(name).read_text()
+
+
+@cache
+def _headers() -> dict[str, str]:
+    names = ("runtime.h", "memories.h", "values.h", "hierarchy.h", "history.h", "mask.h")
+    return {name: text(name) for name in names}
+
+
+def translation(
+    step: Step, ports: Mapping[str, Any], state: Mapping[str, Any], memory: Any, values: str
+) -> tuple[Translation, Kernel]:
+    """The translation of a step, and its kernel with the regions of this memory.
+
+    Arguments and errors are those of ``translate``.
+    """
+    regions: list[Region] = []
+    try:
+        key = (step, _ports(ports), _state(state), _memory(memory, regions), values)
+        hash(key)
+    except (_Unknown, TypeError):
+        found = Translation(translate(step, ports, state, memory, values))
+        return found, found.kernel
+    known = _kept.get(key)
+    if known is None:
+        known = Translation(translate(step, ports, state, memory, values), regions)
+        _kept[key] = known
+        if len(_kept) > _MOST_KEPT:
+            _kept.popitem(last=False)
+    _kept.move_to_end(key)
+    kernel = known.kernel
+    if kernel.regions:
+        own = {id(old): new for old, new in zip(known.regions, regions, strict=True)}
+        kernel = replace(kernel, regions=tuple(own[id(region)] for region in kernel.regions))
+    return known, kernel
+
+
+def _ports(ports: Mapping[str, Any]) -> Hashable:
+    return tuple(
+        (name, port if isinstance(port, Port) else tuple(port)) for name, port in ports.items()
+    )
+
+
+def _state(state: Mapping[str, Any]) -> Hashable:
+    return tuple((name, _constant(value)) for name, value in state.items())
+
+
+def _constant(value: Any) -> Hashable:
+    """What stands for a constant; 1, 1.0 and True are told apart, and so are zeros by sign."""
+    if isinstance(value, list | tuple):
+        return type(value), tuple(map(_constant, value))
+    if value is None or isinstance(value, bool | int | float | complex | str | np.generic):
+        return type(value), repr(value)
+    raise _Unknown
+
+
+def _memory(value: Any, regions: list[Region]) -> Hashable:
+    """What of something in a memory decides the C; collects the regions in it."""
+    if isinstance(value, bool | np.bool_) or value is None:
+        return bool(value) if value is not None else None
+    if isinstance(value, int | np.integer):
+        return int
+    if isinstance(value, float | complex | str | np.inexact):
+        return _constant(value)
+    if isinstance(value, np.ndarray):
+        return np.ndarray, value.dtype.kind
+    if isinstance(value, Operation):
+        return Operation, value.name, value.dtype.str
+    if isinstance(value, Region):
+        at = next((n for n, one in enumerate(regions) if one is value), len(regions))
+        if at == len(regions):
+            regions.append(value)
+        return Region, at
+    if isinstance(value, Regions):
+        return Regions, tuple((part, _memory(one, regions)) for part, one in value.items())
+    if isinstance(value, Accumulator):
+        return Accumulator, value.dimensions, _memory(value.plus, regions)
+    if isinstance(value, Stored):
+        return type(value), value.integers
+    if isinstance(value, Growing):
+        return type(value), value.values
+    if isinstance(value, tuple):
+        if any(isinstance(one, Growing) for one in value):
+            return tuple, tuple(_memory(one, regions) for one in value)
+        return _constant(value)
+    if isinstance(value, SimpleNamespace):
+        parts = vars(value).items()
+        return type(value), tuple((name, _memory(part, regions)) for name, part in parts)
+    if is_dataclass(value):
+        return type(value), tuple(
+            (part.name, _memory(getattr(value, part.name), regions)) for part in fields(value)
+        )
+    raise _Unknown
