@@ -1,7 +1,26 @@
 """Custard: from tensor expressions, formats and schedules to programs."""
 
-from custard.compiler import compile
-from custard.program import Program
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from sam.support.errors import UserError
 
-__all__ = ["Program", "UserError", "compile"]
+if TYPE_CHECKING:
+    from custard.compiler import compile
+    from custard.program import Program
+
+__all__ = ["Program", "UserError", "__version__", "compile"]
+
+# Imported when they are first asked for, so that the command has its help at once.
+_LATER = {"compile": "custard.compiler", "Program": "custard.program"}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("sparse-abstract-machine")
+    if name in _LATER:
+        found = globals()[name] = getattr(import_module(_LATER[name]), name)
+        return found
+    raise AttributeError(f"module {__name__} has no attribute {name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from custard.ir import cin
 from custard.language import notation
@@ -29,12 +29,11 @@ from custard.language.formats import (
 )
 from custard.program import Program
 from custard.scheduling.statement import scheduled
-from custard.to_c import lowering as loop_lowering
-from custard.to_c.builder import Types
-from custard.to_c.loop_order import cheapest_order
-from custard.to_c.program import FAST_MATH, FLAGS, CProgram
-from custard.to_sam.program import SamProgram
 from sam.support.errors import UserError, one_of
+
+if TYPE_CHECKING:
+    from custard.to_c.program import CProgram
+    from custard.to_sam.program import SamProgram
 
 TARGETS = ("sam", "c")
 
@@ -50,6 +49,17 @@ def compile(
     drop_zeros: bool = False,
     fast_math: bool = False,
 ) -> SamProgram: ...
+@overload
+def compile(
+    expression: str,
+    formats: Mapping[str, str | Format] | None = None,
+    schedule: str | Sequence[str] = (),
+    target: Literal["c"] = ...,
+    dims: Mapping[str, int] | None = None,
+    strict: bool = False,
+    drop_zeros: bool = False,
+    fast_math: bool = False,
+) -> CProgram: ...
 @overload
 def compile(
     expression: str,
@@ -106,6 +116,8 @@ def compile(
         loops = cin.concordant_order(program, _orders(program, resolved, target))
         why = "the tensors are stored so"
         if target == "c" and not strict:
+            from custard.to_c.loop_order import cheapest_order
+
             cheapest = cheapest_order(replace(program, loops=loops), resolved)
             if cheapest != loops:
                 loops, why = cheapest, f"it costs far less than {', '.join(loops)}"
@@ -121,6 +133,8 @@ def compile(
     }
     if target == "sam":
         return _sam_program(program, commands, stored, strict, notes, common)
+    from custard.to_c.program import FAST_MATH, FLAGS
+
     common["header"] = _header(expression, resolved, _texts(schedule))
     common["flags"] = FAST_MATH if fast_math else FLAGS
     return _c_program(program, commands, strict, notes, common)
@@ -138,6 +152,8 @@ def _sam_program(
     notes: Sequence[str],
     common: Mapping[str, Any],
 ) -> SamProgram:
+    from custard.to_sam.program import SamProgram  # here, as programs in C need none of it
+
     found = scheduled(program, common["formats"], commands, stored, strict)
     forced = choices(commands, found.variables())
     for choice in forced.values():
@@ -160,6 +176,10 @@ def _c_program(
     notes: Sequence[str],
     common: Mapping[str, Any],
 ) -> CProgram:
+    from custard.to_c import lowering as loop_lowering
+    from custard.to_c.builder import Types
+    from custard.to_c.program import CProgram  # here, as graphs need none of it
+
     formats, target = common["formats"], program.target.tensor
     passed_over: Sequence[str] = ()
     if commands:

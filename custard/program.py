@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from sam.graph import Slot
 from sam.tensor import Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Program(ABC):
     """A compiled program.
 
@@ -37,6 +37,12 @@ class Program(ABC):
     dims: Mapping[str, int]
     notes: tuple[str, ...]
 
+    target: ClassVar[str]
+
+    @abstractmethod
+    def described(self) -> dict[str, Any]:
+        """What a record of the program tells of its target, as plain JSON data."""
+
     @property
     @abstractmethod
     def slots(self) -> tuple[Slot, ...]:
@@ -46,6 +52,11 @@ class Program(ABC):
     def statements(self) -> tuple[Statement, ...]:
         """What is computed in turn, by the loops that the schedule makes."""
         return (self.cin,)
+
+    def __repr__(self) -> str:
+        stored = ", ".join(f"{name}:{form}" for name, form in self.formats.items() if form.levels)
+        notes = "".join(f"\n  note: {note}" for note in self.notes)
+        return f"{type(self).__name__} {self.expression}\n  {self.cin}\n  formats {stored}{notes}"
 
     @abstractmethod
     def run(self, inputs: Mapping[str, Any] | None = None) -> Tensor:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from sam.foreign_arrays import entries_of
@@ -89,7 +89,7 @@ class Tensor:
         """
         if isinstance(data, Tensor):
             return data.convert(levels, mode_order)
-        if scipy.sparse.issparse(data):
+        if is_scipy_sparse(data):
             return Tensor.from_scipy(data, levels, mode_order)
         if (entries := entries_of(data)) is not None:
             return Tensor.from_coo(*entries, levels, mode_order)
@@ -225,6 +225,8 @@ class Tensor:
         ``"ds:0,1"`` to CSR and ``"ds:1,0"`` to CSC share the values. Raises UserError for a
         scalar, which scipy.sparse does not have.
         """
+        import scipy.sparse
+
         if self.ndim == 0:
             raise UserError("scipy.sparse has no scalars", hint="to_numpy()")
         if self.ndim == 2 and self._codes == "ds" and format == _compressed_rows(self.mode_order):
@@ -476,6 +478,8 @@ class Tensor:
 
     def _by_rows(self, codes: str, order: tuple[int, ...]) -> Tensor | None:
         """The same entries in another format of a matrix by rows, where scipy converts it fast."""
+        import scipy.sparse
+
         if not {codes, self._codes} <= {"ds", "ss", "uq"}:
             return None
         rows = self.shape[self.mode_order[0]]
@@ -518,6 +522,12 @@ class Tensor:
             occupied = np.zeros(counts[n], bool)
             occupied[parents] = True
         return True
+
+
+def is_scipy_sparse(data: Any) -> bool:
+    """Whether something is a scipy.sparse matrix or array; what nobody has imported, it is not."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(data))
 
 
 def made(

@@ -1,7 +1,27 @@
 """The simulators of SAM graphs."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from sam.support.errors import UserError
-from sim.simulate import simulate
-from sim.stats import BlockStats, Run, StreamStats
+
+if TYPE_CHECKING:
+    from sim.simulation import simulate
+    from sim.stats import BlockStats, Run, StreamStats
 
 __all__ = ["BlockStats", "Run", "StreamStats", "UserError", "simulate"]
+
+# Imported when they are first asked for, so that the command has its help at once.
+_LATER = {
+    "simulate": "sim.simulation",
+    "BlockStats": "sim.stats",
+    "Run": "sim.stats",
+    "StreamStats": "sim.stats",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        found = globals()[name] = getattr(import_module(_LATER[name]), name)
+        return found
+    raise AttributeError(f"module {__name__} has no attribute {name}")

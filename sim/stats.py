@@ -87,7 +87,7 @@ class MemoryStats:
         return Traffic(**total | {"peak_bytes": self.peak_bytes})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A finished simulation.
 
@@ -114,6 +114,14 @@ class Run:
     memory: Mapping[str, MemoryStats] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     parts: tuple[Run, ...] = ()
+
+    def __repr__(self) -> str:
+        title = self.graph.title or "a graph"
+        shape = "" if self.output is None else f", result {self.output!r}"
+        return (
+            f"Run({title}: {self.cycles:,} cycles on {self.config.get('name')}, "
+            f"engine {self.engine}, {len(self.blocks)} blocks{shape})"
+        )
 
     @property
     def tokens(self) -> int:

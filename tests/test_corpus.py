@@ -211,7 +211,7 @@ def test_wrong(monkeypatch):
 def test_refused():
     result = corpus.attempt(corpus.read_line(SPMV + " -s=unroll(i,4)"))
     assert result.outcome == "refused"
-    assert result.reason.startswith("unroll means nothing on target sam")
+    assert result.reason.startswith("target sam does not take unroll")
     assert "^^^^^" in result.detail
     assert result.evaluable
 
@@ -416,7 +416,7 @@ def test_exit_status(tmp_path, monkeypatch, capsys):
     path.write_text(f'{SPMV}\ntaco "y(i)=A(i)" -s=unroll(i,4)\n')
     arguments = [str(path), "--output", str(tmp_path), "--jobs", "1"]
     assert corpus.main(arguments) == 0
-    assert "unroll means nothing on target sam" in capsys.readouterr().out
+    assert "target sam does not take unroll" in capsys.readouterr().out
     assert corpus.main([*arguments, "--only", "plain"]) == 0
     assert "unroll" not in capsys.readouterr().out
 

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, NoReturn
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from sam.support.errors import UserError, one_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _PIPE_WIDTH = 120
 # What the system says of a write that fails; it does not name stdout.
@@ -54,6 +54,8 @@ def whole_number(text: str) -> int:
 
 def stdout(quiet: bool = False) -> Console:
     """Stdout; what is not read on a terminal has lines of a fixed width."""
+    from rich.console import Console  # here, as custard --help needs none of it
+
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
     return Console(width=width, highlight=False, markup=False, emoji=False, quiet=quiet)
 
@@ -68,6 +70,9 @@ def require_stdout() -> None:
 
 def complain(text: str) -> None:
     """Says on stderr what is wrong, if anybody can hear it."""
+    from rich.console import Console
+    from rich.text import Text
+
     if sys.stderr is None:
         return
     console = Console(stderr=True, highlight=False, soft_wrap=True)

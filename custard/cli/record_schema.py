@@ -114,6 +114,20 @@ class _InC(_Program):
     times: _Times | None = None
 
 
+class _OfLevel(_Part):
+    gb_per_s: float
+    peak_gb_per_s: float | None
+
+
+class _Time(_Part):
+    clock_ghz: float
+    seconds: float
+    multiplications: _Count
+    multiplications_per_cycle: float
+    energy_pj: float
+    memory: dict[str, _OfLevel]
+
+
 class _Simulated(_Program, _Graph):
     engine: str
     config: _Named
@@ -121,6 +135,7 @@ class _Simulated(_Program, _Graph):
     memory: dict[str, _Memory]
     result: _Result | None
     graphs: list[_Titled] | None = None
+    time: _Time | None = None
 
 
 class _Failure(_Part):

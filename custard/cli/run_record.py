@@ -5,11 +5,9 @@ from __future__ import annotations
 import platform
 import statistics
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -18,33 +16,32 @@ from rich.text import Text
 
 from custard import dense_evaluator as check
 from custard.cli import run_report as report
-from custard.cli.arguments import complain
+from custard.cli.arguments import Parser, complain, parse, stdout
 from custard.cli.inputs import read_inputs
+from custard.cli.options import PACKAGE, release
 from custard.ir import cin
 from custard.program import Program
-from custard.to_c.call import Bound
-from custard.to_c.program import CProgram
-from custard.to_sam.program import SamProgram
-from sam.blocks import primitives
 from sam.inputs import extents
-from sam.support import c_compiler as cc
 from sam.support.errors import UserError
 from sam.support.json_text import parse_json
 from sam.tensor import Tensor
-from sim.config.hardware import Config
-from sim.reference.engine import Progress
+
+if TYPE_CHECKING:
+    from custard.to_c.call import Bound
+    from custard.to_c.program import CProgram
+    from custard.to_sam.program import SamProgram
+    from sim.config.hardware import Config
+    from sim.simulation import Progress
 
 _RUNS, _LEAST_SECONDS = 7, 0.2
 _MOST_BYTES = 64 * 2**20  # of a file with a record
 RECORD_VERSION = 1
 
-PACKAGE = "sparse-abstract-machine"
-
 
 def versions() -> dict[str, str]:
     """Of this package, of Python and of numpy."""
     return {
-        PACKAGE: version(PACKAGE),
+        PACKAGE: release(),
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
@@ -52,17 +49,10 @@ def versions() -> dict[str, str]:
 
 def of_program(program: Program, schedule: Sequence[str]) -> dict[str, Any]:
     """What is known of a program before it runs."""
-    of_target: dict[str, Any] = {}
-    if isinstance(program, SamProgram):
-        of_target = {"primitives": _counts(program)}
-    if isinstance(program, CProgram):
-        of_target = {
-            "compiler": cc.available() and " ".join(cc.compiler()),
-            "flags": list(program.flags),
-        }
+    of_target = program.described()
     return {
         "record_version": RECORD_VERSION,
-        "target": "c" if isinstance(program, CProgram) else "sam",
+        "target": program.target,
         "expression": program.expression,
         "formats": {tensor: str(format) for tensor, format in program.formats.items()},
         "schedule": list(schedule),
@@ -172,8 +162,8 @@ def _compared(output: Tensor, expected: check.Expected | None) -> dict[str, Any]
     return {"difference": difference, "matches_numpy": difference is None}
 
 
-def show(console: Console, told: Mapping[str, Any]) -> None:
-    """Prints the report of a record."""
+def show(console: Console, told: Mapping[str, Any], all_lanes: bool = False) -> None:
+    """Prints the report of a record; with ``all_lanes`` a row for the blocks of each lane."""
     ran = "cycles" in told
     how = "compiled, not run: no inputs are given"
     if told.get("target") == "c" and "result" in told:
@@ -186,7 +176,8 @@ def show(console: Console, told: Mapping[str, Any]) -> None:
     for line in (*lines, *(f"note: {note}" for note in told["notes"])):
         console.print(Text(f"  {line}"), soft_wrap=True)
     if ran:
-        console.print(report.summary(told, told["seconds"]))
+        wide = console.width >= report.WIDE
+        console.print(report.summary(told, told["seconds"], wide, all_lanes))
     elif told.get("target") == "c":
         for line in _run_in_c(told):
             console.print(line, soft_wrap=True)
@@ -252,12 +243,11 @@ def _text(path: Path) -> str:
         raise UserError(f"cannot read {path}: {why}") from None
 
 
-def _counts(program: SamProgram) -> dict[str, int]:
-    """How many blocks of each primitive all graphs have."""
-    counts: Counter[str] = Counter()
-    for graph in program.graphs:
-        counts.update(primitives(graph))
-    return dict(sorted(counts.items()))
+def report_command(argv: Sequence[str]) -> int:
+    """Prints the report of a result of a sweep, or of a file of ``--json``."""
+    parser = Parser(prog="custard report", description=report_command.__doc__, allow_abbrev=False)
+    parser.add_argument("file", metavar="RESULT")
+    return report_file(stdout(), Path(parse(parser, argv, ()).file))
 
 
 def _primitives(told: Mapping[str, Any]) -> Table:

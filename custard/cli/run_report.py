@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -16,7 +17,9 @@ from rich.text import Text
 from sam.tensor import Tensor
 from sim.stats import TOKEN_KINDS, BlockStats, Run
 
-_BAR_WIDTH = 20
+_BAR_WIDTH, _NARROW_BAR = 20, 10
+# A console of this many columns has room for all columns of a table.
+WIDE = 100
 _SHOWN_ENTRIES = 5
 # Where a block's cycles go: the bar's character, which tells without colour, and its colour.
 _SHARES = {
@@ -28,23 +31,57 @@ _SHARES = {
 }
 
 
-def summary(told: Mapping[str, Any], seconds: float) -> RenderableType:
+def summary(
+    told: Mapping[str, Any], seconds: float, wide: bool = True, all_lanes: bool = False
+) -> RenderableType:
     """The blocks, the totals and the beginning of the result of a run, as ``as_json`` told it.
 
-    ``seconds`` is the time that it took.
+    ``seconds`` is the time that it took; ``wide`` and ``all_lanes`` are those of ``blocks_table``.
     """
     lines = () if told["result"] is None else result_lines(told["result"])
     memory = [Padding(memory_table(told), (0, 0, 1, 0))] if told.get("memory") else []
     parts = told.get("graphs")
     if not parts:
-        table = Padding(blocks_table(told), (1, 0))
+        table = Padding(blocks_table(told, wide, all_lanes), (1, 0))
         return Group(table, *memory, _totals(told, seconds), *lines)
     shown: list[RenderableType] = []
     for n, part in enumerate(parts, 1):
         share = _percent(part["cycles"], told["cycles"])
         title = f"\ngraph {n} of {len(parts)}, {part['cycles']:,} cycles ({share}): "
-        shown += [Text(title, "bold").append(part["title"]), Padding(blocks_table(part), (1, 0))]
+        table = Padding(blocks_table(part, wide, all_lanes), (1, 0))
+        shown += [Text(title, "bold").append(part["title"]), table]
     return Group(*shown, *memory, _totals(told, seconds), *lines)
+
+
+def in_time(run: Run) -> dict[str, Any]:
+    """What the cycles of a run come to by the clock of its config.
+
+    ``seconds``; ``multiplications``, those of ALUs on data, and how many ``per_cycle``;
+    ``energy_pj`` of all levels of memory; and by level of memory the ``gb_per_s`` that it moved,
+    and the ``peak_gb_per_s`` of all of its ports, None where that is unbounded.
+    """
+    clock = float(run.config["clock"]["clock_ghz"])
+    seconds = run.cycles / clock / 1e9
+    alus = (block for name, block in run.blocks.items() if block.kind == "alu"
+            and re.match(r"(.*\.)?multiply(_\d+)?$", name))  # fmt: skip
+    products = sum(block.tokens["val"]["data"] for block in alus)
+    bandwidth = {level["name"]: level["bandwidth_gb_per_s"]
+                 for level in run.config["memory"]["levels"]}  # fmt: skip
+    moved = {}
+    for name, level in run.memory.items():
+        peak = bandwidth[name]
+        moved[name] = {
+            "gb_per_s": (level.total.bytes_read + level.total.bytes_written) / seconds / 1e9,
+            "peak_gb_per_s": None if peak == "unbounded" else peak * len(level.busy),
+        }
+    return {
+        "clock_ghz": clock,
+        "seconds": seconds,
+        "multiplications": products,
+        "multiplications_per_cycle": products / run.cycles,
+        "energy_pj": sum(level.total.energy_pj for level in run.memory.values()),
+        "memory": moved,
+    }
 
 
 def bottleneck(run: Run) -> str | None:
@@ -54,37 +91,109 @@ def bottleneck(run: Run) -> str | None:
     return None if busiest is None or blocks[busiest].busy == 0 else busiest
 
 
-def blocks_table(told: Mapping[str, Any]) -> Table:
-    """Where the cycles of each block went, in per cent of the run's, as ``as_json`` told it."""
+def blocks_table(told: Mapping[str, Any], wide: bool = True, all_lanes: bool = False) -> Table:
+    """Where the cycles of each block went, in per cent of the run's, as ``as_json`` told it.
+
+    ``wide``       whether there is room for all columns; else of ports the first alone is shown
+    ``all_lanes``  whether the blocks of lanes have a row each; else one row has their least, mean
+                   and largest share of busy cycles, and the mean of all others
+    """
     blocks = _machine_blocks({name: BlockStats(**each) for name, each in told["blocks"].items()})
+    rows = {name: [block] for name, block in blocks.items()}
+    if not all_lanes:
+        rows = _folded(blocks)
     cycles = told["cycles"]
     waits_for_memory = any(block.memory for block in blocks.values())
     table = Table(box=None, header_style="bold", pad_edge=False, caption=_legend(waits_for_memory))
     table.caption_justify = "left"
     table.add_column("block", no_wrap=True)
-    table.add_column("fired", justify="right")
-    table.add_column("busy", justify="right")
-    table.add_column("of all cycles", no_wrap=True)
-    table.add_column("starved by")
-    table.add_column("blocked by")
+    table.add_column("fired", justify="right", no_wrap=True)
+    table.add_column("busy", justify="right", no_wrap=True)
+    table.add_column("of all cycles" if wide else "cycles", no_wrap=True)
+    table.add_column("starved by", no_wrap=not wide)
+    table.add_column("blocked by", no_wrap=not wide)
     if waits_for_memory:
-        table.add_column("memory", justify="right")
-    table.add_column("done", justify="right")
+        table.add_column("memory", justify="right", no_wrap=True)
+    if wide:
+        table.add_column("done", justify="right")
     marked = told["bottleneck"]
-    for name, block in blocks.items():
+    for name, lanes in rows.items():
+        block = _mean(lanes)
+        is_marked = any(blocks.get(marked) is lane for lane in lanes)
+        shown = f"{name} x{len(lanes)}" if len(lanes) > 1 else name
         cells: list[RenderableType] = [
-            Text(f"{name} ◀" if name == marked else name, "bold" if name == marked else ""),
+            Text(f"{shown} ◀" if is_marked else shown, "bold" if is_marked else ""),
             str(block.fired),
-            _percent(block.busy, cycles),
-            _bar(block, cycles),
-            _by_port(block.starved, cycles),
-            _by_port(block.blocked, cycles),
-            _percent(block.done, cycles),
+            _spread([lane.busy for lane in lanes], cycles, wide),
+            _bar(block, cycles, _BAR_WIDTH if wide else _NARROW_BAR),
+            _by_port(block.starved, cycles, wide),
+            _by_port(block.blocked, cycles, wide),
         ]
         if waits_for_memory:
-            cells.insert(-1, _percent(block.memory, cycles))
+            cells.append(_percent(block.memory, cycles))
+        if wide:
+            cells.append(_percent(block.done, cycles))
         table.add_row(*cells)
     return table
+
+
+def _folded(blocks: Mapping[str, BlockStats]) -> dict[str, list[BlockStats]]:
+    """The blocks, those that each lane has a copy of together under the name of the first."""
+    lanes = {
+        sum(port.startswith("crd") for port in block.tokens)
+        for block in blocks.values()
+        if block.kind == "parallelizer"
+    }
+    by_base: dict[tuple[str, str], list[str]] = {}
+    for name, block in blocks.items():
+        stem, dot, half = name.partition(".")
+        base = re.sub(r"_\d+$", "", stem) + dot + half
+        by_base.setdefault((base, block.kind), []).append(name)
+    folded: dict[str, list[BlockStats]] = {}
+    for name, block in blocks.items():
+        stem, dot, half = name.partition(".")
+        names = by_base[re.sub(r"_\d+$", "", stem) + dot + half, block.kind]
+        if len(names) in lanes and len(names) > 1:
+            folded.setdefault(names[0], []).append(block)
+        else:
+            folded[name] = [block]
+    return folded
+
+
+def _mean(lanes: Sequence[BlockStats]) -> BlockStats:
+    """The mean of the blocks of lanes, in whole cycles."""
+    if len(lanes) == 1:
+        return lanes[0]
+
+    def mean(counts: Sequence[int]) -> int:
+        return round(sum(counts) / len(lanes))
+
+    def by_port(name: str) -> dict[str, int]:
+        ports = dict.fromkeys(port for lane in lanes for port in getattr(lane, name))
+        return {p: mean([getattr(lane, name).get(p, 0) for lane in lanes]) for p in ports}
+
+    return BlockStats(
+        kind=lanes[0].kind,
+        fired=mean([lane.fired for lane in lanes]),
+        busy=mean([lane.busy for lane in lanes]),
+        starved=by_port("starved"),
+        blocked=by_port("blocked"),
+        memory=mean([lane.memory for lane in lanes]),
+        done=mean([lane.done for lane in lanes]),
+        tokens={},
+    )
+
+
+def _spread(counts: Sequence[int], cycles: int, wide: bool) -> str:
+    """A share of the cycles; of several the least, the mean and the largest, where they differ.
+
+    The mean is left out if there is no room for it.
+    """
+    least, most = _percent(min(counts), cycles), _percent(max(counts), cycles)
+    mean = _percent(sum(counts) / len(counts), cycles)
+    if least == most:
+        return mean
+    return f"{least} {mean} {most}" if wide else f"{least}-{most}"
 
 
 def memory_table(told: Mapping[str, Any]) -> Table:
@@ -130,6 +239,7 @@ def as_json(run: Run) -> dict[str, Any]:
         "cycles": run.cycles,
         "tokens": _tokens(run),
         "bottleneck": bottleneck(run),
+        "time": in_time(run),
         "blocks": {name: asdict(block) for name, block in run.blocks.items()},
         "streams": {name: asdict(stream) for name, stream in run.streams.items()},
         "memory": {
@@ -184,13 +294,15 @@ def _percent(part: float, whole: float) -> str:
     return "<1%" if 200 * part < whole else f"{100 * part / whole:.0f}%"
 
 
-def _by_port(waits: Mapping[str, int], cycles: int) -> str:
-    """The ports that were waited for, the longest waits first."""
-    longest_first = sorted(waits.items(), key=lambda wait: -wait[1])
-    return ", ".join(f"{port} {_percent(n, cycles)}" for port, n in longest_first if n) or "-"
+def _by_port(waits: Mapping[str, int], cycles: int, wide: bool = True) -> str:
+    """The ports that were waited for, the longest waits first; if not ``wide``, the first alone."""
+    longest_first = [wait for wait in sorted(waits.items(), key=lambda wait: -wait[1]) if wait[1]]
+    shown = longest_first if wide else longest_first[:1]
+    more = " ..." * (len(shown) < len(longest_first))
+    return ", ".join(f"{port} {_percent(n, cycles)}" for port, n in shown) + more or "-"
 
 
-def _bar(block: BlockStats, cycles: int) -> Text:
+def _bar(block: BlockStats, cycles: int, width: int = _BAR_WIDTH) -> Text:
     """All cycles as one bar. What is left of a character goes to the share that it cuts."""
     spent = {
         "busy": block.busy,
@@ -202,7 +314,7 @@ def _bar(block: BlockStats, cycles: int) -> Text:
     bar, upto = Text(), 0
     for share, (character, colour) in _SHARES.items():
         upto += spent[share]
-        bar.append(character * (round(_BAR_WIDTH * upto / cycles) - len(bar)), colour)
+        bar.append(character * (round(width * upto / cycles) - len(bar)), colour)
     return bar
 
 
@@ -211,14 +323,37 @@ def _legend(waits_for_memory: bool) -> Text:
     for share, (character, colour) in _SHARES.items():
         if share != "memory" or waits_for_memory:
             legend.append(character, colour).append(f" {share}  ")
-    return legend.append("◀ the bottleneck: the most busy cycles")
+    return legend.append("◀ most busy")
 
 
 def _totals(told: Mapping[str, Any], seconds: float) -> Text:
     tokens = told["tokens"]
     kinds = ", ".join(f"{tokens[kind]:,} {kind}" for kind in TOKEN_KINDS)
     text = Text.assemble((f"{told['cycles']:,} cycles", "bold"))
+    if "time" in told:
+        text.append(_in_time(told["time"]))
     return text.append(f"\n{sum(tokens.values()):,} tokens: {kinds}\n{seconds:.2f} s to simulate")
+
+
+def _in_time(time: Mapping[str, Any]) -> str:
+    """The times of a run in words, as ``in_time`` told them."""
+    said = f", {_seconds(time['seconds'])} at {time['clock_ghz']:g} GHz"
+    if time["multiplications"]:
+        said += f"; {time['multiplications_per_cycle']:.3g} multiplications per cycle"
+    for name, level in time["memory"].items():
+        peak = level["peak_gb_per_s"]
+        of_peak = "" if peak is None else f" of {peak:g}"
+        said += f"\n{name} moved {level['gb_per_s']:.3g}{of_peak} GB/s"
+    if time["energy_pj"]:
+        said += f"\n{time['energy_pj']:,.0f} pJ in all levels of memory"
+    return said
+
+
+def _seconds(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.4g} {unit}"
+    return f"{seconds * 1e9:.4g} ns"
 
 
 def result_lines(result: Mapping[str, Any]) -> Iterator[Text]:

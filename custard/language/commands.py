@@ -31,11 +31,13 @@ class Signature:
 
     ``optional``  how many of the last ones may be left out
     ``repeats``   whether the last one may be given any number of times
+    ``targets``   those that follow the command
     """
 
     arguments: tuple[Argument, ...]
     optional: int = 0
     repeats: bool = False
+    targets: tuple[str, ...] = ("sam",)
 
     def __str__(self) -> str:
         return ", ".join(a.name for a in self.arguments) + ", ..." * self.repeats
@@ -77,8 +79,10 @@ def _choice(name: str, words: str) -> Argument:
     return Argument(name, "choice", tuple(words.split()))
 
 
+_BOTH = ("sam", "c")
+
 COMMANDS: Mapping[str, Signature] = {
-    "reorder": Signature((_LOOP,), repeats=True),
+    "reorder": Signature((_LOOP,), repeats=True, targets=_BOTH),
     "split": Signature((_LOOP, Argument("outer loop"), Argument("inner loop"), _FACTOR)),
     "divide": Signature((_LOOP, Argument("outer loop"), Argument("inner loop"), _FACTOR)),
     "tile": Signature((Argument("extent of a tile", "size"),), repeats=True),
@@ -86,7 +90,8 @@ COMMANDS: Mapping[str, Signature] = {
     "pos": Signature((_LOOP, Argument("position loop"), _TENSOR)),
     "coord": Signature((Argument("position loop"), _LOOP)),
     "bound": Signature(
-        (_LOOP, Argument("bounded loop"), Argument("bound", "size"), _choice("type", _BOUNDS))
+        (_LOOP, Argument("bounded loop"), Argument("bound", "size"), _choice("type", _BOUNDS)),
+        targets=(),
     ),
     "precompute": Signature(
         (
@@ -97,11 +102,11 @@ COMMANDS: Mapping[str, Signature] = {
         ),
         optional=1,
     ),
-    "unroll": Signature((_LOOP, _FACTOR)),
+    "unroll": Signature((_LOOP, _FACTOR), targets=()),
     "parallelize": Signature((_LOOP, _choice("unit", _UNITS), _STRATEGY)),
-    "assemble": Signature((_TENSOR, _choice("strategy", "Append Insert"))),
-    "locate": Signature((_TENSOR, _LOOP)),
-    "coiterate": Signature((_TENSOR, _LOOP)),
+    "assemble": Signature((_TENSOR, _choice("strategy", "Append Insert")), targets=()),
+    "locate": Signature((_TENSOR, _LOOP), targets=_BOTH),
+    "coiterate": Signature((_TENSOR, _LOOP), targets=_BOTH),
     "bitvector": Signature((_TENSOR, _LOOP)),
     "skip": Signature((_TENSOR, _LOOP)),
 }
@@ -142,11 +147,7 @@ def loop_order(variables: Iterable[str], commands: Iterable[Command]) -> list[st
         if command.name in CHOICES:
             continue
         if command.name != "reorder":
-            raise mistake(
-                command,
-                f"{command.name} does not work yet: this version runs reorder, locate, "
-                "coiterate and bitvector",
-            )
+            raise not_on("c", command)
         check_loops(command, loops)
         loops = with_reordered(loops, command.arguments)
     return loops
@@ -158,6 +159,17 @@ def with_reordered(loops: Sequence[str], listed: Sequence[str]) -> list[str]:
     for place, loop in zip(sorted(map(found.index, listed)), listed, strict=True):
         found[place] = loop
     return found
+
+
+def not_on(target: str, command: Command, why: str | None = None) -> UserError:
+    """The error that a target does not follow a command, with the commands that it does."""
+    takes = [name for name, signature in COMMANDS.items() if target in signature.targets]
+    others = COMMANDS[command.name].targets
+    hint = f"target {target} takes {', '.join(takes)}"
+    if others:
+        hint = f"target {' and '.join(others)} takes {command.name}; {hint}"
+    because = f": {why}" if why else ""
+    return mistake(command, f"target {target} does not take {command.name}{because}", hint=hint)
 
 
 def mistake(
@@ -220,12 +232,7 @@ def refuse_streams(commands: Iterable[Command], target: str) -> None:
     """Raises UserError for what is about streams, on a target that has none."""
     for command in commands:
         if command.name in OF_STREAMS:
-            raise UserError(
-                f"{command.name} has no meaning on target {target}, which has no streams",
-                source=command.text,
-                span=command.span,
-                hint="target sam takes it",
-            )
+            raise not_on(target, command, "it has no streams")
 
 
 def check_loops(command: Command, loops: Collection[str]) -> None:
@@ -297,6 +304,8 @@ def _problem(argument: Argument, word: str) -> tuple[str, str | None] | None:
         return f"must be a whole number from 1 to {_MOST}, not {word}", None
     if argument.kind == "choice or size" and _is_size(word):
         return None
+    if argument.kind == "choice or size" and word.lstrip("-").isdigit():
+        return f"cannot be {word}", f"a number of lanes is a whole number from 1 to {_MOST}"
     if argument.kind.startswith("choice") and word not in argument.choices:
         return f"cannot be {word}", one_of(word, argument.choices)
     return None

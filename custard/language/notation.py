@@ -438,11 +438,13 @@ class _Parser:
         return self._error(f"an operand is missing {place}", token.span)
 
     def _not_affine(self, token: _Token) -> UserError:
-        return self._error(
-            f"{token.text} cannot stand in a subscript here",
-            token.span,
-            "a subscript adds index variables times whole numbers, as in 2*i + j + 1",
-        )
+        hint = "a subscript that works is one index variable, as in A(i,j)"
+        called = [one for one in self.tokens[: self.position] if one.text in _FUNCTIONS]
+        if token.kind == "(" and called:
+            hint = (
+                f"{called[-1].text} is no function here: an expression has + - * / and sum(j, ...)"
+            )
+        return self._error(f"{token.text} cannot stand in a subscript here", token.span, hint)
 
     def _unexpected(self, token: _Token) -> UserError:
         closes = token.kind in _CLOSING.values()
@@ -495,7 +497,11 @@ _REFUSED = {
     "*=": _ASSIGNMENT,
     "/=": _ASSIGNMENT,
     "[": "subscripts stand in parentheses: B(i,j)",
+    "->": "a sum over k is written with subscripts, as in X(i,j) = A(i,k) * B(k,j)",
+    "@": "a product of matrices names its subscripts: X(i,j) = A(i,k) * B(k,j)",
 }
+# What is a function elsewhere.
+_FUNCTIONS = {"min", "max", "abs", "exp", "log", "sqrt", "pow", "relu", "tanh", "sin", "cos"}
 
 
 def _tokens(text: str) -> list[_Token]:

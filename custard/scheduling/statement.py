@@ -19,6 +19,7 @@ from custard.language.commands import (
     Command,
     check_loops,
     mistake,
+    not_on,
     with_reordered,
     without_unknown_loops,
 )
@@ -172,11 +173,7 @@ class _Scheduler:
             return
         if command.name != "assemble":
             self.check_loop(command, 0)
-        raise mistake(
-            command,
-            f"{command.name} means nothing on target sam: {_NOT_HERE[command.name]}",
-            hint="the target c takes it",
-        )
+        raise not_on("sam", command, _NOT_HERE[command.name])
 
     # Loops
 
@@ -358,10 +355,9 @@ class _Scheduler:
         if unit == "NotParallel":
             return
         if unit != LANES:
-            target = "cuda" if unit.startswith("GPU") else "c"
             raise mistake(
                 command,
-                f"target sam has no {unit}: the target {target} takes it",
+                f"target sam has no {unit}, and no other target of this version has",
                 1,
                 f"parallelize({loop},{LANES},4) has 4 copies of a part of the graph work side by "
                 "side",

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from custard.to_c.builder import Types
 from custard.to_c.levels import LEVEL_FUNCTIONS
@@ -20,7 +19,7 @@ from custard.to_c.loop_ir import INT, INT32, Type
 from sam.graph import Slot
 from sam.inputs import as_tensor
 from sam.support.errors import UserError
-from sam.tensor import VALUE_TYPES, Tensor, canonical, has_rows
+from sam.tensor import VALUE_TYPES, Tensor, canonical, has_rows, is_scipy_sparse
 
 _INDEX_TYPES = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT}
 
@@ -128,7 +127,7 @@ def stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor])
         found = _dense(slot, data)
         if found is not None:
             return found
-    elif scipy.sparse.issparse(data):
+    elif is_scipy_sparse(data):
         try:
             found = _shared(slot, data)
         except ValueError as error:
@@ -148,7 +147,7 @@ def stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor])
         members |= {f"{part}{n}": getattr(level, part) for part in functions.numbers}
         members |= {f"{part}{n}": np.asarray(getattr(level, part)) for part in functions.arrays}
     members["values"] = np.ascontiguousarray(arranged.values)
-    same = arranged.levels == tensor.levels and not scipy.sparse.issparse(data)
+    same = arranged.levels == tensor.levels and not is_scipy_sparse(data)
     before = getattr(data, "format", None)
     return _narrowed(members, None if same else before or type(data).__name__)
 

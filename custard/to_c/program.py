@@ -37,7 +37,7 @@ FLAGS = (
 FAST_MATH = (*FLAGS, "-ffinite-math-only", "-freciprocal-math", "-fcx-limited-range")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CProgram(Program):
     """A program on target ``c``.
 
@@ -54,6 +54,12 @@ class CProgram(Program):
     kernels: dict[Any, Kernel] = field(default_factory=dict, compare=False, repr=False)
     plans: dict[Any, Plan] = field(default_factory=dict, compare=False, repr=False)
     known: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    target = "c"
+
+    def described(self) -> dict[str, Any]:
+        compiler = cc.available() and " ".join(cc.compiler())
+        return {"compiler": compiler, "flags": list(self.flags)}
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy or another process gets: all but the kernels, which are of this process."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +14,7 @@ from custard.program import Program
 from custard.scheduling.provenance import Derived, derive
 from custard.scheduling.statement import Scheduled, Statement
 from custard.to_sam.lowering import LoweredGraph, lower
+from sam.blocks import primitives
 from sam.derivations import with_derived
 from sam.graph import Graph, Slot
 from sam.inputs import extents, gather
@@ -37,7 +39,7 @@ class Stage:
         return self.statement.program.target.tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SamProgram(Program):
     """A program on target ``sam``.
 
@@ -45,6 +47,14 @@ class SamProgram(Program):
     """
 
     scheduled: Scheduled
+
+    target = "sam"
+
+    def described(self) -> dict[str, Any]:
+        counts: Counter[str] = Counter()
+        for graph in self.graphs:
+            counts.update(primitives(graph))
+        return {"primitives": dict(sorted(counts.items()))}
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
@@ -118,7 +128,7 @@ class SamProgram(Program):
         without a format is a dense array: that is then stored as one.
         """
         from sim.binding import extents as extents_of
-        from sim.simulate import simulate
+        from sim.simulation import simulate
         from sim.stats import in_turn
 
         inputs = {} if inputs is None else inputs

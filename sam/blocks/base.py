@@ -37,15 +37,11 @@ from sam.blocks.parameters import Parameter
 from sam.graph import Parameters
 from sam.levels import Fibers, Touches
 from sam.memory_regions import Region, Regions, RegionTable, tile_sizes
-from sam.support.errors import UserError
+from sam.support.errors import StreamError, UserError
 from sam.tensor import Tensor
 from sam.token import DATA, DONE, EMPTY, STOP
 
 Step = Callable[[Any, Any, Any], bool | None]
-
-
-class StreamError(Exception):
-    """Streams that ought to have the same shape do not: a graph that no compiler should make."""
 
 
 @dataclass(frozen=True)

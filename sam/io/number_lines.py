@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.io
-import scipy.sparse
 
 from sam.levels import Ints
 
@@ -85,6 +83,8 @@ def entries(coordinates: Ints, values: Any) -> bytes:
     if len(coordinates) >= 2 and len(values) > _FEW and kind != "c":
         inner = coordinates[-2:]
         shape = [int(mode.max()) + 1 for mode in inner]
+        import scipy.sparse
+
         body = _body(scipy.sparse.coo_array((values, tuple(inner)), shape=shape))
         if len(coordinates) == 2:
             return body
@@ -107,6 +107,8 @@ def _texts(values: Any) -> Any:
 def _body(matrix: Any) -> bytes:
     """The lines that scipy writes for a matrix, without the head."""
     packed = io.BytesIO()
+    import scipy.io
+
     scipy.io.mmwrite(packed, matrix, symmetry="general")
     text = packed.getvalue()
     begin = 0
@@ -170,4 +172,6 @@ def _read(body: memoryview, lines: int, modes: int, numbers: int, field: str) ->
 def _market(head: str, body: memoryview | bytes) -> Any:
     # Without the last line end, scipy's reader reads beyond the end where a space is there.
     text = b"".join((b"%%MatrixMarket matrix ", head.encode(), b"\n", body, b"\n"))
+    import scipy.io
+
     return scipy.io.mmread(io.BytesIO(text))

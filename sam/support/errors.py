@@ -101,3 +101,7 @@ def one_of(word: str, known: Iterable[str]) -> str:
         return "there is none"
     more = len(words) - _MOST_SHOWN
     return "one of " + ", ".join(words[:_MOST_SHOWN]) + f" and {more} more" * (more > 0)
+
+
+class StreamError(Exception):
+    """Streams that ought to have the same shape do not: a graph that no compiler should make."""

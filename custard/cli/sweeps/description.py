@@ -20,6 +20,7 @@ from pydantic import BeforeValidator, Field
 
 from custard.cli import run_record as record
 from custard.cli.inputs import file_of, split_listing
+from custard.cli.options import release
 from custard.cli.sweeps.plots import Plot, require_picture
 from custard.cli.sweeps.points import Point
 from custard.cli.sweeps.table import require_own_names
@@ -39,7 +40,7 @@ from sam.support.yaml_sections import (
 )
 from sam.support.yaml_text import read_yaml
 from sim.config import hardware as config
-from sim.simulate import require_engine
+from sim.simulation import require_engine
 
 _MOST_POINTS = 100_000
 METRICS = ("cycles", "bottleneck", "result.nnz")
@@ -278,7 +279,7 @@ def _resolved(point: _Point, axes: Mapping[str, Any], home: Path, digests: dict[
     require_engine(point.engine)
     schedule = _commands(point)
     settings = {
-        "version": record.versions()[record.PACKAGE],
+        "version": release(),
         "expression": point.expression,
         "formats": point.formats,
         "schedule": schedule,

@@ -13,15 +13,17 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from custard.cli import command as cli
+from custard.cli import execution
 from custard.cli.command import main
 from custard.compiler import compile
+from custard.language.commands import COMMANDS
 from custard.to_c.program import CProgram
 from custard.to_sam.program import SamProgram
 from sam.blocks import StreamError
 from sam.dot import from_dot
 from sam.io import read
 from sam.support import c_compiler as cc
+from sam.support.errors import UserError
 from sim.config.hardware import shipped
 
 WEST = Path(__file__).parents[3] / "experiments" / "data" / "west0067.mtx"
@@ -294,11 +296,11 @@ def test_a_reader_that_goes_away_is_no_mistake():
 
 
 def test_progress_is_for_terminals_and_long_runs(monkeypatch):
-    progress = cli._Progress()
-    monkeypatch.setattr(cli.time, "perf_counter", lambda: progress.started + 2)
+    progress = execution._Progress()
+    monkeypatch.setattr(execution.time, "perf_counter", lambda: progress.started + 2)
     progress(8192)
     assert progress.status is None
-    progress.console = cli.Console(stderr=True, force_terminal=True)
+    progress.console = execution.Console(stderr=True, force_terminal=True)
     with progress:
         progress(8192)
         assert progress.status.status == "8,192 cycles, 4,096 cycles/s"
@@ -632,3 +634,86 @@ def test_the_home_folder(folder, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(folder))
     assert main(["y(i) = x(i)", "-i", "x=~/x.tns", "-o", "y=~/y.tns"]) == 0
     assert Path("y.tns").read_text() == "1 1.0\n2 2.0\n4 5.0\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-cuda"], "-cuda is an option of the TACO tool, not of custard\nhint: this version has"),
+        (["-help"], "-help is an option of the TACO tool, not of custard\nhint: --help lists"),
+        (["-print-kernels"], "-print-kernels is an option of the TACO tool"),
+        (["-t=A:float"], "-t is an option of the TACO tool"),
+    ],
+)
+def test_options_of_taco_are_answered(capsys, options, message):
+    assert main([MATMUL, *options]) == 2
+    assert capsys.readouterr().err.startswith(f"custard: {message}")
+
+
+def test_tacos_colons_are_understood(tmp_path, capsys):
+    source, result = tmp_path / "b.tns", tmp_path / "x.tns"
+    source.write_text("1 2 3.0\n2 1 4.0\n")
+    words = ["x(i) = B(i,j) * c(j)", f"-i=B:{source}", "-g=c:d", f"-o=x:{result}", "-d=j:2"]
+    assert main(words) == 0
+    assert result.exists()
+    assert "matches" not in capsys.readouterr().err
+
+
+def test_a_misspelt_command_has_the_nearest_as_a_hint(capsys):
+    assert main(["swep", "s.yaml"]) == 2
+    assert (
+        capsys.readouterr().err == "custard: there is no command swep\nhint: did you mean sweep?\n"
+    )
+
+
+def test_quiet_prints_nothing(tmp_path, capsys):
+    result = tmp_path / "x.tns"
+    source = tmp_path / "b.tns"
+    source.write_text("1 2 3.0\n2 1 4.0\n")
+    words = [
+        "x(i) = B(i,j) * c(j)",
+        "-i",
+        f"B={source}",
+        "-i",
+        "c=@dense",
+        "-o",
+        f"x={result}",
+        "-q",
+    ]
+    assert main(words) == 0
+    assert capsys.readouterr().out == ""
+    assert result.exists()
+
+
+def test_the_help_needs_no_numpy():
+    code = "import sys; from custard.cli.command import main; main(['--help'])"
+    check = "; assert not {'numpy', 'scipy', 'rich', 'pydantic'} & {*sys.modules}"
+    script = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass{check}"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True).returncode == 0
+
+
+def test_every_command_says_which_target_takes_it():
+    """No hint names a target that does not take the command: the table decides."""
+    arguments = {
+        "split": "(i,i0,i1,4)",
+        "bound": "(i,i0,4,MaxExact)",
+        "unroll": "(i,4)",
+        "assemble": "(X,Append)",
+        "bitvector": "(B,k)",
+        "skip": "(B,k)",
+        "divide": "(i,i0,i1,4)",
+        "fuse": "(i,k,f)",
+        "pos": "(k,p,B)",
+        "tile": "(8)",
+        "parallelize": "(i,Lanes,2)",
+    }
+    for name, signature in COMMANDS.items():
+        for target in ("sam", "c"):
+            if target in signature.targets or name not in arguments:
+                continue
+            with pytest.raises(UserError) as caught:
+                compile(MATMUL, schedule=name + arguments[name], target=target)
+            assert f"target {target} does not take {name}" in str(caught.value)
+            assert f"target {target} takes {name}" not in str(caught.value)
+            others = f"target {' and '.join(signature.targets)} takes {name}"
+            assert (others in str(caught.value)) == bool(signature.targets)

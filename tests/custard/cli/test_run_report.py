@@ -6,7 +6,16 @@ from dataclasses import replace
 import numpy as np
 from rich.console import Console
 
-from custard.cli.run_report import as_json, blocks_table, bottleneck, memory_table, summary
+import custard
+import sim
+from custard.cli.run_report import (
+    as_json,
+    blocks_table,
+    bottleneck,
+    in_time,
+    memory_table,
+    summary,
+)
 from sam.graph import Graph, Result, Slot
 from sam.tensor import Tensor
 from sim.stats import BlockStats, MemoryStats, Run, StreamStats, Traffic, in_turn
@@ -36,7 +45,16 @@ def _run(memory: int = 0, output: Tensor | None = None) -> Run:
             ),
             "array.val -> sink.in": StreamStats({"data": 5, "empty": 2, "stop": 0, "done": 1}, 1),
         },
-        config={"name": "ideal"},
+        config={
+            "name": "ideal",
+            "clock": {"clock_ghz": 2.0},
+            "memory": {
+                "levels": [
+                    {"name": "DRAM", "bandwidth_gb_per_s": 64},
+                    {"name": "LLB", "bandwidth_gb_per_s": "unbounded"},
+                ]
+            },
+        },
         engine="simpy",
         sinks={},
     )
@@ -63,7 +81,7 @@ def test_the_table_shares_out_the_cycles_of_each_block():
         ],
         ["array", "500", "50%", "██████████▒▒▒▒▒▒▒▒▒▒", "-", "val", "50%", "-"],
     ]
-    assert legend.endswith("◀ the bottleneck: the most busy cycles")
+    assert legend.endswith("◀ most busy")
     assert "memory" not in legend
 
 
@@ -121,7 +139,7 @@ def test_the_summary_ends_with_the_beginning_of_the_result():
     tensor = Tensor.from_coo([[1, 2, 3, 5, 6, 8]], np.arange(6) / 2, (9,))
     assert _printed(summary(as_json(_run(output=tensor)), 0.25))[-12:] == [
         "",
-        "1,000 cycles",
+        "1,000 cycles, 500 ns at 2 GHz",
         "1,212 tokens: 1,205 data, 2 empty, 3 stop, 2 done",
         "0.25 s to simulate",
         "",
@@ -167,3 +185,25 @@ def test_json_is_plain_and_whole():
         "first": [["0", "1.0"]],
     }
     assert as_json(_run())["result"] is None
+
+
+def test_cycles_by_the_clock():
+    told = in_time(_run())
+    assert (told["clock_ghz"], told["seconds"]) == (2.0, 5e-7)
+    assert told["multiplications"] == 0
+
+
+def test_the_blocks_of_lanes_are_folded():
+    """Four lanes: one row for each block that they have copies of, by least, mean and largest."""
+    program = custard.compile(
+        "X(i,j) = B(i,k) * C(k,j)", schedule=["reorder(i,k,j)", "parallelize(i,Lanes,4)"]
+    )
+    matrix = np.eye(8) + np.eye(8, k=1)
+    run = sim.simulate(program.graph, {"B": matrix, "C": matrix}, engine="simpy")
+    told = as_json(run)
+    folded = [str(cell) for cell in blocks_table(told).columns[0]._cells]
+    assert "scan_C_j x4" in folded
+    assert "deal_i" in folded
+    assert not any(name.startswith("scan_C_j_") for name in folded)
+    unfolded = [str(cell) for cell in blocks_table(told, all_lanes=True).columns[0]._cells]
+    assert {"scan_C_j", "scan_C_j_2", "scan_C_j_3", "scan_C_j_4"} <= {*unfolded}

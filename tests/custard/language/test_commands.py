@@ -161,9 +161,10 @@ def test_reorder(texts, order):
         ),
         (
             "reorder(col,row), split(row,r0,r1,4)",
-            "split does not work yet: this version runs reorder, locate, coiterate and bitvector\n"
+            "target c does not take split\n"
             "  reorder(col,row), split(row,r0,r1,4)\n"
-            "                    ^^^^^^^^^^^^^^^^^^",
+            "                    ^^^^^^^^^^^^^^^^^^\n"
+            "hint: target sam takes split; target c takes reorder, locate, coiterate",
         ),
     ],
 )

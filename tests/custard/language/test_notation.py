@@ -31,7 +31,7 @@ EXAMPLE = "\nhint: write, for example, X(i,j) = B(i,k) * C(k,j)"
 PRODUCT = "\nhint: a product is written with *, as in 2 * B(i)"
 POWER = "\nhint: a power is a product of equal factors: B(i) * B(i)"
 ASSIGNMENT = "\nhint: an assignment is written with = or +="
-AFFINE = "\nhint: a subscript adds index variables times whole numbers, as in 2*i + j + 1"
+AFFINE = "\nhint: a subscript that works is one index variable, as in A(i,j)"
 SUM = "\nhint: write, for example, sum(j, B(i,j))"
 
 

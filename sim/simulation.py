@@ -11,8 +11,6 @@ from sam.graph import Graph
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError, one_of
 from sim.binding import Bound, bind
-from sim.compiled import engine as compiled_engine
-from sim.compiled.step_to_c import Untranslatable
 from sim.config.hardware import Config, load
 from sim.reference import engine as simpy_engine
 from sim.reference.engine import Progress, Unfinished
@@ -23,6 +21,12 @@ from sim.tiling import with_tiles
 _FEW_EVENTS = 30_000
 
 
+def _run_compiled(bound: Bound, config: Config, progress: Progress | None) -> Run:
+    from sim.compiled import engine  # here, as runs on SimPy need none of it
+
+    return engine.run(bound, config, progress)
+
+
 def _run_either(bound: Bound, config: Config, progress: Progress | None) -> Run:
     """Runs what is soon done on SimPy, and the rest on the compiled engine, if it can be."""
     try:
@@ -30,8 +34,10 @@ def _run_either(bound: Bound, config: Config, progress: Progress | None) -> Run:
     except Unfinished:
         pass
     if cc.available():
+        from sim.compiled.step_to_c import Untranslatable
+
         try:
-            return compiled_engine.run(bound, config, progress)
+            return _run_compiled(bound, config, progress)
         except Untranslatable:
             pass
     return simpy_engine.run(bound, config, progress)
@@ -40,7 +46,7 @@ def _run_either(bound: Bound, config: Config, progress: Progress | None) -> Run:
 _ENGINES = {
     "auto": _run_either,
     "simpy": simpy_engine.run,
-    "compiled": compiled_engine.run,
+    "compiled": _run_compiled,
 }
 
 

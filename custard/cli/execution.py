@@ -1,0 +1,316 @@
+"""``custard EXPRESSION ...``: compiles the expression, runs it, and tells where the time went."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from custard.cli import run_record as record
+from custard.cli.arguments import complain, stdout, whole_number
+from custard.cli.inputs import expand_home, file_of, input_uses
+from custard.compiler import compile
+from custard.ir import cin
+from custard.language import notation
+from custard.language.commands import parse_schedule, workspaces
+from custard.language.formats import parse_declaration
+from custard.program import Program
+from sam import io
+from sam.support.errors import UserError
+from sam.support.files import require_folder, write_whole
+from sam.tensor import Tensor
+
+if TYPE_CHECKING:
+    from custard.to_c.program import CProgram
+    from custard.to_sam.program import SamProgram, Stage
+    from sim.config.hardware import Config
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Runs the command for arguments that have been parsed; returns its exit status."""
+    _refuse_others(arguments)
+    _require_apart(arguments)
+    program = _compiled(arguments)
+    if arguments.json not in (None, "-"):
+        require_folder(arguments.json)
+    run: Any = _run_sam if arguments.target == "sam" else _run_c
+    status: int = run(program, arguments)
+    return status
+
+
+def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
+    from sam.dot import to_dot
+    from sam.drawing import draw
+    from sim.config import hardware as config  # here, as programs in C need none of it
+    from sim.simulation import require_engine
+
+    machine = config.load(arguments.config, dict(map(config.parse_override, arguments.overrides)))
+    outputs = [_output(text, program.cin.target) for text in arguments.outputs]
+    require_engine(_engine(arguments), arguments.validate)
+    for stage in program.stages:
+        if arguments.dot is not None:
+            path = _of_stage(Path(arguments.dot), stage, program)
+            write_whole(path, to_dot(stage.graph))
+        if arguments.draw is not None:
+            draw(stage.graph, _of_stage(Path(arguments.draw), stage, program))
+    if not (arguments.inputs or arguments.check or outputs or _needs_no_input(program)):
+        told = record.of_program(program, arguments.schedule)
+        record.show(_console(arguments), told)
+        _put_json(arguments.json, told)
+        return 0
+    result, told = _simulated(program, machine, arguments)
+    return _told(program, result, told, outputs, arguments)
+
+
+def _run_c(program: CProgram, arguments: argparse.Namespace) -> int:
+    sources = [text for text in arguments.outputs if "=" not in text]
+    outputs = [_output(t, program.cin.target) for t in arguments.outputs if t not in sources]
+    for path in sources:
+        if io.is_tensor_file(path):
+            raise UserError(
+                f"the C source would go to {path}, which is named as a tensor's file is",
+                hint=f"write -o {program.cin.target.tensor}={path} for the result",
+            )
+        write_whole(path, program.source)
+        _console(arguments).print(Text(f"the C source is in {path}"), soft_wrap=True)
+    wanted = arguments.inputs or arguments.check or arguments.time or outputs
+    if not wanted and (sources or arguments.json or not _needs_no_input(program)):
+        if not (sources or arguments.json == "-"):
+            sys.stdout.write(program.source)
+        _put_json(arguments.json, record.of_program(program, arguments.schedule))
+        return 0
+    result, told = record.execute(
+        program,
+        arguments.schedule,
+        arguments.inputs,
+        seed=arguments.seed,
+        compare=arguments.check,
+        timed=arguments.time,
+    )
+    return _told(program, result, told, outputs, arguments)
+
+
+def _told(
+    program: Program,
+    result: Tensor,
+    told: Mapping[str, Any],
+    outputs: Sequence[Path],
+    arguments: argparse.Namespace,
+) -> int:
+    """Tells of a run, and writes its result; the exit status."""
+    console = _console(arguments)
+    record.show(console, told, arguments.all_lanes)
+    if told.get("difference"):
+        complain(told["difference"])
+    _put_json(arguments.json, told)
+    for path in outputs:
+        if path == _STDOUT:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(io.write_bytes(result))
+            continue
+        io.write(path, result)
+        console.print(Text(f"{program.cin.target.tensor} is in {path}"), soft_wrap=True)
+    return 0 if told.get("matches_numpy", True) else 1
+
+
+def _console(arguments: argparse.Namespace) -> Console:
+    taken = arguments.json == "-" or any(map(_is_stdout, arguments.outputs))
+    return stdout(quiet=taken or arguments.quiet)
+
+
+# A result that goes here is a MatrixMarket text, and nothing else is printed.
+_STDOUT = Path("-")
+
+
+def _is_stdout(output: str) -> bool:
+    _, equals, path = output.partition("=")
+    return bool(equals) and path.strip() == str(_STDOUT)
+
+
+# Options that mean something on one target only, by their names in the parsed arguments.
+_ONLY = {
+    "sam": {
+        "config": "--config",
+        "overrides": "--set",
+        "engine": "--engine",
+        "validate": "--validate",
+        "dot": "--dot",
+        "draw": "--draw",
+        "max_cycles": "--max-cycles",
+        "all_lanes": "--all-lanes",
+    },
+    "c": {"time": "--time", "fast_math": "--fast-math"},
+}
+
+
+def _refuse_others(arguments: argparse.Namespace) -> None:
+    """Raises UserError for an option that another target than the program's takes."""
+    for target, options in _ONLY.items():
+        for name, option in options.items():
+            if getattr(arguments, name) and arguments.target in _ONLY.keys() - {target}:
+                raise UserError(
+                    f"{option} has no meaning on target {arguments.target}",
+                    hint=f"it is for target {target}",
+                )
+
+
+def _engine(arguments: argparse.Namespace) -> str:
+    """The engine that is asked for."""
+    return "auto" if arguments.engine is None else arguments.engine
+
+
+def _require_apart(arguments: argparse.Namespace) -> None:
+    """Raises UserError where two outputs go to one file, or another than the result to an input's.
+
+    What is no regular file, such as ``/dev/stdout``, takes several.
+    """
+    told = [arguments.dot, arguments.draw, None if arguments.json == "-" else arguments.json]
+    outputs = [name for name in told if name is not None]
+    outputs += [text for text in arguments.outputs if "=" not in text]
+    results = {
+        expand_home(text.partition("=")[2].strip())
+        for text in arguments.outputs
+        if "=" in text and not _is_stdout(text)
+    }
+    if arguments.json == "-" and any(map(_is_stdout, arguments.outputs)):
+        raise UserError("two outputs go to stdout", hint="--json FILE, or -o NAME=FILE")
+    inputs = (file_of(text.partition("=")[2].strip()) for text in arguments.inputs)
+    read = {Path(name).resolve() for name in inputs if name is not None}
+    written: set[Path] = set()
+    for name in [*outputs, *sorted(results)]:
+        if Path(name).exists() and not Path(name).is_file():
+            continue
+        path = Path(name).resolve()
+        if path in written:
+            raise UserError(f"two outputs go to {name}")
+        if path in read and name in outputs:
+            raise UserError(f"{name} is an input, and would be lost")
+        written.add(path)
+
+
+def _simulated(
+    program: SamProgram, machine: Config, arguments: argparse.Namespace
+) -> tuple[Tensor, dict[str, Any]]:
+    """The result of a run, and its record."""
+    with _Progress() as progress:
+        return record.simulate(
+            program,
+            arguments.schedule,
+            arguments.inputs,
+            machine,
+            seed=arguments.seed,
+            engine=_engine(arguments),
+            compare=arguments.check,
+            progress=progress,
+            validate=arguments.validate or None,
+        )
+
+
+def _compiled(arguments: argparse.Namespace) -> Program:
+    declared = [text.partition(":")[0].strip() for text in arguments.formats]
+    accesses = notation.accesses(notation.parse(arguments.expression, declared))
+    orders = {access.tensor: len(access.indices) for access in accesses}
+    computed = workspaces(parse_schedule(arguments.schedule))
+    formats = {}
+    for name, text in zip(declared, arguments.formats, strict=True):
+        tensor, format = parse_declaration(text, None if name in computed else orders)
+        if tensor in formats:
+            raise UserError(f"two formats are given for {tensor}")
+        formats[tensor] = format
+    return compile(
+        arguments.expression,
+        formats,
+        arguments.schedule,
+        arguments.target,
+        _extents(arguments.dims),
+        arguments.strict,
+        arguments.drop_zeros,
+        arguments.fast_math,
+    )
+
+
+def _extents(texts: Sequence[str]) -> dict[str, int]:
+    extents: dict[str, int] = {}
+    for variable, extent in (_extent(part) for text in texts for part in text.split(",")):
+        if extents.setdefault(variable, extent) != extent:
+            raise UserError(
+                f"--dims gives {variable} the extent {extents[variable]}, and then {extent}"
+            )
+    return extents
+
+
+def _extent(text: str) -> tuple[str, int]:
+    variable, _, extent = (part.strip() for part in text.partition("="))
+    try:
+        return variable, whole_number(extent)
+    except argparse.ArgumentTypeError:
+        raise UserError(f'"{text}" is no extent', hint="--dims i=5, or --dims i=5,j=6") from None
+
+
+def _output(text: str, target: cin.Access) -> Path:
+    name, equals, path = (part.strip() for part in text.partition("="))
+    if not equals or not path:
+        hint = f"NAME=FILE, as in {target.tensor}=result.tns"
+        raise UserError(f'"{text}" names no file', hint=hint)
+    if name != target.tensor:
+        raise UserError(f"{name} is not the result", hint=f"write -o {target.tensor}={path}")
+    if path == str(_STDOUT):
+        return _STDOUT
+    path = expand_home(path)
+    io.require_writable(path, len(target.variables))
+    return Path(path)
+
+
+def _of_stage(path: Path, stage: Stage, program: SamProgram) -> Path:
+    """Where a graph goes: to the path, or beside it as in g.ws.gv if it is not the last one."""
+    if stage is program.stages[-1]:
+        return path
+    return path.with_suffix(f".{stage.tensor}{path.suffix}")
+
+
+def _needs_no_input(program: Program) -> bool:
+    """Whether the program can run although no input is given."""
+    return not input_uses(program) and {*program.cin.loops} <= {*program.dims}
+
+
+class _Progress:
+    """Shows on a terminal, once a run takes long, the cycle that it has come to."""
+
+    def __init__(self) -> None:
+        self.console = Console(stderr=True)
+        self.status: Status | None = None
+        self.started = time.perf_counter()
+
+    def __call__(self, cycle: int) -> None:
+        seconds = time.perf_counter() - self.started
+        if not self.console.is_terminal or seconds < 1:
+            return
+        text = f"{cycle:,} cycles, {cycle / seconds:,.0f} cycles/s"
+        if self.status is None:
+            self.status = self.console.status(text)
+            self.status.start()
+        self.status.update(text)
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.status is not None:
+            self.status.stop()
+
+
+def _put_json(place: str | None, document: Mapping[str, Any]) -> None:
+    """Writes the object to stdout ("-") or a file, if either is asked for."""
+    text = json.dumps(document, indent=2) + "\n"
+    if place == "-":
+        sys.stdout.write(text)
+    elif place is not None:
+        write_whole(place, text)

@@ -1,0 +1,85 @@
+"""The commands that print a list: the configs that are shipped, and the level formats."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import fields
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from custard.cli.arguments import Parser, parse, stdout
+from custard.language.formats import (
+    LEVEL_FORMATS,
+    NAMED_FORMATS,
+    SUPPORTED,
+    LevelFormat,
+    parse_format,
+)
+from sim.config import hardware as config
+
+
+def configs(argv: Sequence[str]) -> int:
+    """Lists the configs that are shipped."""
+    return _print("configs", _configs(), argv)
+
+
+def formats(argv: Sequence[str]) -> int:
+    """Lists the level formats, and the names of whole ones."""
+    return _print("formats", _formats(), argv)
+
+
+def _print(name: str, listed: RenderableType, argv: Sequence[str]) -> int:
+    parse(Parser(prog=f"custard {name}", allow_abbrev=False), argv, ())
+    stdout().print(listed)
+    return 0
+
+
+def _configs() -> RenderableType:
+    table = Table("config", "machine", box=None, pad_edge=False, header_style="bold")
+    for name, description in config.shipped().items():
+        table.add_row(name, description)
+    return table
+
+
+def _formats() -> RenderableType:
+    return Group(_level_formats(), "", _named_formats())
+
+
+def _level_formats() -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("code", "level format", "properties", "capabilities", "works"):
+        table.add_column(column)
+    for code, level in LEVEL_FORMATS.items():
+        has = [field.name for field in fields(LevelFormat) if getattr(level, field.name) is True]
+        able = [name for name in has if name in _CAPABILITIES]
+        works = "yes" if code in SUPPORTED else "not yet"
+        is_ = " ".join(name for name in has if name not in able)
+        table.add_row(code, level.name, is_, " ".join(able), works)
+    return table
+
+
+def _named_formats() -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("write")
+    table.add_column("for", overflow="fold")
+    for column in ("levels", "in the expression", "and give"):
+        table.add_column(column, no_wrap=True)
+    for name, form in NAMED_FORMATS.items():
+        orders = [f"{name}(2)", f"{name}(3)"] if form.order is None else [name]
+        levels = ", ".join(str(parse_format(text)) for text in orders)
+        access = "" if form.access is None else f"A{form.access}"
+        view = "" if form.view is None else f"sam.Tensor.of(A).{form.view}"
+        table.add_row(f"-f=A:{name}", form.stores, levels, access, view)
+    return table
+
+
+_CAPABILITIES: Collection[str] = (
+    "iterates_values",
+    "iterates_positions",
+    "iterates_words",
+    "locates",
+    "inserts",
+    "appends",
+    "appends_anywhere",
+)

@@ -1,0 +1,190 @@
+"""The options of the command: their table, their parsing, and those that TACO's users know."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from custard.cli.arguments import Parser, parse, whole_number
+from sam.support.errors import UserError
+
+PACKAGE = "sparse-abstract-machine"
+
+_EXAMPLES = """\
+examples:
+  A sparse matrix product with its loops in a given order:
+    custard "X(i,j) = B(i,k) * C(k,j)" -s="reorder(i,k,j)" -i B=west0067.mtx -i C=@random
+  A matrix times a dense vector on finite queues, compared with numpy:
+    custard "y(i) = A(i,j) * x(j)" -f=A:CSR -f=x:d -i A=west0067.mtx -i x=@dense \\
+            --config finite --set queues.depth=8 --check
+  The same in C, timed; and its source, to be compiled by others:
+    custard "y(i) = A(i,j) * x(j)" -f=y:d -f=A:CSR -f=x:d --target c \\
+            -i A=west0067.mtx -i x=@dense --time -o spmv.c
+  No inputs: only compile, and draw the graph:
+    custard "X(i,j) = B(i,j) * C(i,k) * D(k,j)" --draw sddmm.svg
+"""
+
+_Options = Mapping[str, Mapping[str, Any]]
+
+
+def _many(name: str, shown: str, help: str) -> dict[str, Any]:
+    return {"action": "append", "default": [], "dest": name, "metavar": shown, "help": help}
+
+
+_OPTIONS: Mapping[str, _Options] = {
+    "the program": {
+        "-f": _many(
+            "formats",
+            "TENSOR:FORMAT",
+            "levels and mode order (A:ds:0,1) or a name (A:CSR); all compressed by default",
+        ),
+        "-s": _many("schedule", "COMMAND", "a scheduling command, as in reorder(i,k,j)"),
+        "--dims": _many("dims", "VARIABLE=N", "extents that no input fixes, as in i=5,j=6"),
+        "-d": _many("extents", "VARIABLE:N", argparse.SUPPRESS),
+        "--target": {
+            "default": "sam",
+            "metavar": "NAME",
+            "help": "sam, the default: a graph and its cycles; c: C, which runs on this machine",
+        },
+        "--strict": {
+            "action": "store_true",
+            "help": "refuse to transpose a tensor or pass over a loop",
+        },
+        "--drop-zeros": {"action": "store_true", "help": "do not store results that are 0"},
+        "--fast-math": {"action": "store_true", "help": "target c: give NaN and infinity up"},
+    },
+    "the inputs and the result": {
+        "-i": _many(
+            "inputs",
+            "NAME=VALUE",
+            "a file (B=b.mtx), - for stdin, a number (a=2.5), @random, @random(SHARE) or @dense; "
+            "without inputs the program is only compiled",
+        ),
+        "-g": _many("generated", "NAME:KIND", argparse.SUPPRESS),
+        "--seed": {
+            "type": whole_number,
+            "default": 0,
+            "metavar": "N",
+            "help": "of @random and @dense; 0 by default",
+        },
+        "-o": _many(
+            "outputs",
+            "NAME=FILE",
+            "write the result to a file, as in X=x.mtx, or to stdout: X=-; "
+            "target c: FILE alone gets the source",
+        ),
+        "--check": {"action": "store_true", "help": "compare the result with dense numpy"},
+        "--time": {"action": "store_true", "help": "target c: run the kernel again and again"},
+    },
+    "the machine (target sam)": {
+        "--config": {"metavar": "NAME", "help": "a shipped config or a file; ideal by default"},
+        "--set": _many("overrides", "KEY=VALUE", "a value of the config, as in queues.depth=8"),
+        "--engine": {"metavar": "NAME", "help": "auto, the default, simpy or compiled"},
+        "--validate": {"action": "store_true", "help": "watch every stream for mistakes"},
+        "--max-cycles": {
+            "type": whole_number,
+            "metavar": "N",
+            "help": "end a run that has come so far, and report what it did",
+        },
+    },
+    "the report": {
+        "--dot": {"metavar": "FILE", "help": "target sam: write the graph as Graphviz DOT"},
+        "--draw": {"metavar": "FILE", "help": "target sam: draw the graph: .svg, .png or .pdf"},
+        "--json": {
+            "nargs": "?",
+            "const": "-",
+            "metavar": "FILE",
+            "help": "all as one JSON object, to the file or in place of the report",
+        },
+        "--all-lanes": {
+            "action": "store_true",
+            "help": "target sam: a row for the block of each lane",
+        },
+        "-q --quiet": {"action": "store_true", "help": "no report: files and mistakes alone"},
+        "-v --verbose": {"action": "store_true", "help": "say what takes time, as compiling does"},
+    },
+}
+
+
+# Options of the TACO tool that are not ours, each with what does it here.
+_OF_TACO: Mapping[str, str] = {
+    "-t": "the type of values is that of the input's file or array",
+    "-c": "a C source is printed without -i, or goes to -o FILE.c",
+    "-O": "a result goes to -o NAME=FILE",
+    "-cuda": "this version has the targets sam and c",
+    "-help": "--help lists the options",
+    "-h": "--help lists the options",
+    "-nthreads": "this version has one thread",
+    "-time": "--time runs the kernel of target c again and again",
+    "-write-time": "--time --json FILE has the times of target c",
+    "-write-source": "-o FILE.c gets the source of target c",
+    "-write-compute": "-o FILE.c gets the source of target c",
+    "-read-source": "-o FILE.c writes a source; other code calls it",
+    "-verify": "--check compares the result with numpy",
+    "-print-compute": "--target c without -i prints the source",
+    "-print-assembly": "--target c without -i prints the source",
+    "-print-kernels": "--target c without -i prints the source",
+    "-print-concrete": "the report begins with the concrete index notation",
+    "-print-iteration-graph": "--draw FILE.svg draws the graph of target sam",
+    "-print-nocolor": "NO_COLOR=1 in the environment turns colours off",
+    "-prefix": "-o FILE.c gets the source; rename its functions there",
+}
+# What ``-g`` of TACO makes up, and what does here.
+_GENERATED = {"d": "@dense"}
+
+
+def parse_command(argv: Sequence[str], commands: Mapping[str, str]) -> argparse.Namespace:
+    """The arguments of ``custard EXPRESSION ...``; ``commands`` are the other usages, by name.
+
+    Options in TACO's words are understood, or answered with ours. Raises UserError.
+    """
+    words = [_in_our_words(word) for word in argv]
+    usages = (f"custard {word} {rest}".rstrip() for word, rest in commands.items())
+    parser = Parser(
+        prog="custard",
+        usage="\n       ".join(['custard "EXPRESSION" [options]', *usages]),
+        description="Compiles a sparse tensor expression to a SAM graph or to C, and runs it.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("expression", metavar="EXPRESSION", help="as in X(i,j) = B(i,k) * C(k,j)")
+    parser.add_argument("-V", "--version", action="version", version=f"custard {release()}")
+    for title, options in _OPTIONS.items():
+        group = parser.add_argument_group(title)
+        for names, settings in options.items():
+            group.add_argument(*names.split(), **settings)
+    known = [name for options in _OPTIONS.values() for names in options for name in names.split()]
+    found = parse(parser, words, known, "put the expression in quotes")
+    for texts in (found.inputs, found.outputs):
+        texts[:] = [_with_equals(text) for text in texts]
+    for text in found.generated:
+        name, _, kind = text.partition(":")
+        found.inputs.append(f"{name}={_GENERATED.get(kind, '@random')}")
+    found.dims += [text.replace(":", "=") for text in found.extents]
+    return found
+
+
+def release() -> str:
+    """The version of the package."""
+    try:
+        return version(PACKAGE)
+    except PackageNotFoundError:
+        return "of a folder that is not installed"
+
+
+def _in_our_words(word: str) -> str:
+    """A word of the command line; raises UserError for an option of TACO that is none here."""
+    name = word.partition("=")[0]
+    if name != "-h" and name in _OF_TACO:
+        what = f"{name} is an option of the TACO tool, not of custard"
+        raise UserError(what, hint=_OF_TACO[name])
+    return word
+
+
+def _with_equals(text: str) -> str:
+    """TACO's ``A:file`` as ``A=file``."""
+    return re.sub(r"^\s*(\w+)\s*:", r"\1=", text, count=1) if "=" not in text else text
