@@ -12,6 +12,7 @@ from sam.support import c_compiler as cc
 from sam.support.errors import UserError, one_of
 from sim.binding import Bound, bind
 from sim.config.hardware import Config, load
+from sim.endless import no_memory
 from sim.reference import engine as simpy_engine
 from sim.reference.engine import Progress, Unfinished
 from sim.stats import Run
@@ -21,31 +22,43 @@ from sim.tiling import with_tiles
 _FEW_EVENTS = 30_000
 
 
-def _run_compiled(bound: Bound, config: Config, progress: Progress | None) -> Run:
+def _run_compiled(
+    bound: Bound, config: Config, progress: Progress | None, max_cycles: int | None
+) -> Run:
     from sim.compiled import engine  # here, as runs on SimPy need none of it
 
-    return engine.run(bound, config, progress)
+    return engine.run(bound, config, progress, max_cycles)
 
 
-def _run_either(bound: Bound, config: Config, progress: Progress | None) -> Run:
+def _run_simpy(
+    bound: Bound, config: Config, progress: Progress | None, max_cycles: int | None
+) -> Run:
+    return simpy_engine.run(bound, config, progress, max_cycles=max_cycles)
+
+
+def _run_either(
+    bound: Bound, config: Config, progress: Progress | None, max_cycles: int | None
+) -> Run:
     """Runs what is soon done on SimPy, and the rest on the compiled engine, if it can be."""
     try:
-        return simpy_engine.run(bound, config, progress, most_events=_FEW_EVENTS)
+        return simpy_engine.run(
+            bound, config, progress, most_events=_FEW_EVENTS, max_cycles=max_cycles
+        )
     except Unfinished:
         pass
     if cc.available():
         from sim.compiled.step_to_c import Untranslatable
 
         try:
-            return _run_compiled(bound, config, progress)
+            return _run_compiled(bound, config, progress, max_cycles)
         except Untranslatable:
             pass
-    return simpy_engine.run(bound, config, progress)
+    return _run_simpy(bound, config, progress, max_cycles)
 
 
 _ENGINES = {
     "auto": _run_either,
-    "simpy": simpy_engine.run,
+    "simpy": _run_simpy,
     "compiled": _run_compiled,
 }
 
@@ -59,6 +72,7 @@ def simulate(
     progress: Progress | None = None,
     validate: bool | None = None,
     elsewhere: Collection[str] = (),
+    max_cycles: int | None = None,
 ) -> Run:
     """Runs a SAM graph on its inputs.
 
@@ -70,10 +84,11 @@ def simulate(
     ``validate``  whether to watch every stream, on the engine simpy. By default only where the
                   environment has SAM_VALIDATE=1, as in the tests, unless the engine is compiled
     ``elsewhere`` tensors of other graphs of the same program, which the config may name too
+    ``max_cycles``  the cycles within which the run must be done
 
-    Raises UserError for inputs, configs or graphs that do not fit, for a deadlock, and where
-    memory does not suffice; under ``validate`` StreamError at the first token that does not belong
-    where it comes.
+    Raises UserError for inputs, configs or graphs that do not fit, for a deadlock, a block that
+    makes no progress, and where memory or ``max_cycles`` do not suffice; under ``validate``
+    StreamError at the first token that does not belong where it comes.
     """
     require_engine(engine, validate is True)
     if validate is None:
@@ -89,13 +104,10 @@ def simulate(
     resolved.require_names_of(graph, elsewhere)
     try:
         if validate:
-            return simpy_engine.run(bound, resolved, progress, validate)
-        return _ENGINES[engine](bound, resolved, progress)
+            return simpy_engine.run(bound, resolved, progress, validate, max_cycles=max_cycles)
+        return _ENGINES[engine](bound, resolved, progress, max_cycles)
     except MemoryError:
-        raise UserError(
-            "there is no memory for what the graph stores",
-            hint="compressed levels instead of dense or bitvector ones, or smaller inputs",
-        ) from None
+        raise no_memory({}) from None
 
 
 def require_engine(name: str, validate: bool = False) -> None:

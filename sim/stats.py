@@ -21,7 +21,8 @@ class BlockStats:
     ``busy``     cycles in which it fired, or could not yet because of its initiation interval
     ``starved``  by input port, cycles spent waiting for a token that came last on that port
     ``blocked``  by output port, cycles spent waiting for room that came last behind that port
-    ``memory``   cycles spent waiting for a port of memory, or for a place among the requests
+    ``memory``   cycles spent waiting for a port of memory, for a place among the requests, or for
+                 anything else while data that it has asked for were still on their way
     ``done``     cycles after its last firing
     ``tokens``   by output port, the tokens given: ``{"data": 3, "empty": 0, "stop": 1, "done": 1}``
 

@@ -211,6 +211,7 @@ def _simulated(
             compare=arguments.check,
             progress=progress,
             validate=arguments.validate or None,
+            max_cycles=arguments.max_cycles,
         )
 
 

@@ -76,6 +76,7 @@ def simulate(
     compare: bool = False,
     progress: Progress | None = None,
     validate: bool | None = None,
+    max_cycles: int | None = None,
 ) -> tuple[Tensor, dict[str, Any]]:
     """The result of a run, and its record.
 
@@ -85,7 +86,14 @@ def simulate(
     tensors = read_inputs(inputs, program, seed)
     expected = _expected(program, tensors) if compare else None
     started = time.perf_counter()
-    run = program.simulate(tensors, machine, engine=engine, progress=progress, validate=validate)
+    run = program.simulate(
+        tensors,
+        machine,
+        engine=engine,
+        progress=progress,
+        validate=validate,
+        max_cycles=max_cycles,
+    )
     seconds = time.perf_counter() - started
     assert run.output is not None
     told = {

@@ -103,13 +103,16 @@ class SamProgram(Program):
         overrides: Mapping[str, Any] | None = None,
         engine: str = "auto",
         validate: bool | None = None,
+        max_cycles: int | None = None,
     ) -> Tensor:
         """The result for inputs given by name: numpy, scipy.sparse, ``sam.Tensor``, numbers.
 
-        ``config``, ``overrides``, ``engine`` and ``validate`` are those of ``sim.simulate``. Raises
-        UserError.
+        All else is as ``sim.simulate`` has it. Raises UserError.
         """
-        output = self.simulate(inputs, config, overrides, engine, validate=validate).output
+        run = self.simulate(
+            inputs, config, overrides, engine, validate=validate, max_cycles=max_cycles
+        )
+        output = run.output
         assert output is not None
         return output
 
@@ -121,6 +124,7 @@ class SamProgram(Program):
         engine: str = "auto",
         progress: Any = None,
         validate: bool | None = None,
+        max_cycles: int | None = None,
     ) -> Any:
         """The ``sim.Run`` for the inputs; its ``parts`` are the runs of several graphs.
 
@@ -150,8 +154,12 @@ class SamProgram(Program):
             if stored or empty.keys() & {*graph.nonempty}:
                 more = {**known, **empty} if len(self.stages) > 1 else empty
                 graph = self._stage(stage.statement, stored, more).graph
-            run = simulate(graph, own, config, overrides, engine, progress, validate, tensors)
+            run = simulate(
+                graph, own, config, overrides, engine, progress, validate, tensors, max_cycles
+            )
             assert run.output is not None
+            if max_cycles is not None:
+                max_cycles -= run.cycles
             runs.append(run)
             given[stage.tensor] = run.output
         whole = in_turn(runs)

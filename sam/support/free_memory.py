@@ -12,7 +12,7 @@ from sam.support.errors import UserError
 
 def require(size: int, what: str) -> None:
     """Raises UserError where ``size`` bytes are more than the process can have; ``what`` is it."""
-    free = _free()
+    free = available()
     if size > free:
         raise UserError(f"{what} would take {in_words(size)}; {in_words(free)} of memory are free")
 
@@ -26,7 +26,7 @@ def in_words(size: int) -> str:
     return f"{amount:.0f} bytes" if units[0] == "bytes" else f"{amount:.3g} {units[0]}"
 
 
-def _free() -> int:
+def available() -> int:
     """The bytes that the process may still take, as far as the system tells."""
     limits = [sys.maxsize]
     with suppress(OSError, ValueError, IndexError):

@@ -12,6 +12,7 @@ Kernels are compiled once for each step, arity and type of values, and kept on d
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,12 +32,14 @@ from sim.compiled.step_to_c import Kernel
 from sim.compiled.translations import libraries, text, translation
 from sim.config.hardware import BlockTiming, Config
 from sim.deadlock import Wait, deadlock
+from sim.endless import no_memory, no_progress, require_memory, too_long
 from sim.memory.hierarchy import Layout
 from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
 
 Progress = Callable[[int], None]
 
 _ROUNDS = 4096
+_SECONDS_BETWEEN_LOOKS = 0.25
 _PLACES, _GAP, _FEW, _SHORT = 1024, 8, 64, 17
 _FINISHED, _FAILED, _OVER_CAPACITY = 4, 6, 7
 _STARVED = 1
@@ -47,11 +50,19 @@ _APART, _SELDOM = 2**31, 1024
 _TYPES = {INT: np.int64, REAL: np.float64, COMPLEX: np.complex128}
 
 
-def run(bound: Bound, config: Config, progress: Progress | None = None) -> Run:
-    """Runs a bound graph to its end; raises UserError where it deadlocks."""
+def run(
+    bound: Bound,
+    config: Config,
+    progress: Progress | None = None,
+    max_cycles: int | None = None,
+) -> Run:
+    """Runs a bound graph to its end.
+
+    Raises UserError where it deadlocks, makes no progress, or is not done in ``max_cycles``.
+    """
     machine = _Machine(bound, config)
     try:
-        machine.run(progress)
+        machine.run(progress, max_cycles)
         return machine.report()
     finally:
         machine.close()
@@ -210,6 +221,7 @@ class _Machine:
         self.kept: list[Any] = []
         self.memories: dict[str, Any] = {}
         self.grown: list[tuple[Any, Any, str]] = []
+        self.states: list[ctypes.Array[ctypes.c_char]] = []
         self.regions = bound.regions(config.memory)
         self.hierarchy: CompiledHierarchy | None = None
         self.parts: list[_Part] = []
@@ -401,6 +413,7 @@ class _Machine:
             always=hands_over,
         )
         self.kept += [state, numbers]
+        self.states.append(state)
         if self.hierarchy is not None and part.asks:
             self._give_memory(part, kernel, self.hierarchy)
 
@@ -493,8 +506,9 @@ class _Machine:
 
     # Running
 
-    def run(self, progress: Progress | None) -> None:
+    def run(self, progress: Progress | None, max_cycles: int | None = None) -> None:
         """Runs all blocks to their ends."""
+        before, look_at = self._moved(), time.monotonic() + _SECONDS_BETWEEN_LOOKS
         while True:
             status = self.runtime.run(ctypes.byref(self.scheduled), ctypes.c_int64(_ROUNDS))
             if status == 1:
@@ -503,14 +517,38 @@ class _Machine:
                 raise self.failure()
             if progress is not None:
                 progress(self.last_cycle())
+            if max_cycles is not None and self.last_cycle() >= max_cycles:
+                raise too_long(max_cycles)
+            if time.monotonic() < look_at:
+                continue
+            require_memory(self._held())
+            now, look_at = self._moved(), time.monotonic() + _SECONDS_BETWEEN_LOOKS
+            if now == before:
+                raise no_progress(self._busiest())
+            before = now
+        if max_cycles is not None and self.last_cycle() >= max_cycles:
+            raise too_long(max_cycles)
         self._require_firings()
         stuck = [part for part in self.parts if part.block.status != _FINISHED]
         if stuck:
-            held = {
-                str(edge): channel.queue.tail - channel.queue.head
-                for edge, channel in self.channels.items()
-            }
-            raise deadlock([self.wait(part) for part in stuck], held, self.last_cycle())
+            waits = [self.wait(part) for part in stuck]
+            raise deadlock(waits, self._held(), self.last_cycle())
+
+    def _held(self) -> dict[str, int]:
+        """The tokens in each queue."""
+        return {
+            str(edge): channel.queue.tail - channel.queue.head
+            for edge, channel in self.channels.items()
+        }
+
+    def _moved(self) -> list[Any]:
+        """What changes while blocks make progress: the ends of their queues, and their states."""
+        ends = [(one.queue.head, one.queue.tail) for one in self._distinct()]
+        return [*ends, *(state.raw for state in self.states)]
+
+    def _busiest(self) -> str:
+        """The block that has fired most often."""
+        return max(self.parts, key=lambda part: int(part.block.fired)).name
 
     def _require_firings(self) -> None:
         """Raises UserError where the cycles of a run may be too far apart to be told."""
@@ -535,7 +573,7 @@ class _Machine:
         if part.block.status == _OVER_CAPACITY:
             memory = part.memory.memory
             return too_full(memory.dimensions, memory.capacity)
-        return MemoryError()
+        return no_memory(self._held())
 
     def wait(self, part: _Part) -> Wait:
         """What a part waits for, in a machine that has come to a stop."""

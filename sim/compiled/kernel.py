@@ -544,7 +544,10 @@ class _Writer:
             if queue.bounded and n in queue.ports
         ]
         return _OUTPUT_MACROS.format(
-            n=n, first=first, full=_each(_FULL, bounded), freed=_each(_FREED, bounded)
+            n=n,
+            first=first,
+            full=_each(_FULL, bounded),
+            freed=_each(_FREED, bounded),
         )
 
     def at(self, end: str, q: int, queues: Sequence[Queue]) -> str:
@@ -888,7 +891,7 @@ _ORDER = "        if (ready > limit) { b->key = ready; b->asks = 0; goto ordered
 
 _STAMPS = " uint32_t stamps[{}];"
 
-_TOUCHING = """    int64_t asks = 0, asked = 0, made = b->made;
+_TOUCHING = """    int64_t asks = 0, asked = 0, had = 0, made = b->made;
 """
 
 _FIRED = """#define PASSED \\
@@ -908,6 +911,7 @@ _TOUCHING_FIRED = """#define TOUCH(n, index, write) \\
       } \\
       if (!b->touch(b, b->regions[n], index, write, now)) goto no_memory; }
 #define FIRED \\
+    had = made; \\
     if (asks) { \\
         now = asked; \\
         b->waited += b->taken - now; \\
@@ -917,7 +921,11 @@ _TOUCHING_FIRED = """#define TOUCH(n, index, write) \\
             if (++b->place == b->outstanding) b->place = 0; \\
         } \\
     } \\
-    if (now > ready) waits[cause] += now - ready; \\
+    if (now > ready) { \\
+        const int64_t late_ = had <= ready ? 0 : (had < now ? had : now) - ready; \\
+        b->waited += late_; \\
+        waits[cause] += now - ready - late_; \\
+    } \\
     if (asks) now = b->taken; \\
     if (now > made) made = now; \\
     ready = now + interval; fired++;

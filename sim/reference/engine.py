@@ -32,6 +32,7 @@ from sam.token import EMPTY
 from sim.binding import Bound
 from sim.config.hardware import Config
 from sim.deadlock import Wait, deadlock
+from sim.endless import IDLE_FIRINGS, no_progress, require_memory, too_long
 from sim.memory.hierarchy import Access, Hierarchy, Layout, statistics
 from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
 from sim.stream_checker import Validator, Watch
@@ -40,6 +41,7 @@ Progress = Callable[[int], None]
 """Called now and then with the cycle that a run has come to."""
 
 _CYCLES_BETWEEN_REPORTS = 4096
+_EVENTS_BETWEEN_LOOKS = 1 << 18
 _AFTER_ALL_ELSE = EventPriority(2)
 
 
@@ -53,8 +55,11 @@ def run(
     progress: Progress | None = None,
     validate: bool = False,
     most_events: int | None = None,
+    max_cycles: int | None = None,
 ) -> Run:
-    """Runs a bound graph to its end; raises UserError where it deadlocks.
+    """Runs a bound graph to its end.
+
+    Raises UserError where it deadlocks, makes no progress, or is not done in ``max_cycles``.
 
     Under ``validate``, raises StreamError at the first token that is out of place; Unfinished
     where it takes more than ``most_events`` events of SimPy.
@@ -67,7 +72,11 @@ def run(
     while environment.peek() != float("inf"):
         if events == most_events:
             raise Unfinished
+        if max_cycles is not None and environment.peek() >= max_cycles:
+            raise too_long(max_cycles)
         events += 1
+        if events % _EVENTS_BETWEEN_LOOKS == 0:
+            require_memory(machine.held())
         try:
             environment.step()
         except (UserError, StreamError) as copy:
@@ -291,6 +300,9 @@ class _Process:
         self.outputs: dict[str, _Output] = {}
         self.waiting_for: _Input | _Queue | None = None
         self.finished = False
+        self.name = ""
+        self.state = SimpleNamespace()
+        self.idle, self.idle_state = 0, dict[str, Any]()
         self.ready = 0  # the cycle in which it may fire next
         self.made = -1  # the last cycle in which something was made that it has given
         self.fired = self.busy = self.memory = 0
@@ -313,6 +325,7 @@ class _Process:
                     self.waiting_for = starved.port
                     waits, port = self.starved, starved.port.name
                     yield starved.port.queue.token_comes()
+            self._require_progress()
             for output, _, _ in self.given:
                 for queue in output.queues:
                     while not queue.room():
@@ -324,8 +337,8 @@ class _Process:
             if self.accesses:
                 made = yield from self._reach_memory()
                 now = int(environment.now)
-            self.made = max(self.made, made)
             self._account(now, now - asked, waits, port)
+            self.made = max(self.made, made)
             for queue in self.taken:
                 queue.pop()
             for output, kind, value in self.given:
@@ -338,6 +351,17 @@ class _Process:
                 self.finished = True
             else:
                 yield environment.timeout(self.interval)
+
+    def _require_progress(self) -> None:
+        """Raises UserError where many firings neither move a token nor change the state."""
+        if self.taken or self.given or self.accesses or self.finished:
+            self.idle = 0
+            return
+        state = dict(vars(self.state))
+        self.idle = self.idle + 1 if state == self.idle_state else 0
+        self.idle_state = {k: list(v) if isinstance(v, list) else v for k, v in state.items()}
+        if self.idle > IDLE_FIRINGS:
+            raise no_progress(self.name)
 
     def _reach_memory(self) -> Generator[simpy.Event, Any, int]:
         """Waits until the ports of memory have taken its accesses; when all is ready."""
@@ -352,14 +376,21 @@ class _Process:
         return int(ready)
 
     def _account(self, now: int, waited: int, waits: dict[str, int], port: str) -> None:
-        """Shares out the cycles since the last firing; those ``waited`` last were for memory."""
+        """Shares out the cycles since the last firing; those ``waited`` last were for memory.
+
+        So were those in which data that it has asked for before were still on their way.
+        """
         idle = now - self.last_fired - 1
         spacing = min(idle, self.interval - 1) if self.fired else 0
         self.fired += 1
         self.busy += 1 + spacing
         self.memory += waited
-        if idle > spacing + waited:
-            waits[port] = waits.get(port, 0) + idle - spacing - waited
+        idle -= spacing + waited
+        if idle > 0:
+            late = min(idle, max(0, self.made - (self.last_fired + 1 + spacing)))
+            self.memory += late
+            if idle > late:
+                waits[port] = waits.get(port, 0) + idle - late
         self.last_fired = now
 
     def wait(self) -> Wait:
@@ -491,8 +522,13 @@ class _Machine:
         s = SimpleNamespace(
             **{key: list(v) if isinstance(v, list) else v for key, v in state.items()}
         )
+        process.name, process.state = name, s
         self.processes[name] = process
         self.environment.process(process.live(lambda: step(p, s, memory)))
+
+    def held(self) -> dict[str, int]:
+        """The tokens in each queue."""
+        return {str(queue.edge): len(queue.tokens) for queue in self.queues.values()}
 
     def report(self) -> Run:
         """The statistics of a finished run."""

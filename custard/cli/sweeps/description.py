@@ -156,6 +156,9 @@ def read(path: Path) -> Sweep:
             require_picture(Path(name))
         digests: dict[str, str] = {}
         points = [_resolved(merged, axes, home, digests) for merged, axes in _expanded(file)]
+        if file.limits.cycles is not None:
+            limit = {"max_cycles": file.limits.cycles}
+            points = [Point({**point.settings, **limit}, point.axes) for point in points]
         require_own_names((axis for point in points for axis in point.axes), file.metrics)
     except UserError as mistake:
         raise mistake.about(str(path)) from None
@@ -191,6 +194,7 @@ def measure(settings: Mapping[str, Any], folder: str) -> dict[str, Any]:
         seed=settings["seed"],
         engine=settings["engine"],
         compare=settings["check"],
+        max_cycles=settings.get("max_cycles"),
     )
     if told.get("difference"):
         raise UserError(told["difference"])

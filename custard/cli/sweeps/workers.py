@@ -45,10 +45,12 @@ class Limits(Section):
     ``seconds``       wall time of its process
     ``memory_bytes``  private memory that it may have beside what its process starts with. An
                       allocation over the limit fails, whether its pages are touched or not
+    ``cycles``        within which the run must be done
     """
 
     seconds: Positive | None = None
     memory_bytes: Count | None = None
+    cycles: Count | None = None
 
     def model_post_init(self, _: Any) -> None:
         if self.memory_bytes is not None and sys.platform != "linux":

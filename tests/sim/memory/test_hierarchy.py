@@ -580,3 +580,18 @@ def test_the_cycles_of_every_block_add_up(program, data):
     for block in run.blocks.values():
         waits = sum(block.starved.values()) + sum(block.blocked.values())
         assert block.busy + waits + block.memory + block.done == run.cycles
+
+
+def test_waiting_for_data_on_their_way_is_memorys():
+    """A load of 100 cycles behind queues of 2 tokens: 2 data are under way at any time.
+
+    Each pair of values takes the latency and a few cycles, of which the array is busy for two; all
+    that it waits for while its own data are on their way is memory's, at the array.
+    """
+    run = loads(20, {"levels": [DRAM]}, **{"queues.depth": 2})
+    block = run.blocks["block"]
+    assert block.memory > 0.85 * run.cycles
+    assert sum(block.blocked.values()) + sum(block.starved.values()) < 0.1 * run.cycles
+    parts = block.busy + block.memory + block.done
+    parts += sum(block.blocked.values()) + sum(block.starved.values())
+    assert parts == run.cycles
