@@ -100,6 +100,8 @@ class Graph:
     dims: tuple[tuple[str, int], ...] = ()
     # Which variables are derived from others, in turn.
     derived: tuple[Derivation, ...] = ()
+    # The inputs that other graphs of the same program compute before.
+    computed: tuple[str, ...] = field(default=(), compare=False)
 
     def node(self, name: str) -> Node:
         """The node of that name; raises KeyError."""

@@ -195,6 +195,72 @@ class Tensor:
             f"dtype={self.dtype}, nnz={self.nnz})"
         )
 
+    # What numpy and scipy users expect of an array: all of it by way of theirs.
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """``numpy.asarray(tensor)``; raises UserError where the memory does not hold it."""
+        array = self.to_numpy()
+        return array.astype(dtype) if copy or dtype not in (None, array.dtype) else array
+
+    def toarray(self) -> Array:
+        """The dense array, as scipy.sparse calls it."""
+        return self.to_numpy()
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a scalar has no length")
+        return self.shape[0]
+
+    def __eq__(self, other: object) -> Any:
+        """Element by element, as numpy has it."""
+        return self.to_numpy() == _plain(other)
+
+    def __ne__(self, other: object) -> Any:
+        return self.to_numpy() != _plain(other)
+
+    __hash__ = object.__hash__
+
+    def __add__(self, other: Any) -> Any:
+        return self._operand() + _operand(other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _operand(other) + self._operand()
+
+    def __sub__(self, other: Any) -> Any:
+        return self._operand() - _operand(other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _operand(other) - self._operand()
+
+    def __mul__(self, other: Any) -> Any:
+        return self._operand() * _operand(other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _operand(other) * self._operand()
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._operand() / _operand(other)
+
+    def __matmul__(self, other: Any) -> Any:
+        return self._operand() @ _operand(other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _operand(other) @ self._operand()
+
+    def __neg__(self) -> Any:
+        return -self._operand()
+
+    def __abs__(self) -> Any:
+        return abs(self._operand())
+
+    # numpy leaves operators with a Tensor to it.
+    __array_ufunc__ = None
+
+    def _operand(self) -> Any:
+        """The scipy.sparse array of a matrix that is not dense; else the numpy array."""
+        is_dense = all(isinstance(level, Dense) for level in self.levels)
+        return self.to_numpy() if is_dense or self.ndim != 2 else self.to_scipy()
+
     def to_coo(self) -> tuple[Ints, Array]:
         """The entries: coordinates (modes, entries) and values (entries,).
 
@@ -522,6 +588,17 @@ class Tensor:
             occupied = np.zeros(counts[n], bool)
             occupied[parents] = True
         return True
+
+
+def _operand(other: Any) -> Any:
+    return other._operand() if isinstance(other, Tensor) else other
+
+
+def _plain(other: Any) -> Any:
+    """Something as numpy compares it."""
+    if is_scipy_sparse(other):
+        return other.toarray()
+    return other.to_numpy() if isinstance(other, Tensor) else other
 
 
 def is_scipy_sparse(data: Any) -> bool:

@@ -98,6 +98,13 @@ def simulate(
             f"{type(graph).__name__} is not a graph",
             hint="program.graph, or sam.dot.from_dot(text)",
         )
+    missing = [name for name in graph.computed if name not in (inputs or {})]
+    if missing:
+        raise UserError(
+            f"{missing[0]} is computed by another graph of the program",
+            hint="program.simulate(inputs, ...) runs all graphs in turn, and takes what "
+            "sim.simulate does",
+        )
     resolved = load(config, overrides)
     graph = with_tiles(graph, resolved)
     bound = bind(graph, {} if inputs is None else inputs)

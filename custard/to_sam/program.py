@@ -199,5 +199,8 @@ class SamProgram(Program):
             self.drop_zeros and is_last,
             statement.lanes,
         )
-        lowered = replace(lowered, graph=derived.attach(lowered.graph))
+        graph = derived.attach(lowered.graph)
+        read = dict.fromkeys(slot.tensor for slot in graph.slots if slot.tensor)
+        computed = tuple(name for name in read if name in self.scheduled.workspaces)
+        lowered = replace(lowered, graph=replace(graph, computed=computed))
         return Stage(statement, lowered, derived.notes)

@@ -1,9 +1,11 @@
 """Programs: formats that nobody gave, empty modes, what a run tells."""
 
 import numpy as np
+import pytest
 import scipy.sparse
 
 import custard
+import sim
 from sam.blocks import primitives
 from sam.tensor import Tensor
 
@@ -63,3 +65,20 @@ def test_a_sum_that_is_zero_is_dropped_with_its_row():
     program = custard.compile("y(i) = A(i,j)", drop_zeros=True)
     found = program.run({"A": a})
     assert (found.levels[0].coordinates.tolist(), found.values.tolist()) == ([1], [2])
+
+
+def test_one_graph_of_several_says_how_all_are_run():
+    program = custard.compile(
+        "A(i,j) = B(i,j) * C(i,k) * D(k,j)",
+        schedule=["reorder(i,k,j)", "precompute(C(i,k)*D(k,j),j,j,T)"],
+    )
+    inputs = dict.fromkeys("BCD", np.eye(3))
+    with pytest.raises(custard.UserError) as caught:
+        sim.simulate(program.graph, inputs)
+    assert str(caught.value) == (
+        "T is computed by another graph of the program\n"
+        "hint: program.simulate(inputs, ...) runs all graphs in turn, and takes what sim.simulate "
+        "does"
+    )
+    assert (program.simulate(inputs).output == np.eye(3)).all()
+    assert len(repr(program)) < 600
