@@ -87,14 +87,16 @@ def _run_c(program: CProgram, arguments: argparse.Namespace) -> int:
             sys.stdout.write(program.source)
         _put_json(arguments.json, record.of_program(program, arguments.schedule))
         return 0
-    result, told = record.execute(
-        program,
-        arguments.schedule,
-        arguments.inputs,
-        seed=arguments.seed,
-        compare=arguments.check,
-        timed=arguments.time,
-    )
+    with _Progress() as progress:
+        result, told = record.execute(
+            program,
+            arguments.schedule,
+            arguments.inputs,
+            seed=arguments.seed,
+            compare=arguments.check,
+            timed=arguments.time,
+            compiling=progress.compiling,
+        )
     return _told(program, result, told, outputs, arguments)
 
 
@@ -212,6 +214,7 @@ def _simulated(
             progress=progress,
             validate=arguments.validate or None,
             max_cycles=arguments.max_cycles,
+            compiling=progress.compiling,
         )
 
 
@@ -283,7 +286,7 @@ def _needs_no_input(program: Program) -> bool:
 
 
 class _Progress:
-    """Shows on a terminal, once a run takes long, the cycle that it has come to."""
+    """Shows on a terminal that kernels are compiled, and the cycle that a long run has come to."""
 
     def __init__(self) -> None:
         self.console = Console(stderr=True)
@@ -292,20 +295,36 @@ class _Progress:
 
     def __call__(self, cycle: int) -> None:
         seconds = time.perf_counter() - self.started
-        if not self.console.is_terminal or seconds < 1:
+        if seconds >= 1:
+            self._show(f"{cycle:,} cycles, {cycle / seconds:,.0f} cycles/s")
+
+    def compiling(self, kernels: int) -> None:
+        """Shows how many kernels are compiled; 0 once they are, when the run goes on."""
+        if kernels:
+            many = "1 kernel" if kernels == 1 else f"{kernels:,} kernels"
+            self._show(f"compiling {many}, once on this machine")
+        else:
+            self._stop()
+            self.started = time.perf_counter()
+
+    def _show(self, text: str) -> None:
+        if not self.console.is_terminal:
             return
-        text = f"{cycle:,} cycles, {cycle / seconds:,.0f} cycles/s"
         if self.status is None:
             self.status = self.console.status(text)
             self.status.start()
         self.status.update(text)
 
+    def _stop(self) -> None:
+        if self.status is not None:
+            self.status.stop()
+            self.status = None
+
     def __enter__(self) -> _Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.status is not None:
-            self.status.stop()
+        self._stop()
 
 
 def _put_json(place: str | None, document: Mapping[str, Any]) -> None:

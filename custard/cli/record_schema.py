@@ -132,6 +132,7 @@ class _Simulated(_Program, _Graph):
     engine: str
     config: _Named
     seconds: float
+    compile_seconds: float = 0.0
     memory: dict[str, _Memory]
     result: _Result | None
     graphs: list[_Titled] | None = None

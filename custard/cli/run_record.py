@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from custard.cli.options import PACKAGE, release
 from custard.ir import cin
 from custard.program import Program
 from sam.inputs import extents
+from sam.support import c_compiler
 from sam.support.errors import UserError
 from sam.support.json_text import parse_json
 from sam.tensor import Tensor
@@ -77,24 +78,27 @@ def simulate(
     progress: Progress | None = None,
     validate: bool | None = None,
     max_cycles: int | None = None,
+    compiling: Callable[[int], None] | None = None,
 ) -> tuple[Tensor, dict[str, Any]]:
     """The result of a run, and its record.
 
     ``inputs`` are texts as of ``-i``. With ``compare`` the record tells whether the result
-    ``matches_numpy`` and, if not, the first ``difference``. Raises UserError.
+    ``matches_numpy`` and, if not, the first ``difference``. ``compiling`` is called with the
+    number of kernels before they are compiled, and with 0 afterwards. Raises UserError.
     """
     tensors = read_inputs(inputs, program, seed)
     expected = _expected(program, tensors) if compare else None
     started = time.perf_counter()
-    run = program.simulate(
-        tensors,
-        machine,
-        engine=engine,
-        progress=progress,
-        validate=validate,
-        max_cycles=max_cycles,
-    )
-    seconds = time.perf_counter() - started
+    with c_compiler.watched(compiling) as compiled:
+        run = program.simulate(
+            tensors,
+            machine,
+            engine=engine,
+            progress=progress,
+            validate=validate,
+            max_cycles=max_cycles,
+        )
+    seconds = time.perf_counter() - started - compiled.seconds
     assert run.output is not None
     told = {
         **of_program(program, schedule),
@@ -102,6 +106,7 @@ def simulate(
         "seed": seed,
         **report.as_json(run),
         "seconds": seconds,
+        "compile_seconds": compiled.seconds,
     }
     told["notes"] += run.notes
     return run.output, {**told, **_compared(run.output, expected)}
@@ -115,21 +120,26 @@ def execute(
     seed: int = 0,
     compare: bool = False,
     timed: bool = False,
+    compiling: Callable[[int], None] | None = None,
 ) -> tuple[Tensor, dict[str, Any]]:
     """The result of a run in C, and its record.
 
-    With ``timed`` the record has the ``times`` of the kernel alone. Raises UserError.
+    With ``timed`` the record has the ``times`` of the kernel alone. The other arguments are those
+    of ``simulate``. Raises UserError.
     """
     tensors = read_inputs(inputs, program, seed)
     expected = _expected(program, tensors) if compare else None
     started = time.perf_counter()
-    bound = program.bind(tensors)
-    output = bound.run()
+    with c_compiler.watched(compiling) as compiled:
+        bound = program.bind(tensors)
+        output = bound.run()
+    seconds = time.perf_counter() - started - compiled.seconds
     told = {
         **of_program(program, schedule),
         "inputs": list(inputs),
         "seed": seed,
-        "seconds": time.perf_counter() - started,
+        "seconds": seconds,
+        "compile_seconds": compiled.seconds,
         "result": report.result_as_json(program.cin.target.tensor, output),
     }
     if timed:

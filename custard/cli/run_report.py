@@ -332,7 +332,11 @@ def _totals(told: Mapping[str, Any], seconds: float) -> Text:
     text = Text.assemble((f"{told['cycles']:,} cycles", "bold"))
     if "time" in told:
         text.append(_in_time(told["time"]))
-    return text.append(f"\n{sum(tokens.values()):,} tokens: {kinds}\n{seconds:.2f} s to simulate")
+    text.append(f"\n{sum(tokens.values()):,} tokens: {kinds}\n{seconds:.2f} s to simulate")
+    compiling = told.get("compile_seconds", 0)
+    if compiling:
+        text.append(f", after {compiling:.2f} s to compile kernels, once on this machine")
+    return text
 
 
 def _in_time(time: Mapping[str, Any]) -> str:

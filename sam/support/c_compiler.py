@@ -15,8 +15,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +31,52 @@ from sam.support.errors import UserError
 _log = logging.getLogger(__name__)
 
 FLAGS = ("-std=gnu11", "-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC", "-w")
+
+
+@dataclass
+class Compilation:
+    """How many C sources were compiled, and the wall time in ``seconds`` that it took.
+
+    ``tells`` is called before sources are compiled, with their number, and afterwards with 0.
+    """
+
+    tells: Callable[[int], None] | None = None
+    sources: int = 0
+    seconds: float = 0.0
+
+
+_watching: ContextVar[Compilation | None] = ContextVar("watching", default=None)
+
+
+@contextmanager
+def watched(tells: Callable[[int], None] | None = None) -> Iterator[Compilation]:
+    """Gives a ``Compilation`` that counts what is compiled in this context."""
+    found = Compilation(tells)
+    token = _watching.set(found)
+    try:
+        yield found
+    finally:
+        _watching.reset(token)
+
+
+@contextmanager
+def _told(sources: int) -> Iterator[None]:
+    """Lets those who watch know that sources are compiled meanwhile."""
+    _log.info("compiling %d C sources, once on this machine", sources)
+    watcher = _watching.get()
+    if watcher is None:
+        yield
+        return
+    if watcher.tells is not None:
+        watcher.tells(sources)
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        watcher.sources += sources
+        watcher.seconds += time.perf_counter() - started
+        if watcher.tells is not None:
+            watcher.tells(0)
 
 
 def compiler() -> tuple[str, ...]:
@@ -110,8 +160,7 @@ def build(
     found = {name: disk_cache.find(name) for name in names}
     missing = {n: s for n, s in zip(names, sources, strict=True) if found[n] is None}
     if missing:
-        _log.info("compiling %d C sources, once on this machine", len(missing))
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with _told(len(missing)), ThreadPoolExecutor(os.cpu_count()) as pool:
             made = pool.map(lambda one: _made(one[0], one[1], headers, flags), missing.items())
             found |= dict(zip(missing, made, strict=True))
     libraries = [

@@ -3,7 +3,8 @@
 That is the step itself, its ports, the state that it starts from, the type of its values, and what
 of its memory is written into the C: constants, operations, formats of levels, types of arrays.
 Whole numbers and the contents of arrays are not: they reach the C when it runs. So the lanes of a
-graph, its blocks of one kind, and the next run share a translation, a source and a library.
+graph, its blocks of one kind, and the next run share a translation, a source and a library; the
+next process finds translations on disk (``sim.compiled.stored_translations``).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from sam.blocks.base import Step
 from sam.blocks.block_memory import Accumulator, Growing, Stored
 from sam.memory_regions import Region, Regions
 from sam.support import c_compiler as cc
+from sim.compiled import stored_translations
 from sim.compiled.kernel import Port, Queue, source
 from sim.compiled.step_to_c import Kernel, translate
 
@@ -102,7 +104,13 @@ def translation(
         return found, found.kernel
     known = _kept.get(key)
     if known is None:
-        known = Translation(translate(step, ports, state, memory, values), regions)
+        name = stored_translations.name(key)
+        kernel = None if name is None else stored_translations.find(name, regions)
+        if kernel is None:
+            kernel = translate(step, ports, state, memory, values)
+            if name is not None:
+                stored_translations.put(name, kernel, regions)
+        known = Translation(kernel, regions)
         _kept[key] = known
         if len(_kept) > _MOST_KEPT:
             _kept.popitem(last=False)

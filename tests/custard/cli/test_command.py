@@ -174,6 +174,7 @@ def test_json_on_stdout_is_all_that_is_there(folder, capsys):
     assert told["versions"]["numpy"] == np.__version__
     assert told["matches_numpy"] is True
     assert told["seconds"] > 0
+    assert told["compile_seconds"] == 0
     assert told["result"] == {
         "tensor": "y",
         "shape": [4],
@@ -304,6 +305,18 @@ def test_progress_is_for_terminals_and_long_runs(monkeypatch):
     with progress:
         progress(8192)
         assert progress.status.status == "8,192 cycles, 4,096 cycles/s"
+
+
+def test_that_kernels_are_compiled_is_shown_at_once_on_terminals(monkeypatch):
+    progress = execution._Progress()
+    progress.compiling(12)
+    assert progress.status is None
+    progress.console = execution.Console(stderr=True, force_terminal=True)
+    progress.compiling(12)
+    assert progress.status.status == "compiling 12 kernels, once on this machine"
+    monkeypatch.setattr(execution.time, "perf_counter", lambda: 1000.0)
+    progress.compiling(0)
+    assert (progress.status, progress.started) == (None, 1000.0)
 
 
 X, Z = ["-i", "x=x.tns"], ["-i", "z=z.tns"]

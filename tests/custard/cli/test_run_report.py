@@ -154,6 +154,14 @@ def test_the_summary_ends_with_the_beginning_of_the_result():
     assert _printed(summary(as_json(_run(output=Tensor.of(2.5))), 0.25))[-1] == "X = 2.5"
 
 
+def test_time_to_compile_is_told_apart():
+    told = as_json(_run())
+    assert _printed(summary(told | {"compile_seconds": 0.0}, 0.25))[-1] == "0.25 s to simulate"
+    assert _printed(summary(told | {"compile_seconds": 2.345}, 0.25))[-1] == (
+        "0.25 s to simulate, after 2.35 s to compile kernels, once on this machine"
+    )
+
+
 def test_the_bottleneck_is_in_the_machine():
     assert bottleneck(_run()) == "merge"
 

@@ -115,3 +115,23 @@ def test_a_cache_without_room(monkeypatch, folder):
     monkeypatch.setenv("SAM_CACHE_BYTES", "0")
     assert isinstance(cc.build([ANSWER])[0], ctypes.CDLL)
     assert not list(folder.glob("*.so"))
+
+
+def test_what_is_compiled_is_told_and_timed_once(folder):
+    told = []
+    with cc.watched(told.append) as first:
+        cc.build([ANSWER, ANSWER.replace("42", "43"), ANSWER])
+    assert told == [2, 0]
+    assert first.sources == 2
+    assert first.seconds > 0
+    with cc.watched(told.append) as second:
+        cc.build([ANSWER])
+    assert told == [2, 0]
+    assert (second.sources, second.seconds) == (0, 0.0)
+
+
+def test_the_end_is_told_also_when_the_compiler_fails(folder):
+    told = []
+    with cc.watched(told.append), pytest.raises(UserError):
+        cc.build(["no C"])
+    assert told == [1, 0]
