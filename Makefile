@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+PACKAGE := $(VENV)/package
 INSTALLED := $(VENV)/installed
 BIN := $(VENV)/bin
 
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
-demo: $(INSTALLED) ## multiply a real matrix by itself in six loop orders; into out/demo
+demo: $(PACKAGE) ## multiply a real matrix by itself in six loop orders; into out/demo
 	$(BIN)/python experiments/demo.py
 
 test: $(INSTALLED) ## the tests, with a fifth or less of the examples of each property
@@ -38,7 +39,13 @@ experiments: $(INSTALLED) ## the tables and figures; into out
 clean: ## remove the virtual environment and all that was made
 	rm -rf $(VENV) out build *.egg-info .hypothesis .pytest_cache .mypy_cache .ruff_cache
 
-$(INSTALLED): pyproject.toml
+$(PACKAGE): pyproject.toml
+	@echo "installing the package and what it needs into $(VENV)"
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --editable .
+	@touch $@
+
+$(INSTALLED): $(PACKAGE)
+	@echo "installing what the tests need into $(VENV)"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
 	@touch $@

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     expected = (matrix.to_scipy() @ matrix.to_scipy()).toarray()
     runs: dict[str, Run] = {}
     right: dict[str, bool] = {}
-    for order in map("".join, permutations("ijk")):
+    for order in steps(["".join(order) for order in permutations("ijk")]):
         program = compiled(order)
         runs[order] = program.simulate({"B": matrix, "C": matrix})
         right[order] = np.allclose(runs[order].output.to_numpy(), expected, rtol=1e-12)
@@ -58,6 +58,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     console.print(f"the {DRAWN} graph: {out / 'graph.svg'}", soft_wrap=True)
     console.print(f"the cycles:    {out / 'cycles.png'}", soft_wrap=True)
     return 0 if all(right.values()) else 1
+
+
+def steps(orders: Sequence[str]) -> Iterator[str]:
+    """The orders in turn; says on stderr which one is compiled and simulated."""
+    for n, order in enumerate(orders, 1):
+        print(f"{n} of {len(orders)}: the loops {order}", file=sys.stderr, flush=True)
+        yield order
+    print("drawing the graph and the cycles", file=sys.stderr, flush=True)
 
 
 def compiled(order: str) -> custard.Program:

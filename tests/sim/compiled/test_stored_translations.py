@@ -7,6 +7,7 @@ import pytest
 
 import custard
 import sim
+from sam.memory_regions import Region
 from sam.support import c_compiler, disk_cache
 from sim.compiled import step_to_c, stored_translations, translations
 from sim.compiled.kernel import INT, Port
@@ -70,6 +71,15 @@ def test_regions_of_memory_are_those_of_the_run(translated):
     assert second.memory
     assert first.cycles == second.cycles == expected.cycles
     assert second.memory == expected.memory
+
+
+def test_regions_keep_their_order():
+    first, second, third = (Region("A", 0, "crd") for _ in range(3))
+    kernel = step_to_c.Kernel(None, (), (), (), (third, first))
+    stored_translations.put("0" * 32 + ".kernel", kernel, [first, second, third])
+    others = [Region("B", 0, "crd") for _ in range(3)]
+    found = stored_translations.find("0" * 32 + ".kernel", others)
+    assert [id(region) for region in found.regions] == [id(others[2]), id(others[0])]
 
 
 def test_other_sources_are_translated_again(translated, monkeypatch):
