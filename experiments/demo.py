@@ -61,11 +61,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def steps(orders: Sequence[str]) -> Iterator[str]:
-    """The orders in turn; says on stderr which one is compiled and simulated."""
+    """The orders in turn; says which one is compiled and simulated."""
     for n, order in enumerate(orders, 1):
-        print(f"{n} of {len(orders)}: the loops {order}", file=sys.stderr, flush=True)
+        print(f"{n} of {len(orders)}: the loops {order}", flush=True)
         yield order
-    print("drawing the graph and the cycles", file=sys.stderr, flush=True)
+    print("drawing the graph and the cycles", flush=True)
 
 
 def compiled(order: str) -> custard.Program:
