@@ -68,7 +68,7 @@ def alternate(ours: Callable[[], Any], theirs: Callable[[], Any], runs: int) -> 
 GOAL = "goal"
 MATRIX = Path(__file__).parents[1] / "experiments" / "data" / "west0067.mtx"
 TINY = ("y(i) = A(i,j) * x(j)", "-i", "A=A.tns", "-i", "x=x.tns")
-# A process that simulates several times: it prints the CPU and wall seconds of the first call, and the
+# Simulates several times in one process; prints the CPU and wall seconds of the first call, and the
 # medians of those that follow.
 _CALLS = """
 import statistics, sys, time
