@@ -159,12 +159,13 @@ def parse_command(argv: Sequence[str], commands: Mapping[str, str]) -> argparse.
             group.add_argument(*names.split(), **settings)
     known = [name for options in _OPTIONS.values() for names in options for name in names.split()]
     found = parse(parser, words, known, "put the expression in quotes")
-    for texts in (found.inputs, found.outputs):
-        texts[:] = [_with_equals(text) for text in texts]
+    # New lists: those of argparse may be the defaults, which the next call has too.
+    found.inputs = [_with_equals(text) for text in found.inputs]
+    found.outputs = [_with_equals(text) for text in found.outputs]
     for text in found.generated:
         name, _, kind = text.partition(":")
         found.inputs.append(f"{name}={_GENERATED.get(kind, '@random')}")
-    found.dims += [text.replace(":", "=") for text in found.extents]
+    found.dims = [*found.dims, *(text.replace(":", "=") for text in found.extents)]
     return found
 
 
