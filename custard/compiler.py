@@ -84,8 +84,8 @@ def compile(
     """Compiles a tensor expression, such as ``X(i,j) = B(i,k) * C(k,j)``.
 
     ``formats``   a format by tensor, as in ``{"B": "ds:0,1", "C": "CSR"}``; where none is given all
-                  levels are compressed (in C, a matrix is CSR), unless the input turns out to be
-                  a dense array. What a ``precompute`` names may have one too
+                  levels are compressed (in C, a matrix of up to 2^28 rows is CSR), unless the
+                  input turns out to be a dense array. What a ``precompute`` names may have one too
     ``schedule``  scheduling commands, as in ``["reorder(i,k,j)"]`` or ``"reorder(i,k,j)"``
     ``dims``      extents by variable that no input fixes
     ``strict``    refuses where the compiler would have to transpose a tensor, or to pass over a

@@ -181,8 +181,14 @@ class Tensor:
 
     @property
     def nnz(self) -> int:
-        """How many values are stored, zeros included."""
-        return len(self.values)
+        """How many coordinates have a stored value, zeros included.
+
+        Free places are not counted: the empty buckets of a hash table, and positions of a range or
+        offset level that lie outside of the tensor.
+        """
+        if all(level.compact for level in self.levels):
+            return len(self.values)
+        return int(np.count_nonzero(held(self.levels, np.arange(len(self.values)))))
 
     @property
     def format(self) -> str:
@@ -305,6 +311,14 @@ class Tensor:
         entries = scipy.sparse.coo_array((values, tuple(coordinates)), shape=self.shape)
         if self.ndim != 2:
             return entries
+        if format in ("csr", "csc", "lil"):
+            extent = self.shape[format == "csc"]
+            if free_memory.lacks(extent * np.dtype(np.int64).itemsize):
+                raise UserError(
+                    f"there is no memory for a {format} array of the shape {self.shape}, which has "
+                    f"an entry for each of {extent} {'columns' if format == 'csc' else 'rows'}",
+                    hint='to_scipy("coo")',
+                )
         try:
             return entries.asformat(format)
         except ValueError as error:
@@ -654,6 +668,8 @@ def _store(
     try:
         for n, code in enumerate(codes):
             size = shape[order[n]]
+            if LEVELS[code] is not Dense and free_memory.lacks(positions * _BUILT_BYTES):
+                raise MemoryError
             context = Context(tuple(levels), _chains(coordinates, codes, n))
             level, position_of_entry = LEVELS[code].build(
                 position_of_entry, coordinates[n], positions, size, context
@@ -667,7 +683,9 @@ def _store(
                 in_order = np.argsort(position_of_entry, kind="stable")
                 coordinates, values = coordinates[:, in_order], values[in_order]
                 position_of_entry = position_of_entry[in_order]
-        if not np.array_equal(position_of_entry, np.arange(positions)):
+        if len(values) != positions or (position_of_entry != np.arange(positions)).any():
+            if free_memory.lacks(positions * values.dtype.itemsize):
+                raise MemoryError
             stored = np.zeros(positions, values.dtype)
             stored[position_of_entry] = values
             values = stored
@@ -676,6 +694,10 @@ def _store(
     except UserError as error:
         raise UserError(error.what, source=codes, span=(n, n + 1)) from error
     return made(shape, order, tuple(levels), values, pruned=True)
+
+
+# What the segments of a level take for each position above it, and their counts while it is built.
+_BUILT_BYTES = 16
 
 
 def _chains(coordinates: Ints, codes: str, n: int) -> Ints | None:
@@ -697,6 +719,12 @@ def _too_large(shape: tuple[int, ...], codes: str) -> UserError:
     return UserError(
         f'a tensor of the shape {shape} is too large for "{codes}"', hint="compressed levels"
     )
+
+
+def no_memory(result: str, extents: Sequence[int], form: str) -> UserError:
+    """The error for a result that the memory does not hold in its format."""
+    size = " x ".join(map(str, extents))
+    return UserError(f"there is no memory for {result}, which is {size}, stored as {form}")
 
 
 def _sorted(coordinates: Ints, values: Array) -> tuple[Ints, Array]:

@@ -14,10 +14,11 @@ from sam.derivations import derived, underived
 from sam.graph import Edge, Graph, Slot
 from sam.inputs import extents as extents_in
 from sam.inputs import gather
-from sam.levels import WORD_BITS
+from sam.levels import WORD_BITS, least_bytes
 from sam.memory_regions import RegionTable
+from sam.support import free_memory
 from sam.support.errors import UserError
-from sam.tensor import Tensor
+from sam.tensor import Tensor, no_memory
 from sam.token import DATA, Token
 from sam.validate import Stream, validate
 from sim.config.hardware import BlockTiming
@@ -146,7 +147,27 @@ def bind(graph: Graph, inputs: Mapping[str, Any]) -> Bound:
                 hint=f'compile it with dims={{"{variable}": 0}}',
             )
     tensors = {slot.name: _stored(graph, slot, given, found) for slot in graph.slots}
-    return Bound(graph, given, streams, tensors, found, value_types(graph, streams, tensors))
+    types = value_types(graph, streams, tensors)
+    _require_memory(graph, found, types)
+    return Bound(graph, given, streams, tensors, found, types)
+
+
+_COPIES = 3
+"""How many times a result lies in memory: in the engine, in the writer, and as a tensor."""
+
+
+def _require_memory(
+    graph: Graph, extents: Mapping[str, int], types: Mapping[str, np.dtype[Any]]
+) -> None:
+    """Raises UserError where the result is so large, whatever the inputs, that it has no place."""
+    if graph.result is None:
+        return
+    slot = graph.result.slot
+    shape = [extents[variable] for variable in slot.variables]
+    value = next(types[node.name] for node in graph.nodes if node.kind == "value_writer")
+    if free_memory.lacks(_COPIES * least_bytes(slot.levels, shape, 8, value.itemsize)):
+        written = f"{slot.tensor}({','.join(slot.variables)})"
+        raise no_memory(written, shape, slot.levels)
 
 
 def _stored(

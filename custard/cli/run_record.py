@@ -142,6 +142,7 @@ def execute(
         "compile_seconds": compiled.seconds,
         "result": report.result_as_json(program.cin.target.tensor, output),
     }
+    told["notes"] += [note for note in bound.told if note not in told["notes"]]
     if timed:
         told["times"] = _times(program, bound, tensors)
     return output, {**told, **_compared(output, expected)}

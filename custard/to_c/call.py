@@ -19,9 +19,10 @@ from custard.to_c.loop_ir import INT
 from custard.to_c.loop_ir import Struct as Declared
 from custard.to_c.lowering import Lowered
 from custard.to_c.values import concrete
-from sam.levels import LEVELS, Level
+from sam.levels import LEVELS, Level, least_bytes
+from sam.support import free_memory
 from sam.support.errors import UserError
-from sam.tensor import Tensor, made
+from sam.tensor import Tensor, made, no_memory
 
 
 class Kernel(Protocol):
@@ -52,6 +53,8 @@ class Bound:
     ``around``   where the result is a diagonal that is added to, the entries off it
     ``restored``  stores a new array for an input: it gives the slots of that, and what they hold
     ``plans``    those of earlier calls, by what decides them
+    ``asked``    the format of the result
+    ``told``     notes on the formats
     """
 
     def __init__(
@@ -64,21 +67,26 @@ class Bound:
         around: Tensor | None,
         restored: Callable[[Bound, str, Any], Mapping[str, Stored]],
         plans: dict[Any, Plan],
+        asked: Format,
+        told: tuple[str, ...] = (),
     ) -> None:
         self.program, self.types, self.formats = program, types, formats
         self.stored, self.extents, self.around = dict(stored), extents, around
         self._restored, self._plans = restored, plans
+        self.asked, self.told = asked, told
         self._plan: Plan | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Which inputs are converted on their way to the kernel, in sentences."""
-        return tuple(
+        """Which tensors are stored otherwise than by default, and which inputs are converted on
+        their way to the kernel, in sentences."""
+        converted = (
             f"{slot} is converted from {one.converted} on each call, as the kernel reads another "
             "format"
             for slot, one in self.stored.items()
             if one.converted is not None
         )
+        return *self.told, *converted
 
     @property
     def kernel(self) -> Kernel:
@@ -167,7 +175,11 @@ class Plan:
             self.count *= extent
         self.target = bound.program.cin.target
         self.extents = bound.extents
-        self.asked = bound.program.formats[self.target.tensor]
+        self.asked = bound.asked
+        index = 8 if self.types.result == INT else 4
+        self.least_bytes = least_bytes(
+            lowered.result.levels, self.shape, index, self.dtype.itemsize
+        )
         modes = lowered.result.modes
         stored_in = tuple(mode for group in modes for mode in group)
         # Whether what the kernel makes is all that is asked for.
@@ -179,6 +191,8 @@ class Plan:
 
     def result(self) -> Struct:
         """The struct of a result that is still to be computed."""
+        if free_memory.lacks(self.least_bytes):
+            raise self.too_large()
         struct = Struct(self.members)
         for level, extent in enumerate(self.shape):
             struct[f"size{level}"] = extent
@@ -237,10 +251,8 @@ class Plan:
         """The error that there is no memory for the result."""
         if not self.target.variables:
             return UserError(f"there is no memory for what {self.target} is computed in")
-        extents = " x ".join(str(self.extents[cin.base(v)]) for v in self.target.variables)
-        return UserError(
-            f"there is no memory for {self.target}, which is {extents}, stored as {self.asked}"
-        )
+        extents = [self.extents[cin.base(v)] for v in self.target.variables]
+        return no_memory(str(self.target), extents, str(self.asked))
 
 
 def _places(struct: Declared) -> dict[str, int]:

@@ -95,13 +95,49 @@ class CProgram(Program):
         shapes = {n: getattr(x, "shape", None) or tensors[n].shape for n, x in given.items()}
         by_variable = self._extents(shapes)
         dense = self.dense_arrays(given, tensors) if self.undeclared else {}
-        slots = self._lower({**self.formats, **dense}, Types()).slots if dense else self.slots
+        far = self._far_rows(shapes, by_variable) if self.undeclared else {}
+        formats = {**far, **dense}
+        lowered = self._lowered(formats)
+        slots = lowered.slots
         kept = {slot.name: stored(slot, given, tensors) for slot in slots}
-        types = self._types(slots, kept, by_variable)
+        types = self._types(lowered, kept, by_variable)
         kept = {name: one.widened(types.index(name)) for name, one in kept.items()}
         around = tensors[self.cin.target.tensor] if self.cin.accumulates else None
         restored = partial(_restored, slots, shapes)
-        return Bound(self, types, dense, kept, by_variable, around, restored, self.plans)
+        target = self.cin.target.tensor
+        asked = far.get(target, self.formats[target])
+        told = tuple(
+            f"{name} is stored as {form}, as it has too many rows for an array of all of them"
+            for name, form in far.items()
+            if name not in dense
+        )
+        return Bound(
+            self, types, formats, kept, by_variable, around, restored, self.plans, asked, told
+        )
+
+    def _far_rows(
+        self, shapes: Mapping[str, tuple[int, ...]], extents: Mapping[str, int]
+    ) -> dict[str, Format]:
+        """The matrices without a format that have too many rows for CSR, with the one they get."""
+        target = self.cin.target
+        known = {target.tensor: tuple(extents[cin.base(v)] for v in target.variables), **shapes}
+        return {
+            name: Format("ss", (0, 1))
+            for name, shape in sorted(known.items())
+            if name in self.undeclared and len(shape) == 2 and shape[0] > _MOST_LISTED
+        }
+
+    def _lowered(self, formats: Mapping[str, Format]) -> Lowered:
+        """The kernel for inputs of other formats than declared, of float64 with int32 indices."""
+        if not formats:
+            return self.lowered
+        key = "lowered", *((name, str(form)) for name, form in sorted(formats.items()))
+        found = self.known.get(key)
+        if found is None:
+            found = self._lower({**self.formats, **formats}, Types())
+            self._remember(key, found)
+        lowered: Lowered = found
+        return lowered
 
     def _extents(self, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
         """The extent of each variable for inputs of some shapes."""
@@ -114,12 +150,13 @@ class CProgram(Program):
         return found
 
     def _types(
-        self, slots: Sequence[Slot], kept: Mapping[str, Stored], extents: Mapping[str, int]
+        self, lowered: Lowered, kept: Mapping[str, Stored], extents: Mapping[str, int]
     ) -> Types:
         """What the kernel for inputs is specialised for."""
+        slots = lowered.slots
         runs = frozenset(slot.tensor or "" for slot in slots if has_runs(slot, kept[slot.name]))
-        wide = self._needs_wide_keys(extents)
-        far = frozenset(v for v in self.lowered.listed if extents[v] > _MOST_LISTED)
+        wide = _needs_wide_keys(lowered, extents)
+        far = frozenset(v for v in lowered.listed if extents[v] > _MOST_LISTED)
         key = runs, wide, far, *((name, one.dtype, one.index) for name, one in kept.items())
         found = self.known.get(key)
         if found is None:
@@ -133,18 +170,6 @@ class CProgram(Program):
             self.known.clear()
             self.plans.clear()
         self.known[key] = found
-
-    def _needs_wide_keys(self, extents: Mapping[str, int]) -> bool:
-        """Whether the coordinates of a sparse workspace need a key of more than 64 bits."""
-        if not self.lowered.keyed:
-            return False
-        bits = [
-            sum(extents[variable].bit_length() for variable in variables)
-            for variables in self.lowered.keyed
-        ]
-        if max(bits, default=0) > 128:
-            raise UserError("the extents of the result are too large for a sparse workspace")
-        return max(bits, default=0) > 63
 
     def _lower(self, formats: Mapping[str, Format], types: Types) -> Lowered:
         return lower(self.cin, formats, self.choices, types, self.header, self.drop_zeros)
@@ -169,8 +194,21 @@ class CProgram(Program):
 
 
 _MOST_KNOWN = 256
-# The largest extent for which a dense workspace is made: its memory is taken as it is touched.
+# The largest extent for which a dense workspace is made, whose memory is taken as it is touched;
+# and the most rows for which a matrix without a format is CSR.
 _MOST_LISTED = 2**28
+
+
+def _needs_wide_keys(lowered: Lowered, extents: Mapping[str, int]) -> bool:
+    """Whether the coordinates of a sparse workspace need a key of more than 64 bits."""
+    if not lowered.keyed:
+        return False
+    bits = [
+        sum(extents[variable].bit_length() for variable in variables) for variables in lowered.keyed
+    ]
+    if max(bits, default=0) > 128:
+        raise UserError("the extents of the result are too large for a sparse workspace")
+    return max(bits, default=0) > 63
 
 
 class Kernel:

@@ -64,11 +64,14 @@ class Accumulator:
     """The memory of a reducer: points with n coordinates, each with its sum so far.
 
     It holds one sub-tensor that is taken in, and one, complete and in order, that is given out.
+
+    ``far``  whether coordinates may be too large for an array with a place for each
     """
 
     dimensions: int
     capacity: int | None
     plus: Operation
+    far: bool = False
     sums: dict[tuple[int, ...], Any] = field(default_factory=dict)
     finished: list[list[tuple[tuple[int, ...], Any]]] = field(default_factory=list)
 

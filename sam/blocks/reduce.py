@@ -27,6 +27,9 @@ from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, DONE, EMPTY, STOP
 
+_MOST_PLACES = 2**28
+"""The largest extent for which a reducer of one dimension may have a place for each coordinate."""
+
 _ALL = 2**62
 """The level of ``D``, which ends all: above that of any stop token."""
 
@@ -335,7 +338,12 @@ def _tensor_reducer(n: int, ways: int) -> Block:
         },
         memory=lambda around: SimpleNamespace(
             zero=around.zero,
-            memory=Accumulator(n, around.capacity, Operation("add", around.dtype)),
+            memory=Accumulator(
+                n,
+                around.capacity,
+                Operation("add", around.dtype),
+                far=max(around.extents.values(), default=0) > _MOST_PLACES,
+            ),
         ),
         emitter=Emitter(emit_tensor, {"next": 0, "ended": False}),
     )

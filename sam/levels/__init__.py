@@ -1075,6 +1075,19 @@ def repeats(codes: str) -> tuple[int, ...]:
     return tuple(found)
 
 
+def least_bytes(codes: str, extents: Sequence[int], index: int, value: int) -> int:
+    """The bytes that a tensor takes whatever it stores: for its outer levels that are full.
+
+    ``index`` and ``value`` are the bytes of an index and of a value.
+    """
+    positions = 1
+    for code, extent in zip(codes, extents, strict=True):
+        if not LEVELS[code].full:
+            return positions * index
+        positions *= extent
+    return positions * value
+
+
 def held(levels: Sequence[Level], positions: Ints) -> Bools:
     """Whether positions of the last of these levels have a coordinate there and in all above."""
     holds = np.ones(len(positions), bool)

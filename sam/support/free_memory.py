@@ -17,6 +17,19 @@ def require(size: int, what: str) -> None:
         raise UserError(f"{what} would take {in_words(size)}; {in_words(free)} of memory are free")
 
 
+def lacks(size: int) -> bool:
+    """Whether an array of ``size`` bytes is large, and most of the free memory does not hold it.
+
+    The system promises memory that it does not have, and ends the process that then uses it. A
+    quarter is kept for what is made beside the array.
+    """
+    return size > _LARGE and size > available() * 3 // 4
+
+
+_LARGE = 2**28
+"""From how many bytes on it is worth asking the system how many are free."""
+
+
 def in_words(size: int) -> str:
     """A number of bytes for people, as in 3.5 GiB."""
     amount, units = float(size), ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]

@@ -647,7 +647,8 @@ def _copy_back(found: Any, made: Any, values: str) -> None:
     of_values = not found.integers if isinstance(found, Stored) else found.values
     kind = _TYPES[values if of_values else INT]
     size = made.length * np.dtype(kind).itemsize
-    found.whole = np.frombuffer(ctypes.string_at(made.items, size) if size else b"", kind)
+    stored = (ctypes.c_char * size).from_address(made.items) if size else b""
+    found.whole = np.frombuffer(stored, kind).copy()
 
 
 def _last(block: _Block) -> int:

@@ -12,13 +12,14 @@ typedef struct {
     int64_t mapped; /* bytes that the system has mapped for it, or 0 */
 } Growing;
 
-/* One of one dimension has the values by coordinate; any other has them one by one, with the points. */
+/* One of one dimension has the values by coordinate, unless an extent is too large for that; any
+ * other has them one by one, with the points. */
 typedef struct {
     int64_t dimensions, capacity;
     Growing points;    /* coordinates of the sub-tensor that is being taken in */
     Growing values;
     Growing table;     /* open addressing: index of a point plus 1; 0 where free */
-    Growing bits;      /* of one dimension: a bit for each coordinate that has a value */
+    Growing bits;      /* where values are by coordinate: a bit for each coordinate that has a value */
     Growing tops;      /* and one for each word of bits that is not zero */
     Growing order;     /* of the sub-tensor that is being given out: sorted indices */
     Growing out_points, out_values;

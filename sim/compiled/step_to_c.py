@@ -947,13 +947,14 @@ class _Translation:
         self.constant &= name not in ("add", "complete")
         texts = [self.open(a).text for a in arguments if not isinstance(a, tuple)]
         n = owner.value.dimensions
+        is_vector = n == 1 and not owner.value.far
         if name == "add":
             point = ", ".join(self.open(part).text for part in arguments[0])
             plus = self.operate(
                 owner.value.plus, [_Open("x_", self.values), _Open("y_", self.values)]
             )
             self.write(f"#define PLUS(x_, y_) ({plus.text})")
-            if n == 1:
+            if is_vector:
                 self.write(f"ADD_TO_VECTOR({pointer}, {self.values}, {point}, {texts[0]}, PLUS);")
                 return _Known(None)
             self.write(f"{{ int64_t point_[] = {{{point}}};")
@@ -961,7 +962,7 @@ class _Translation:
             return _Known(None)
         if name == "complete":
             done = f"complete_vector({pointer}, sizeof({self.values}))"
-            self.write(f"if (!{done if n == 1 else f'complete({pointer})'}) goto no_memory;")
+            self.write(f"if (!{done if is_vector else f'complete({pointer})'}) goto no_memory;")
             return _Known(None)
         if name == "release":
             return _Known(None)
@@ -969,10 +970,10 @@ class _Translation:
             return _Open(f"{pointer}->order.length", INT)
         if name == "shared":
             return _Open(f"shared_with_last({pointer}, {texts[0]})", INT) if n > 1 else _Known(0)
-        index = texts[0] if n == 1 else f"((int64_t *){pointer}->order.items)[{texts[0]}]"
+        index = texts[0] if is_vector else f"((int64_t *){pointer}->order.items)[{texts[0]}]"
         if name == "value":
             return _Open(f"(({self.values} *){pointer}->out_values.items)[{index}]", self.values)
-        if n == 1:
+        if is_vector:
             return _Open(f"((int64_t *){pointer}->out_points.items)[{index}]", INT)
         return _Open(f"coordinate_of({pointer}, {', '.join(texts)})", INT)
 

@@ -161,7 +161,7 @@ def _memory(value: Any, regions: list[Region]) -> Hashable:
     if isinstance(value, Regions):
         return Regions, tuple((part, _memory(one, regions)) for part, one in value.items())
     if isinstance(value, Accumulator):
-        return Accumulator, value.dimensions, _memory(value.plus, regions)
+        return Accumulator, value.dimensions, value.far, _memory(value.plus, regions)
     if isinstance(value, Stored):
         return type(value), value.integers
     if isinstance(value, Growing):
