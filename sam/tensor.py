@@ -721,10 +721,12 @@ def _too_large(shape: tuple[int, ...], codes: str) -> UserError:
     )
 
 
-def no_memory(result: str, extents: Sequence[int], form: str) -> UserError:
+def no_memory(result: str, extents: Sequence[int], form: str, hint: str | None = None) -> UserError:
     """The error for a result that the memory does not hold in its format."""
     size = " x ".join(map(str, extents))
-    return UserError(f"there is no memory for {result}, which is {size}, stored as {form}")
+    return UserError(
+        f"there is no memory for {result}, which is {size}, stored as {form}", hint=hint
+    )
 
 
 def _sorted(coordinates: Ints, values: Array) -> tuple[Ints, Array]:

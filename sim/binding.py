@@ -167,7 +167,7 @@ def _require_memory(
     value = next(types[node.name] for node in graph.nodes if node.kind == "value_writer")
     if free_memory.lacks(_COPIES * least_bytes(slot.levels, shape, 8, value.itemsize)):
         written = f"{slot.tensor}({','.join(slot.variables)})"
-        raise no_memory(written, shape, slot.levels)
+        raise no_memory(written, shape, slot.levels, "compressed levels instead of dense ones")
 
 
 def _stored(
