@@ -130,9 +130,9 @@ def test_ctrl_c_keeps_what_is_done(folder):
     Path("s.yaml").write_text(
         "expression: y(i) = A(i,j) * x(j)\n"
         'inputs: {A: "@random(0.3)", x: "@dense"}\n'
-        "dims: {i: 60, j: 60}\n"
+        "dims: {i: 100, j: 100}\n"
         "engine: simpy\n"
-        "grid: {seed: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}\n"
+        f"grid: {{seed: {list(range(40))}}}\n"
     )
     command = "import sys; from custard.cli.command import main; sys.exit(main())"
     process = subprocess.Popen(
@@ -150,8 +150,8 @@ def test_ctrl_c_keeps_what_is_done(folder):
     out, err = process.communicate(timeout=10)
     assert process.returncode == 130
     done = len(_results())
-    assert 1 <= done < 10
-    assert out == f"10 points: {done} done, {10 - done} not run; results in s\n"
+    assert 1 <= done < 40
+    assert out == f"40 points: {done} done, {40 - done} not run; results in s\n"
     assert err == "custard: interrupted; custard sweep s.yaml runs the rest\n"
 
 
