@@ -26,15 +26,7 @@ check: $(INSTALLED) ## lint, format and types
 	$(BIN)/mypy
 
 experiments: $(INSTALLED) ## the tables and figures; into out
-	$(BIN)/python experiments/table1.py
-	$(BIN)/python experiments/figure11.py
-	$(BIN)/python experiments/figure12.py
-	$(BIN)/python experiments/figure13.py
-	$(BIN)/python experiments/figure14.py
-	$(BIN)/python experiments/figure15.py
-	$(BIN)/python experiments/figure16.py
-	$(BIN)/python experiments/cycles.py
-	$(BIN)/python experiments/table2.py
+	$(BIN)/python -m experiments
 
 clean: ## remove the virtual environment and all that was made
 	rm -rf $(VENV) out build *.egg-info .hypothesis .pytest_cache .mypy_cache .ruff_cache

@@ -1,19 +1,19 @@
 """Our cycles beside the published simulator's, for every recorded graph that we can build.
 
-    python experiments/cycles.py [--only TEXT] [--reference CYCLES.json]
+    python experiments/cycles.py [--quick] [--only TEXT] [--reference CYCLES.json] [--out FOLDER]
 
-The records are those of ``shared/reference/cycles.json``: ideal machine, unbounded queues. Ours
+The records are those of ``../shared/reference/cycles.json``: ideal machine, unbounded queues. Ours
 agree where they differ by at most 1 % plus 10 cycles; fewer cycles have their reason beside them.
-Writes ``out/cycles.csv`` and exits with 1 where a count differs without one.
+Without that file, the records of the published simulator's figures are compared, which are beside
+this script. ``--quick`` has records of at most 6,000 cycles. Writes ``cycles.csv`` to ``out``;
+exits with 1 where a count differs without a reason.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -24,10 +24,14 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import custard
+from experiments import figures
 from sam.tensor import Tensor
 
 REFERENCE = Path(__file__).parents[2] / "shared/reference/cycles.json"
+QUICK_CYCLES = 6_000
 
 
 @dataclass(frozen=True)
@@ -143,20 +147,46 @@ def kernel_of(name: str) -> Kernel | None:
     return next((kernel for kernel in KERNELS if name.startswith(kernel.prefix)), None)
 
 
-def compare(record: Mapping[str, Any], inputs: Mapping[str, Any], kernel: Kernel) -> Comparison:
+@dataclass(frozen=True)
+class Record:
+    """What the published simulator was run on, and its cycles."""
+
+    name: str
+    cycles: int
+    inputs: Mapping[str, Tensor]
+
+
+def records(path: Path) -> Iterator[Record]:
+    """The published records; those of its figures alone where the file of all is not there."""
+    if figures.is_there(path, REFERENCE, "all records but those of the figures are"):
+        reference = json.loads(path.read_text())
+        for record in reference["records"]:
+            inputs = reference["inputs"][record["inputs"]]
+            tensors = {name: _tensor(data) for name, data in inputs.items()}
+            yield Record(record["name"], record["cycles"], tensors)
+        return
+    for name in figures.recorded(""):
+        cycles = figures.published(name)
+        assert cycles is not None
+        yield Record(name, cycles, figures.patterns(name))
+
+
+def compare(record: Record, kernel: Kernel) -> Comparison:
     """Runs the kernel on the record's inputs, and checks its values with numpy."""
     program = custard.compile(
         kernel.expression, kernel.formats, [f"reorder({kernel.order})", *kernel.schedule]
     )
-    tensors = {name: _tensor(data) for name, data in inputs.items()}
-    tensors |= {name: Tensor.of(value) for name, value in kernel.constants.items()}
-    if "C" not in tensors and "sddmm" in record["name"]:
-        tensors |= _ones(tensors["B"], int(record["name"].rpartition("K")[2]))
+    tensors = {
+        **record.inputs,
+        **{name: Tensor.of(value) for name, value in kernel.constants.items()},
+    }
+    if "C" not in tensors and "sddmm" in record.name:
+        tensors |= _ones(tensors["B"], int(record.name.rpartition("K")[2]))
     run = program.simulate(tensors, config="ideal")
     names = dict.fromkeys(slot.tensor for slot in program.graph.slots)
     due = kernel.check(*(tensors[name].to_numpy() for name in names))
     right = bool(np.allclose(run.output.to_numpy(), due))
-    return Comparison(record["name"], kernel, record["cycles"], run.cycles, right)
+    return Comparison(record.name, kernel, record.cycles, run.cycles, right)
 
 
 def _tensor(data: Mapping[str, Any]) -> Tensor:
@@ -169,21 +199,24 @@ def _ones(sampled: Tensor, extent: int) -> dict[str, Tensor]:
     return {"C": Tensor.of(np.ones((rows, extent))), "D": Tensor.of(np.ones((extent, columns)))}
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Runs the comparison; the exit status tells whether every count agrees."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--only", default="", help="records whose name contains this")
-    parser.add_argument("--reference", type=Path, default=REFERENCE)
-    parser.add_argument("--output", type=Path, default=Path("out/cycles.csv"))
-    options = parser.parse_args(arguments)
-    reference = json.loads(options.reference.read_text())
+    assert __doc__
+    options = figures.arguments(
+        __doc__,
+        argv,
+        ("--only", "", "records whose name contains this"),
+        ("--reference", REFERENCE, "the published simulator's counts"),
+    )
     work = [
         (record, kernel)
-        for record in reference["records"]
-        if options.only in record["name"] and (kernel := kernel_of(record["name"]))
+        for record in records(options.reference)
+        if options.only in record.name
+        and (kernel := kernel_of(record.name))
+        and (not options.quick or record.cycles <= QUICK_CYCLES)
     ]
     found = [
-        compare(record, reference["inputs"][record["inputs"]], kernel)
+        compare(record, kernel)
         for record, kernel in track(
             work, "Simulating", console=Console(stderr=True), transient=True
         )
@@ -193,7 +226,11 @@ def main(arguments: list[str] | None = None) -> int:
     for kernel in dict.fromkeys(one.kernel.prefix for one in found if one.verdict == "fewer"):
         reason = next(known.fewer for known in KERNELS if known.prefix == kernel)
         console.print(f"fewer in {kernel}: {reason}")
-    _write(options.output, found)
+    header = ("record", "expression", "published", "ours", "verdict")
+    rows = (
+        (one.name, one.kernel.expression, one.published, one.ours, one.verdict) for one in found
+    )
+    figures.write_csv(options.out / "cycles.csv", header, rows)
     return 0 if all(one.verdict in ("agrees", "fewer") for one in found) else 1
 
 
@@ -216,14 +253,5 @@ def _table(found: Sequence[Comparison]) -> Table:
     return table
 
 
-def _write(path: Path, found: Sequence[Comparison]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(("record", "expression", "published", "ours", "verdict"))
-        for one in found:
-            rows.writerow((one.name, one.kernel.expression, one.published, one.ours, one.verdict))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    figures.leave(main)

@@ -1,4 +1,4 @@
-"""What the scripts for the paper's figures share: published counts, tables, CSV and pictures.
+"""What the scripts for the paper's figures and tables share: options, published counts, pictures.
 
 The published counts and inputs are those of the SAM simulator for its own figures, from
 ``data/sam_simulator_figures.json``, on the ideal machine. Ours agree where they differ by at most
@@ -78,20 +78,36 @@ def holds(condition: bool) -> Literal["yes", "no"]:
 
 
 def arguments(
-    description: str, argv: Sequence[str] | None, *more: tuple[str, Path, str]
+    description: str, argv: Sequence[str] | None, *more: tuple[str, Path | str, str]
 ) -> argparse.Namespace:
-    """The options of a figure's script: ``--quick``, ``--out``, and ``more`` that are paths."""
+    """The options of a script: ``--quick``, ``--out``, and ``more`` with their defaults.
+
+    Raises UserError where the folder of ``--out`` cannot be made.
+    """
     parser = argparse.ArgumentParser(description=description.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a small part, in seconds")
     parser.add_argument("--out", type=Path, default=OUT, help="the folder for CSV, PNG and PDF")
     for option, default, about in more:
-        parser.add_argument(option, type=Path, default=default, help=about)
+        parser.add_argument(option, type=type(default), default=default, help=about)
     options = parser.parse_args(argv)
     try:
         options.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"cannot make the folder {options.out}: {error.strerror}") from None
     return options
+
+
+def is_there(path: Path, default: Path, what: str) -> bool:
+    """Whether a file that is not shipped is there; says in words what is left out where it is not.
+
+    Raises UserError where the user named that file: it is at another place than ``default``.
+    """
+    if path.exists():
+        return True
+    if path != default:
+        raise UserError(f"there is no file {path}", hint=f"without it, {what} left out")
+    print(f"{what[0].upper()}{what[1:]} left out: there is no file {path}")
+    return False
 
 
 def leave(main: Callable[[], int]) -> NoReturn:
@@ -130,6 +146,15 @@ def pattern(name: str) -> Tensor:
     shape = tuple(found["shape"])
     coordinates = np.array(np.unravel_index(positions, shape))
     return Tensor.from_coo(coordinates, np.arange(1.0, len(positions) + 1), shape)
+
+
+def patterns(record: str) -> dict[str, Tensor]:
+    """The inputs of a published count that are not all ones, by the names of the tensors."""
+    stems = {name.rpartition(".")[0]: None for name in _published()["patterns"]}
+    words = set(record.split("_"))
+    stem = max((one for one in stems if set(one.split("_")) <= words), key=len)
+    names = (name for name in _published()["patterns"] if name.rpartition(".")[0] == stem)
+    return {name.rpartition(".")[2]: pattern(name) for name in names}
 
 
 def compare(title: str, counts: Sequence[Count]) -> int:

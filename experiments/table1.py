@@ -1,31 +1,33 @@
 """Table 1 of the SAM paper: how many of each primitive an expression needs, the paper's and ours.
 
-    python experiments/table1.py [--reference TABLES.json]
+    python experiments/table1.py [--quick] [--reference TABLES.json] [--out FOLDER]
 
 All operands are compressed, and stored in the order of the loops, which is alphabetical.
 Sparse matrix multiplication is lowered in all six loop orders: the paper leaves 0 to 2 droppers by
-order, and here it says which. Writes ``out/table1.csv``; exits with 1 where a count differs.
+order, and here it says which. That takes a second: ``--quick`` leaves nothing out. Writes
+``table1.csv`` to ``out``; exits with 1 where a count differs.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
 import itertools
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import custard
 from custard.language import notation
+from experiments import figures
 from sam.blocks import primitives
 
-REFERENCE = Path(__file__).parent / "data/sam_paper_tables.json"
+REFERENCE = figures.DATA / "sam_paper_tables.json"
 
 
 @dataclass(frozen=True)
@@ -81,12 +83,12 @@ def _formats(expression: str, order: Sequence[str]) -> dict[str, str]:
     return formats
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Prints the table; the exit status tells whether all counts agree."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--reference", type=Path, default=REFERENCE)
-    parser.add_argument("--output", type=Path, default=Path("out/table1.csv"))
-    options = parser.parse_args(arguments)
+    assert __doc__
+    options = figures.arguments(
+        __doc__, argv, ("--reference", REFERENCE, "the numbers of the paper's tables")
+    )
     found = rows(options.reference)
     primitives = list(found[0].paper)
     table = Table(title="Table 1: primitives, the paper's / ours")
@@ -96,7 +98,8 @@ def main(arguments: list[str] | None = None) -> int:
         cells = (_cell(row, primitive) for primitive in primitives)
         table.add_row(row.name, row.expression, row.order, *cells)
     Console(width=180).print(table)
-    _write(options.output, found, primitives)
+    header = ("name", "expression", "order", "primitive", "paper", "ours")
+    figures.write_csv(options.out / "table1.csv", header, _lines(found, primitives))
     return 0 if all(row.agrees(primitive) for row in found for primitive in primitives) else 1
 
 
@@ -106,16 +109,12 @@ def _cell(row: Row, primitive: str) -> str:
     return text if row.agrees(primitive) else f"[bold red]{text}[/]"
 
 
-def _write(path: Path, found: Sequence[Row], primitives: Sequence[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        lines = csv.writer(file)
-        lines.writerow(("name", "expression", "order", "primitive", "paper", "ours"))
-        for row in found:
-            for primitive in primitives:
-                paper, ours = row.paper[primitive], row.ours.get(primitive, 0)
-                lines.writerow((row.name, row.expression, row.order, primitive, paper, ours))
+def _lines(found: Sequence[Row], primitives: Sequence[str]) -> Iterator[tuple[str | int, ...]]:
+    for row in found:
+        for primitive in primitives:
+            counts = (row.paper[primitive], row.ours.get(primitive, 0))
+            yield (row.name, row.expression, row.order, primitive, *counts)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    figures.leave(main)

@@ -1,25 +1,25 @@
 """Table 2 of the SAM paper: the share of real programs that a primitive is needed for.
 
-    python experiments/table2.py [--corpus accepted.txt] [--reference TABLES.json]
+    python experiments/table2.py [--quick] [--corpus FILE] [--reference TABLES.json] [--out FOLDER]
 
 Every distinct pair of an expression and formats of the corpus is lowered, in the order of its
 ``reorder`` if that is all that its schedule has. A program is lost without a primitive if its graph
 uses it. The paper's lowering merges nothing where all operands are dense, and scatters nothing, so
 a column counts ours alike: without such merges, and with a reducer for each sum that is scattered.
 
-Writes ``out/table2.csv``, and prints the time that a program takes to compile; exits with 1 where
-that is more than 50 ms in the median, or 1 s for one program.
+The programs are read from ``../shared/corpus/accepted.txt``; without that file there is no table.
+``--quick`` has every twentieth pair. Writes ``table2.csv`` to ``out``, and prints the time that a
+program takes to compile; exits with 1 where that is more than 50 ms in the median, or 1 s for one
+program.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
 import json
 import statistics
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import custard
 from custard.language.formats import LEVEL_FORMATS
+from experiments import figures
 from experiments.corpus import CORPUS, Entry, read
 from sam.blocks import KINDS
 from sam.graph import End, Graph, Node
 
-REFERENCE = Path(__file__).parent / "data/sam_paper_tables.json"
+PROGRAMS = CORPUS / "accepted.txt"
+REFERENCE = figures.DATA / "sam_paper_tables.json"
 
 PAPERS_EXPRESSIONS = 1745  # Section 6.2
 
@@ -175,15 +177,19 @@ class _Levels:
         return node.kind in ("intersecter", "locator") and self.merges_full(node)
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Prints the table; the exit status tells whether all compile fast enough."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--corpus", type=Path, default=CORPUS / "accepted.txt")
-    parser.add_argument("--reference", type=Path, default=REFERENCE)
-    parser.add_argument("--output", type=Path, default=Path("out/table2.csv"))
-    options = parser.parse_args(arguments)
+    assert __doc__
+    options = figures.arguments(
+        __doc__,
+        argv,
+        ("--corpus", PROGRAMS, "the programs, a command line of TACO in each line"),
+        ("--reference", REFERENCE, "the numbers of the paper's tables"),
+    )
+    if not figures.is_there(options.corpus, PROGRAMS, "Table 2 is"):
+        return 0
     paper = json.loads(options.reference.read_text())["table2"]
-    entries = distinct(read(options.corpus)[0])
+    entries = distinct(read(options.corpus)[0])[:: 20 if options.quick else 1]
     programs, refused = [], []
     for entry in track(entries, "Lowering", console=Console(stderr=True), transient=True):
         try:
@@ -195,7 +201,8 @@ def main(arguments: list[str] | None = None) -> int:
     console.print(_about_the_set(programs, paper["total_unique"]))
     for entry, error in refused:
         console.print(f"Refused: {error.what}\n  {entry.text}", soft_wrap=True, markup=False)
-    _write(options.output, programs, paper["rows"])
+    header = ("primitive removed", "paper %", "ours counted alike %", "ours %")
+    figures.write_csv(options.out / "table2.csv", header, _lines(programs, paper["rows"]))
     return _tell_times(console, programs)
 
 
@@ -228,14 +235,12 @@ def _share(programs: Sequence[Lowered], away: frozenset[str]) -> float:
     return 100 * sum(bool(program.primitives & away) for program in programs) / len(programs)
 
 
-def _write(path: Path, programs: Sequence[Lowered], paper: Mapping[str, Sequence[Any]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        lines = csv.writer(file)
-        lines.writerow(("primitive removed", "paper %", "ours counted alike %", "ours %"))
-        for row in ROWS:
-            shares = (_share(programs, row.counted), _share(programs, row.ours))
-            lines.writerow((row.name, paper[row.name][2], *(f"{share:.2f}" for share in shares)))
+def _lines(
+    programs: Sequence[Lowered], paper: Mapping[str, Sequence[Any]]
+) -> Iterator[tuple[str, ...]]:
+    for row in ROWS:
+        shares = (_share(programs, row.counted), _share(programs, row.ours))
+        yield (row.name, paper[row.name][2], *(f"{share:.2f}" for share in shares))
 
 
 def _tell_times(console: Console, programs: Sequence[Lowered]) -> int:
@@ -254,4 +259,4 @@ def _tell_times(console: Console, programs: Sequence[Lowered]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    figures.leave(main)

@@ -1,0 +1,64 @@
+"""All tables and figures, one after the other.
+
+    python -m experiments [--quick] [--out FOLDER]
+
+Each script says what of it needs files that are not shipped. Where one is not borne out or stops,
+the others go on; the exit status is 1 then.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+from experiments import (
+    cycles,
+    figure11,
+    figure12,
+    figure13,
+    figure14,
+    figure15,
+    figure16,
+    figures,
+    table1,
+    table2,
+)
+from sam.support.errors import UserError
+
+SCRIPTS: Mapping[str, Callable[[Sequence[str]], int]] = {
+    "table1": table1.main,
+    "table2": table2.main,
+    "figure11": figure11.main,
+    "figure12": figure12.main,
+    "figure13": figure13.main,
+    "figure14": figure14.main,
+    "figure15": figure15.main,
+    "figure16": figure16.main,
+    "cycles": cycles.main,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs all scripts; the exit status tells whether all are borne out."""
+    assert __doc__
+    options = figures.arguments(__doc__, argv)
+    passed_on = ["--out", str(options.out), *["--quick"] * options.quick]
+    wrong = []
+    for name, script in SCRIPTS.items():
+        print(f"\n{name}", flush=True)
+        try:
+            status = script(passed_on)
+        except UserError as mistake:
+            print(f"error: {mistake}", file=sys.stderr)
+            status = 2
+        if status:
+            wrong.append(name)
+    if wrong:
+        print(f"\n{len(wrong)} of {len(SCRIPTS)} are not borne out: {', '.join(wrong)}")
+    else:
+        print(f"\nAll {len(SCRIPTS)} are borne out; {options.out} has their tables and pictures")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    figures.leave(main)
