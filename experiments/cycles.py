@@ -221,23 +221,24 @@ def main(argv: Sequence[str] | None = None) -> int:
             work, "Simulating", console=Console(stderr=True), transient=True
         )
     ]
-    console = Console()
+    console = Console(width=120, highlight=False)
     console.print(_table(found))
     for kernel in dict.fromkeys(one.kernel.prefix for one in found if one.verdict == "fewer"):
         reason = next(known.fewer for known in KERNELS if known.prefix == kernel)
         console.print(f"fewer in {kernel}: {reason}")
     header = ("record", "expression", "published", "ours", "verdict")
-    rows = (
-        (one.name, one.kernel.expression, one.published, one.ours, one.verdict) for one in found
-    )
-    figures.write_csv(options.out / "cycles.csv", header, rows)
+    figures.write_csv(options.out / "cycles.csv", header, map(_line, found))
     return 0 if all(one.verdict in ("agrees", "fewer") for one in found) else 1
+
+
+def _line(one: Comparison) -> tuple[str | int, ...]:
+    return (one.name, one.kernel.expression, one.published, one.ours, one.verdict)
 
 
 def _table(found: Sequence[Comparison]) -> Table:
     table = Table(title="Cycles: the published simulator's and ours")
     for name in ("record", "expression"):
-        table.add_column(name)
+        table.add_column(name, no_wrap=True)
     for name in ("published", "ours", "ratio"):
         table.add_column(name, justify="right")
     table.add_column("")

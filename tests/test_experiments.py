@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
+from experiments import __main__ as everything
 from experiments import (
     cycles,
     figure11,
@@ -19,7 +20,6 @@ from experiments import (
     table1,
     table2,
 )
-from experiments import __main__ as everything
 from sam.support import c_compiler as cc
 
 reference = pytest.mark.skipif(
