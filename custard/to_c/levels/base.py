@@ -1,0 +1,109 @@
+"""What the level functions of all formats share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from custard.language.formats import LEVEL_FORMATS, LevelFormat
+from custard.to_c.builder import Builder
+from custard.to_c.levels.iterators import Counted, Iterator, Runs
+from custard.to_c.levels.place import Place
+from custard.to_c.loop_ir import INT, WORD, Call, Expr, Field, Type, Var, array, cast, select
+
+
+class LevelFunctions(ABC):
+    """The level functions of one level of a tensor.
+
+    ``arrays``   the fields of its storage that are arrays of indices (``words``: of bits)
+    ``numbers``  those that are numbers, besides the extent of the mode
+
+    ``innermost`` tells whether there is no level below.
+    """
+
+    arrays: ClassVar[tuple[str, ...]] = ()
+    numbers: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, code: str, tensor: str, level: int, index: Type, names: Builder) -> None:
+        self.format: LevelFormat = LEVEL_FORMATS[code]
+        self.tensor, self.level, self.index, self.names = tensor, level, index, names
+        self.innermost = True
+
+    @classmethod
+    def fields(cls, level: int, index: Type) -> list[tuple[str, Type]]:
+        """The fields of the tensor's struct for this level, with their types."""
+        found: list[tuple[str, Type]] = [(f"size{level}", INT)]
+        found += [(f"{name}{level}", INT) for name in cls.numbers]
+        for name in cls.arrays:
+            found.append((f"{name}{level}", array(WORD if name == "words" else index)))
+        return found
+
+    @property
+    def size(self) -> Expr:
+        """The extent of the level's mode."""
+        return Field(self.tensor, f"size{self.level}")
+
+    def array(self, name: str) -> Var:
+        """An array of the level's storage."""
+        type = WORD if name == "words" else self.index
+        return self.names.stored(self.tensor, f"{name}{self.level}", array(type))
+
+    def number(self, name: str) -> Expr:
+        """A number of the level's storage."""
+        return Field(self.tensor, f"{name}{self.level}")
+
+    def cursor(self) -> Var:
+        """A new variable for positions of the level."""
+        return Var(self.names.fresh(f"p{self.tensor}{self.level}"))
+
+    @abstractmethod
+    def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
+        """The coordinates below a place; ``owner`` numbers the operand whose it is.
+
+        ``ordered`` and ``unique`` ask for iterator conversion where the format is not.
+        """
+
+    def positions(self, parents: Expr) -> Expr | None:
+        """How many positions the level has for that many parents; None where it does not tell."""
+        return parents
+
+    def limits(self, above: Place) -> tuple[Expr, Expr] | None:
+        """Between which coordinates of the level above this one has one; None where in all.
+
+        ``above`` is the place of that level's fiber.
+        """
+        return None
+
+    def locate(self, above: Place, coordinate: Expr) -> Place:
+        """The place of a coordinate; for formats that locate."""
+        raise TypeError(f"{self.format.name} levels do not locate")
+
+
+def guarded(above: Place, value: Expr, otherwise: Expr) -> Expr:
+    """The value where the place is present."""
+    return value if above.present is None else select(above.present, value, otherwise)
+
+
+def listed(
+    level: LevelFunctions, crd: Var, first: Expr, end: Expr, above: Place, unique: bool
+) -> Iterator:
+    """A list of coordinates, whose duplicates are joined where it may have some."""
+    alone = above.group_end is None
+    cursor = level.cursor()
+    if level.format.branchless:
+        # Chains of which one differs from the next further in only have the same coordinate here.
+        repeats = not alone and not (level.format.unique and level.innermost)
+    else:
+        repeats = not level.format.unique or not alone
+    if unique and repeats:
+        find = f"run_end_{level.index}"
+        return Runs(
+            cursor,
+            first,
+            end,
+            lambda at: cast(crd[at], INT),
+            lambda at, last, run: Call(find, (crd, at, last, run)),
+        )
+    single = level.format.branchless and alone and above.present is None
+    coordinate = cast(crd[cursor], INT)
+    return Counted(cursor, first, end, coordinate, cursor, single=single, increasing=not repeats)

@@ -1,0 +1,322 @@
+"""Iterators over the coordinates of a fiber: loops are made of one, or of several merged."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from custard.to_c.loop_ir import (
+    INT,
+    ONE,
+    TRUE,
+    WORD,
+    ZERO,
+    Assign,
+    Body,
+    Call,
+    Const,
+    Declare,
+    Expr,
+    For,
+    If,
+    Load,
+    Op,
+    Stmt,
+    Var,
+    While,
+    both,
+    cast,
+    op,
+    select,
+    substituted,
+)
+from custard.to_c.runtime import INDEX_TYPES
+from sam.levels import WORD_BITS
+
+
+class Iterator(ABC):
+    """The coordinates of a fiber, in increasing order unless ``ordered`` is False."""
+
+    ordered = True
+
+    @abstractmethod
+    def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
+        """The loop over the fiber alone."""
+
+    @abstractmethod
+    def begin(self) -> list[Stmt]:
+        """Declares the state, at the first coordinate."""
+
+    alive: Expr
+    coordinate: Expr
+    position: Expr
+    group_end: Expr | None = None
+
+    def length(self) -> Expr | None:
+        """At most how many coordinates there are, before ``begin``; None where it is not known."""
+        return None
+
+    @abstractmethod
+    def advance(self, condition: Expr) -> list[Stmt]:
+        """Goes on to the next coordinate where the condition holds."""
+
+
+@dataclass
+class Counted(Iterator):
+    """A cursor that goes from ``first`` to ``end``, one by one.
+
+    ``coordinate``  in terms of the cursor
+    ``valid``       whether the cursor has a coordinate at all; None where it always has
+    ``single``      there is just one step
+    ``increasing``  each coordinate is greater than the one before
+    ``limits``      what declares ``first`` and ``end``, where they are clipped
+    """
+
+    cursor: Var
+    first: Expr
+    end: Expr
+    coordinate: Expr
+    position: Expr
+    valid: Expr | None = None
+    single: bool = False
+    increasing: bool = True
+    limits: list[Stmt] = field(default_factory=list)
+
+    def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
+        if self.single and isinstance(self.first, Var):
+            self._replace_cursor(self.first)
+        inside: list[Stmt] = []
+        cursor = variable if self.coordinate == self.cursor else self.cursor
+        if cursor == variable:
+            self.position = substituted(self.position, self.cursor, variable)
+        else:
+            inside.append(Declare(variable, cast(self.coordinate, INT)))
+            self.position = substituted(self.position, self.coordinate, variable)
+        if self.valid is None:
+            inside += body()
+        else:
+            inside.append(If([(self.valid_at(variable), body())]))
+        if self.single:
+            return inside if cursor == self.first else [Declare(cursor, self.first), *inside]
+        return [*self.limits, For(cursor, self.first, self.end, inside, None, self.increasing)]
+
+    def _replace_cursor(self, cursor: Var) -> None:
+        self.coordinate = substituted(self.coordinate, self.cursor, cursor)
+        self.position = substituted(self.position, self.cursor, cursor)
+        self.cursor = cursor
+
+    def valid_at(self, variable: Var) -> Expr:
+        """``valid``, with the coordinate in a variable."""
+        assert self.valid is not None
+        return substituted(self.valid, self.coordinate, variable)
+
+    def begin(self) -> list[Stmt]:
+        last = _named(self.cursor, self.end)
+        self.alive = self.cursor < last
+        declared: list[Stmt] = [Declare(self.cursor, self.first)]
+        if last != self.end:
+            declared.append(Declare(last, self.end, const=True))
+        if self.valid is not None:
+            declared += self._skip()
+        return declared
+
+    def length(self) -> Expr | None:
+        return self.end if self.first == ZERO else self.end - self.first
+
+    def left(self) -> Expr:
+        """How many coordinates there are from the cursor on, after ``begin``."""
+        return _named(self.cursor, self.end) - self.cursor
+
+    def sought(self, coordinate: Expr) -> Expr | None:
+        """The position of the first coordinate from the cursor on that is not below another one,
+        after ``begin``; None where coordinates do not stand in an array, in order."""
+        found = self.coordinate
+        match found:
+            case Op("cast", (inner,)):
+                found = inner
+        stored = isinstance(found, Load) and found.index == self.cursor
+        if not stored or self.valid is not None or self.single or not self.increasing:
+            return None
+        assert isinstance(found, Load)
+        if found.type.name not in INDEX_TYPES:
+            return None
+        arguments = (found.array, self.cursor, _named(self.cursor, self.end), coordinate)
+        return Call(f"sought_{found.type.name}", arguments, INT)
+
+    def clip(self, low: Expr, high: Expr) -> None:
+        """Keeps to the coordinates from ``low`` to below ``high``; the cursor is the coordinate."""
+        begin, end = Var(f"{self.cursor.name}_begin"), Var(f"{self.cursor.name}_end")
+        self.limits = [
+            Declare(begin, select(self.first < low, low, self.first), const=True),
+            Declare(end, select(high < self.end, high, self.end), const=True),
+        ]
+        self.first, self.end = begin, end
+
+    def _skip(self) -> list[Stmt]:
+        """Goes past the steps without a coordinate."""
+        assert self.valid is not None
+        invalid = Op("!", (self.valid,), self.valid.type)
+        return [While(both(self.alive, invalid), [Assign(self.cursor, ONE, "+")])]
+
+    def advance(self, condition: Expr) -> list[Stmt]:
+        if self.valid is not None:
+            return _when(condition, [Assign(self.cursor, ONE, "+"), *self._skip()])
+        return [Assign(self.cursor, ONE if condition == TRUE else cast(condition, INT), "+")]
+
+
+@dataclass
+class Runs(Iterator):
+    """Runs of equal coordinates, each taken as one (deduplication with iterator chaining).
+
+    ``run_end``  the end of the run that begins at a position, before a last one; the length of the
+                 run before that is known too
+    """
+
+    cursor: Var
+    first: Expr
+    end: Expr
+    coordinate_at: Callable[[Expr], Expr]
+    run_end: Callable[[Expr, Expr, Expr], Expr]
+
+    def __post_init__(self) -> None:
+        self.next = Var(f"{self.cursor.name}_next")
+        self.run = Var(f"{self.cursor.name}_run")
+        self.last = _named(self.cursor, self.end)
+        self.alive = self.cursor < self.last
+        self.coordinate = self.coordinate_at(self.cursor)
+        self.position = self.cursor
+        self.group_end = self.next
+
+    def _limit(self) -> list[Stmt]:
+        limit = [] if self.last == self.end else [Declare(self.last, self.end, const=True)]
+        return [*limit, Declare(self.run, ONE)]
+
+    def _found(self) -> Expr:
+        return self.run_end(self.cursor, self.last, self.run)
+
+    def _measured(self) -> Stmt:
+        return Assign(self.run, self.next - self.cursor)
+
+    def length(self) -> Expr | None:
+        return self.end - self.first
+
+    def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
+        inside = [
+            Declare(variable, self.coordinate),
+            Declare(self.next, self._found()),
+            self._measured(),
+            *body(),
+        ]
+        return [*self._limit(), For(self.cursor, self.first, self.last, inside, self.next)]
+
+    def begin(self) -> list[Stmt]:
+        return [
+            Declare(self.cursor, self.first),
+            *self._limit(),
+            Declare(self.next, select(self.alive, self._found(), self.cursor)),
+        ]
+
+    def advance(self, condition: Expr) -> list[Stmt]:
+        step = [If([(self.alive, [Assign(self.next, self._found())])])]
+        return _when(condition, [self._measured(), Assign(self.cursor, self.next), *step])
+
+
+@dataclass
+class Bits(Iterator):
+    """The ones of a range of words."""
+
+    name: str
+    words: Var
+    ranks: Var
+    first: Expr
+    count: Expr
+
+    def __post_init__(self) -> None:
+        self.word, self.stop = Var(f"{self.name}_word"), Var(f"{self.name}_stop")
+        self.bits, self.position = Var(f"{self.name}_bits", WORD), Var(self.name)
+        self.start = self.first
+        self.alive = op("!=", self.bits, self._word(0))
+        at = (self.word - self.start) * WORD_BITS
+        self.coordinate = at + Call("lowest_bit", (self.bits,))
+
+    @staticmethod
+    def _word(value: int) -> Expr:
+        return Const(value, WORD)
+
+    def begin(self) -> list[Stmt]:
+        return [
+            Declare(self.word, self.first),
+            Declare(self.stop, self.word + self.count, const=True),
+            Declare(self.position, cast(self.ranks[self.word], INT)),  # type: ignore[arg-type]
+            Declare(
+                self.bits,
+                select(self.word < self.stop, self.words[self.word], self._word(0)),
+            ),
+            self._to_a_one(),
+        ]
+
+    def _to_a_one(self) -> Stmt:
+        none = both(op("==", self.bits, self._word(0)), self.word + 1 < self.stop)
+        return While(none, [Assign(self.word, ONE, "+"), Assign(self.bits, self.words[self.word])])
+
+    def advance(self, condition: Expr) -> list[Stmt]:
+        lower = op("&", self.bits, op("-", self.bits, self._word(1)))
+        step = [
+            Assign(self.bits, lower),
+            Assign(self.position, ONE, "+"),
+            self._to_a_one(),
+        ]
+        return _when(condition, step)
+
+    def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
+        lower = op("&", self.bits, op("-", self.bits, self._word(1)))
+        inside = [
+            Declare(variable, self.coordinate),
+            *body(),
+            Assign(self.bits, lower),
+            Assign(self.position, ONE, "+"),
+            self._to_a_one(),
+        ]
+        return [*self.begin(), While(self.alive, inside)]
+
+
+@dataclass
+class Links(Iterator):
+    """The nodes of a linked list, from ``first`` on."""
+
+    cursor: Var
+    first: Expr
+    nexts: Var
+    coordinates: Var
+
+    def __post_init__(self) -> None:
+        self.position = self.cursor
+        self.coordinate = cast(self.coordinates[self.cursor], INT)
+        self.alive = self.cursor >= ZERO
+        self.step = Assign(self.cursor, cast(self.nexts[self.cursor], INT))
+
+    def begin(self) -> list[Stmt]:
+        return [Declare(self.cursor, self.first)]
+
+    def advance(self, condition: Expr) -> list[Stmt]:
+        return _when(condition, [self.step])
+
+    def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
+        inside = [Declare(variable, self.coordinate), *body(), self.step]
+        return [*self.begin(), While(self.alive, inside)]
+
+
+def dimension(variable: Var, extent: Expr, present: Expr | None = None) -> Counted:
+    """All coordinates of a dimension."""
+    end = extent if present is None else select(present, extent, ZERO)
+    return Counted(variable, ZERO, end, variable, ZERO)
+
+
+def _when(condition: Expr, body: list[Stmt]) -> list[Stmt]:
+    return body if condition == TRUE else [If([(condition, body)])]
+
+
+def _named(cursor: Var, end: Expr) -> Var:
+    """The end itself where it is a variable already, else a variable for it."""
+    return end if isinstance(end, Var) else Var(f"{cursor.name}_end")

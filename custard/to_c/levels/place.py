@@ -1,0 +1,42 @@
+"""Where an operand has got to in its tensor, while loops go inwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from custard.to_c.loop_ir import ZERO, Expr
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an operand has got to: the positions and coordinates of the levels that are done.
+
+    ``group_end``  where the last level repeats coordinates: the end of the positions that agree
+    ``present``    whether it is there at all; None where that is certain
+    ``clipped``    whether it was only gone through where the next level has a coordinate
+    """
+
+    positions: tuple[Expr, ...] = (ZERO,)
+    coordinates: tuple[Expr, ...] = ()
+    group_end: Expr | None = None
+    present: Expr | None = None
+    clipped: bool = False
+
+    @property
+    def position(self) -> Expr:
+        """The position in the last level."""
+        return self.positions[-1]
+
+    def below(
+        self,
+        position: Expr,
+        coordinate: Expr,
+        group_end: Expr | None = None,
+        present: Expr | None = None,
+    ) -> Place:
+        """The place of a coordinate one level below."""
+        both = self.present if present is None else present
+        return Place((*self.positions, position), (*self.coordinates, coordinate), group_end, both)
+
+
+START = Place()
