@@ -1,0 +1,15 @@
+// Sets bit n of the words, and the bit of its word in the tops; a top that was 0 is listed behind
+// their number, which comes first. Most bits are set already, and those cost no store.
+static inline void mark_bit(uint64_t *words, uint64_t *tops, int64_t *touched, int64_t n)
+{
+    const uint64_t had = words[n >> 6], bit = UINT64_C(1) << (n & 63);
+    if (had & bit)
+        return;
+    words[n >> 6] = had | bit;
+    if (!had) {
+        const uint64_t top = tops[n >> 12];
+        tops[n >> 12] = top | UINT64_C(1) << ((n >> 6) & 63);
+        if (!top)
+            touched[++touched[0]] = n >> 12;
+    }
+}

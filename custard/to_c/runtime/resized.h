@@ -1,0 +1,20 @@
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+// Room for `count` elements where `had` was; NULL, with the old array freed, if there is none.
+static void *resized(void *had, int64_t count, size_t size)
+{
+    size_t bytes;
+    void *array = NULL;
+    if (count >= 0 && !__builtin_mul_overflow((size_t)count, size, &bytes))
+        array = realloc(had, bytes ? bytes : 1);
+    if (!array)
+        free(had);
+#ifdef MADV_HUGEPAGE
+    const size_t page = 4096, large = (size_t)1 << 22;
+    if (array && bytes >= large) // fewer page faults
+        madvise((void *)((uintptr_t)array & -page), bytes, MADV_HUGEPAGE);
+#endif
+    return array;
+}

@@ -1,0 +1,7 @@
+// The product of two counts, or one that there is no memory for.
+static inline int64_t times(int64_t a, int64_t b)
+{
+    const int64_t most = INT64_MAX / 2;
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) || product > most ? most : product;
+}

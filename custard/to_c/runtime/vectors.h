@@ -1,0 +1,3 @@
+#ifdef __AVX512VL__
+#include <immintrin.h>
+#endif
