@@ -1,5 +1,5 @@
-/* The memory hierarchy of sim/memory.py, step by step the same. A function that needs memory of the
- * machine gives 0 where there is none. */
+/* The memory hierarchy of sim/memory/hierarchy.py, step by step the same. A function that needs
+ * memory of the machine gives 0 where there is none. */
 #include "runtime.h"
 
 static int64_t bytes_of(const Region *r, int64_t first, int64_t last) {
@@ -97,7 +97,7 @@ static int move(Hierarchy *h, int64_t level, int64_t block, int64_t region, int6
     return 1;
 }
 
-/* Lets the line go that was used least recently. */
+/* Lets the line go that is first in the order of replacement. */
 static int evict(Hierarchy *h, int64_t level, int64_t block, int64_t now) {
     Level *l = h->level + level;
     int32_t n = l->lines[0].newer;
@@ -124,7 +124,7 @@ static int look_up(Hierarchy *h, int64_t level, int64_t block, int64_t region, i
     int32_t found = index->at[number];
     if (found) {
         counts[HITS]++;
-        if (l->lines[0].older != found) {
+        if (l->by_use && l->lines[0].older != found) {
             unlink_line(l, found);
             link_newest(l, found);
         }

@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
     int64_t latency, cost, ports;
     int64_t room;       /* bytes for lines; -1 where unbounded */
+    int64_t by_use;     /* whether a hit makes a line the last to be replaced */
     int64_t held, peak; /* bytes in lines */
     int64_t *per_line;  /* by region: the entries in a line */
     int64_t *free;      /* by port: when it is free */

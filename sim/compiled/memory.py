@@ -14,7 +14,8 @@ from sim.stats import MemoryStats
 
 class _Level(ctypes.Structure):
     _fields_ = [
-        *((name, ctypes.c_int64) for name in ("latency", "cost", "ports", "room", "held", "peak")),
+        *((name, ctypes.c_int64) for name in ("latency", "cost", "ports", "room", "by_use")),
+        *((name, ctypes.c_int64) for name in ("held", "peak")),
         *((name, ctypes.c_void_p) for name in ("per_line", "free", "busy", "counts")),
         *((name, ctypes.c_void_p) for name in ("held_of", "peak_of", "where", "lines")),
         *((name, ctypes.c_int32) for name in ("used", "made", "spare")),
@@ -54,6 +55,7 @@ class CompiledHierarchy:
                     cost=layout.cost[n],
                     ports=layout.ports[n],
                     room=-1 if (room := layout.room[n]) is None else room,
+                    by_use=layout.by_use[n],
                     per_line=self._array(layout.per_line[n]),
                     free=self._array([0] * layout.ports[n]),
                     busy=self.busy[n].ctypes.data,

@@ -55,6 +55,10 @@ Ports = Annotated[
     ),
     at_most(10**6, ', or "per_block"'),
 ]
+Replacement = Annotated[
+    Literal["lru", "fifo"],
+    must_be('"lru" or "fifo"', lambda value: value in ("lru", "fifo")),
+]
 
 
 class MemoryLevel(Section):
@@ -68,6 +72,8 @@ class MemoryLevel(Section):
     ``line_bytes``           the unit in which it keeps data and gets them from the level outside of
                              it; of the outermost level, the least that it moves. A line has as many
                              whole entries of an array as fit in; without lines, it has one
+    ``replacement``          which line makes room: ``lru``, the least recently used, or ``fifo``,
+                             the one that came first
     ``energy_pj_per_byte``   of what it reads and writes
     """
 
@@ -77,6 +83,7 @@ class MemoryLevel(Section):
     latency_cycles: Cycles = 1
     ports: Ports = 1
     line_bytes: Span | None = None
+    replacement: Replacement = "lru"
     energy_pj_per_byte: Energy = 0.0
 
 
@@ -91,8 +98,8 @@ class Memory(Section):
     ``places``                where arrays live, by ``TENSOR``, one of its storage levels, ``B.1``,
                               one of its arrays, ``B.crd`` or ``B.1.crd``, or by array, ``crd``:
                               seg, crd, val, tile. All else lives in the outermost level. What lives
-                              in a level is cached by those inside of it: least recently used lines
-                              go first, and are written back if they were changed
+                              in a level is cached by those inside of it; lines that were changed are
+                              written back
     """
 
     levels: tuple[MemoryLevel, ...] = ()

@@ -9,8 +9,8 @@ the order of those cycles. Each access goes to the innermost level that may hold
 - A port takes the access when it is free, and is busy with it for bytes / bandwidth; what was asked
   for is there a latency after it was taken.
 - Where a level other than the one that the array lives in lacks a line, it asks the next level out
-  for it at that time. The lines that were used least recently make room; those that were changed
-  are written out, which takes the time of a port, but nothing waits for it.
+  for it at that time. Lines make room in the order of the level's ``replacement``; those that were
+  changed are written out, which takes the time of a port, but nothing waits for it.
 - To be written, a line need not be read before. One that is on its way is there for all when it
   arrives.
 - A level further out serves in the order in which the blocks have asked, and may have promised a
@@ -53,6 +53,7 @@ class Layout:
     ``unit``               how many units a cycle has
     ``latency``, ``cost``  by level; the cost is that of a byte
     ``ports``, ``room``    by level; the room is that for lines, None where it is unbounded
+    ``by_use``             by level: whether a hit makes a line the last to be replaced (LRU)
     ``home``, ``kept``     by region: the level that it lives in, and the innermost that keeps it
     ``entry``              by region: the bytes of an entry; 0 where they differ, as for tiles
     ``tensor``             by region: the number of its tensor
@@ -70,6 +71,7 @@ class Layout:
         self.cost = [round(cost * self.unit) for cost in costs]
         self.latency = [level.latency_cycles * self.unit for level in levels]
         self.ports = [max(1, len(askers)) if n.ports == "per_block" else n.ports for n in levels]
+        self.by_use = [level.replacement == "lru" for level in levels]
         most = settings.outstanding_requests
         self.outstanding = [
             1 if asks_in_turn(asker) else 0 if most == "unbounded" else most for asker in askers
@@ -258,7 +260,8 @@ class Hierarchy:
         found = lines.get(key)
         if found is not None:
             counts[HITS] += 1
-            lines.move_to_end(key)
+            if layout.by_use[level]:
+                lines.move_to_end(key)
             found.dirty = found.dirty or write
             return now if write else max(now, found.arrives)
         counts[MISSES] += 1
@@ -277,7 +280,7 @@ class Hierarchy:
         return arrives
 
     def _evict(self, level: int, block: int, now: int) -> None:
-        """Lets the line go that was used least recently."""
+        """Lets the line go that is first in the order of replacement."""
         (region, line), old = self.lines[level].popitem(last=False)
         self._hold(level, self.layout.tensor[region], -old.size)
         if old.dirty:

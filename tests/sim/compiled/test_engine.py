@@ -63,6 +63,7 @@ def memory_levels(draw, name, **more):
         "latency_cycles": draw(st.sampled_from([0, 1, 2, 7, 40])),
         "ports": draw(st.sampled_from([1, 2, 3, "per_block"])),
         "line_bytes": draw(st.sampled_from([None, 4, 16, 32, 64])),
+        "replacement": draw(st.sampled_from(["lru", "fifo"])),
         **more,
     }
 

@@ -198,8 +198,8 @@ def touch(machine, text):
         machine.request(0, 1000 * time, [(region, int(word[1:]), word[0].isupper())])
 
 
-def small(capacity, line=8, inner=None, lengths=(64, 64)):
-    levels = [DRAM, {"name": "L1", "capacity_bytes": capacity, "line_bytes": line}]
+def small(capacity, line=8, inner=None, lengths=(64, 64), **more):
+    levels = [DRAM, {"name": "L1", "capacity_bytes": capacity, "line_bytes": line, **more}]
     regions = [values(n, name) for n, name in zip(lengths, "BC", strict=True)]
     return hierarchy(levels + ([inner] if inner else []), regions)
 
@@ -214,6 +214,21 @@ def test_the_line_goes_that_was_used_least_recently():
     assert stats["DRAM"].tensors["B"].bytes_read == 4 * 8
     assert line.peak_bytes == 16
     assert stats["L1"].peak_bytes == 16
+
+
+def test_with_fifo_the_line_goes_that_came_first():
+    machine = small(2 * 8, replacement="fifo")
+    touch(machine, "a0 a1 a0 a2 a0 a1")
+    line = told(machine)["L1"].tensors["B"]
+    # a0 makes room for a2, though it was used since; then a1 for a0, and a2 for a1.
+    assert (line.hits, line.misses, line.reads) == (1, 5, 6)
+
+
+def test_another_replacement_is_refused():
+    with pytest.raises(
+        UserError, match='levels.1.replacement is "mru"; it must be "lru" or "fifo"'
+    ):
+        small(2 * 8, replacement="mru")
 
 
 def test_a_line_brings_its_neighbours():
