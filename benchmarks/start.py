@@ -10,7 +10,8 @@ simulated is west0067 squared with the loops ikj, alone and in lanes.
 Files have 1,000,000 random entries (``--quick``: 100,000). Beside ours is scipy's ``mmread`` and
 ``mmwrite`` for .mtx, and for .tns numpy's ``loadtxt`` to read and ``savetxt`` to write. Ours and
 the other take turns; times are medians of 5 runs (``--quick``: 3). Ours include that a tensor read
-is sorted and compressed; the peers leave its entries as they come. Writes
+is sorted and compressed; the peers leave its entries as they come (scipy's conversion of a
+shuffled matrix to CSR takes as long again as its reader). Writes
 ``out/benchmarks/start.csv``.
 """
 

@@ -661,7 +661,9 @@ def _store(
     coordinates: Ints, values: Array, shape: tuple[int, ...], codes: str, order: tuple[int, ...]
 ) -> Tensor:
     """The tensor of entries in any order, whose coordinates are in range."""
-    coordinates, values = _sorted(coordinates[list(order)], values)
+    if order != tuple(range(len(order))):
+        coordinates = coordinates[list(order)]
+    coordinates, values = _sorted(coordinates, values)
     levels: list[Level] = []
     positions = 1
     position_of_entry = np.zeros(len(values), np.int64)
@@ -733,37 +735,61 @@ def _sorted(coordinates: Ints, values: Array) -> tuple[Ints, Array]:
     """The entries sorted by the first row of the coordinates, then the next, equal ones summed."""
     if _increases(coordinates):
         return coordinates, values
+    new = np.zeros(len(values), bool)
+    new[0] = True
     if len(coordinates):
-        in_order = _order(coordinates)
-        coordinates, values = coordinates[:, in_order], values[in_order]
-    new = np.ones(len(values), bool)
-    new[1:] = (coordinates[:, 1:] != coordinates[:, :-1]).any(axis=0)
-    if new.all():
-        return coordinates, values
+        in_order, new[1:] = _order(coordinates)
+        coordinates, values = coordinates.take(in_order, axis=1), values.take(in_order)
+        if new.all():
+            return coordinates, values
     starts = np.flatnonzero(new)
     return coordinates[:, starts], np.add.reduceat(values, starts, dtype=values.dtype)
 
 
-def _order(coordinates: Ints) -> Ints:
-    """The entries in the order of their coordinates, equal ones as they come."""
+def _order(coordinates: Ints) -> tuple[Ints, Array]:
+    """The entries in the order of their coordinates, equal ones as they come.
+
+    With it, whether each entry but the first differs from the one before it in that order.
+    """
     extents = [int(row.max()) + 1 for row in coordinates]
     if math.prod(extents) > np.iinfo(np.int64).max:
-        return np.lexsort(coordinates[::-1])
+        found = np.lexsort(coordinates[::-1])
+        in_order = coordinates.take(found, axis=1)
+        return found, (in_order[:, 1:] != in_order[:, :-1]).any(axis=0)
     key = coordinates[0]
     for row, extent in zip(coordinates[1:], extents[1:], strict=True):
-        key = key * extent + row
+        key = key * extent
+        key += row
+    bits = (len(key) - 1).bit_length()
+    if math.prod(extents) << bits <= np.iinfo(np.int64).max:
+        # Keys that carry their places sort faster than places by their keys.
+        key = key << bits
+        key |= np.arange(len(key))
+        key.sort()
+        found = key & ((1 << bits) - 1)
+        key >>= bits
+        return found, key[1:] != key[:-1]
     found = np.argsort(key)
-    if (np.diff(key[found]) == 0).any():
+    in_order = key.take(found)
+    new = in_order[1:] != in_order[:-1]
+    if not new.all():
         found = np.argsort(key, kind="stable")
-    return found
+    return found, new
 
 
 def _increases(coordinates: Ints) -> bool:
     """Whether each entry's coordinates come after those of the entry before it."""
-    after = np.zeros(max(0, coordinates.shape[1] - 1), bool)
+    some = coordinates[:, :1000]
+    return _all_increase(some) and (some.shape == coordinates.shape or _all_increase(coordinates))
+
+
+def _all_increase(coordinates: Ints) -> bool:
+    if coordinates.shape[1] < 2:
+        return True
+    after = np.zeros(coordinates.shape[1] - 1, bool)
     for row in coordinates[::-1]:
-        step = np.diff(row)
-        after = (step > 0) | ((step == 0) & after)
+        after &= row[1:] == row[:-1]
+        after |= row[1:] > row[:-1]
     return bool(after.all())
 
 
@@ -821,8 +847,11 @@ def _coordinates(coordinates: ArrayLike, values: Array, shape: tuple[int, ...]) 
         )
     if not shape:
         return array
-    outside = (array < 0) | (array >= np.array(shape)[:, np.newaxis])
-    if outside.any():
+    lies_inside = len(values) == 0 or all(
+        row.min() >= 0 and row.max() < extent for row, extent in zip(array, shape, strict=True)
+    )
+    if not lies_inside:
+        outside = (array < 0) | (array >= np.array(shape)[:, np.newaxis])
         entry = np.flatnonzero(outside.any(axis=0))[0]
         mode = np.flatnonzero(outside[:, entry])[0]
         raise UserError(

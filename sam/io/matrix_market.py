@@ -40,7 +40,8 @@ _MIRRORS: dict[str, Callable[[Any], Any]] = {
 
 def read(name: str, data: bytes) -> Tensor:
     """The tensor in a file's bytes; raises UserError, which names the file and the line."""
-    banner = Text(name, data.split(b"\n", 1)[0], comment="\0")
+    line_end = data.find(b"\n")
+    banner = Text(name, data if line_end < 0 else data[:line_end], comment="\0")
     kind, layout, field, symmetry = _read_banner(banner)
     text = Text(name, data, comment="%")
     if not text.first(1):

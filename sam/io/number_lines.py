@@ -1,68 +1,79 @@
-"""Lines of numbers, read and written at the speed of scipy's MatrixMarket reader and writer.
+"""Lines of numbers, read in C, and written at the speed of scipy's MatrixMarket writer.
 
-``scan`` reads well-formed lines alone, and gives None for all others: the caller then reads line
-by line, in Python, and says which line is wrong.
+``scan`` reads well-formed lines of large files alone, and gives None for all others: the caller
+then reads line by line, in Python, and says which line is wrong.
 """
 
 from __future__ import annotations
 
-import functools
+import ctypes
 import io
-import re
-from collections.abc import Sequence
+from functools import cache
+from importlib import resources
 from typing import Any
 
 import numpy as np
 
 from sam.levels import Ints
+from sam.support import c_compiler
+from sam.support.errors import UserError
 
-_CHUNK = 1 << 20
-_SIZE = 2**62
-
-# With each digit as 0, the lines of a file take few forms, so that each form is looked at once.
-_TO_FORM = bytes.maketrans(b"0123456789\t\rdD", b"0000000000  ee")
-_PLAIN = bytes.maketrans(b"\t\rdD", b"  ee")
-_TO_LINES = bytes.maketrans(b" ", b"\n")
-
-# A float64 holds integers of 15 digits exactly, and an int64 those of 18.
-_COORDINATE = rb"0{1,15}"
-_VALUES = {
-    "real": rb"-?(?:(?:0+\.?0*|\.0+)(?:[eE][-+]?0{1,9})?|[nN][aA][nN]|[iI][nN][fF](?:inity)?)",
-    "integer": rb"-?0{1,18}",
-}
+# Fewer bytes are read in Python before the functions in C are loaded.
+_LEAST_BYTES = 1 << 18
+# How many numbers make a value of a type, and whether those are integers.
+_VALUES = {"": (0, False), "int64": (1, True), "float64": (1, False), "complex128": (2, False)}
 
 
 def scan(data: bytes, begin: int, modes: int, value: str) -> tuple[Ints, Any] | None:
     """Coordinates (modes, lines), as they stand there, and values of the lines from ``begin`` on.
 
     ``value`` is the type of the values: float64, int64, complex128, or none where it is empty, and
-    1.0 is meant. Blank lines are passed over. None where some line is anything but as many plain
-    numbers; the result is then not known to be wrong.
+    1.0 is meant. Blank lines are passed over. None where there is little to read or no C compiler,
+    and where some line is anything but as many plain numbers: coordinates of 1 to 15 digits,
+    integers of 1 to 18, decimals, infinity and nan, the values with or without a minus.
     """
-    field = "integer" if value == "int64" else "real"
-    numbers = modes + {"complex128": 2, "": 0}.get(value, 1)
-    lines = _count_lines(data, begin, modes, field, numbers - modes)
-    if not lines:
+    if len(data) - begin < _LEAST_BYTES or (functions := _functions()) is None:
         return None
-    if any(other in data for other in (b"\t", b"\r", b"d", b"D")):
-        data, begin = data[begin:].translate(_PLAIN), 0
-    body = memoryview(data)[begin:]
-    try:
-        table = _read(body, lines, modes, numbers, field)
-    except Exception:  # of any kind: the slow reader finds out whether something is wrong
+    if not data.endswith(b"\n"):
+        data = data[begin:] + b"\n"
+        begin = 0
+    body = np.frombuffer(data, np.uint8, offset=begin)
+    text = body.ctypes.data, len(body)
+    numbers, are_integers = _VALUES[value]
+    room = functions.sam_line_ends(*text)
+    coordinates = np.empty((modes, room), np.int64)
+    values = np.empty(room, value) if value else np.ones(room)
+    lines = functions.sam_read_lines(
+        *text,
+        _powers_of_five().ctypes.data,
+        modes,
+        coordinates.ctypes.data,
+        room,
+        numbers,
+        are_integers,
+        values.ctypes.data,
+    )
+    if lines < 1:
         return None
-    if table is None:
-        return None
-    coordinates = np.empty((modes, lines), np.int64)
-    for mode in range(modes):
-        coordinates[mode] = table[mode]
-    if not value:
-        return coordinates, np.ones(lines)
-    if value == "complex128":
-        values = np.empty(lines, np.complex128)
-        values.real, values.imag = table[modes], table[modes + 1]
-        return coordinates, values
-    return coordinates, np.ascontiguousarray(table[modes], value)
+    return coordinates[:, :lines], values[:lines]
+
+
+@cache
+def _powers_of_five() -> Any:
+    """5^n for n from -342 to 308: the first 128 bits, as two words each, the high one first.
+
+    Those of -27 to -1 are rounded up, as Eisel and Lemire's algorithm has it.
+    """
+    words = []
+    for power in range(-342, 309):
+        five = 5 ** abs(power)
+        bits = five.bit_length()
+        if power < 0:
+            found = 2 ** (bits + 127) // five + (power >= -27)
+        else:
+            found = five << (128 - bits) if bits <= 128 else five >> (bits - 128)
+        words += [found >> 64, found & (2**64 - 1)]
+    return np.array(words, np.uint64)
 
 
 def entries(coordinates: Ints, values: Any) -> bytes:
@@ -80,98 +91,62 @@ def entries(coordinates: Ints, values: Any) -> bytes:
         values = values.astype(np.complex128)
     if len(values) == 0:
         return b""
-    if len(coordinates) >= 2 and len(values) > _FEW and kind != "c":
-        inner = coordinates[-2:]
-        shape = [int(mode.max()) + 1 for mode in inner]
-        import scipy.sparse
-
-        body = _body(scipy.sparse.coo_array((values, tuple(inner)), shape=shape))
-        if len(coordinates) == 2:
-            return body
-        outer = [_texts(mode + 1) for mode in coordinates[:-2]]
-        return _joined([*outer, np.array(body.split(b"\n")[:-1], "S")])
+    if len(values) > _FEW:
+        return _behind(coordinates, _values(values))
     parts = [values.real, values.imag] if kind == "c" else [values]
-    return _joined([_texts(column) for column in (*(coordinates + 1), *parts)])
+    columns = [*(coordinates + 1).tolist(), *([repr(v) for v in part.tolist()] for part in parts)]
+    line = " ".join(["%s"] * len(columns)) + "\n"
+    return "".join([line % numbers for numbers in zip(*columns, strict=True)]).encode()
 
 
 _FEW = 100_000
 
 
-def _texts(values: Any) -> Any:
-    """The values, real or integer, as an array of byte strings."""
-    if len(values) <= _FEW:
-        return np.array([repr(value).encode() for value in values.tolist()], "S")
-    return np.array(_body(values.reshape(-1, 1)).split(b"\n")[:-1], "S")
+def _behind(coordinates: Ints, values: memoryview) -> bytes:
+    """Lines of coordinates, counted from 1, in front of the lines of values."""
+    if len(coordinates) == 0:
+        return values.tobytes()
+    functions = _functions()
+    if functions is None:
+        columns = [*(coordinates + 1).astype("S"), np.array(values.tobytes().split(b"\n")[:-1])]
+        return b"".join([b" ".join(words) + b"\n" for words in zip(*columns, strict=True)])
+    coordinates = np.ascontiguousarray(coordinates)
+    width = sum(len(str(int(mode.max()) + 1)) + 1 for mode in coordinates)
+    lines = np.empty(coordinates.shape[1] * width + len(values), np.uint8)
+    body = np.frombuffer(values, np.uint8)
+    size = functions.sam_write_lines(
+        *coordinates.shape, coordinates.ctypes.data, body.ctypes.data, lines.ctypes.data
+    )
+    return lines[:size].tobytes()
 
 
-def _body(matrix: Any) -> bytes:
-    """The lines that scipy writes for a matrix, without the head."""
+def _values(values: Any) -> memoryview:
+    """A line for each value, as scipy writes them."""
     packed = io.BytesIO()
     import scipy.io
 
-    scipy.io.mmwrite(packed, matrix, symmetry="general")
+    scipy.io.mmwrite(packed, values.reshape(-1, 1), symmetry="general")
     text = packed.getvalue()
     begin = 0
     for _ in range(3):  # the banner, an empty comment, the sizes
         begin = text.index(b"\n", begin) + 1
-    return text[begin:]
+    return memoryview(text)[begin:]
 
 
-def _joined(columns: Sequence[Any]) -> bytes:
-    """Lines with one of each column's byte strings, set apart by spaces."""
-    parts: list[Any] = []
-    for column in columns:
-        width = column.dtype.itemsize
-        parts += [column.view(np.uint8).reshape(-1, width), np.full((len(column), 1), 32, np.uint8)]
-    parts[-1] = np.full((len(columns[0]), 1), 10, np.uint8)
-    # numpy pads its byte strings with zero bytes.
-    return np.hstack(parts).tobytes().translate(None, b"\0")
-
-
-def _count_lines(data: bytes, begin: int, modes: int, field: str, values: int) -> int:
-    """The number of lines from ``begin`` on that are not blank; 0 where one is not what is due."""
-    form = _form(modes, field, values)
-    count = 0
-    seen: set[bytes] = set()
-    while begin < len(data):
-        end = data.find(b"\n", begin + _CHUNK)
-        end = len(data) if end < 0 else end
-        chunk = data[begin:end].translate(_TO_FORM).split(b"\n")
-        begin = end + 1
-        forms = set(chunk)
-        if not all(map(form.fullmatch, forms - seen)):
-            return 0
-        blank = [text for text in forms if not text.strip()]
-        count += len(chunk) - sum(map(chunk.count, blank))
-        seen |= forms
-    return count
-
-
-@functools.cache
-def _form(modes: int, field: str, values: int) -> re.Pattern[bytes]:
-    words = [_COORDINATE] * modes + [_VALUES[field]] * values
-    return re.compile(rb" *(?:" + rb" +".join(words) + rb" *)?")
-
-
-def _read(body: memoryview, lines: int, modes: int, numbers: int, field: str) -> Any:
-    """The numbers of each column, by the layout of MatrixMarket that has as many on a line."""
-    if numbers == 2 and field == "real":
-        values = _market(f"array complex general\n{lines} 1", body)[:, 0]
-        return values.real, values.imag
-    if modes >= 2 and (numbers == 3 or (numbers == 4 and field == "real")):
-        kind = field if numbers == 3 else "complex"
-        found = _market(f"coordinate {kind} general\n{_SIZE} {_SIZE} {lines}", body)
-        if len(found.data) != lines:
-            return None
-        columns = (found.data,) if numbers == 3 else (found.data.real, found.data.imag)
-        return (found.row.astype(np.int64) + 1, found.col.astype(np.int64) + 1, *columns)
-    table = _market(f"array {field} general\n{lines * numbers} 1", bytes(body).translate(_TO_LINES))
-    return table.reshape(lines, numbers).T
-
-
-def _market(head: str, body: memoryview | bytes) -> Any:
-    # Without the last line end, scipy's reader reads beyond the end where a space is there.
-    text = b"".join((b"%%MatrixMarket matrix ", head.encode(), b"\n", body, b"\n"))
-    import scipy.io
-
-    return scipy.io.mmread(io.BytesIO(text))
+@cache
+def _functions() -> ctypes.CDLL | None:
+    """The functions of ``number_lines.c``; None where no compiler makes them."""
+    source = resources.files("sam.io").joinpath("number_lines.c").read_text()
+    try:
+        (library,) = c_compiler.build([source])
+    except UserError:
+        return None
+    place, number = ctypes.c_void_p, ctypes.c_int64
+    library.sam_line_ends.argtypes = (place, number)
+    library.sam_read_lines.argtypes = (
+        *(place, number, place, number, place, number, number, number, place),
+    )
+    library.sam_write_lines.argtypes = (number, number, place, place, place)
+    for function in (library.sam_line_ends, library.sam_read_lines, library.sam_write_lines):
+        function.restype = number
+    return library
