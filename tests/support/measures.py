@@ -22,11 +22,30 @@ def slow_square(settings):
     return square(settings)
 
 
+kept = []
+"""What points leave behind in their process."""
+
+
 def misbehave(settings):
-    """Fails in the way that the settings name."""
+    """Fails in the way that the settings name; tells how many points were measured here before."""
+    before = len(kept)
+    kept.append(bytearray(settings.get("keeps", 0)))
     match settings["how"]:
         case "well":
             return {"cycles": 7}
+        case "tell":
+            return {"pid": os.getpid(), "before": before}
+        case "exit if used":
+            if before:
+                os._exit(3)
+            return {"before": before}
+        case "bug if used":
+            return {"before": before, "inverse": 1 / (before == 0)}
+        case "memory, in words":
+            try:
+                bytearray(settings["bytes"])
+            except MemoryError:
+                raise UserError("the reels are full", hint="empty them") from None
         case "mistake":
             raise UserError("the reels are empty", hint="fill them")
         case "bug":

@@ -1,1 +1,1 @@
-"""Sweeps: many points, a process and a result file for each, tables and plots."""
+"""Sweeps: many points, measured by processes, a result file for each, tables and plots."""

@@ -1,40 +1,37 @@
-"""Measures points in processes of their own, so that one bad point does not take others along.
+"""Measures points in other processes, so that a bad point does not take others along.
 
-``run_local`` starts a process for each point, which ends at its limits, on this machine;
-``run_on_dask`` has the workers of a Dask cluster do the same. Both yield outcomes as they come:
+``run_local`` measures on this machine: each of its processes measures one point after another,
+within limits. ``run_on_dask`` has the workers of a Dask cluster do the same. Both yield outcomes as
+they come:
 
 ``status``             done or failed
 ``record``             what the measure returned, if done
 ``error``              why it failed, for a person; ``traceback``, if it is a bug
-``seconds``            wall time of the process
-``peak_memory_bytes``  the most memory that it had resident, if it came to its end
+``seconds``            wall time of the point, with the start of its process if it has a new one
+``peak_memory_bytes``  the most memory that its process had resident meanwhile; null or left out
+                       where nobody knows
 """
 
 from __future__ import annotations
 
 import json
 import multiprocessing
-import os
 import signal
 import sys
 import threading
 import time
-import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 from typing import Any
 
+from custard.cli.sweeps.measuring import Measure, Outcome, Settings, serve
 from sam.support.errors import UserError
 from sam.support.yaml_sections import Count, Positive, Section
 
-Settings = Mapping[str, Any]
-Outcome = dict[str, Any]
-Measure = Callable[[Settings], Mapping[str, Any]]  # a function of a module, or a partial of one
 Task = tuple[str, Settings]  # a name for the point, and what the measure gets
 Outcomes = Generator[tuple[str, Outcome], None, None]  # by the names of the tasks
 
@@ -42,8 +39,8 @@ Outcomes = Generator[tuple[str, Outcome], None, None]  # by the names of the tas
 class Limits(Section):
     """What one point may take; None for no limit.
 
-    ``seconds``       wall time of its process
-    ``memory_bytes``  private memory that it may have beside what its process starts with. An
+    ``seconds``       wall time
+    ``memory_bytes``  private memory that its process may have beside what it starts with. An
                       allocation over the limit fails, whether its pages are touched or not
     ``cycles``        within which the run must be done
     """
@@ -60,24 +57,40 @@ class Limits(Section):
 def run_local(tasks: Iterable[Task], measure: Measure, limits: Limits, jobs: int) -> Outcomes:
     """The outcomes of the tasks as they come, on that many processes at a time.
 
-    Where the iterator is closed before its end, the processes under way are ended.
+    A process measures one point after another. If it dies, runs out of memory or meets a bug, and
+    has measured other points before, the point is measured once more, in a fresh process, so that
+    no point fails by what others left behind. If the iterator is closed before its end, the
+    processes under way are ended.
     """
     waiting = deque(tasks)
-    running: list[_Worker] = []
+    busy: list[_Worker] = []
+    idle: list[_Worker] = []
     with _Interrupts() as interrupts:
         context = _context(measure)
         try:
-            while waiting or running:
-                while waiting and len(running) < jobs:
-                    running.append(_Worker(context, *waiting.popleft(), measure, limits))
+            while waiting or busy:
+                while waiting and len(busy) < jobs:
+                    busy.append(idle.pop() if idle else _Worker(context, measure, limits))
+                    busy[-1].ask(waiting.popleft())
+                while idle:  # there is nothing left for it
+                    idle.pop().stop()
                 with interrupts.welcome():
-                    answers = [worker.answer for worker in running]
-                    wait(answers, min(worker.left() for worker in running))
-                for worker in [worker for worker in running if worker.is_over()]:
-                    running.remove(worker)
-                    yield worker.name, worker.end()
+                    answers = [worker.connection for worker in busy]
+                    wait(answers, min(worker.left() for worker in busy))
+                for worker in [worker for worker in busy if worker.is_over()]:
+                    busy.remove(worker)
+                    name, outcome = worker.task[0], worker.end()
+                    if worker.is_spent:
+                        worker.stop()
+                    else:
+                        idle.append(worker)
+                    if outcome is None:
+                        busy.append(_Worker(context, measure, limits))
+                        busy[-1].ask(worker.task)
+                    else:
+                        yield name, outcome
         finally:
-            for worker in running:
+            for worker in (*busy, *idle):
                 worker.stop()
 
 
@@ -119,20 +132,25 @@ _CONNECT_SECONDS = 10
 
 
 class _Worker:
-    """The process that measures one point."""
+    """A process that measures points, and the point that it measures now."""
 
-    def __init__(
-        self, context: Any, name: str, settings: Settings, measure: Measure, limits: Limits
-    ) -> None:
-        self.name = name
+    def __init__(self, context: Any, measure: Measure, limits: Limits) -> None:
         self.limits = limits
-        self.answer, question = context.Pipe(duplex=False)
+        self.is_fresh = True
+        self.is_spent = False
+        self.connection, asked = context.Pipe()
         self.process: BaseProcess = context.Process(
-            target=_work, args=(measure, settings, limits.memory_bytes, question)
+            target=serve, args=(measure, limits.memory_bytes, asked)
         )
         self.process.start()  # returns when the server has forked it
+        asked.close()
+
+    def ask(self, task: Task) -> None:
+        """Has it measure a point."""
+        self.task = task
         self.started = time.monotonic()
-        question.close()
+        with suppress(OSError):  # where it has died, the answer tells
+            self.connection.send(task[1])
 
     def left(self) -> float:
         """Seconds until the limit."""
@@ -142,29 +160,38 @@ class _Worker:
 
     def is_over(self) -> bool:
         """Whether it has answered, has come to its end, or has had its time."""
-        return self.answer.poll() or self.left() <= 0
+        return self.connection.poll() or self.left() <= 0
 
-    def end(self) -> Outcome:
-        """What came of it, which is over; ends its process."""
+    def end(self) -> Outcome | None:
+        """What came of its point, which is over.
+
+        None if the point is to be measured in a fresh process: if this one could not go on, and
+        had measured others before. A process that ``is_spent`` then is only good for ``stop``.
+        """
         outcome: Outcome = {"status": "failed"}
+        is_late = not self.connection.poll()
         try:
-            if self.answer.poll():
-                outcome = json.loads(self.answer.recv_bytes())
-            else:
+            if is_late:
+                self.is_spent = True
                 outcome["error"] = f"over the limit of {self.limits.seconds:g} seconds"
+            else:
+                answer = json.loads(self.connection.recv_bytes())
+                outcome, self.is_spent = answer["outcome"], answer["spent"]
         except (EOFError, OSError):
+            self.is_spent = True
             self.process.join()
             outcome["error"] = _ending(self.process.exitcode)
         outcome["seconds"] = time.monotonic() - self.started
-        self.stop()
-        return outcome
+        was_fresh, self.is_fresh = self.is_fresh, False
+        failed = self.is_spent and outcome["status"] == "failed"
+        return None if failed and not was_fresh and not is_late else outcome
 
     def stop(self) -> None:
         """Ends its process."""
         self.process.kill()
         self.process.join()
         self.process.close()
-        self.answer.close()
+        self.connection.close()
 
 
 _FOREVER = 3600.0  # seconds; what waits that long waits again
@@ -243,59 +270,3 @@ def _ignored_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _work(
-    measure: Measure, settings: Settings, memory_bytes: int | None, question: Connection
-) -> None:
-    """Measures a point, in its process, and tells the outcome."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        with _limited_memory(memory_bytes):
-            outcome: Outcome = {"status": "done", "record": measure(settings)}
-    except UserError as mistake:
-        outcome = {"status": "failed", "error": str(mistake)}
-    except MemoryError:
-        allowed = "" if memory_bytes is None else f": the limit is {memory_bytes:,} bytes"
-        outcome = {"status": "failed", "error": f"out of memory{allowed}"}
-    except Exception as bug:
-        error = f"{type(bug).__name__}: {bug}"
-        outcome = {"status": "failed", "error": error, "traceback": traceback.format_exc()}
-    outcome["peak_memory_bytes"] = _peak_memory()
-    question.send_bytes(json.dumps(outcome).encode())
-
-
-def _end_with_parent() -> None:
-    """Ends this process when its parent has gone, even by kill -9."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-@contextmanager
-def _limited_memory(extra_bytes: int | None) -> Iterator[None]:
-    """Lets this process have so many bytes more than it has now."""
-    if extra_bytes is None:
-        yield
-        return
-    import resource  # which not every system has
-
-    has = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (has + extra_bytes, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
-
-
-def _peak_memory() -> int | None:
-    """In bytes; None where the machine does not tell."""
-    if sys.platform == "win32":
-        return None
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak

@@ -1,4 +1,4 @@
-"""Points in processes of their own: what comes of those that go wrong, here and on Dask."""
+"""Points in other processes: what comes of those that go wrong, here and on Dask."""
 
 import os
 from functools import partial
@@ -14,18 +14,66 @@ MB = 2**20
 linux = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="limits are for Linux")
 
 
-def test_outcomes_come_by_name_each_from_a_process_of_its_own():
-    tasks = [(str(n), {"n": n}) for n in range(5)]
+def test_outcomes_come_by_name_from_processes_that_measure_many():
+    tasks = [(str(n), {"n": n}) for n in range(7)]
     found = dict(run_local(iter(tasks), square, Limits(), jobs=2))
     assert {name: outcome["status"] for name, outcome in found.items()} == {
         name: "done" for name, _ in tasks
     }
-    assert [found[str(n)]["record"]["cycles"] for n in range(5)] == [0, 1, 4, 9, 16]
+    assert [found[str(n)]["record"]["cycles"] for n in range(7)] == [n * n for n in range(7)]
     pids = {outcome["record"]["where"]["pid"] for outcome in found.values()}
-    assert len(pids | {os.getpid()}) == 6
+    assert len(pids) <= 2
+    assert os.getpid() not in pids
     for outcome in found.values():
         assert 0 < outcome["seconds"] < 10
         assert 10 * MB < outcome["peak_memory_bytes"] < 2000 * MB
+
+
+def _measured(*settings, limits=Limits()):  # noqa: B008, which is frozen
+    """The outcomes of points that one process measures in turn, if it can."""
+    tasks = [(str(n), given) for n, given in enumerate(settings)]
+    found = dict(run_local(tasks, misbehave, limits, jobs=1))
+    return [found[name] for name, _ in tasks]
+
+
+@pytest.mark.parametrize("how", ["exit if used", "bug if used"])
+def test_a_used_process_that_fails_is_not_the_point_s_fault(how):
+    outcomes = _measured({"how": "well"}, {"how": how}, {"how": "tell"})
+    assert [outcome["status"] for outcome in outcomes] == ["done"] * 3
+    assert outcomes[1]["record"]["before"] == 0
+    assert outcomes[2]["record"]["before"] == 1
+
+
+def test_a_mistake_spends_no_process():
+    first, _, last = _measured({"how": "tell"}, {"how": "mistake"}, {"how": "tell"})
+    assert last["record"] == {**first["record"], "before": 2}
+
+
+@linux
+def test_peak_memory_is_that_of_the_point():
+    small, large, after = _measured(
+        {"how": "well"}, {"how": "memory", "bytes": 200 * MB}, {"how": "tell"}
+    )
+    assert after["record"]["before"] == 2
+    assert large["peak_memory_bytes"] - small["peak_memory_bytes"] > 190 * MB
+    assert abs(after["peak_memory_bytes"] - small["peak_memory_bytes"]) < 20 * MB
+
+
+@linux
+def test_what_points_leave_behind_counts_for_no_other_one():
+    limits = Limits(memory_bytes=64 * MB)
+    point = {"how": "memory", "bytes": 40 * MB, "keeps": 20 * MB}
+    outcomes = _measured(*[point] * 4, {"how": "memory", "bytes": 80 * MB}, limits=limits)
+    assert [outcome["status"] for outcome in outcomes] == ["done"] * 4 + ["failed"]
+    assert outcomes[4]["error"] == "out of memory: the limit is 67,108,864 bytes"
+
+
+@linux
+def test_a_process_that_keeps_much_measures_no_more():
+    first, second, third = _measured(
+        {"how": "tell"}, {"how": "tell", "keeps": 300 * MB}, {"how": "tell"}
+    )
+    assert first["record"]["pid"] == second["record"]["pid"] != third["record"]["pid"]
 
 
 @pytest.mark.parametrize(
@@ -51,6 +99,11 @@ def test_time_is_limited():
     assert [found[name]["status"] for name in "123"] == ["failed", "failed", "done"]
     assert found["1"]["error"] == "over the limit of 0.4 seconds"
     assert 0.4 <= found["1"]["seconds"] < 5
+    first, late, last = _measured(
+        {"how": "tell"}, {"how": "time"}, {"how": "tell"}, limits=Limits(seconds=1)
+    )
+    assert late["error"] == "over the limit of 1 seconds"
+    assert (first["record"]["before"], last["record"]["before"]) == (0, 0)
 
 
 @linux
@@ -62,6 +115,10 @@ def test_memory_is_limited():
     assert small["peak_memory_bytes"] > 40 * MB
     assert large["error"] == "out of memory: the limit is 67,108,864 bytes"
     assert attempt(misbehave, {"how": "memory", "bytes": 80 * MB}, Limits())["status"] == "done"
+    in_words = attempt(misbehave, {"how": "memory, in words", "bytes": 80 * MB}, limits)
+    assert in_words["error"] == (
+        "the reels are full; the limit is 67,108,864 bytes\nhint: empty them"
+    )
 
 
 def test_memory_is_limited_on_linux_only(monkeypatch):
@@ -74,11 +131,19 @@ def test_what_is_closed_early_leaves_no_process():
     tasks = [("1", {"how": "well"}), ("2", {"how": "time"})]
     outcomes = run_local(tasks, misbehave, Limits(), jobs=2)
     assert next(outcomes)[0] == "1"
-    [worker] = outcomes.gi_frame.f_locals["running"]
-    process = worker.process.pid
+    workers = [*outcomes.gi_frame.f_locals["busy"], *outcomes.gi_frame.f_locals["idle"]]
+    processes = [worker.process.pid for worker in workers]
+    assert processes
     outcomes.close()
+    for process in processes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+def test_whoever_is_done_leaves_no_process():
+    [(_, outcome)] = run_local([("1", {"how": "tell"})], misbehave, Limits(), jobs=3)
     with pytest.raises(ProcessLookupError):
-        os.kill(process, 0)
+        os.kill(outcome["record"]["pid"], 0)
 
 
 def test_a_dask_cluster_does_the_same():

@@ -1,0 +1,20 @@
+"""The process that measures: its peak of memory where the system does not reset that."""
+
+import resource
+
+from custard.cli.sweeps import measuring
+
+
+def test_a_peak_that_is_not_reset_is_told_where_it_grows(tmp_path, monkeypatch):
+    monkeypatch.setattr(measuring, "_CLEAR_REFS", tmp_path / "no" / "clear_refs")
+    peaks = iter([5000, 5000, 7000, 7000])
+    monkeypatch.setattr(measuring.sys, "platform", "darwin")  # which counts bytes
+    monkeypatch.setattr(
+        resource, "getrusage", lambda _: resource.struct_rusage([0, 0, next(peaks), *[0] * 13])
+    )
+    peak = measuring._Peak()
+    found = []
+    for _ in range(4):
+        peak.begin()
+        found.append(peak.end())
+    assert found == [5000, None, 7000, None]
