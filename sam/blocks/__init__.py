@@ -26,6 +26,7 @@ from sam.blocks.merge import INTERSECTER, UNIONER
 from sam.blocks.parameters import check
 from sam.blocks.reduce import REDUCER
 from sam.blocks.repeat import REPEATER
+from sam.blocks.saturate import SATURATING_REDUCER
 from sam.blocks.scan import BITVECTOR_SCANNER, LEVEL_SCANNER
 from sam.blocks.tile import TILE_LOADER, TILE_RELEASER
 from sam.blocks.writers import LEVEL_WRITER, VALUE_WRITER
@@ -54,6 +55,7 @@ KINDS: dict[str, Kind] = {
         ARRAY,
         ALU,
         REDUCER,
+        SATURATING_REDUCER,
         COORDINATE_DROPPER,
         FIBER_ALIGNER,
         FIBER_REPEATER,

@@ -97,9 +97,8 @@ class Memory(Section):
                               as a node tells where the next is
     ``places``                where arrays live, by ``TENSOR``, one of its storage levels, ``B.1``,
                               one of its arrays, ``B.crd`` or ``B.1.crd``, or by array, ``crd``:
-                              seg, crd, val, tile. All else lives in the outermost level. What lives
-                              in a level is cached by those inside of it; lines that were changed are
-                              written back
+                              seg, crd, val, tile. All else lives in the outermost level. The
+                              levels inside cache an array, and write changed lines back
     """
 
     levels: tuple[MemoryLevel, ...] = ()

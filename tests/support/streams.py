@@ -66,11 +66,12 @@ def run_block(
     extents: Mapping[str, int] | None = None,
     config: Any = None,
     overrides: Mapping[str, Any] | None = None,
+    engine: str = "auto",
 ) -> Result:
     """Runs one block on an input stream for each port, with ``tensors`` by slot."""
     graph = around(kind, parameters, inputs, tensors or {}, extents or {})
     # A block takes what comes, well-formed or not.
-    run = simulate(graph, tensors, config, overrides, validate=False)
+    run = simulate(graph, tensors, config, overrides, engine, validate=False)
     streams = {name: format_stream(tokens) for name, tokens in run.sinks.items()}
     return Result(streams, run)
 

@@ -225,9 +225,8 @@ def test_with_fifo_the_line_goes_that_came_first():
 
 
 def test_another_replacement_is_refused():
-    with pytest.raises(
-        UserError, match='levels.1.replacement is "mru"; it must be "lru" or "fifo"'
-    ):
+    due = r'levels\.1\.replacement is "mru"; it must be "lru" or "fifo"'
+    with pytest.raises(UserError, match=due):
         small(2 * 8, replacement="mru")
 
 
