@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from sam.blocks import Surroundings
 from sam.blocks.writers import written
 from sam.derivations import derived, underived
-from sam.graph import Edge, Graph, Slot
+from sam.graph import Edge, Graph, Node, Slot
 from sam.inputs import extents as extents_in
 from sam.inputs import gather
 from sam.levels import WORD_BITS, least_bytes
@@ -40,6 +41,11 @@ class Bound:
     tensors: Mapping[str, Tensor]
     extents: Mapping[str, int]
     types: Mapping[str, np.dtype[Any]]
+
+    @cached_property
+    def nodes(self) -> dict[str, Node]:
+        """The nodes of the graph, by name."""
+        return {node.name: node for node in self.graph.nodes}
 
     def regions(self, memory: Memory) -> RegionTable | None:
         """A table of what lies in memory, empty so far; None where memory is ideal.

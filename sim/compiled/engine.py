@@ -13,27 +13,26 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from sam.blocks import KINDS, StreamError, block_of
-from sam.blocks.base import Block, Step
+from sam.blocks import StreamError
 from sam.blocks.block_memory import Accumulator, Growing, Stored, too_full
-from sam.graph import Edge, End, Node
-from sam.memory_regions import asks_memory
+from sam.graph import Edge
 from sam.support.errors import UserError
 from sim.binding import Bound
-from sim.compiled.kernel import COMPLEX, INT, REAL, Port, Queue
+from sim.compiled.bundles import Bundle, bundles
+from sim.compiled.kernel import COMPLEX, INT, REAL, Queue
 from sim.compiled.memory import CompiledHierarchy
 from sim.compiled.step_to_c import Kernel
-from sim.compiled.translations import libraries, text, translation
-from sim.config.hardware import BlockTiming, Config
+from sim.compiled.translations import Translation, c_type, libraries, text, translated
+from sim.config.hardware import Config
 from sim.deadlock import Wait, deadlock
 from sim.endless import no_memory, no_progress, require_memory, too_long
-from sim.memory.hierarchy import Layout
+from sim.machine import HANDOVER, Part, elaborate
 from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
 
 Progress = Callable[[int], None]
@@ -140,30 +139,27 @@ class _Scheduled(ctypes.Structure):
 
 
 @dataclass
-class _Part:
-    """A block, or one half of it, while it is put together."""
+class _Compiled:
+    """A part of the machine, compiled."""
 
-    name: str
-    node: Node
-    step: Step
-    state: Mapping[str, Any]
-    memory: Any
-    timing: BlockTiming
-    values: str
-    ports: dict[str, Any] = field(default_factory=dict)
-    inputs: list[tuple[str, Edge]] = field(default_factory=list)
-    outputs: list[tuple[str, list[Edge]]] = field(default_factory=list)
-    channels_in: list[_Channel] = field(default_factory=list)
-    channels_out: list[_Channel] = field(default_factory=list)
+    part: Part
+    translation: Translation
+    kernel: Kernel
+    queues_in: list[_Shared] = field(default_factory=list)
+    queues_out: list[_Shared] = field(default_factory=list)
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
     waits: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     block: _Block = field(default_factory=_Block)
-    asks: bool = False
 
     @property
-    def wires(self) -> list[_Channel]:
+    def asks(self) -> bool:
+        """Whether it asks memory."""
+        return bool(self.kernel.regions)
+
+    @property
+    def wires(self) -> list[_Shared]:
         """The wires that it reads."""
-        return [channel for channel in self.channels_in if channel.wire]
+        return [shared for shared in self.queues_in if shared.wire]
 
     @property
     def ordered(self) -> bool:
@@ -172,23 +168,35 @@ class _Part:
 
 
 @dataclass
-class _Channel:
-    """A queue, with the edges that share it and the numbers of their ports at either end.
+class _Shared:
+    """A queue, with the channels that share it.
 
-    Edges between two blocks share a queue where one gives to all of them in the same firings, and
-    the other takes from all of them in the same firings.
+    ``stamped``  whether it has the cycles of its tokens' being given
+    ``ahead``    whether its writer prepares tokens that there is no room for yet
     """
 
-    depth: int
-    latency: int
-    wire: bool = False
+    bundle: Bundle
     stamped: bool = False
     ahead: bool = False
-    sizes: list[int] = field(default_factory=list)
-    edges: list[Edge] = field(default_factory=list)
-    givers: list[int] = field(default_factory=list)
-    takers: list[int] = field(default_factory=list)
     queue: _Queue = field(default_factory=_Queue)
+
+    @property
+    def edges(self) -> list[Edge]:
+        """The edges of its channels."""
+        return [channel.edge for channel in self.bundle.channels]
+
+    @property
+    def wire(self) -> bool:
+        return self.bundle.wire
+
+    @property
+    def depth(self) -> int:
+        """How many tokens it holds; 0 where it is unbounded."""
+        return self.bundle.channels[0].depth or 0
+
+    @property
+    def latency(self) -> int:
+        return self.bundle.channels[0].latency
 
     @property
     def places(self) -> int:
@@ -200,213 +208,110 @@ class _Channel:
         """Whether it has so few places that those who share it take turns all the time."""
         return 0 < self.depth < _SHORT
 
-    def end(self, ports: Sequence[int], read: bool = False) -> Queue:
-        """The end that is given to, or the one that is read, as kernels know it."""
+    def given_to(self) -> Queue:
+        """The end that is given to, as kernels know it."""
+        return self._end(self.bundle.givers, False)
+
+    def taken_from(self) -> Queue:
+        """The end that is taken from, as kernels know it."""
+        return self._end(self.bundle.takers, self.wire)
+
+    def _end(self, ports: tuple[int, ...], wire: bool) -> Queue:
         return Queue(
-            ports=tuple(ports),
+            ports=ports,
             places=self.places,
             bounded=self.depth > 0,
             short=self.short,
             quick=self.latency == 1,
-            wire=self.wire and read,
+            wire=wire,
             ahead=self.ahead,
         )
 
 
 class _Machine:
-    """All blocks and queues of a run, laid out for C."""
+    """All parts and queues of a machine, laid out for C."""
 
     def __init__(self, bound: Bound, config: Config) -> None:
-        self.bound, self.config = bound, config
+        self.machine = elaborate(bound, config)
         self.kept: list[Any] = []
-        self.memories: dict[str, Any] = {}
         self.grown: list[tuple[Any, Any, str]] = []
         self.states: list[ctypes.Array[ctypes.c_char]] = []
-        self.regions = bound.regions(config.memory)
-        self.hierarchy: CompiledHierarchy | None = None
-        self.parts: list[_Part] = []
-        self.nodes = {node.name: node for node in bound.graph.nodes}
-        self.into: dict[End, Edge] = {edge.target: edge for edge in bound.graph.edges}
-        self.out_of: dict[End, list[Edge]] = {}
-        for edge in bound.graph.edges:
-            self.out_of.setdefault(edge.source, []).append(edge)
-        for node in bound.graph.nodes:
-            self._add(node)
-        translated = [
-            translation(part.step, part.ports, part.state, part.memory, part.values)
-            for part in self.parts
-        ]
-        self.kernels = [kernel for _, kernel in translated]
-        for part, kernel in zip(self.parts, self.kernels, strict=True):
-            part.asks = bool(kernel.regions)
-        self.channels = self._channels()
+        self.parts = [_Compiled(part, *translated(part)) for part in self.machine.parts]
+        self.by_name = {one.part.name: one for one in self.parts}
+        self.queues = self._share()
+        self.channels = {edge: shared for shared in self.queues for edge in shared.edges}
         sources = [
-            kept.source(
-                [one.end(one.takers, read=True) for one in part.channels_in],
-                [one.end(one.givers) for one in part.channels_out],
-                part.timing.initiation_interval == 1,
+            one.translation.source(
+                [shared.taken_from() for shared in one.queues_in],
+                [shared.given_to() for shared in one.queues_out],
+                one.part.timing.initiation_interval == 1,
             )
-            for part, (kept, _) in zip(self.parts, translated, strict=True)
+            for one in self.parts
         ]
         self.runtime, *built = libraries([text("scheduler.c"), *sources])
         self.runtime.run.restype = ctypes.c_int64
-        if self.regions is not None:
-            askers = [part for part in self.parts if asks_memory(part.memory)]
-            for n, part in enumerate(askers):
-                part.block.asker = n
-            regions = list(self.regions.made.values())
-            memories = [part.memory for part in askers]
-            layout = Layout(config.memory, config.clock.clock_ghz, memories, regions)
+        self.hierarchy: CompiledHierarchy | None = None
+        if self.machine.layout is not None:
             [library] = libraries([text("hierarchy.c")])
-            self.hierarchy = CompiledHierarchy(layout, library)
-        for channel in self._distinct():
-            self._open(channel)
-        for part, kernel, library in zip(self.parts, self.kernels, built, strict=True):
-            self._fill(part, kernel, library)
-        self.givers = {
-            edge: part.name for part in self.parts for _, edges in part.outputs for edge in edges
-        }
+            self.hierarchy = CompiledHierarchy(self.machine.layout, library)
+        for shared in self.queues:
+            self._open(shared)
+        for one, library in zip(self.parts, built, strict=True):
+            self._fill(one, library)
         self.scheduled = self._schedule(built)
 
     # Building
 
-    def _add(self, node: Node) -> None:
-        """Adds the parts of a node: two where its output side works on its own."""
-        timing = self.config.block(node.name, node.kind)
-        block = block_of(node)
-        memory = block.memory(self.bound.surroundings(node.name, timing, self.regions, False))
-        self.memories[node.name] = memory
-        values = _ctype(self.bound.types[node.name])
-        first = _Part(node.name, node, block.step, block.state, memory, timing, values)
-        giver = first
-        self.parts.append(first)
-        if block.emitter is not None:
-            giver = _Part(
-                f"{node.name}.emitter",
-                node,
-                block.emitter.step,
-                block.emitter.state,
-                memory,
-                timing,
-                values,
-            )
-            self.parts.append(giver)
-        self._connect(block, first, giver)
-
-    def _connect(self, block: Block, taker: _Part, giver: _Part) -> None:
-        grouped = [port.group for port in block.ports if port.group is not None]
-        for part in {taker.name: taker, giver.name: giver}.values():
-            part.ports |= {group: [] for group in (*block.groups, *grouped)}
-        for port in block.ports:
-            end = End(taker.node.name, port.name)
-            if port.direction == "in":
-                edge = self.into[end]
-                part, ctype = taker, self._carried(edge)
-                here = Port(port.name, len(taker.inputs), ctype, wire=port.wire)
-                taker.inputs.append((port.name, edge))
-            else:
-                edges = self.out_of.get(end, [])
-                ctype = giver.values if port.stream == "val" else INT
-                part = giver
-                here = Port(port.name, len(giver.outputs), ctype, True)
-                giver.outputs.append((port.name, edges))
-            if port.group is None:
-                part.ports[port.name] = here
-            else:
-                part.ports[port.group].append(here)
-        if giver is not taker:
-            edge = Edge(End(taker.name, "handover"), End(giver.name, "handed"))
-            giver.ports["handed"] = Port("handed", len(giver.inputs), INT)
-            giver.inputs.append(("handed", edge))
-            taker.ports["handover"] = Port("handover", len(taker.outputs), INT, True)
-            taker.outputs.append(("handover", [edge]))
-
-    def _carried(self, edge: Edge) -> str:
-        """The C type of what an edge carries."""
-        if self.bound.streams[edge].kind != "val":
-            return INT
-        return _ctype(self.bound.types[edge.source.node])
-
-    def _channels(self) -> dict[Edge, _Channel]:
-        """The channel of each edge, in the order of its givers."""
-        takers = {
-            edge: (part, kernel, n)
-            for part, kernel in zip(self.parts, self.kernels, strict=True)
-            for n, (_, edge) in enumerate(part.inputs)
-        }
-        found: dict[Edge, _Channel] = {}
-        shared: dict[Any, _Channel] = {}
-        for giver, kernel in zip(self.parts, self.kernels, strict=True):
-            for n, (_, edges) in enumerate(giver.outputs):
-                for edge in edges:
-                    taker, other, k = takers[edge]
-                    depth, latency, ctype = self._passage(edge)
-                    wire = other.body.inputs[k].wire
-                    ends = (kernel.body.given[n], other.body.taken[k])
-                    key = (giver.name, taker.name, ends, depth, latency)
-                    if key not in shared:
-                        shared[key] = _Channel(depth, latency, wire, giver.asks)
-                        giver.channels_out.append(shared[key])
-                        taker.channels_in.append(shared[key])
-                    found[edge] = channel = shared[key]
-                    channel.edges.append(edge)
-                    channel.givers.append(n)
-                    channel.takers.append(k)
-                    channel.sizes.append(np.dtype(_TYPES[ctype]).itemsize)
-            if kernel.body.prepares and len(giver.channels_out) == 1:
-                [channel] = giver.channels_out
-                channel.ahead = channel.short and len({*channel.givers}) == len(giver.outputs)
+    def _share(self) -> list[_Shared]:
+        """The queues that channels share, in the order of their givers."""
+        bodies = {one.part.name: one.kernel.body for one in self.parts}
+        found = [
+            _Shared(bundle, self.by_name[bundle.giver].asks)
+            for bundle in bundles(self.machine, bodies, lambda one: (one.depth, one.latency))
+        ]
+        for shared in found:
+            self.by_name[shared.bundle.giver].queues_out.append(shared)
+            self.by_name[shared.bundle.taker].queues_in.append(shared)
+        for one in self.parts:
+            if one.kernel.body.prepares and len(one.queues_out) == 1:
+                [shared] = one.queues_out
+                gives_all = len({*shared.bundle.givers}) == len(one.part.outputs)
+                shared.ahead = shared.short and gives_all
         return found
 
-    def _distinct(self) -> Iterable[_Channel]:
-        return (channel for part in self.parts for channel in part.channels_in)
-
-    def _passage(self, edge: Edge) -> tuple[int, int, str]:
-        """The depth and the latency of an edge, and the type of what it carries."""
-        if edge not in self.bound.streams:
-            return 1, 1, INT
-        source, stream = self.nodes[edge.source.node], self.bound.streams[edge]
-        is_source = KINDS[source.kind].source
-        if is_source and not stream.wire:
-            return 0, 0, self._carried(edge)
-        reader = self.nodes[edge.target.node].kind
-        depth, latency = self.config.queue(str(edge), stream.kind, reader)
-        latency += self.config.block(source.name, source.kind).latency - 1
-        if is_source or stream.wire or stream.feedback:
-            depth = None
-        return depth or 0, latency, self._carried(edge)
-
-    def _open(self, channel: _Channel) -> None:
-        queue = channel.queue
-        queue.depth, queue.latency, queue.wire = channel.depth, channel.latency, channel.wire
-        queue.places = channel.places
-        queue.size = 16 + (queue.places + _GAP) * (12 + sum(channel.sizes)) + 4 * _GAP
-        if channel.stamped:
+    def _open(self, shared: _Shared) -> None:
+        queue = shared.queue
+        queue.depth, queue.latency, queue.wire = shared.depth, shared.latency, shared.wire
+        queue.places = shared.places
+        sizes = sum(np.dtype(_TYPES[c_type(one.dtype)]).itemsize for one in shared.bundle.channels)
+        queue.size = 16 + (queue.places + _GAP) * (12 + sizes) + 4 * _GAP
+        if shared.stamped:
             queue.stamps = queue.size
             queue.size += 4 * queue.places
         if not self.runtime.open_queue(ctypes.byref(queue)):
             raise MemoryError
 
-    def _fill(self, part: _Part, kernel: Kernel, library: ctypes.CDLL) -> None:
+    def _fill(self, one: _Compiled, library: ctypes.CDLL) -> None:
         """Fills in what C sees of a part."""
+        part, kernel = one.part, one.kernel
         library.state_size.restype = ctypes.c_int64
         state = ctypes.create_string_buffer(library.state_size())
         library.start(state)
-        part.counts = np.zeros((max(1, len(part.outputs)), 4), np.int64)
-        part.waits = np.zeros(max(1, len(part.inputs) + len(part.outputs)), np.int64)
+        one.counts = np.zeros((max(1, len(part.outputs)), 4), np.int64)
+        one.waits = np.zeros(max(1, len(part.inputs) + len(part.outputs)), np.int64)
         # A block that hands over gives but seldom what has to wait for room.
-        hands_over = any(name == "handover" for name, _ in part.outputs)
+        hands_over = any(output.name == HANDOVER for output in part.outputs)
         numbers = np.array([_at(part.memory, path) for path in kernel.numbers] or [0], np.int64)
-        part.block = _Block(
-            asker=part.block.asker,
-            in_=self._pointers([channel.queue for channel in part.channels_in]),
-            out=self._pointers([channel.queue for channel in part.channels_out]),
-            outs=len(part.channels_out),
+        one.block = _Block(
+            asker=part.asker or 0,
+            in_=self._pointers([shared.queue for shared in one.queues_in]),
+            out=self._pointers([shared.queue for shared in one.queues_out]),
+            outs=len(one.queues_out),
             state=ctypes.addressof(state),
             memory=self._pointers([self._object(part, path) for path in kernel.memory]),
             numbers=numbers.ctypes.data,
-            waits=part.waits.ctypes.data,
-            counts=part.counts.ctypes.data,
+            waits=one.waits.ctypes.data,
+            counts=one.counts.ctypes.data,
             fire=ctypes.cast(library.fire, ctypes.c_void_p),
             interval=part.timing.initiation_interval,
             tries=hands_over,
@@ -414,13 +319,13 @@ class _Machine:
         )
         self.kept += [state, numbers]
         self.states.append(state)
-        if self.hierarchy is not None and part.asks:
-            self._give_memory(part, kernel, self.hierarchy)
+        if self.hierarchy is not None and one.asks:
+            self._give_memory(one, self.hierarchy)
 
-    def _give_memory(self, part: _Part, kernel: Kernel, hierarchy: CompiledHierarchy) -> None:
+    def _give_memory(self, one: _Compiled, hierarchy: CompiledHierarchy) -> None:
         """Fills in what a part needs to touch memory."""
-        block, layout = part.block, hierarchy.layout
-        numbers = [layout.regions.index(region) for region in kernel.regions]
+        block, layout = one.block, hierarchy.layout
+        numbers = [layout.regions.index(region) for region in one.kernel.regions]
         regions = np.array(numbers, np.int64)
         outstanding = layout.outstanding[block.asker]
         places = np.zeros(max(1, outstanding), np.int64)
@@ -431,17 +336,17 @@ class _Machine:
         block.made, block.until = -1, -1
         latency = min(layout.latency[layout.kept[n]] // layout.unit for n in numbers)
         block.reach = min(
-            *(latency + channel.latency for channel in part.channels_out),
-            *(1 for channel in part.channels_in if channel.depth),
+            *(latency + shared.latency for shared in one.queues_out),
+            *(1 for shared in one.queues_in if shared.depth),
             _NEVER,
             _NEVER,
         )
 
-    def _object(self, part: _Part, path: tuple[str, ...]) -> Any:
+    def _object(self, part: Part, path: tuple[str, ...]) -> Any:
         """Something of a part's memory, as C has it: an array, or a structure."""
         found = _at(part.memory, path)
         if isinstance(found, np.ndarray):
-            kind = _TYPES[_ctype(found.dtype)]
+            kind = _TYPES[c_type(found.dtype)]
             return np.ascontiguousarray(found, kind)
         for known, made_before, _ in self.grown:
             if known is found:
@@ -452,7 +357,7 @@ class _Machine:
             made = _Accumulator(dimensions=found.dimensions, capacity=limit)
         else:
             made = _Growing()
-        self.grown.append((found, made, part.values))
+        self.grown.append((found, made, c_type(part.dtype)))
         for value in found if isinstance(found, Growing) else ():
             self.runtime.append(ctypes.byref(made), ctypes.c_int64(value))
         return made
@@ -469,20 +374,20 @@ class _Machine:
 
     def _schedule(self, libraries: list[ctypes.CDLL]) -> _Scheduled:
         """What the scheduler sees; and, for each queue, the blocks at its two ends."""
-        for part in self.parts:
-            here = ctypes.addressof(part.block)
-            for channel in part.channels_in:
-                channel.queue.reader = here
-            for channel in part.channels_out:
-                channel.queue.writer = here
-        ordered = [part.block for part in self.parts if part.ordered]
-        for part in self.parts:
-            part.block.limit, part.block.ahead = -1, self._ahead(part)
+        for one in self.parts:
+            here = ctypes.addressof(one.block)
+            for shared in one.queues_in:
+                shared.queue.reader = here
+            for shared in one.queues_out:
+                shared.queue.writer = here
+        ordered = [one.block for one in self.parts if one.ordered]
+        for one in self.parts:
+            one.block.limit, one.block.ahead = -1, self._ahead(one)
         awake = np.zeros(len(self.parts) // 64 + 1, np.uint64)
         self.kept += [awake, *libraries]
         scheduled = _Scheduled(
             count=len(self.parts),
-            blocks=self._pointers([part.block for part in self.parts]),
+            blocks=self._pointers([one.block for one in self.parts]),
             awake=awake.ctypes.data,
             ordered_count=len(ordered),
             ordered=self._pointers(ordered),
@@ -490,17 +395,14 @@ class _Machine:
         self.runtime.prepare(ctypes.byref(scheduled))
         return scheduled
 
-    def _ahead(self, part: _Part) -> int:
+    def _ahead(self, one: _Compiled) -> int:
         """How many cycles behind the first that anything is yet to happen in a part may fire.
 
         What comes of that first firing are tokens that are seen, or room that is used, a cycle
         later at least, and a message on a wire only after its latency.
         """
-        if not part.wires:
-            return 0
-        by_name = {one.name: one for one in self.parts}
         return min(
-            (wire.latency - by_name[self.givers[wire.edges[0]]].ordered for wire in part.wires),
+            (wire.latency - self.by_name[wire.bundle.giver].ordered for wire in one.wires),
             default=0,
         )
 
@@ -529,30 +431,30 @@ class _Machine:
         if max_cycles is not None and self.last_cycle() >= max_cycles:
             raise too_long(max_cycles)
         self._require_firings()
-        stuck = [part for part in self.parts if part.block.status != _FINISHED]
+        stuck = [one for one in self.parts if one.block.status != _FINISHED]
         if stuck:
-            waits = [self.wait(part) for part in stuck]
+            waits = [self.wait(one) for one in stuck]
             raise deadlock(waits, self._held(), self.last_cycle())
 
     def _held(self) -> dict[str, int]:
         """The tokens in each queue."""
         return {
-            str(edge): channel.queue.tail - channel.queue.head
-            for edge, channel in self.channels.items()
+            str(edge): shared.queue.tail - shared.queue.head
+            for edge, shared in self.channels.items()
         }
 
     def _moved(self) -> list[Any]:
         """What changes while blocks make progress: the ends of their queues, and their states."""
-        ends = [(one.queue.head, one.queue.tail) for one in self._distinct()]
+        ends = [(shared.queue.head, shared.queue.tail) for shared in self.queues]
         return [*ends, *(state.raw for state in self.states)]
 
     def _busiest(self) -> str:
         """The block that has fired most often."""
-        return max(self.parts, key=lambda part: int(part.block.fired)).name
+        return max(self.parts, key=lambda one: int(one.block.fired)).part.name
 
     def _require_firings(self) -> None:
         """Raises UserError where the cycles of a run may be too far apart to be told."""
-        most = max(part.block.fired for part in self.parts)
+        most = max(one.block.fired for one in self.parts)
         if self.last_cycle() >= max(_APART, most * _SELDOM):
             raise UserError(
                 f"the run takes more than {_APART} cycles, in which no block fires more than "
@@ -562,71 +464,74 @@ class _Machine:
 
     def last_cycle(self) -> int:
         """The cycle of the last firing of any block."""
-        return max((_last(part.block) for part in self.parts), default=-1)
+        return max((_last(one.block) for one in self.parts), default=-1)
 
     def failure(self) -> Exception:
         """The error of the block that failed."""
-        part = self.parts[self.scheduled.failed]
-        if part.block.status == _FAILED:
-            messages = self.kernels[self.scheduled.failed].messages
-            return StreamError(messages[part.block.port])
-        if part.block.status == _OVER_CAPACITY:
-            memory = part.memory.memory
+        one = self.parts[self.scheduled.failed]
+        if one.block.status == _FAILED:
+            return StreamError(one.kernel.messages[one.block.port])
+        if one.block.status == _OVER_CAPACITY:
+            memory = one.part.memory.memory
             return too_full(memory.dimensions, memory.capacity)
         return no_memory(self._held())
 
-    def wait(self, part: _Part) -> Wait:
+    def wait(self, one: _Compiled) -> Wait:
         """What a part waits for, in a machine that has come to a stop."""
-        if part.block.status == _STARVED:
-            edge = part.inputs[part.block.port][1]
+        starved = one.block.status == _STARVED
+        if starved:
+            channel = one.part.inputs[one.block.port].channel
         else:
-            channel = part.channels_out[part.block.which]
-            edge = channel.edges[channel.givers.index(part.block.port - len(part.inputs))]
-        return Wait(edge, part.block.status != _STARVED, self.givers[edge])
+            bundle = one.queues_out[one.block.which].bundle
+            port = bundle.givers.index(one.block.port - len(one.part.inputs))
+            channel = bundle.channels[port]
+        return Wait(channel.edge, not starved, channel.giver)
 
     # Reporting
 
     def report(self) -> Run:
         """The result and the statistics of a finished run."""
-        for channel in self._distinct():
-            if not self.runtime.settle(ctypes.byref(channel.queue)):
+        for shared in self.queues:
+            if not self.runtime.settle(ctypes.byref(shared.queue)):
                 raise MemoryError
-        for part, kernel in zip(self.parts, self.kernels, strict=True):
-            for channel in part.channels_out:
-                counts = part.counts[kernel.body.given[channel.givers[0]]]
-                counts[0] = channel.queue.tail - counts[1:].sum()
-            part.counts = part.counts[list(kernel.body.given)]
+        for one in self.parts:
+            given = one.kernel.body.given
+            for shared in one.queues_out:
+                counts = one.counts[given[shared.bundle.givers[0]]]
+                counts[0] = shared.queue.tail - counts[1:].sum()
+            one.counts = one.counts[list(given)]
         for found, made, values in self.grown:
             _copy_back(found, made, values)
+        bound, memories = self.machine.bound, self.machine.memories
         cycles = 1 + self.last_cycle()
-        given = {
-            edge: part.counts[n]
-            for part in self.parts
-            for n, (_, edges) in enumerate(part.outputs)
-            for edge in edges
+        tokens = {
+            channel.edge: _tokens(one.counts[n])
+            for one in self.parts
+            for n, output in enumerate(one.part.outputs)
+            for channel in output.channels
         }
-        output, notes = self.bound.output(self.memories)
+        result, notes = bound.output(memories)
         memory = {} if self.hierarchy is None else self.hierarchy.finish()
         return Run(
-            graph=self.bound.graph,
-            output=output,
+            graph=bound.graph,
+            output=result,
             notes=notes,
             memory=memory,
             cycles=cycles,
-            blocks={part.name: _statistics(part, cycles) for part in self.parts},
+            blocks={one.part.name: _statistics(one, cycles) for one in self.parts},
             streams={
-                str(edge): StreamStats(_tokens(given[edge]), self.channels[edge].queue.peak)
-                for edge in self.bound.graph.edges
+                str(edge): StreamStats(tokens[edge], self.channels[edge].queue.peak)
+                for edge in bound.graph.edges
             },
-            config=self.config.resolved(),
+            config=self.machine.config.resolved(),
             engine="compiled",
-            sinks=self.bound.sinks(self.memories),
+            sinks=bound.sinks(memories),
         )
 
     def close(self) -> None:
         """Gives back the memory that C has taken."""
-        for channel in self._distinct():
-            self.runtime.close_queue(ctypes.byref(channel.queue))
+        for shared in self.queues:
+            self.runtime.close_queue(ctypes.byref(shared.queue))
         if self.hierarchy is not None:
             self.hierarchy.close()
         for _, made, _ in self.grown:
@@ -656,14 +561,14 @@ def _last(block: _Block) -> int:
     return block.ready - block.interval if block.fired else -1
 
 
-def _statistics(part: _Part, cycles: int) -> BlockStats:
-    block = part.block
-    names = [name for name, _ in part.inputs]
-    out_names = [name for name, _ in part.outputs]
-    starved = dict(zip(names, part.waits.tolist(), strict=False))
-    blocked = dict(zip(out_names, part.waits[len(names) :].tolist(), strict=False))
+def _statistics(one: _Compiled, cycles: int) -> BlockStats:
+    block = one.block
+    names = [port.name for port in one.part.inputs]
+    out_names = [port.name for port in one.part.outputs]
+    starved = dict(zip(names, one.waits.tolist(), strict=False))
+    blocked = dict(zip(out_names, one.waits[len(names) :].tolist(), strict=False))
     return BlockStats(
-        kind=part.node.kind,
+        kind=one.part.node.kind,
         fired=block.fired,
         busy=block.fired + max(0, block.fired - 1) * (block.interval - 1),
         starved={name: count for name, count in starved.items() if count},
@@ -671,17 +576,13 @@ def _statistics(part: _Part, cycles: int) -> BlockStats:
         memory=block.waited,
         done=cycles - _last(block) - 1,
         tokens={
-            name: _tokens(part.counts[n]) for n, name in enumerate(out_names) if name != "handover"
+            name: _tokens(one.counts[n]) for n, name in enumerate(out_names) if name != HANDOVER
         },
     )
 
 
 def _tokens(counts: np.ndarray) -> dict[str, int]:
     return dict(zip(TOKEN_KINDS, counts.tolist(), strict=True))
-
-
-def _ctype(dtype: np.dtype[Any]) -> str:
-    return {"f": REAL, "c": COMPLEX}.get(dtype.kind, INT)
 
 
 def _at(memory: Any, path: tuple[str, ...]) -> Any:

@@ -27,8 +27,9 @@ from sam.blocks.block_memory import Accumulator, Growing, Stored
 from sam.memory_regions import Region, Regions
 from sam.support import c_compiler as cc
 from sim.compiled import stored_translations
-from sim.compiled.kernel import Port, Queue, source
+from sim.compiled.kernel import COMPLEX, INT, REAL, Port, Queue, source
 from sim.compiled.step_to_c import Kernel, translate
+from sim.machine import Part
 
 _MOST_KEPT = 1024
 
@@ -86,6 +87,31 @@ def text(name: str) -> str:
 def _headers() -> dict[str, str]:
     names = ("runtime.h", "memories.h", "values.h", "hierarchy.h", "history.h", "mask.h")
     return {name: text(name) for name in names}
+
+
+def translated(part: Part) -> tuple[Translation, Kernel]:
+    """The translation of the step of a part, and its kernel with the regions of the part's memory.
+
+    Raises what ``translate`` raises.
+    """
+    known = {
+        id(port): Port(port.name, n, c_type(port.channel.dtype), wire=port.channel.wire)
+        for n, port in enumerate(part.inputs)
+    }
+    known |= {
+        id(port): Port(port.name, n, c_type(port.dtype), True)
+        for n, port in enumerate(part.outputs)
+    }
+    ports = {
+        name: [known[id(one)] for one in port] if isinstance(port, tuple) else known[id(port)]
+        for name, port in part.ports.items()
+    }
+    return translation(part.step, ports, part.state, part.memory, c_type(part.dtype))
+
+
+def c_type(dtype: np.dtype[Any] | None) -> str:
+    """The C type that values of a numpy type are kept in; None stands for whole numbers."""
+    return INT if dtype is None else {"f": REAL, "c": COMPLEX}.get(dtype.kind, INT)
 
 
 def translation(

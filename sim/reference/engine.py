@@ -15,25 +15,25 @@ cycle are served at its end, in the order of blocks.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import simpy
 from simpy.core import EventPriority
 
-from sam.blocks import KINDS, StreamError, block_of
-from sam.blocks.base import Step
-from sam.graph import Edge, End, Node
-from sam.memory_regions import Region, asks_memory
+from sam.blocks import StreamError
+from sam.graph import End
+from sam.memory_regions import Region
 from sam.support.errors import UserError
 from sam.token import EMPTY
 from sim.binding import Bound
 from sim.config.hardware import Config
 from sim.deadlock import Wait, deadlock
 from sim.endless import IDLE_FIRINGS, no_progress, require_memory, too_long
-from sim.memory.hierarchy import Access, Hierarchy, Layout, statistics
+from sim.machine import HANDOVER, Channel, Input, Output, Part, elaborate
+from sim.memory.hierarchy import Access, Hierarchy, statistics
 from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
 from sim.stream_checker import Validator, Watch
 
@@ -87,9 +87,8 @@ def run(
             report_at = int(environment.now) + _CYCLES_BETWEEN_REPORTS
     stuck = [process for process in machine.processes.values() if not process.finished]
     if stuck:
-        queues = [*machine.queues.values(), *machine.handovers]
-        held = {str(queue.edge): len(queue.tokens) for queue in queues}
-        raise deadlock([process.wait() for process in stuck], held, machine.last_cycle())
+        waits = [process.wait() for process in stuck]
+        raise deadlock(waits, machine.held(), machine.last_cycle())
     if validator is not None:
         validator.finish()
     return machine.report()
@@ -105,14 +104,12 @@ class Starved(Exception):
 class _Queue:
     """A stream from one block to another, with room for ``depth`` tokens."""
 
-    def __init__(
-        self, environment: simpy.Environment, edge: Edge, depth: int | None, latency: int
-    ) -> None:
-        self.environment, self.edge, self.depth, self.latency = environment, edge, depth, latency
+    def __init__(self, environment: simpy.Environment, channel: Channel) -> None:
+        self.environment, self.edge, self.giver = environment, channel.edge, channel.giver
+        self.depth, self.latency = channel.depth, channel.latency
         self.tokens: deque[tuple[Any, Any, int]] = deque()
         self.peak = 0
         self.last_taken = -1
-        self.giver = edge.source.node
         self.reader: simpy.Event | None = None
         self.writer: simpy.Event | None = None
 
@@ -284,24 +281,27 @@ class _IdealMemory:
 
 
 class _Process:
-    """A block at work, or one half of it.
+    """A part at work.
 
-    ``asker``  its number among the blocks that touch memory
+    ``asker``  its number among the parts that touch memory
     """
 
     arbiter: _Arbiter
     asker: int
 
-    def __init__(self, environment: simpy.Environment, kind: str, interval: int) -> None:
-        self.environment, self.kind, self.interval = environment, kind, interval
+    def __init__(self, part: Part, environment: simpy.Environment) -> None:
+        self.part, self.environment = part, environment
+        self.interval = part.timing.initiation_interval
+        self.ports = SimpleNamespace(memory=_IdealMemory())
         self.taken: list[_Queue] = []
         self.given: list[tuple[_Output, int, Any]] = []
         self.accesses: list[Access] = []
         self.outputs: dict[str, _Output] = {}
         self.waiting_for: _Input | _Queue | None = None
         self.finished = False
-        self.name = ""
-        self.state = SimpleNamespace()
+        self.state = SimpleNamespace(
+            **{key: list(v) if isinstance(v, list) else v for key, v in part.state.items()}
+        )
         self.idle, self.idle_state = 0, dict[str, Any]()
         self.ready = 0  # the cycle in which it may fire next
         self.made = -1  # the last cycle in which something was made that it has given
@@ -310,16 +310,16 @@ class _Process:
         self.starved: dict[str, int] = {}
         self.blocked: dict[str, int] = {}
 
-    def live(self, step: Callable[[], bool | None]) -> Generator[simpy.Event, Any, None]:
+    def live(self) -> Generator[simpy.Event, Any, None]:
         """Fires until the last token is done."""
-        environment = self.environment
+        environment, step = self.environment, self.part.step
         while not self.finished:
             self.ready = int(environment.now)
             waits: dict[str, int] = self.starved
             port = ""
             while True:
                 try:
-                    finished = step()
+                    finished = step(self.ports, self.state, self.part.memory)
                     break
                 except Starved as starved:
                     self.waiting_for = starved.port
@@ -361,7 +361,7 @@ class _Process:
         self.idle = self.idle + 1 if state == self.idle_state else 0
         self.idle_state = {k: list(v) if isinstance(v, list) else v for k, v in state.items()}
         if self.idle > IDLE_FIRINGS:
-            raise no_progress(self.name)
+            raise no_progress(self.part.name)
 
     def _reach_memory(self) -> Generator[simpy.Event, Any, int]:
         """Waits until the ports of memory have taken its accesses; when all is ready."""
@@ -403,14 +403,16 @@ class _Process:
 
     def statistics(self, cycles: int) -> BlockStats:
         return BlockStats(
-            kind=self.kind,
+            kind=self.part.node.kind,
             fired=self.fired,
             busy=self.busy,
             starved=self.starved,
             blocked=self.blocked,
             memory=self.memory,
             done=cycles - self.last_fired - 1,
-            tokens={name: output.tokens() for name, output in self.outputs.items()},
+            tokens={
+                name: output.tokens() for name, output in self.outputs.items() if name != HANDOVER
+            },
         )
 
 
@@ -418,139 +420,82 @@ class _Machine:
     """All blocks and queues of a run."""
 
     def __init__(self, bound: Bound, config: Config, validator: Validator | None) -> None:
-        self.bound, self.config, self.validator = bound, config, validator
+        self.machine = elaborate(bound, config, lists=True)
+        self.validator = validator
         self.environment = simpy.Environment()
-        self.memories: dict[str, Any] = {}
+        self.queues = [self._queue(channel) for channel in self.machine.channels]
         self.outputs: dict[End, _Output] = {}
-        self.nodes = {node.name: node for node in bound.graph.nodes}
-        self.queues = {edge: self._queue(edge) for edge in bound.graph.edges}
-        self.into = {edge.target: queue for edge, queue in self.queues.items()}
-        self.out_of: defaultdict[End, list[_Queue]] = defaultdict(list)
-        for edge, queue in self.queues.items():
-            self.out_of[edge.source].append(queue)
-        self.handovers: list[_Queue] = []
         self.processes: dict[str, _Process] = {}
-        self.regions = bound.regions(config.memory)
         self.arbiter = _Arbiter(self.environment)
-        self.askers: list[Any] = []
-        for node in bound.graph.nodes:
-            self._start(node)
-        if self.regions is not None:
-            regions = list(self.regions.made.values())
-            layout = Layout(config.memory, config.clock.clock_ghz, self.askers, regions)
-            self.arbiter.hierarchy = Hierarchy(layout)
+        for part in self.machine.parts:
+            self._start(part)
+        if self.machine.layout is not None:
+            self.arbiter.hierarchy = Hierarchy(self.machine.layout)
 
     def last_cycle(self) -> int:
         """The cycle of the last firing of any block."""
         return max((process.last_fired for process in self.processes.values()), default=-1)
 
-    def _queue(self, edge: Edge) -> _Queue:
-        depth, latency = self._room_and_latency(edge)
-        if self.bound.streams[edge].wire:
-            return _Wire(self.environment, edge, None, latency)
-        if self.validator is None:
-            return _Queue(self.environment, edge, depth, latency)
-        queue = _WatchedQueue(self.environment, edge, depth, latency)
-        queue.watch = self.validator.watch(edge)
+    def _queue(self, channel: Channel) -> _Queue:
+        if channel.wire:
+            return _Wire(self.environment, channel)
+        if self.validator is None or channel.edge not in self.machine.bound.streams:
+            return _Queue(self.environment, channel)
+        queue = _WatchedQueue(self.environment, channel)
+        queue.watch = self.validator.watch(channel.edge)
         return queue
 
-    def _room_and_latency(self, edge: Edge) -> tuple[int | None, int]:
-        source = self.nodes[edge.source.node]
-        stream = self.bound.streams[edge]
-        if KINDS[source.kind].source and not stream.wire:
-            return None, 0
-        reader = self.nodes[edge.target.node].kind
-        depth, latency = self.config.queue(str(edge), stream.kind, reader)
-        pipeline = self.config.block(source.name, source.kind).latency
-        return None if stream.feedback else depth, latency + pipeline - 1
+    def _start(self, part: Part) -> None:
+        """Starts the process of a part."""
+        process = _Process(part, self.environment)
+        for name, port in part.ports.items():
+            setattr(process.ports, name, self._end(process, port))
+        if part.asker is not None:
+            process.ports.memory = _Memory(process)
+            process.arbiter, process.asker = self.arbiter, part.asker
+        self.processes[part.name] = process
+        self.environment.process(process.live())
 
-    def _start(self, node: Node) -> None:
-        """Starts the process of a node; or two of them, where its output side has its own."""
-        timing = self.config.block(node.name, node.kind)
-        block = block_of(node)
-        memory = block.memory(self.bound.surroundings(node.name, timing, self.regions))
-        self.memories[node.name] = memory
-        process = _Process(self.environment, node.kind, timing.initiation_interval)
-        giver = process
-        grouped = [port.group for port in block.ports if port.group is not None]
-        ports: dict[str, Any] = {group: [] for group in (*block.groups, *grouped)}
-        if block.emitter is not None:
-            giver = _Process(self.environment, node.kind, timing.initiation_interval)
-            emitter = f"{node.name}.emitter"
-            handover = Edge(End(node.name, "handover"), End(emitter, "handed"))
-            queue = _Queue(self.environment, handover, 1, 1)
-            self.handovers.append(queue)
-            ports["handover"] = _Output(process, "handover", [queue])
-            ports["handed"] = _Input(giver, "handed", queue)
-        for port in block.ports:
-            end = End(node.name, port.name)
-            here: _Input | _WireEnd | _Output
-            if port.direction == "in":
-                queue = self.into[end]
-                if isinstance(queue, _Wire):
-                    here = _WireEnd(process, queue)
-                else:
-                    here = _Input(process, port.name, queue)
-            else:
-                here = _Output(giver, port.name, self.out_of[end])
-                giver.outputs[port.name] = self.outputs[end] = here
-                if block.emitter is not None:
-                    for queue in here.queues:
-                        queue.giver = emitter
-            if port.group is None:
-                ports[port.name] = here
-            else:
-                ports[port.group].append(here)
-        self._run(node.name, process, block.step, ports, block.state, memory)
-        if block.emitter is not None:
-            self._run(emitter, giver, block.emitter.step, ports, block.emitter.state, memory)
-
-    def _run(
-        self,
-        name: str,
-        process: _Process,
-        step: Step,
-        ports: Mapping[str, Any],
-        state: Mapping[str, Any],
-        memory: Any,
-    ) -> None:
-        p = SimpleNamespace(**ports, memory=_IdealMemory())
-        if self.regions is not None and asks_memory(memory):
-            p.memory = _Memory(process)
-            process.arbiter, process.asker = self.arbiter, len(self.askers)
-            self.askers.append(memory)
-        s = SimpleNamespace(
-            **{key: list(v) if isinstance(v, list) else v for key, v in state.items()}
-        )
-        process.name, process.state = name, s
-        self.processes[name] = process
-        self.environment.process(process.live(lambda: step(p, s, memory)))
+    def _end(self, process: _Process, port: Input | Output | tuple[Input | Output, ...]) -> Any:
+        """A port, or a group of them, as steps see it."""
+        if isinstance(port, tuple):
+            return [self._end(process, one) for one in port]
+        if isinstance(port, Input):
+            queue = self.queues[port.channel.number]
+            if isinstance(queue, _Wire):
+                return _WireEnd(process, queue)
+            return _Input(process, port.name, queue)
+        queues = [self.queues[channel.number] for channel in port.channels]
+        output = process.outputs[port.name] = _Output(process, port.name, queues)
+        self.outputs[End(process.part.node.name, port.name)] = output
+        return output
 
     def held(self) -> dict[str, int]:
         """The tokens in each queue."""
-        return {str(queue.edge): len(queue.tokens) for queue in self.queues.values()}
+        return {str(queue.edge): len(queue.tokens) for queue in self.queues}
 
     def report(self) -> Run:
         """The statistics of a finished run."""
+        bound, memories = self.machine.bound, self.machine.memories
         cycles = 1 + self.last_cycle()
-        graph = self.bound.graph
-        output, notes = self.bound.output(self.memories)
+        output, notes = bound.output(memories)
         memory = {}
-        if self.regions is not None:
+        if self.machine.layout is not None:
             self.arbiter.hierarchy.finish()
-            memory = statistics(self.arbiter.hierarchy.layout, self.arbiter.hierarchy)
+            memory = statistics(self.machine.layout, self.arbiter.hierarchy)
         return Run(
-            graph=graph,
+            graph=bound.graph,
             output=output,
             notes=notes,
             memory=memory,
             cycles=cycles,
             blocks={name: p.statistics(cycles) for name, p in self.processes.items()},
             streams={
-                str(edge): StreamStats(self.outputs[edge.source].tokens(), queue.peak)
-                for edge, queue in self.queues.items()
+                str(queue.edge): StreamStats(self.outputs[queue.edge.source].tokens(), queue.peak)
+                for queue in self.queues
+                if queue.edge in bound.streams
             },
-            config=self.config.resolved(),
+            config=self.machine.config.resolved(),
             engine="simpy",
-            sinks=self.bound.sinks(self.memories),
+            sinks=bound.sinks(memories),
         )

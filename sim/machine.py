@@ -1,0 +1,259 @@
+"""A machine: a bound graph under a hardware config, as every engine runs it.
+
+A block becomes one part, or two where its output side works beside its input side (``Emitter`` in
+``sam.blocks.base``). An edge becomes a channel, and so does the handover between two halves. What
+an engine decides for itself is how it runs the steps, never what a machine is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sam.blocks import KINDS, block_of
+from sam.blocks.base import Block, Step
+from sam.graph import Edge, End, Node
+from sam.memory_regions import RegionTable, asks_memory
+from sim.binding import Bound
+from sim.config.hardware import BlockTiming, Config
+from sim.memory.hierarchy import Layout
+
+HANDOVER = "handover"
+"""The port at which the input side of a block in two halves gives what it has finished."""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A queue, or a wire.
+
+    ``number``   its place among the channels of the machine
+    ``edge``     the edge of the graph; of a handover, one between the two halves of a block
+    ``giver``, ``taker``  the names of the parts at its ends
+    ``depth``    the tokens that it holds; None where it always has room
+    ``latency``  cycles from a firing that gives a token to the first in which the taker sees it
+    ``dtype``    the type of the values that it carries; None where these are whole numbers
+    ``wire``     whether it keeps the newest message only
+    """
+
+    number: int
+    edge: Edge
+    giver: str
+    taker: str
+    depth: int | None
+    latency: int
+    dtype: np.dtype[Any] | None
+    wire: bool = False
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input port of a part, with the channel that it takes from."""
+
+    name: str
+    channel: Channel
+
+
+@dataclass(frozen=True)
+class Output:
+    """An output port of a part, with the channels that it gives to, and the type of its values."""
+
+    name: str
+    channels: tuple[Channel, ...]
+    dtype: np.dtype[Any] | None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A block, or one half of it.
+
+    ``ports``    what its step knows as ``p``: a port, or those of a group, by name
+    ``inputs``, ``outputs``  the same ports, in order
+    ``state``    the fields that its state starts with
+    ``memory``   what it reads and fills; two halves of a block share it
+    ``dtype``    the type of the values that it gives or stores
+    ``asker``    its number among the parts that ask memory; None where it asks none
+    """
+
+    name: str
+    node: Node
+    step: Step
+    state: Mapping[str, Any]
+    memory: Any
+    timing: BlockTiming
+    dtype: np.dtype[Any]
+    ports: Mapping[str, Input | Output | tuple[Input | Output, ...]]
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    asker: int | None = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """All parts and channels.
+
+    ``parts``     in the order of the graph, which decides ties at a memory
+    ``channels``  those of the edges, in the order of the graph, and then handovers
+    ``memories``  the memory of each block, by its name
+    ``askers``    the parts that ask memory
+    ``layout``    the memory hierarchy; None where memory is ideal
+    """
+
+    bound: Bound
+    config: Config
+    parts: tuple[Part, ...]
+    channels: tuple[Channel, ...]
+    memories: Mapping[str, Any]
+    askers: tuple[Part, ...] = ()
+    layout: Layout | None = None
+
+
+def elaborate(bound: Bound, config: Config, lists: bool = False) -> Machine:
+    """The machine that a bound graph is under a config; ``lists`` as ``Surroundings`` has it.
+
+    Its memories are new, and filled by whoever runs it: a machine runs once.
+    """
+    return _Elaboration(bound, config, lists).machine()
+
+
+def passage(bound: Bound, config: Config, edge: Edge) -> tuple[int | None, int]:
+    """The depth of a channel, None where it always has room, and its latency.
+
+    ``edge`` is one of the graph; any other is a handover, a queue of one place.
+    """
+    if edge not in bound.streams:
+        return 1, 1
+    source, stream = bound.nodes[edge.source.node], bound.streams[edge]
+    is_source = KINDS[source.kind].source
+    if is_source and not stream.wire:
+        return None, 0
+    reader = bound.nodes[edge.target.node].kind
+    depth, latency = config.queue(str(edge), stream.kind, reader)
+    if is_source or stream.wire or stream.feedback:
+        depth = None
+    return depth, latency + config.block(source.name, source.kind).latency - 1
+
+
+@dataclass
+class _Half:
+    """A part while it is put together."""
+
+    name: str
+    step: Step
+    state: Mapping[str, Any]
+    ports: dict[str, Any] = field(default_factory=dict)
+    inputs: list[Input] = field(default_factory=list)
+    outputs: list[Output] = field(default_factory=list)
+
+    def add(self, port: Input | Output, group: str | None = None) -> None:
+        """Adds a port, by its own name or to a group."""
+        if group is None:
+            self.ports[port.name] = port
+        else:
+            self.ports[group] = (*self.ports[group], port)
+        if isinstance(port, Input):
+            self.inputs.append(port)
+        else:
+            self.outputs.append(port)
+
+
+class _Elaboration:
+    """A machine while it is put together."""
+
+    def __init__(self, bound: Bound, config: Config, lists: bool) -> None:
+        self.bound, self.config, self.lists = bound, config, lists
+        self.regions: RegionTable | None = bound.regions(config.memory)
+        self.blocks = {node.name: block_of(node) for node in bound.graph.nodes}
+        self.channels = [self._channel(n, edge) for n, edge in enumerate(bound.graph.edges)]
+        self.into = {channel.edge.target: channel for channel in self.channels}
+        self.out_of: defaultdict[End, list[Channel]] = defaultdict(list)
+        for channel in self.channels:
+            self.out_of[channel.edge.source].append(channel)
+        self.memories: dict[str, Any] = {}
+        self.parts: list[Part] = []
+
+    def machine(self) -> Machine:
+        for node in self.bound.graph.nodes:
+            self._add(node)
+        askers = tuple(part for part in self.parts if part.asker is not None)
+        layout = None
+        if self.regions is not None:
+            clock, memories = self.config.clock.clock_ghz, [part.memory for part in askers]
+            regions = list(self.regions.made.values())
+            layout = Layout(self.config.memory, clock, memories, regions)
+        return Machine(
+            self.bound,
+            self.config,
+            tuple(self.parts),
+            tuple(self.channels),
+            self.memories,
+            askers,
+            layout,
+        )
+
+    def _channel(self, number: int, edge: Edge) -> Channel:
+        stream = self.bound.streams[edge]
+        depth, latency = passage(self.bound, self.config, edge)
+        dtype = self.bound.types[edge.source.node] if stream.kind == "val" else None
+        giver = _giver(edge.source.node, self.blocks[edge.source.node])
+        taker = edge.target.node
+        return Channel(number, edge, giver, taker, depth, latency, dtype, stream.wire)
+
+    def _add(self, node: Node) -> None:
+        """Adds the parts of a node."""
+        block, timing = self.blocks[node.name], self.config.block(node.name, node.kind)
+        around = self.bound.surroundings(node.name, timing, self.regions, self.lists)
+        memory = self.memories[node.name] = block.memory(around)
+        first = _Half(node.name, block.step, block.state)
+        halves = [first]
+        if block.emitter is not None:
+            name = _giver(node.name, block)
+            halves.append(_Half(name, block.emitter.step, block.emitter.state))
+        self._connect(node, block, first, halves[-1])
+        dtype = self.bound.types[node.name]
+        for half in halves:
+            asks = self.regions is not None and asks_memory(memory)
+            self.parts.append(
+                Part(
+                    name=half.name,
+                    node=node,
+                    step=half.step,
+                    state=half.state,
+                    memory=memory,
+                    timing=timing,
+                    dtype=dtype,
+                    ports=half.ports,
+                    inputs=tuple(half.inputs),
+                    outputs=tuple(half.outputs),
+                    asker=sum(part.asker is not None for part in self.parts) if asks else None,
+                )
+            )
+
+    def _connect(self, node: Node, block: Block, taker: _Half, giver: _Half) -> None:
+        """Gives the halves of a block, or the one that is both, their ports."""
+        grouped = [port.group for port in block.ports if port.group is not None]
+        for half in (taker, giver):
+            half.ports |= dict.fromkeys((*block.groups, *grouped), ())
+        for port in block.ports:
+            end = End(node.name, port.name)
+            if port.direction == "in":
+                taker.add(Input(port.name, self.into[end]), port.group)
+            else:
+                dtype = self.bound.types[node.name] if port.stream == "val" else None
+                giver.add(Output(port.name, tuple(self.out_of[end]), dtype), port.group)
+        if giver is not taker:
+            edge = Edge(End(taker.name, HANDOVER), End(giver.name, "handed"))
+            depth, latency = passage(self.bound, self.config, edge)
+            number = len(self.channels)
+            handover = Channel(number, edge, taker.name, giver.name, depth, latency, None)
+            self.channels.append(handover)
+            taker.add(Output(HANDOVER, (handover,), None))
+            giver.add(Input("handed", handover))
+
+
+def _giver(node: str, block: Block) -> str:
+    """The name of the part that has the outputs of a block."""
+    return node if block.emitter is None else f"{node}.emitter"
