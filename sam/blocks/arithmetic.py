@@ -3,8 +3,9 @@
 Blocks compute with Python numbers. Both operands are brought into the type of the result first.
 Integers wrap around at the width of their type, floats and complex numbers are rounded to it after
 each operation, and for bool ``add`` is or, ``multiply`` is and. Division is numpy's
-``true_divide``, so it gives infinities and NaN. A complex product is (ac - bd) + (ad + bc)i, a
-complex quotient Smith's; that of zero has the parts divided by +0.
+``true_divide``, so it gives infinities and NaN. A complex product is (ac - bd) + (ad + bc)i, in
+which ac and ad are fused with what they are added to if the machine can; a complex quotient is
+Smith's, and by zero it has the parts divided by +0.
 
 The engines compiled and c have the same operations in ``sim/compiled/runtime.h`` and
 ``custard/to_c/runtime``; ``tests/test_arithmetic.py`` holds all of them against numpy.

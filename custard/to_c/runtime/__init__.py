@@ -100,6 +100,7 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
             if f"{name}_{named}" in names:
                 text = _text(name).replace(f"{name}_N", f"{name}_{named}")
                 text = re.sub(r"\bT\b", value, re.sub(r"\bR\b", part, text))
+                text = text.replace("FMA(", f"__builtin_fma{'f' if part == 'float' else ''}(")
                 yield text.replace("CMPLX", "CMPLXF") if part == "float" else text
     for name, words in GATHERED.items():
         if name in names:

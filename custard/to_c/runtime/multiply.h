@@ -1,5 +1,10 @@
+// Where the machine has one, with a fused multiplication and addition, as numpy does it.
 static inline T multiply_N(T a, T b)
 {
     const R ar = (R)creal(a), ai = (R)cimag(a), br = (R)creal(b), bi = (R)cimag(b);
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+    return CMPLX(FMA(ar, br, -(ai * bi)), FMA(ar, bi, ai * br));
+#else
     return CMPLX(ar * br - ai * bi, ar * bi + ai * br);
+#endif
 }
