@@ -93,6 +93,16 @@ def simulate(
     require_engine(engine, validate is True)
     if validate is None:
         validate = engine != "compiled" and os.environ.get("SAM_VALIDATE") == "1"
+    require_graph(graph, inputs)
+    resolved = load(config, overrides)
+    graph = with_tiles(graph, resolved)
+    bound = bind(graph, {} if inputs is None else inputs)
+    resolved.require_names_of(graph, elsewhere)
+    return run_bound(bound, resolved, engine, progress, validate, max_cycles)
+
+
+def require_graph(graph: Graph, inputs: Mapping[str, Any] | None) -> None:
+    """Raises UserError unless it is a graph, all of whose inputs are given or known."""
     if not isinstance(graph, Graph):
         raise UserError(
             f"{type(graph).__name__} is not a graph",
@@ -105,14 +115,21 @@ def simulate(
             hint="program.simulate(inputs, ...) runs all graphs in turn, and takes what "
             "sim.simulate does",
         )
-    resolved = load(config, overrides)
-    graph = with_tiles(graph, resolved)
-    bound = bind(graph, {} if inputs is None else inputs)
-    resolved.require_names_of(graph, elsewhere)
+
+
+def run_bound(
+    bound: Bound,
+    config: Config,
+    engine: str = "auto",
+    progress: Progress | None = None,
+    validate: bool = False,
+    max_cycles: int | None = None,
+) -> Run:
+    """Runs a bound graph, with its tiles; arguments and errors as ``simulate`` has them."""
     try:
         if validate:
-            return simpy_engine.run(bound, resolved, progress, validate, max_cycles=max_cycles)
-        return _ENGINES[engine](bound, resolved, progress, max_cycles)
+            return simpy_engine.run(bound, config, progress, validate, max_cycles=max_cycles)
+        return _ENGINES[engine](bound, config, progress, max_cycles)
     except MemoryError:
         raise no_memory({}) from None
 

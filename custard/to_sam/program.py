@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from custard.ir import cin
@@ -131,29 +131,14 @@ class SamProgram(Program):
         The graphs are ``self.graphs``, but lowered again where a mode is empty, or where an input
         without a format is a dense array: that is then stored as one.
         """
-        from sim.binding import extents as extents_of
         from sim.simulation import simulate
         from sim.stats import in_turn
 
-        inputs = {} if inputs is None else inputs
-        given = gather(self.slots, inputs)
-        dense = self.dense_arrays(inputs, given)
-        notes = [f"{name} is a dense array, stored as {form}" for name, form in dense.items()]
-        known = self.extents(given)
-        tensors = [*given, *(stage.tensor for stage in self.stages)]
+        given, dense, notes = self._given(inputs)
+        known, tensors = self.extents(given), self._tensors(given)
         runs = []
         for stage in self.stages:
-            graph = stage.graph
-            if len(self.stages) > 1:
-                graph = replace(graph, dims=tuple({**dict(graph.dims), **known}.items()))
-            used = {slot.tensor for slot in graph.slots}
-            own = {name: tensor for name, tensor in given.items() if name in used}
-            found = extents_of(graph, own)
-            empty = {variable: 0 for variable, extent in found.items() if extent == 0}
-            stored = {name: form for name, form in dense.items() if name in own}
-            if stored or empty.keys() & {*graph.nonempty}:
-                more = {**known, **empty} if len(self.stages) > 1 else empty
-                graph = self._stage(stage.statement, stored, more).graph
+            graph, own = self._graph(stage, given, dense, known)
             run = simulate(
                 graph, own, config, overrides, engine, progress, validate, tensors, max_cycles
             )
@@ -164,6 +149,113 @@ class SamProgram(Program):
             given[stage.tensor] = run.output
         whole = in_turn(runs)
         return replace(whole, notes=(*notes, *whole.notes))
+
+    def simulate_many(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        configs: Sequence[Any] = (),
+        overrides: Mapping[str, Any] | None = None,
+        engine: str = "auto",
+        max_cycles: int | None = None,
+        finished: Callable[[int, Any], None] | None = None,
+        return_errors: bool = False,
+    ) -> list[Any]:
+        """The ``sim.Run`` under each of some configs, each equal to ``simulate`` of that config.
+
+        Arguments and errors are those of ``sim.simulate_many``.
+        """
+        from sim.config.hardware import load
+        from sim.many import outcomes_of, runs_of
+        from sim.simulation import require_engine
+        from sim.stats import Run, in_turn
+
+        require_engine(engine)
+        loaded = [load(config, overrides) for config in configs]
+        given, dense, notes = self._given(inputs)
+        known, tensors = self.extents(given), self._tensors(given)
+        parts: list[list[Run]] = [[] for _ in loaded]
+        failed: dict[int, Any] = {}
+        done: dict[int, Any] = {}
+
+        def finish(left: Sequence[int], last: bool, k: int, outcome: Any) -> None:
+            """Takes the outcome of a stage under a config, which may be that of the program."""
+            n = left[k]
+            if isinstance(outcome, Run):
+                parts[n].append(outcome)
+                if not last:
+                    return
+                outcome = in_turn(parts[n])
+                outcome = replace(outcome, notes=(*notes, *outcome.notes))
+            else:
+                failed[n] = outcome
+            done[n] = outcome
+            if finished is not None:
+                finished(n, outcome)
+
+        for stage in self.stages:
+            left = [n for n in range(len(loaded)) if n not in failed]
+            if not left:
+                break
+            graph, own = self._graph(stage, given, dense, known)
+            limits = [
+                None if max_cycles is None else max_cycles - sum(run.cycles for run in parts[n])
+                for n in left
+            ]
+            outcomes_of(
+                graph,
+                own,
+                [loaded[n] for n in left],
+                engine,
+                tensors,
+                limits,
+                partial(finish, left, stage is self.stages[-1]),
+            )
+            # All configs compute the same tensor.
+            computed = next((parts[n][-1].output for n in left if n not in failed), None)
+            if computed is not None:
+                given[stage.tensor] = computed
+        outcomes = [done[n] for n in range(len(loaded))]
+        return outcomes if return_errors else runs_of(outcomes)
+
+    def _given(
+        self, inputs: Mapping[str, Any] | None
+    ) -> tuple[dict[str, Tensor], dict[str, Format], list[str]]:
+        """The inputs by name, the formats of those that are dense arrays, and notes on these."""
+        inputs = {} if inputs is None else inputs
+        given = gather(self.slots, inputs)
+        dense = self.dense_arrays(inputs, given)
+        return (
+            given,
+            dense,
+            [f"{n} is a dense array, stored as {form}" for n, form in dense.items()],
+        )
+
+    def _tensors(self, given: Mapping[str, Tensor]) -> list[str]:
+        """All tensors of the program, which a config may name."""
+        return [*given, *(stage.tensor for stage in self.stages)]
+
+    def _graph(
+        self,
+        stage: Stage,
+        given: Mapping[str, Tensor],
+        dense: Mapping[str, Format],
+        known: Mapping[str, int],
+    ) -> tuple[Graph, dict[str, Tensor]]:
+        """The graph of a stage as these inputs want it, and those of them that it reads."""
+        from sim.binding import extents as extents_of
+
+        graph = stage.graph
+        if len(self.stages) > 1:
+            graph = replace(graph, dims=tuple({**dict(graph.dims), **known}.items()))
+        used = {slot.tensor for slot in graph.slots}
+        own = {name: tensor for name, tensor in given.items() if name in used}
+        found = extents_of(graph, own)
+        empty = {variable: 0 for variable, extent in found.items() if extent == 0}
+        stored = {name: form for name, form in dense.items() if name in own}
+        if stored or empty.keys() & {*graph.nonempty}:
+            more = {**known, **empty} if len(self.stages) > 1 else empty
+            graph = self._stage(stage.statement, stored, more).graph
+        return graph, own
 
     def _derived(self, statement: Statement, dense: Mapping[str, Format]) -> Derived:
         """A statement by its loops, with some formats beside those of the program."""

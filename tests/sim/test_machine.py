@@ -50,7 +50,8 @@ def test_channels_have_the_depth_and_latency_that_the_config_says():
         assert (channel.depth, channel.latency) == expected
     values = [one for one in made.channels if nodes[one.edge.source.node].kind == "array"]
     assert {one.dtype for one in values} == {np.dtype(float)}
-    assert made.layout is None and made.askers == ()
+    assert made.layout is None
+    assert made.askers == ()
 
 
 def test_numbers_of_those_that_ask_memory_go_by_the_order_of_the_parts():
@@ -59,7 +60,8 @@ def test_numbers_of_those_that_ask_memory_go_by_the_order_of_the_parts():
     assert [part.asker for part in made.askers] == list(range(len(made.askers)))
     assert [part for part in made.parts if part.asker is not None] == list(made.askers)
     asking = {part.node.kind for part in made.askers}
-    assert {"level_scanner", "array", "level_writer"} <= asking and "intersect" not in asking
+    assert {"level_scanner", "array", "level_writer"} <= asking
+    assert "intersect" not in asking
 
 
 def test_a_machine_is_frozen():

@@ -1,0 +1,100 @@
+"""Many machines at one go: a graph on its inputs under each of several hardware configs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sam.blocks import StreamError
+from sam.graph import Graph
+from sam.support.errors import UserError
+from sim.binding import Bound, bind
+from sim.config.hardware import Config, load
+from sim.simulation import require_engine, require_graph, run_bound
+from sim.stats import Run
+from sim.tiling import with_tiles
+
+Outcome = Run | UserError | StreamError
+"""A run, or the error that it ended with."""
+
+
+def simulate_many(
+    graph: Graph,
+    inputs: Mapping[str, Any] | None = None,
+    configs: Sequence[str | Path | Mapping[str, Any] | Config | None] = (),
+    overrides: Mapping[str, Any] | None = None,
+    engine: str = "auto",
+    elsewhere: Collection[str] = (),
+    max_cycles: int | None = None,
+    finished: Callable[[int, Outcome], None] | None = None,
+    return_errors: bool = False,
+) -> list[Any]:
+    """The runs of a graph on its inputs under each of some configs, in their order.
+
+    Each is equal to ``sim.simulate`` of that config, in the result, the cycles and all statistics.
+
+    ``configs``    each as ``simulate`` takes it
+    ``overrides``  config values by dotted key, the same for all
+    ``finished``   called with the number of a config and its outcome, as soon as that is known;
+                   configs need not finish in their order
+    ``return_errors``  whether the list has, in the place of a run that fails, its UserError or
+                   StreamError. Otherwise the first of these is raised, when all others are done
+
+    All else is as ``simulate`` has it. Raises UserError at once for inputs, configs or a graph that
+    do not fit.
+    """
+    require_engine(engine)
+    require_graph(graph, inputs)
+    outcomes = outcomes_of(
+        graph,
+        {} if inputs is None else inputs,
+        [load(config, overrides) for config in configs],
+        engine,
+        elsewhere,
+        [max_cycles] * len(configs),
+        finished,
+    )
+    return outcomes if return_errors else runs_of(outcomes)
+
+
+def runs_of(outcomes: Sequence[Outcome]) -> list[Run]:
+    """The runs among outcomes; raises the first of the errors, if there are any."""
+    for outcome in outcomes:
+        if not isinstance(outcome, Run):
+            raise outcome
+    return [outcome for outcome in outcomes if isinstance(outcome, Run)]
+
+
+def outcomes_of(
+    graph: Graph,
+    inputs: Mapping[str, Any],
+    configs: Sequence[Config],
+    engine: str,
+    elsewhere: Collection[str],
+    max_cycles: Sequence[int | None],
+    finished: Callable[[int, Outcome], None] | None = None,
+) -> list[Outcome]:
+    """The outcome for each config, of which each has its own ``max_cycles``.
+
+    The inputs are bound once for all configs with the same tiles.
+    """
+    found: list[Outcome | None] = [None] * len(configs)
+
+    def finish(n: int, outcome: Outcome) -> None:
+        found[n] = outcome
+        if finished is not None:
+            finished(n, outcome)
+
+    bound_by: dict[str, Bound] = {}
+    for n, config in enumerate(configs):
+        try:
+            tiles = repr((config.tiling, config.memory)) if config.tiling.levels else ""
+            if tiles not in bound_by:
+                bound_by[tiles] = bind(with_tiles(graph, config), inputs)
+            bound = bound_by[tiles]
+            config.require_names_of(bound.graph, elsewhere)
+            finish(n, run_bound(bound, config, engine, max_cycles=max_cycles[n]))
+        except (UserError, StreamError) as mistake:
+            finish(n, mistake)
+    return [outcome for outcome in found if outcome is not None]
