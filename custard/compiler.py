@@ -111,7 +111,7 @@ def compile(
     resolved, stored = _formats({} if formats is None else formats, orders, named, target)
     program = cin.concretize(assignment)
     extents = _dims({} if dims is None else dims, program)
-    notes: list[str] = []
+    notes: list[str] = _inferred(program, extents)
     if not commands or (target == "sam" and not _KEEP_ORDER & {one.name for one in commands}):
         loops = cin.concordant_order(program, _orders(program, resolved, target))
         why = "the tensors are stored so"
@@ -132,6 +132,13 @@ def compile(
         "dims": extents,
     }
     if target == "sam":
+        if cin.has_computed(program):
+            raise UserError(
+                f"{program.target} has a computed subscript, which target sam cannot lower yet"
+                if program.spans
+                else "a computed subscript is what target sam cannot lower yet",
+                hint="target c can: --target c, or target='c'",
+            )
         return _sam_program(program, commands, stored, strict, notes, common)
     from custard.to_c.program import FAST_MATH, FLAGS
 
@@ -187,6 +194,8 @@ def _c_program(
         if not strict:
             commands, passed_over = without_unknown_loops(commands, variables)
         program = cin.reordered(program, loop_order(variables, commands))
+    program = cin.resolved(program)
+    common = {**common, "dims": {**dict(program.fixed), **common["dims"]}}
     forced = choices(commands, _variables(program))
     refuse_streams(forced.values(), "c")
     require_writable(formats[target], target)
@@ -275,14 +284,51 @@ def _dims(given: Mapping[str, int], program: cin.Program) -> dict[str, int]:
             raise UserError(
                 f"dims gives {variable} the extent {extent!r}, not a whole number of at least 0"
             )
-    return {variable: int(extent) for variable, extent in given.items()}
+    found = dict(program.fixed)
+    for variable, extent in given.items():
+        if found.setdefault(variable, int(extent)) != extent:
+            raise UserError(
+                f"dims gives {variable} the extent {extent}, and its subscript {found[variable]}"
+            )
+    return found
+
+
+def _inferred(program: cin.Program, extents: Mapping[str, int]) -> list[str]:
+    """Notes on the extents that follow from computed subscripts."""
+    accesses = [
+        node
+        for node in cin.walk(program.value)
+        if isinstance(node, cin.Access) and not isinstance(node, cin.Mask)
+    ]
+    forms: dict[str, dict[str, None]] = {}
+    known = set(extents)
+    for access in accesses:
+        for mode, variable in enumerate(access.variables):
+            form = access.form(mode)
+            if form is None:
+                known.add(cin.base(variable))
+            for name in () if form is None else form.variables:
+                forms.setdefault(cin.base(name), {})[str(access)] = None
+    notes = [
+        f"the extent of {variable} is the largest with which {' and '.join(found)} "
+        f"{'stays' if len(found) == 1 else 'stay'} inside"
+        for variable, found in forms.items()
+        if variable not in known
+    ]
+    notes += [
+        f"the extent of {span.variable}, which stands for {span.form} in {program.target.tensor}, "
+        "is one more than its largest value"
+        for span in program.spans
+        if span.variable not in known
+    ]
+    return notes
 
 
 def _variables(program: cin.Program) -> dict[str, dict[str, None]]:
     """The variables of each tensor, in order."""
     found: dict[str, dict[str, None]] = {}
     for node in (program.target, *cin.walk(program.value)):
-        if isinstance(node, cin.Access):
+        if isinstance(node, cin.Access) and not isinstance(node, cin.Mask):
             bases = dict.fromkeys(cin.base(variable) for variable in node.variables)
             found.setdefault(node.tensor, {}).update(bases)
     return found
@@ -297,7 +343,11 @@ def _orders(
     come in any order; there, the variables of all others come before those that have just full
     levels, for the innermost loops to be dense ones.
     """
-    accesses = [node for node in cin.walk(program.value) if isinstance(node, cin.Access)]
+    accesses = [
+        node
+        for node in cin.walk(program.value)
+        if isinstance(node, cin.Access) and not isinstance(node, cin.Mask)
+    ]
     stored = {
         access: tuple(access.variables[mode] for mode in formats[access.tensor].mode_order)
         for access in (*accesses, program.target)

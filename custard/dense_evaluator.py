@@ -3,7 +3,8 @@
 The evaluator walks the tree of ``custard.language.notation`` and shares nothing with the
 compiler. A value is an array with a variable for each of its axes. Types are numpy's: operations
 are made one by one, as they are bracketed; numbers of the program are Python's, which take on the
-type that they meet; a product and the sums over its variables are one ``numpy.einsum``.
+type that they meet; a product and the sums over its variables are one ``numpy.einsum``. A tensor
+with computed subscripts is gathered into an array with an axis for each of their variables.
 """
 
 from __future__ import annotations
@@ -53,15 +54,81 @@ def evaluate(
     target = tuple(dict.fromkeys(_variables(assignment.target)))
     with np.errstate(all="ignore"):
         right = evaluator.value(assignment.value, _free(assignment.value) - set(target))
-        if assignment.operator == "+=":
+        computed = any(isinstance(one, notation.Affine) for one in assignment.target.indices)
+        if assignment.operator == "+=" and not computed:
             old = evaluator.value(assignment.target, set())
             right = evaluator.combined(np.add, old, right)
         spread = np.asarray(evaluator.spread(right, target))
         value = np.broadcast_to(spread, [extents[v] for v in target])
-        if len(target) < len(assignment.target.indices):
+        if computed:
+            value = _added_up(value, assignment, inputs, extents)
+        elif len(target) < len(assignment.target.indices):
             value = _on_diagonal(value, assignment, inputs, extents)
         _require_places(value.size)
         return Expected(value, evaluator.largest)
+
+
+def _added_up(
+    value: Array,
+    assignment: notation.Assignment,
+    inputs: Mapping[str, Tensor],
+    extents: Mapping[str, int],
+) -> Array:
+    """The values added up where the subscripts of the target point, on zeros or on what was there;
+    those that point outside are left out."""
+    target = assignment.target
+    shape = [
+        extents[index.name]
+        if isinstance(index, notation.Variable)
+        else _size(assignment, n, extents)
+        for n, index in enumerate(target.indices)
+    ]
+    _require_places(math.prod(shape))
+    array = np.zeros(shape, value.dtype)
+    if assignment.operator == "+=":
+        old = inputs[target.tensor].to_numpy()
+        array = old.astype(np.result_type(old, value.dtype))
+    places, inside = _places(target, tuple(dict.fromkeys(_variables(target))), shape, extents)
+    if value.size and array.size:
+        inside = np.broadcast_to(inside, value.shape)
+        found = tuple(np.broadcast_to(place, value.shape)[inside] for place in places)
+        add = np.logical_or if array.dtype.kind == "b" else np.add
+        add.at(array, found, value[inside].astype(array.dtype))
+    return array
+
+
+def _size(assignment: notation.Assignment, mode: int, extents: Mapping[str, int]) -> int:
+    """The extent of a mode of the target whose subscript is computed, as the program names it."""
+    nodes = notation.walk(assignment)
+    accesses = [node for node in nodes if isinstance(node, notation.Access)]
+    taken = {name for access in accesses for name in _variables(access)}
+    name = f"{assignment.target.tensor}{mode}"
+    while name in taken:
+        name += "_"
+    return extents[name]
+
+
+def _places(
+    access: notation.Access,
+    variables: Sequence[str],
+    shape: Sequence[int],
+    extents: Mapping[str, int],
+) -> tuple[list[Array], Array]:
+    """Where the subscripts of an access point over its variables, and whether inside of a shape."""
+    axes = np.indices([extents[variable] for variable in variables], sparse=True)
+    grid = dict(zip(variables, axes, strict=True))
+    places: list[Array] = []
+    inside = np.array(True)
+    for index, size in zip(access.indices, shape, strict=True):
+        if isinstance(index, notation.Variable):
+            place = grid[index.name]
+        else:
+            place = np.array(index.constant)
+            for name, scale in index.terms:
+                place = place + scale * grid[name]
+        inside = inside & (place >= 0) & (place < size)
+        places.append(place)
+    return places, inside
 
 
 def _on_diagonal(
@@ -167,10 +234,23 @@ class _Evaluator:
         _require_places(math.prod(tensor.shape))
         array = tensor.to_numpy()
         variables = tuple(dict.fromkeys(_variables(node)))
+        if any(isinstance(index, notation.Affine) for index in node.indices):
+            return self._gathered(array, node, variables)
         if len(variables) < array.ndim:  # a diagonal
             axes = {variable: n for n, variable in enumerate(variables)}
             array = np.einsum(array, [axes[v] for v in _variables(node)], [*axes.values()])
         return _Value(array, variables)
+
+    def _gathered(self, array: Array, node: notation.Access, variables: tuple[str, ...]) -> _Value:
+        """The values at computed subscripts; 0 outside."""
+        _require_places(self._size(variables))
+        shape = [self.extents[variable] for variable in variables]
+        found = np.zeros(shape, array.dtype)
+        places, inside = _places(node, variables, array.shape, self.extents)
+        if array.size and found.size:
+            inside = np.broadcast_to(inside, shape)
+            found[inside] = array[tuple(np.broadcast_to(one, shape)[inside] for one in places)]
+        return _Value(found, variables)
 
     def _multiply(self, factors: list[notation.Node], summed: set[str]) -> _Value:
         values = [self.value(factor, _alone(factor, factors, summed)) for factor in factors]
@@ -322,4 +402,12 @@ def _free(node: notation.Node) -> set[str]:
 
 
 def _variables(access: notation.Access) -> tuple[str, ...]:
-    return tuple(v.name for v in access.indices if isinstance(v, notation.Variable))
+    return tuple(
+        name
+        for index in access.indices
+        for name in (
+            [index.name]
+            if isinstance(index, notation.Variable)
+            else [name for name, _ in index.terms]
+        )
+    )

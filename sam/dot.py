@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from sam.derivations import Derivation
 from sam.graph import Edge, End, Graph, Node, Result, Slot
+from sam.subscripts import Span
 from sam.support.errors import UserError, quoted
 from sam.support.json_text import parse_json
 
@@ -71,6 +72,7 @@ _GRAPH_PARTS: Mapping[str, Any] = {
     "nonempty": tuple[str, ...],
     "dims": tuple[tuple[str, int], ...],
     "derived": tuple[Derivation, ...],
+    "spans": tuple[Span, ...],
 }
 
 
@@ -82,11 +84,12 @@ def to_dot(graph: Graph) -> str:
         f"  {name}={_quote(value)};"
         for name, value in {
             "title": graph.title,
-            "slots": _json_lines([asdict(slot) for slot in graph.slots]),
-            "result": _json(None if graph.result is None else asdict(graph.result)),
+            "slots": _json_lines([_slot(slot) for slot in graph.slots]),
+            "result": _json(None if graph.result is None else _result(graph.result)),
             "nonempty": _json(graph.nonempty),
             "dims": _json(graph.dims),
             "derived": _json([asdict(one) for one in graph.derived]),
+            **({"spans": _json([asdict(one) for one in graph.spans])} if graph.spans else {}),
         }.items()
     ]
     lines += [
@@ -147,6 +150,18 @@ def from_dot(text: str) -> Graph:
             if attributes.get(name) is not None
         },
     )
+
+
+def _slot(slot: Slot) -> dict[str, Any]:
+    """The parts of a slot; computed subscripts are rare, and told only where there are some."""
+    parts = asdict(slot)
+    if not slot.computed:
+        del parts["computed"]
+    return parts
+
+
+def _result(result: Result) -> dict[str, Any]:
+    return {**asdict(result), "slot": _slot(result.slot)}
 
 
 def _quote(text: str) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sam.derivations import Derivation
+from sam.subscripts import Affine, Span
 
 Parameters = Mapping[str, Any]
 
@@ -27,6 +28,8 @@ class Slot:
     ``constant``   the number, where ``tensor`` is None; where there are levels, it is everywhere
     ``subscripts``  the variables of the tensor's modes, where it is stored by those that the
                    graph derives from them; ``modes`` are then those of the tensor so derived
+    ``computed``   for each level the form that its subscript is, None where that is the variable;
+                   empty where none is computed
     """
 
     name: str
@@ -36,6 +39,11 @@ class Slot:
     variables: tuple[str, ...] = ()
     constant: float | int | None = None
     subscripts: tuple[str, ...] = ()
+    computed: tuple[Affine | None, ...] = ()
+
+    def form(self, level: int) -> Affine | None:
+        """The form that the subscript of a level is; None where that is its variable."""
+        return self.computed[level] if self.computed else None
 
 
 @dataclass(frozen=True)
@@ -100,6 +108,8 @@ class Graph:
     dims: tuple[tuple[str, int], ...] = ()
     # Which variables are derived from others, in turn.
     derived: tuple[Derivation, ...] = ()
+    # Variables whose extents follow from forms of others.
+    spans: tuple[Span, ...] = ()
     # The inputs that other graphs of the same program compute before.
     computed: tuple[str, ...] = field(default=(), compare=False)
 

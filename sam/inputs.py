@@ -7,6 +7,7 @@ from typing import Any
 
 from sam.derivations import Derivation, with_derived
 from sam.graph import Slot
+from sam.subscripts import Span, with_inferred
 from sam.support.errors import UserError, one_of
 from sam.tensor import Tensor
 
@@ -50,15 +51,17 @@ def extents(
     dims: Mapping[str, int],
     needed: Iterable[str] = (),
     derived: Iterable[Derivation] = (),
+    spans: Iterable[Span] = (),
 ) -> dict[str, int]:
-    """The extent of each index variable: those of the tensors in their slots, ``dims``, and those
-    that are ``derived`` from others.
+    """The extent of each index variable: those of the tensors in their slots, ``dims``, those that
+    follow from computed subscripts and ``spans``, and those that are ``derived`` from others.
 
     Of ``given`` only the shapes matter. Raises UserError where two disagree, and where nothing
     fixes one that is needed.
     """
     found = dict(dims)
     origin = dict.fromkeys(found, "dims")
+    sizes = []
     for slot in slots:
         if slot.tensor is None:
             continue
@@ -69,6 +72,8 @@ def extents(
                 f"{slot.tensor} has {_modes(order)} in the program, and its input has "
                 f"{_modes(len(shape))}"
             )
+        for level, form in enumerate(slot.computed):
+            sizes += [] if form is None else [(form, shape[mode]) for mode in slot.modes[level]]
         for variable, mode in _variable_modes(slot):
             place = f"mode {mode} of {slot.tensor}"
             if found.setdefault(variable, shape[mode]) != shape[mode]:
@@ -77,7 +82,7 @@ def extents(
                     f"and {shape[mode]} by {place}"
                 )
             origin.setdefault(variable, place)
-    found = with_derived(found, derived)
+    found = with_derived(with_inferred(found, sizes, spans), derived)
     for variable in needed:
         if variable not in found:
             raise UserError(
@@ -92,8 +97,9 @@ def _variable_modes(slot: Slot) -> list[tuple[str, int]]:
         return [(variable, mode) for mode, variable in enumerate(slot.subscripts)]
     pairs = [
         (variable, mode)
-        for variable, modes in zip(slot.variables, slot.modes, strict=True)
+        for level, (variable, modes) in enumerate(zip(slot.variables, slot.modes, strict=True))
         for mode in modes
+        if slot.form(level) is None
     ]
     return sorted(pairs, key=lambda pair: pair[1])
 

@@ -205,4 +205,4 @@ def extents(graph: Graph, given: Mapping[str, Tensor]) -> dict[str, int]:
     needed = [node.parameters.get("variable") for node in graph.nodes]
     needed += [*graph.nonempty, *(graph.result.slot.variables if graph.result else ())]
     names = [name for name in needed if name is not None]
-    return extents_in(graph.slots, given, dict(graph.dims), names, graph.derived)
+    return extents_in(graph.slots, given, dict(graph.dims), names, graph.derived, graph.spans)

@@ -27,6 +27,7 @@ from custard.ir import cin
 from custard.language import notation
 from custard.program import Program
 from sam import io
+from sam.subscripts import Affine, with_inferred
 from sam.support.errors import UserError, one_of
 from sam.tensor import Tensor
 
@@ -54,12 +55,23 @@ def read_inputs(texts: Sequence[str], program: Program, seed: int = 0) -> dict[s
             hint=f"{' '.join(f'-i {name}=@random' for name in missing)}, or name a file",
         )
     tensors, extents = _read_files(given, uses, program.dims)
+    sizes = [
+        (_by_base(form), size)
+        for name, tensor in tensors.items()
+        for access in uses[name]
+        for form, size in zip(access.computed, tensor.shape, strict=False)
+        if form is not None
+    ]
+    extents = with_inferred(extents, sizes, program.cin.spans)
     for variable in map(cin.base, program.cin.loops):
         if variable not in extents:
             raise UserError(f"no input fixes the extent of {variable}", hint=f"--dims {variable}=8")
     for name in uses:
         if name not in tensors:
-            shape = tuple(extents[cin.base(v)] for v in uses[name][0].variables)
+            shape = tuple(
+                max(_size(access, mode, extents) for access in uses[name])
+                for mode in range(len(uses[name][0].variables))
+            )
             tensors[name] = _generate(name, given[name], shape, program, seed)
     return {name: tensors[name] for name in uses}
 
@@ -97,7 +109,7 @@ def input_uses(program: Program) -> dict[str, list[cin.Access]]:
     """The program's inputs, each with the accesses that read it."""
     uses: dict[str, list[cin.Access]] = {}
     for node in cin.walk(program.cin.value):
-        if isinstance(node, cin.Access):
+        if isinstance(node, cin.Access) and not isinstance(node, cin.Mask):
             uses.setdefault(node.tensor, []).append(node)
     return uses
 
@@ -140,8 +152,9 @@ def _read_files(
                 continue
             tensors[name] = _read(name, given[name], accesses, known if are_tns else {})
             for access in accesses:
-                for variable, extent in zip(access.variables, tensors[name].shape, strict=True):
-                    extents.setdefault(cin.base(variable), extent)
+                for mode, extent in enumerate(tensors[name].shape):
+                    if access.form(mode) is None:
+                        extents.setdefault(cin.base(access.variables[mode]), extent)
         _spread(extents, uses)
     return tensors, extents
 
@@ -166,7 +179,7 @@ def _read(
     if number is not None:
         tensor = Tensor.of(number)
     else:
-        fixed = all(variable in known for variable in variables)
+        fixed = not accesses[0].computed and all(variable in known for variable in variables)
         shape = [known[variable] for variable in variables] if fixed else None
         tensor = _read_place(value, shape, len(variables))
     if tensor.ndim != len(variables):
@@ -225,11 +238,24 @@ def _spread(extents: dict[str, int], uses: Mapping[str, Sequence[cin.Access]]) -
     while known < len(extents):
         known = len(extents)
         for accesses in uses.values():
-            for mode in zip(*(access.variables for access in accesses), strict=True):
-                variables = [cin.base(variable) for variable in mode]
+            for mode in range(len(accesses[0].variables)):
+                plain = (one.variables[mode] for one in accesses if one.form(mode) is None)
+                variables = [cin.base(variable) for variable in plain]
                 found = [extents[variable] for variable in variables if variable in extents]
                 for variable in variables if found else ():
                     extents.setdefault(variable, found[0])
+
+
+def _size(access: cin.Access, mode: int, extents: Mapping[str, int]) -> int:
+    """The extent that a mode of what is made up gets: room for all values of its subscript."""
+    form = access.form(mode)
+    if form is None:
+        return extents[cin.base(access.variables[mode])]
+    return _by_base(form).span(extents) or 0
+
+
+def _by_base(form: Affine) -> Affine:
+    return form.renamed({variable: cin.base(variable) for variable in form.variables})
 
 
 def _generate(name: str, value: str, shape: tuple[int, ...], program: Program, seed: int) -> Tensor:

@@ -278,6 +278,6 @@ def _primitives(told: Mapping[str, Any]) -> Table:
 
 def _expected(program: Program, inputs: Mapping[str, Tensor]) -> check.Expected:
     needed = map(cin.base, program.cin.loops)
-    found = extents(program.slots, inputs, program.dims, needed)
+    found = extents(program.slots, inputs, program.dims, needed, (), program.cin.spans)
     by_base = {cin.base(variable): extent for variable, extent in found.items()}
     return check.evaluate(program.expression, inputs, by_base, program.formats)

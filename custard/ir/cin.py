@@ -1,7 +1,7 @@
 """Concrete index notation: the one IR that every target starts from.
 
     Program     loops order, target, expression
-    Expression  Access(tensor, variables) | Literal(value)
+    Expression  Access(tensor, variables, computed) | Literal(value)
               | Add(terms) | Multiply(factors) | Negate(operand) | Divide(numerator, denominator)
               | Reduce(variables, operand)
 
@@ -15,12 +15,14 @@ is subtracted is a ``Negate``, and computed as a subtraction.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from custard.language import notation
+from sam.subscripts import Affine, Span
+from sam.support.errors import UserError
 
 
 class Expression:
@@ -29,13 +31,34 @@ class Expression:
 
 @dataclass(frozen=True)
 class Access(Expression):
-    """A tensor at its index variables; a variable may stand there twice (a diagonal)."""
+    """A tensor at its subscripts; a variable may stand there twice (a diagonal).
+
+    ``variables``  by mode the subscript, or the variable that resolves it
+    ``computed``   by mode the form that the subscript is, None where that is the variable; empty
+                   where none is computed
+    """
 
     tensor: str
     variables: tuple[str, ...]
+    computed: tuple[Affine | None, ...] = ()
+
+    def form(self, mode: int) -> Affine | None:
+        """The form that the subscript of a mode is; None where that is its variable."""
+        return self.computed[mode] if self.computed else None
+
+    def used(self, mode: int) -> tuple[str, ...]:
+        """The variables in the subscript of a mode."""
+        form = self.form(mode)
+        return (self.variables[mode],) if form is None else form.variables
+
+    def subscripts(self) -> tuple[str, ...]:
+        """The subscripts as the user writes them."""
+        forms = (self.form(mode) for mode in range(len(self.variables)))
+        pairs = zip(self.variables, forms, strict=True)
+        return tuple(variable if form is None else str(form) for variable, form in pairs)
 
     def __str__(self) -> str:
-        return f"{self.tensor}({','.join(self.variables)})" if self.variables else self.tensor
+        return f"{self.tensor}({','.join(self.subscripts())})" if self.variables else self.tensor
 
 
 @dataclass(frozen=True)
@@ -44,6 +67,14 @@ class Mask(Access):
 
     It stands first among the factors of a product that only has a value there.
     """
+
+
+@dataclass(frozen=True)
+class Unit(Mask):
+    """A vector of one place, which holds 1: it picks the points where its subscript is 0."""
+
+    def __str__(self) -> str:
+        return f"[{self.subscripts()[0]}]"
 
 
 @dataclass(frozen=True)
@@ -120,12 +151,16 @@ class Program:
     """An assignment with the order of its loops, outermost first.
 
     ``accumulates``  whether it was ``+=``: the old value of the target is part of ``value``
+    ``fixed``        extents that the subscripts themselves fix, by variable
+    ``spans``        the variables that stand for forms on the left side
     """
 
     loops: tuple[str, ...]
     target: Access
     value: Expression
     accumulates: bool = False
+    fixed: tuple[tuple[str, int], ...] = ()
+    spans: tuple[Span, ...] = ()
 
     def __str__(self) -> str:
         loops = "".join(f"forall({variable}) " for variable in self.loops)
@@ -187,7 +222,8 @@ def without_brackets(node: Add | Multiply) -> list[Expression]:
 def free_variables(node: Expression) -> tuple[str, ...]:
     """The variables that the node uses and does not sum over, in order of appearance."""
     if isinstance(node, Access):
-        return tuple(dict.fromkeys(node.variables))
+        modes = range(len(node.variables))
+        return tuple(dict.fromkeys(v for mode in modes for v in node.used(mode)))
     bound = node.variables if isinstance(node, Reduce) else ()
     found = dict.fromkeys(v for child in children(node) for v in free_variables(child))
     return tuple(variable for variable in found if variable not in bound)
@@ -218,29 +254,96 @@ def concretize(assignment: notation.Assignment) -> Program:
     summed each on its own. ``+=`` adds the old value of the left side. A variable twice on the
     left stores the diagonal: with ``=`` all else is zero, with ``+=`` it is as it was.
 
-    Raises UserError for subscripts that are not plain variables.
+    A computed subscript of the left side is as the module has it. Raises UserError for windows of
+    one variable that differ in length.
     """
-    notation.require_plain_indices(assignment)
-    target = _access(assignment.target)
-    value = _Scope({*target.variables, *_free(assignment.value)}).expression(assignment.value)
+    scope = _Scope(assignment)
+    target, forms = scope.target(assignment.target)
+    kept = {*target.variables, *(v for form in forms.values() for v in form.variables)}
+    value = scope.expression(assignment.value)
     for variable in free_variables(value):
-        if variable not in target.variables:
+        if variable not in kept:
             value = _reduce(value, variable)
     value = _hoist(value)
+    loops: dict[str, None] = {}
+    for variable in target.variables:
+        loops |= dict.fromkeys(forms[variable].variables if variable in forms else ())
+        loops[variable] = None
+    if forms:
+        value = _scattered(value, target, forms, scope)
     accumulates = assignment.operator == "+="
     if accumulates:
         value = _add([target, value])
-    loops = dict.fromkeys(target.variables)
     for node in walk(value):
         if isinstance(node, Access | Reduce):
-            loops.update(dict.fromkeys(node.variables))
-    return Program(tuple(loops), target, value, accumulates)
+            used = free_variables(node) if isinstance(node, Access) else node.variables
+            loops.update(dict.fromkeys(used))
+    fixed = tuple(scope.fixed.items())
+    spans = tuple(Span(variable, form) for variable, form in forms.items())
+    return Program(tuple(loops), target, value, accumulates, fixed, spans)
+
+
+def _scattered(
+    value: Expression, target: Access, forms: Mapping[str, Affine], scope: _Scope
+) -> Expression:
+    """A value that is added up at the places that forms of its variables give."""
+    summed: tuple[str, ...] = ()
+    if isinstance(value, Reduce):
+        summed, value = value.variables, value.operand
+    for variable, form in reversed(list(forms.items())):
+        negated = tuple((name, -scale) for name, scale in form.coefficients().items())
+        place = Affine(variable, 1, negated, -form.constant)
+        value = Multiply((Unit(scope.unit, (variable,), (place,)), value))
+    free = dict.fromkeys(v for form in forms.values() for v in form.coefficients())
+    moved = tuple(v for v in free if v not in target.variables)
+    return _reduced((*moved, *summed), value) if moved or summed else value
 
 
 def part(assignment: notation.Assignment) -> Expression:
     """The right side of an assignment as it may occur in a program: nothing is summed."""
-    notation.require_plain_indices(assignment)
-    return _Scope(_free(assignment.value)).expression(assignment.value)
+    return _Scope(assignment).expression(assignment.value)
+
+
+def has_computed(program: Program) -> bool:
+    """Whether some subscript of a program is computed."""
+    nodes = (program.target, *walk(program.value))
+    return any(isinstance(node, Access) and bool(node.computed) for node in nodes)
+
+
+def resolved(program: Program) -> Program:
+    """The program with each computed subscript resolved by the variable that the loops bind last.
+
+    Where that variable resolves another subscript of the same access already, as in A(i,i+1), one
+    of its own, of extent 1, takes its place.
+    """
+    if not has_computed(program):
+        return program
+    loops, fixed, added = list(program.loops), dict(program.fixed), dict[str, None]()
+
+    def change(node: Expression) -> Expression:
+        if not isinstance(node, Access) or not node.computed:
+            return with_children(node, change)
+        variables, computed = list(node.variables), list(node.computed)
+        taken = {v for mode, v in enumerate(variables) if computed[mode] is None}
+        for mode, form in enumerate(node.computed):
+            if form is None:
+                continue
+            form = form.resolved_in(loops)
+            if form.variable in taken:
+                own = _unnamed(f"{node.tensor}{mode}", loops)
+                loops.insert(loops.index(form.variable) + 1, own)
+                fixed[own], added[own] = 1, None
+                terms = tuple(form.coefficients().items())
+                form = Affine(own, 1, terms, form.constant)
+            taken.add(form.variable)
+            variables[mode], computed[mode] = form.variable, form
+        return replace(node, variables=tuple(variables), computed=tuple(computed))
+
+    value = change(program.value)
+    for variable in added:
+        value = _hoist(_reduce(value, variable))
+    found = tuple(fixed.items())
+    return replace(program, loops=tuple(loops), value=value, fixed=found)
 
 
 def concordant_order(program: Program, orders: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -276,8 +379,74 @@ def reordered(program: Program, loops: Iterable[str]) -> Program:
 class _Scope:
     """Turns syntax into expressions, giving the variables of explicit sums names of their own."""
 
-    def __init__(self, taken: Iterable[str]) -> None:
-        self.taken = set(taken)
+    def __init__(self, assignment: notation.Assignment) -> None:
+        self.text = assignment.text
+        accesses = notation.accesses(assignment)
+        self.taken = {*_free(assignment.target), *_free(assignment.value)}
+        self.fixed: dict[str, int] = {}
+        self.unit = _unnamed("unit", [access.tensor for access in accesses])
+        self.places: dict[tuple[str, int], str] = {}
+
+    def target(self, node: notation.Access) -> tuple[Access, dict[str, Affine]]:
+        """The left side, and the form of each of its variables that stands for one."""
+        variables: list[str] = []
+        forms: dict[str, Affine] = {}
+        for mode, index in enumerate(node.indices):
+            if isinstance(index, notation.Variable):
+                variables.append(index.name)
+                continue
+            variables.append(self._own(f"{node.tensor}{mode}"))
+            forms[variables[-1]] = self._form(node, mode, index, {})
+        return Access(node.tensor, tuple(variables)), forms
+
+    def access(self, node: notation.Access, names: Mapping[str, str]) -> Access:
+        """An access with other names for some variables."""
+        variables: list[str] = []
+        forms: list[Affine | None] = []
+        for mode, index in enumerate(node.indices):
+            form = None
+            if isinstance(index, notation.Affine):
+                form = self._form(node, mode, index, names)
+                variables.append(form.variable)
+            else:
+                variables.append(names.get(index.name, index.name))
+            forms.append(form)
+        return Access(node.tensor, tuple(variables), tuple(forms) if any(forms) else ())
+
+    def _form(
+        self, access: notation.Access, mode: int, index: notation.Affine, names: Mapping[str, str]
+    ) -> Affine:
+        """The form of a computed subscript."""
+        self._fix(index, names)
+        terms = [(names.get(name, name), scale) for name, scale in index.terms]
+        if not terms:
+            place = access.tensor, mode
+            if place not in self.places:
+                self.places[place] = self._own(f"{access.tensor}{mode}")
+                self.fixed[self.places[place]] = 1
+            terms.append((self.places[place], 1))
+        *others, (last, scale) = terms
+        return Affine(last, scale, tuple(others), index.constant)
+
+    def _own(self, name: str) -> str:
+        """A variable that the user has not named."""
+        name = _unnamed(name, self.taken)
+        self.taken.add(name)
+        return name
+
+    def _fix(self, index: notation.Affine, names: Mapping[str, str]) -> None:
+        """Keeps the extent that a window fixes."""
+        if index.extent is None:
+            return
+        ((variable, _),) = index.terms
+        name = base(names.get(variable, variable))
+        if self.fixed.setdefault(name, index.extent) != index.extent:
+            raise UserError(
+                f"this window gives {variable} {index.extent} values, and another one gives it "
+                f"{self.fixed[name]}",
+                source=self.text,
+                span=index.span,
+            )
 
     def expression(self, node: notation.Node, names: Mapping[str, str] | None = None) -> Expression:
         names = names or {}
@@ -285,8 +454,7 @@ class _Scope:
             case notation.Number(value):
                 return Literal(value)
             case notation.Access():
-                access = _access(node)
-                return Access(access.tensor, tuple(names.get(v, v) for v in access.variables))
+                return self.access(node, names)
             case notation.Negate(operand):
                 return _negate(self.expression(operand, names))
             case notation.Binary():
@@ -328,11 +496,18 @@ class _Scope:
         return variable
 
 
+def _unnamed(name: str, taken: Container[str]) -> str:
+    """The name, or one like it, with another base, where it is taken."""
+    while name in taken:
+        name += "_"
+    return name
+
+
 def _free(node: notation.Node) -> set[str]:
     """The variables that some access below uses outside of a sum over them."""
     match node:
         case notation.Access():
-            return set(_access(node).variables)
+            return {name for index in node.indices for name in _names(index)}
         case notation.Sum(variables, operand):
             return _free(operand) - {variable.name for variable in variables}
         case notation.Negate(operand):
@@ -346,11 +521,11 @@ def _free(node: notation.Node) -> set[str]:
     return set()
 
 
-def _access(access: notation.Access) -> Access:
-    return Access(
-        access.tensor,
-        tuple(index.name for index in access.indices if isinstance(index, notation.Variable)),
-    )
+def _names(index: notation.Index) -> list[str]:
+    """The variables in a subscript."""
+    if isinstance(index, notation.Affine):
+        return [name for name, _ in index.terms]
+    return [index.name]
 
 
 def _add(terms: Sequence[Expression]) -> Expression:

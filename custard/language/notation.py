@@ -7,12 +7,14 @@
     reduction  = "sum" "(" NAME "," {NAME ","} expression ")"
     access     = NAME ["(" [subscripts] ")"] | NAME_ "{" [subscripts] "}" | NAME_NAME
     subscripts = subscript {"," subscript}
-    subscript  = ["-" | "+"] product {("+" | "-") product}
+    subscript  = ["-" | "+"] product {("+" | "-") product} | window
     product    = (NAME | INTEGER) {"*" (NAME | INTEGER)}        with at most one NAME
+    window     = NAME "(" INTEGER "," INTEGER ["," INTEGER] ")"
 
 Chains are left associative, and a sign binds more tightly than ``*``. A tensor and an index
 variable may share a name. A tensor may be called ``sum`` too: ``sum``, ``sum()``, ``sum(i)`` and
-every target are accesses, and any other ``sum(`` is a reduction.
+every target are accesses, and any other ``sum(`` is a reduction. The window ``i(2,10,3)`` has i go
+through the coordinates 2, 5 and 8: from the first number to below the second, in steps.
 
 ``T_{i,j}`` and ``T_i`` are TACO's other way to write T(i,j) and T(i). The second is also a name:
 it is an access of T just where T is declared and ``T_i`` is not, and otherwise the scalar ``T_i``.
@@ -51,10 +53,14 @@ class Variable(Node):
 
 @dataclass(frozen=True)
 class Affine(Node):
-    """A subscript that is computed: ``terms`` are (variable, coefficient), none of them zero."""
+    """A subscript that is computed: ``terms`` are (variable, coefficient), none of them zero.
+
+    ``extent``  that of the variable, where the subscript is a window
+    """
 
     terms: tuple[tuple[str, int], ...]
     constant: int
+    extent: int | None = None
 
 
 @dataclass(frozen=True)
@@ -142,20 +148,6 @@ def number(digits: str) -> int | float:
         if len(significant) < 20 and int(significant) < 2**63:
             return int(significant)
     return float(digits)
-
-
-def require_plain_indices(assignment: Assignment) -> None:
-    """Raises UserError where a subscript is anything but one index variable."""
-    for access in accesses(assignment):
-        for index in access.indices:
-            if isinstance(index, Affine):
-                raise UserError(
-                    f"the subscript {_slice(assignment.text, index.span)} of {access.tensor} is "
-                    "computed, which this version cannot compile yet",
-                    source=assignment.text,
-                    span=index.span,
-                    hint="a subscript that works is one index variable, such as i",
-                )
 
 
 def _children(node: Node) -> tuple[Node, ...]:
@@ -357,6 +349,9 @@ class _Parser:
             raise self._error("a subscript is empty", first.span)
         if first.kind in _ENDS:
             self._close(opening)
+        inside = [self._following(n).kind for n in (1, 2)]
+        if first.kind == "name" and inside == ["(", "number"]:
+            return self._window()
         coefficients: Counter[str] = Counter()
         constant = 0
         sign = self._take() if first.kind in ("+", "-") else None
@@ -379,6 +374,39 @@ class _Parser:
         if constant == 0 and [scale for _, scale in terms] == [1]:
             return Variable(terms[0][0], span=span)
         return Affine(terms, constant, span=span)
+
+    def _window(self) -> Affine:
+        variable, opening = self._take(), self._take()
+        bounds = [self._bound()]
+        while self._next.kind == ",":
+            self._take()
+            bounds.append(self._bound())
+        closing = self._close(opening)
+        span = (variable.start, closing.end)
+        if len(bounds) not in (2, 3):
+            raise self._error(
+                f"a window has a begin, an end and perhaps a step, and this one {len(bounds)} "
+                f"number{'s' * (len(bounds) != 1)}",
+                span,
+                f"write, for example, {variable.text}(2,10) or {variable.text}(2,10,3)",
+            )
+        begin, end, step = (*bounds, 1)[:3]
+        if step == 0 or end < begin:
+            wrong = "has a step of 0" if step == 0 else "ends before it begins"
+            raise self._error(f"this window {wrong}", span)
+        self._require_operator()
+        return Affine(((variable.text, step),), begin, -(-(end - begin) // step), span=span)
+
+    def _bound(self) -> int:
+        token = self._next
+        if token.kind != "number" or not isinstance(token.number, int):
+            raise self._error(
+                f"{token.text or 'the end'} is no bound of a window",
+                token.span,
+                "the bounds of a window are whole numbers, as in A(i(2,10),j)",
+            )
+        self._take()
+        return token.number
 
     def _product(self) -> tuple[int, str | None]:
         scale, variable = 1, None
@@ -438,7 +466,7 @@ class _Parser:
         return self._error(f"an operand is missing {place}", token.span)
 
     def _not_affine(self, token: _Token) -> UserError:
-        hint = "a subscript that works is one index variable, as in A(i,j)"
+        hint = "a subscript is a sum of index variables times whole numbers, as in A(2*i+k-1,j)"
         called = [one for one in self.tokens[: self.position] if one.text in _FUNCTIONS]
         if token.kind == "(" and called:
             hint = (

@@ -121,7 +121,9 @@ class Tensors(dict[str, Tensor]):
 
 def stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Stored:
     """An input in the storage that a slot asks for; raises UserError."""
-    name = slot.tensor or ""
+    if slot.tensor is None:  # a vector of one place
+        return Stored({"size0": 1, "values": np.full(1, slot.constant)}, None)
+    name = slot.tensor
     data = inputs[name]
     if isinstance(data, np.ndarray):
         found = _dense(slot, data)

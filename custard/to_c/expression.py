@@ -16,6 +16,7 @@ from custard.to_c.levels import START, Place
 from custard.to_c.loop_ir import Expr
 from sam.blocks.arithmetic import ValueType
 from sam.graph import Slot
+from sam.subscripts import Affine
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,16 @@ class Operand(Node):
     """An access, at a place of its storage.
 
     ``key``        tells it from all others, those of the same slot too
-    ``variables``  the loop variable of each level
+    ``variables``  the loop variable of each level: of a computed subscript the one that resolves it
+    ``computed``   by level the form that the subscript is, None where that is the variable; empty
+                   where none is computed
     """
 
     key: int
     slot: Slot
     variables: tuple[str, ...]
     place: Place = START
+    computed: tuple[Affine | None, ...] = ()
 
     @property
     def level(self) -> int:
@@ -47,6 +51,16 @@ class Operand(Node):
     def left(self) -> tuple[str, ...]:
         """The variables of the levels that are left."""
         return self.variables[self.level :]
+
+    @property
+    def form(self) -> Affine | None:
+        """The form that the subscript of the next level is; None where that is its variable."""
+        return self.computed[self.level] if self.computed else None
+
+    def uses(self, variable: str) -> bool:
+        """Whether a variable is in a subscript."""
+        forms = (form for form in self.computed if form is not None)
+        return variable in self.variables or any(variable in form.variables for form in forms)
 
 
 @dataclass(frozen=True)

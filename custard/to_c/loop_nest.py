@@ -41,6 +41,7 @@ from custard.to_c.loop_ir import (
 )
 from custard.to_c.outputs import Output
 from custard.to_c.values import c_type
+from custard.to_c.windows import windowed
 
 if TYPE_CHECKING:
     from custard.to_c.lowering import Lowering
@@ -121,13 +122,15 @@ class Nest:
         operand = self.lowering.operand(self.tree, key)
         unique = ordered or not self.output.adds or not is_linear(self.tree, key)
         level = self.lowering.functions_of(operand)
-        return level.iterate(operand.place, key, ordered, unique)
+        found = level.iterate(operand.place, key, ordered, unique)
+        window = self.lowering.window(operand, self.output)
+        return found if window is None else windowed(found, window, self.builder.fresh)
 
     def clip(self, key: int) -> None:
         """Keeps an operand that is alone to where the level below has coordinates."""
         operand, iterator = self.lowering.operand(self.tree, key), self.iterators[key]
         levels = operand.slot.levels[operand.level + 1 :]
-        if not levels or not isinstance(iterator, Counted):
+        if not levels or not isinstance(iterator, Counted) or operand.form is not None:
             return
         below = self.lowering.functions[operand.slot.name, operand.level + 1]
         limits = below.limits(operand.place)
@@ -184,8 +187,10 @@ class Nest:
                     return node
                 if node.key in present:
                     iterator = self.iterators[node.key]
+                    window = lowering.window(node, self.output)
+                    at = self.var if window is None else window.place(self.var)
                     place = node.place.below(
-                        iterator.position, self.var, iterator.group_end, present[node.key]
+                        iterator.position, at, iterator.group_end, present[node.key]
                     )
                     return replace(node, place=replace(place, clipped=self.clipped))
                 if node.key in self.located and node.left[:1] == (self.variable,):
@@ -193,7 +198,9 @@ class Nest:
                     return self.locate(node, before)
                 return node
 
+            known = {one.key: one.place.present for one in operands(tree)}
             tree = lowering.bound(mapped(tree, change), output)
+            new_condition |= any(one.place.present != known[one.key] for one in operands(tree))
             inner = lowering.guarded(self.rest, tree, output, new_condition)
             return [
                 *before,
@@ -204,7 +211,15 @@ class Nest:
 
     def locate(self, operand: Operand, before: list[Stmt]) -> Operand:
         """An operand whose level may lack the coordinate."""
-        level = self.lowering.functions_of(operand)
+        level, lowering = self.lowering.functions_of(operand), self.lowering
+        if operand.form is not None:
+            there = lowering.located_at(operand, self.var, self.output)
+            if not level.format.full:
+                position = level.cursor()
+                before.append(Declare(position, there.position, const=True))
+                found = op(">=", position, ZERO)
+                there = operand.place.below(position, there.coordinates[-1], None, found)
+            return replace(operand, place=there)
         place = level.locate(operand.place, self.var)
         position = level.cursor()
         before.append(Declare(position, place.position, const=True))

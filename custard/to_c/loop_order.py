@@ -33,7 +33,7 @@ _MOST_LOOPS = 6
 def cheapest_order(program: cin.Program, formats: Mapping[str, Format]) -> tuple[str, ...]:
     """The loops in the order that they have, or in one that is cheaper by far."""
     loops = program.loops
-    if len(loops) > _MOST_LOOPS or not _is_plain(program):
+    if len(loops) > _MOST_LOOPS or cin.has_computed(program) or not _is_plain(program):
         return loops
     limit = _CHEAPER * _cost(program, formats)
     best, least = loops, limit

@@ -45,15 +45,14 @@ from custard.to_c.expression import (
     walk,
 )
 from custard.to_c.gathered_sums import with_gathered_sums
-from custard.to_c.levels import (
-    LEVEL_FUNCTIONS,
-    LevelFunctions,
-)
+from custard.to_c.levels import LEVEL_FUNCTIONS, LevelFunctions, Place
 from custard.to_c.loop_ir import (
     BOOL,
     FALSE,
     ONE,
+    ZERO,
     Comment,
+    Const,
     Declare,
     Expr,
     Field,
@@ -63,16 +62,21 @@ from custard.to_c.loop_ir import (
     Struct,
     Var,
     array,
+    both,
     cast,
+    op,
     reads,
+    select,
     without_variable,
 )
 from custard.to_c.loop_nest import Nest
 from custard.to_c.outputs import Assembly, Output, ScalarOutput, TensorOutput
 from custard.to_c.values import c_type, concrete, number, presence, value
+from custard.to_c.windows import Window
 from custard.to_c.workspaces import DenseWorkspace, SparseWorkspace, Workspace
 from sam.blocks.arithmetic import ValueType, result_type
 from sam.graph import Slot
+from sam.subscripts import Affine
 
 
 @dataclass(frozen=True)
@@ -205,7 +209,7 @@ class Lowering:
 
     def uses(self, tree: Node, variable: str) -> bool:
         """Whether the value of a tree depends on a variable."""
-        return any(variable in operand.variables for operand in operands(tree))
+        return any(operand.uses(variable) for operand in operands(tree))
 
     def expected(self, node: Node) -> Expr | None:
         """About how many values a tree has; None where that is not known."""
@@ -230,8 +234,11 @@ class Lowering:
                 slot = self.slot(node)
                 self.keys += 1
                 variables = tuple(node.variables[group[0]] for group in slot.modes)
-                dtype = self.types.value(node.tensor)
-                return Operand(dtype, self.keys, slot, variables)
+                is_unit = isinstance(node, cin.Unit)
+                dtype = np.dtype(bool) if is_unit else self.types.value(node.tensor)
+                forms = tuple(node.form(group[0]) for group in slot.modes)
+                computed = forms if any(forms) else ()
+                return Operand(dtype, self.keys, slot, variables, computed=computed)
             case cin.Literal(value):
                 return Scalar(value, value)
             case cin.Add():
@@ -290,14 +297,18 @@ class Lowering:
                 merged.append(replace(part, dtype=dtype, operand=_in_type(part.operand, dtype)))
             else:
                 merged.append(part)
-        return Product(dtype, tuple(merged), any(map(cin.divides, node.factors)))
+        everywhere = any(map(cin.divides, node.factors))
+        is_masked = isinstance(node.factors[0], cin.Mask)
+        return Product(dtype, tuple(merged), everywhere and not is_masked)
 
     def slot(self, access: cin.Access) -> Slot:
         """The storage that an access wants: its own, unless the loops clash with its order."""
+        if isinstance(access, cin.Unit):
+            return self._unit(access)
         stored = self.formats[access.tensor]
         order = [access.variables[mode] for mode in stored.mode_order]
         modes: tuple[tuple[int, ...], ...] = tuple((mode,) for mode in stored.mode_order)
-        levels = stored.levels
+        levels = self._turned(access, stored)
         if not self._follows(order, levels):
             variables = [v for v in self.program.loops if v in order]
             modes = tuple(
@@ -310,9 +321,42 @@ class Lowering:
             self._note_rearrangement(access, modes)
         names = tuple(cin.base(access.variables[group[0]]) for group in modes)
         slot = Slot(access.tensor, access.tensor, levels, modes, names)
+        if access.computed:
+            slot = replace(slot, computed=_forms(access, modes))
         if slot not in self.slots:
             self._add_slot(slot)
         return replace(slot, name=self.slots[slot])
+
+    def _unit(self, access: cin.Unit) -> Slot:
+        """The vector that a unit is."""
+        slot = Slot("unit", None, "d", ((0,),), ("",), True, computed=(Affine(""),))
+        if slot not in self.slots:
+            self._add_slot(slot)
+        return replace(slot, name=self.slots[slot])
+
+    def _turned(self, access: cin.Access, stored: Format) -> str:
+        """The levels of an access, compressed where one is gone through from its end on, and its
+        format cannot be."""
+        for level, mode in enumerate(stored.mode_order):
+            form, code = access.form(mode), stored.levels[level]
+            level_format = LEVEL_FORMATS[code]
+            turns = level_format.full or (
+                level_format.ordered
+                and level_format.unique
+                and not level_format.branchless
+                and level_format.iterates_positions
+                and not (level_format.iterates_words or level_format.appends_anywhere)
+            )
+            if form is not None and form.scale < 0 and not turns:
+                levels = "".join("d" if LEVEL_FORMATS[c].full else "s" for c in stored.levels)
+                found = Format(levels, stored.mode_order)
+                note = (
+                    f"{access}, stored as {stored}, is stored as {found} before the run: its "
+                    f"coordinates at {form} are gone through from the last one on"
+                )
+                self.rearranged[note] = f"{access.tensor}:{found}"
+                return levels
+        return stored.levels
 
     def _follows(self, order: Sequence[str], levels: str) -> bool:
         """Whether levels can be gone through in the order of the loops.
@@ -327,7 +371,7 @@ class Lowering:
 
     def _add_slot(self, slot: Slot) -> None:
         tensor = slot.tensor or ""
-        name = self.builder.fresh(tensor)
+        name = self.builder.fresh(tensor or slot.name)
         self.slots[slot] = name
         index = self.types.index(tensor)
         for level, code in enumerate(slot.levels):
@@ -366,7 +410,8 @@ class Lowering:
             for level, code in enumerate(slot.levels)
             for field in LEVEL_FUNCTIONS[code].fields(level, self.types.index(tensor))
         ]
-        fields.append(("values", array(c_type(self.types.value(tensor)))))
+        dtype = np.dtype(bool) if slot.tensor is None else self.types.value(tensor)
+        fields.append(("values", array(c_type(dtype))))
         return Struct(name, _about(slot), tuple(fields))
 
     def result_struct(self, slot: Slot) -> Struct:
@@ -377,10 +422,14 @@ class Lowering:
     def extent(self, variable: str) -> Expr:
         """The number of coordinates of a variable."""
         base = cin.base(variable)
+        fixed = dict(self.program.fixed)
+        if base in fixed:
+            return Const(fixed[base])
         name = f"{self.names.get(base, base)}_size"
         for slot, struct in self.slots.items():
-            if base in slot.variables:
-                level = slot.variables.index(base)
+            plain = [v if slot.form(n) is None else None for n, v in enumerate(slot.variables)]
+            if base in plain:
+                level = plain.index(base)
                 return self.builder.local(name, Field(struct, f"size{level}"))
         assert self.assembly is not None
         if base in self.assembly.variables:
@@ -660,7 +709,34 @@ class Lowering:
             require_able(format, choice)
         if choice is not None and format.locates:
             return choice.name == "coiterate"
-        return not format.full
+        return not format.full or operand.form is not None
+
+    def window(self, operand: Operand, output: Output) -> Window | None:
+        """What the values of a variable stand for in the next level, whose subscript is computed;
+        None where it is not."""
+        form = operand.form
+        if form is None:
+            return None
+        rest: Expr = Const(form.constant)
+        for variable, scale in form.terms:
+            bound = output.bound[variable]
+            rest = rest - bound * -scale if scale < 0 else bound * scale + rest
+        return Window(form.scale, rest, self.extent(form.variable))
+
+    def located_at(self, operand: Operand, value: Expr, output: Output) -> Place:
+        """The place of the next level at a value of its variable; absent where a computed
+        subscript points outside."""
+        level, window = self.functions_of(operand), self.window(operand, output)
+        if window is None:
+            return level.locate(operand.place, value)
+        at = window.place(value)
+        position, known = level.locate(operand.place, at).position, operand.place.present
+        found = both(at >= ZERO, at < level.size)
+        if not level.format.full:
+            position = select(found, position, Const(-1))
+            found = op(">=", position, ZERO)
+        present = found if known is None else both(known, found)
+        return operand.place.below(position, at, None, present)
 
     def bound(self, tree: Node, output: Output) -> Node:
         """The tree with all levels located whose variables are bound."""
@@ -669,8 +745,9 @@ class Lowering:
             if not isinstance(node, Operand):
                 return node
             while node.left[:1] and node.left[0] in output.bound:
-                level = self.functions_of(node)
-                node = replace(node, place=level.locate(node.place, output.bound[node.left[0]]))
+                node = replace(
+                    node, place=self.located_at(node, output.bound[node.left[0]], output)
+                )
             return node
 
         return mapped(tree, change)
@@ -684,6 +761,16 @@ class Lowering:
         """Notes that some coordinates of the result may be passed over."""
         if isinstance(output, TensorOutput):
             output.assembly.partial |= set(variables) & set(output.assembly.variables)
+
+
+def _forms(access: cin.Access, modes: Sequence[Sequence[int]]) -> tuple[Affine | None, ...]:
+    """The forms of the levels of an access, by the bases of their variables."""
+    found = []
+    for group in modes:
+        form = access.form(group[0])
+        names = {} if form is None else {v: cin.base(v) for v in form.variables}
+        found.append(None if form is None else form.renamed(names))
+    return tuple(found)
 
 
 def written_levels(levels: str) -> str:
@@ -748,6 +835,8 @@ def _joint_type(name: str, parts: Sequence[Node]) -> ValueType:
 
 def _about(slot: Slot) -> str:
     """Which tensor a struct is, and how it is stored."""
+    if slot.tensor is None:
+        return "a vector of one place, which holds 1"
     order = ",".join(str(mode) for group in slot.modes for mode in group)
     levels = f"{slot.levels}:{order}" if slot.levels else "a number"
     variables = ",".join(slot.variables)

@@ -145,7 +145,8 @@ class CProgram(Program):
         found = self.known.get(key)
         if found is None:
             shaped = {name: SimpleNamespace(shape=shape) for name, shape in shapes.items()}
-            found = extents(self.slots, shaped, self.dims, map(cin.base, self.cin.loops))
+            names = map(cin.base, self.cin.loops)
+            found = extents(self.slots, shaped, self.dims, names, (), self.cin.spans)
             self._remember(key, found)
         return found
 

@@ -94,7 +94,7 @@ class SamProgram(Program):
 
     def extents(self, inputs: Mapping[str, Tensor]) -> dict[str, int]:
         """The extent of each variable of the expression; raises what ``sam.inputs`` raises."""
-        return extents(self.slots, inputs, self.dims)
+        return extents(self.slots, inputs, self.dims, (), (), self.cin.spans)
 
     def run(
         self,

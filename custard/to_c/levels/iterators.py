@@ -104,6 +104,8 @@ class Counted(Iterator):
     def _replace_cursor(self, cursor: Var) -> None:
         self.coordinate = substituted(self.coordinate, self.cursor, cursor)
         self.position = substituted(self.position, self.cursor, cursor)
+        if self.valid is not None:
+            self.valid = substituted(self.valid, self.cursor, cursor)
         self.cursor = cursor
 
     def valid_at(self, variable: Var) -> Expr:

@@ -23,6 +23,7 @@ _PLAIN = (
     "resized",
     "resized_zero",
     "grown",
+    "floored",
     "times",
     "lowest_bit",
     "mark_bit",

@@ -1,0 +1,198 @@
+"""Computed subscripts: what they mean, on both targets, beside plain loops over all points."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import custard
+from custard.dense_evaluator import evaluate
+from sam.support import c_compiler as cc
+from sam.support.errors import UserError
+from sam.tensor import Tensor
+from tests.support.c_programs import QUICK
+from tests.support.computed import cases
+from tests.support.profiles import examples
+
+needs_c = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+relaxed = settings(suppress_health_check=list(HealthCheck), deadline=None)
+
+
+@needs_c
+@settings(relaxed, max_examples=examples(1000, compiles=True))
+@given(cases())
+def test_random_programs_on_target_c(case):
+    dims, schedule = case.dims, [f"reorder({','.join(case.order)})"] if case.order else []
+    for commands in ([], schedule):
+        program = custard.compile(case.expression, case.formats, commands, "c", dims)
+        bound = replace(program, flags=QUICK).bind(case.tensors)
+        np.testing.assert_array_equal(bound.run().to_numpy(), case.due)
+
+
+@settings(relaxed, max_examples=examples(1000))
+@given(cases())
+def test_the_dense_evaluator_agrees_with_plain_loops(case):
+    found = evaluate(case.expression, case.tensors, case.dims, case.formats)
+    np.testing.assert_array_equal(found.value, case.due)
+
+
+X = np.array([0, 5, 0, 0, 7, 0, 2, 0.0])
+F = np.array([1, 0, 10.0])
+
+
+def run(expression, inputs, formats=None, dims=None, target="c"):
+    program = custard.compile(expression, formats, target=target, dims=dims)
+    return program.run(inputs).to_numpy()
+
+
+TARGETS = [pytest.param("c", marks=needs_c)]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+class TestMeaning:
+    def test_valid_convolution_goes_as_far_as_the_filter_stays_inside(self, target):
+        found = run("Y(i) = X(i+k) * F(k)", {"X": X, "F": F}, target=target)
+        np.testing.assert_array_equal(found, np.correlate(X, F, "valid"))
+
+    def test_places_outside_are_zero(self, target):
+        found = run("Y(i) = X(i+k-1) * F(k)", {"X": X, "F": F}, dims={"i": 8}, target=target)
+        np.testing.assert_array_equal(found, np.correlate(np.pad(X, 1), F, "valid"))
+
+    def test_strides_and_dilation(self, target):
+        found = run("Y(i) = X(2*i+3*k) * F(k)", {"X": X, "F": F}, target=target)
+        wide = np.array([1, 0, 0, 0, 0, 0, 10.0])
+        np.testing.assert_array_equal(found, np.correlate(X, wide, "valid")[::2])
+
+    def test_a_negative_coefficient_turns_the_filter(self, target):
+        found = run("Y(i) = X(i-k+2) * F(k)", {"X": X, "F": F}, dims={"i": 6}, target=target)
+        np.testing.assert_array_equal(found, np.convolve(X, F, "valid"))
+
+    def test_transposed_convolution_is_full(self, target):
+        found = run("Y(i+k) = X(i) * F(k)", {"X": X, "F": F}, target=target)
+        np.testing.assert_array_equal(found, np.convolve(X, F))
+
+    def test_accumulation_leaves_out_what_lies_outside(self, target):
+        old = np.full(4, 100.0)
+        found = run("Y(i+k-1) += X(i) * F(k)", {"X": X, "F": F, "Y": old}, target=target)
+        np.testing.assert_array_equal(found, old + np.convolve(X, F)[1:5])
+
+    def test_constants(self, target):
+        A = np.arange(12.0).reshape(3, 4)
+        np.testing.assert_array_equal(run("y(j) = A(2,j)", {"A": A}, target=target), A[2])
+        np.testing.assert_array_equal(run("y(j) = A(3,j)", {"A": A}, target=target), [0, 0, 0, 0])
+        found = run("B(1,j) = x(j)", {"x": A[0]}, dims={"B0": 2}, target=target)
+        np.testing.assert_array_equal(found, [[0, 0, 0, 0], A[0]])
+
+    def test_windows_are_tacos(self, target):
+        A = np.arange(36.0).reshape(6, 6)
+        found = run("B(i,j) = A(i(1,6,2),j(2,5)) * 2", {"A": A}, target=target)
+        np.testing.assert_array_equal(found, 2 * A[1:6:2, 2:5])
+        x = np.arange(10.0)
+        found = run("c(i(2,4)) = x(i(5,7)) + x(i(1,3))", {"x": x}, dims={"c0": 5}, target=target)
+        np.testing.assert_array_equal(found, [0, 0, 6, 8, 0])
+
+    def test_shifted_diagonals(self, target):
+        A = np.arange(16.0).reshape(4, 4)
+        formats = {"A": "ss"}
+        found = run("y(i) = A(i,i+1)", {"A": A}, formats, target=target)
+        np.testing.assert_array_equal(found, [*np.diag(A, 1), 0])
+
+    def test_many_terms_in_a_subscript(self, target):
+        found = run("y = X(i+2*j+3*k)", {"X": X}, dims={"i": 2, "j": 2, "k": 2}, target=target)
+        assert found == sum(X[[0, 1, 2, 3, 3, 4, 5, 6]])
+
+    def test_two_tensors_with_computed_subscripts(self, target):
+        dims = {"i": 3, "j": 2, "k": 2}
+        found = run("Y(i) = X(i+j) * F(i+k-1)", {"X": X, "F": F}, dims=dims, target=target)
+        due = [(X[i] + X[i + 1]) * sum(F[max(0, i - 1) : i + 1]) for i in range(3)]
+        np.testing.assert_array_equal(found, due)
+
+    def test_a_layer_of_a_network(self, target):
+        rng = np.random.default_rng(1)
+        image = rng.integers(-2, 3, (2, 3, 8, 7)).astype(float)
+        filters = rng.integers(-2, 3, (4, 3, 3, 3)) * (rng.random((4, 3, 3, 3)) < 0.3) * 1.0
+        found = run(
+            "Y(n,o,p,q) = X(n,c,2*p+r-1,2*q+s-1) * F(o,c,r,s)",
+            {"X": image, "F": filters},
+            {"F": "ssss", "X": "ddss"},
+            target=target,
+        )
+        padded = np.pad(image, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        due = np.zeros(found.shape)
+        for p, q in np.ndindex(found.shape[2:]):
+            window = padded[:, :, 2 * p : 2 * p + 3, 2 * q : 2 * q + 3]
+            due[:, :, p, q] = np.einsum("ncrs,ocrs->no", window, filters)
+        assert found.shape == (2, 4, 4, 3)
+        np.testing.assert_array_equal(found, due)
+
+    def test_empty_modes(self, target):
+        none = np.zeros(0)
+        dims = {"i": 0}
+        assert run("Y(i) = X(i+k) * F(k)", {"X": none, "F": F}, dims=dims, target=target).size == 0
+        found = run("Y(i) = X(i+k) * F(k)", {"X": X, "F": none}, dims={"k": 0, "i": 2},
+                    target=target)  # fmt: skip
+        np.testing.assert_array_equal(found, [0, 0])
+
+
+@needs_c
+def test_notes_tell_the_extents_that_follow():
+    program = custard.compile("Y(i) = X(i+k) * F(k)", target="c")
+    assert "the extent of i is the largest with which X(i+k) stays inside" in program.notes
+    program = custard.compile("Y(i+k) = X(i) * F(k)", target="c")
+    assert (
+        "the extent of Y0, which stands for i+k in Y, is one more than its largest value"
+        in program.notes
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "what"),
+    [
+        (
+            "y(i) = A(i(0,4)) + B(i(0,5))",
+            "this window gives i 5 values, and another one gives it 4\n"
+            "  y(i) = A(i(0,4)) + B(i(0,5))\n"
+            "                       ^^^^^^",
+        ),
+        (
+            "y(i) = A(i(4,2))",
+            "this window ends before it begins\n  y(i) = A(i(4,2))\n           ^^^^^^",
+        ),
+        (
+            "y(i) = A(i(0,4,0))",
+            "this window has a step of 0\n  y(i) = A(i(0,4,0))\n           ^^^^^^^^",
+        ),
+        (
+            "y(i) = A(i(4))",
+            "a window has a begin, an end and perhaps a step, and this one 1 number\n"
+            "  y(i) = A(i(4))\n           ^^^^\n"
+            "hint: write, for example, i(2,10) or i(2,10,3)",
+        ),
+        (
+            "y(i) = A(i(4,j))",
+            "j is no bound of a window\n  y(i) = A(i(4,j))\n               ^\n"
+            "hint: the bounds of a window are whole numbers, as in A(i(2,10),j)",
+        ),
+    ],
+)
+def test_windows_that_are_none(expression, what):
+    with pytest.raises(UserError) as error:
+        custard.compile(expression)
+    assert str(error.value) == what
+
+
+def test_extents_that_disagree_or_lack():
+    with pytest.raises(UserError, match="dims gives i the extent 5, and its subscript 4"):
+        custard.compile("y(i) = A(i(0,4))", target="c", dims={"i": 5})
+    program = custard.compile("y(i) = A(i+j)", target="c")
+    with pytest.raises(UserError, match="no input fixes the extent of i"):
+        program.run({"A": X})
+
+
+def test_the_dense_evaluator_by_hand():
+    inputs = {"X": Tensor.of(X), "F": Tensor.of(F)}
+    found = evaluate("Y(i+k) = X(i) * F(k)", inputs, {"i": 8, "k": 3, "Y0": 10}).value
+    np.testing.assert_array_equal(found, np.convolve(X, F))
+    found = evaluate("y = X(1) + X(6) * X(9)", inputs, {}).value
+    assert found == 5
