@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,26 +25,43 @@ _FEW_EVENTS = 30_000
 
 
 def _run_compiled(
-    bound: Bound, config: Config, progress: Progress | None, max_cycles: int | None
+    bound: Bound,
+    config: Config,
+    progress: Progress | None,
+    max_cycles: int | None,
+    attribution: bool,
 ) -> Run:
     from sim.compiled import engine  # here, as runs on SimPy need none of it
 
-    return engine.run(bound, config, progress, max_cycles)
+    return engine.run(bound, config, progress, max_cycles, attribution)
 
 
 def _run_simpy(
-    bound: Bound, config: Config, progress: Progress | None, max_cycles: int | None
+    bound: Bound,
+    config: Config,
+    progress: Progress | None,
+    max_cycles: int | None,
+    attribution: bool,
 ) -> Run:
-    return simpy_engine.run(bound, config, progress, max_cycles=max_cycles)
+    return simpy_engine.run(bound, config, progress, max_cycles=max_cycles, attribution=attribution)
 
 
 def _run_either(
-    bound: Bound, config: Config, progress: Progress | None, max_cycles: int | None
+    bound: Bound,
+    config: Config,
+    progress: Progress | None,
+    max_cycles: int | None,
+    attribution: bool,
 ) -> Run:
     """Runs what is soon done on SimPy, and the rest on the compiled engine, if it can be."""
     try:
         return simpy_engine.run(
-            bound, config, progress, most_events=_FEW_EVENTS, max_cycles=max_cycles
+            bound,
+            config,
+            progress,
+            most_events=_FEW_EVENTS,
+            max_cycles=max_cycles,
+            attribution=attribution,
         )
     except Unfinished:
         pass
@@ -50,10 +69,10 @@ def _run_either(
         from sim.compiled.step_to_c import Untranslatable
 
         try:
-            return _run_compiled(bound, config, progress, max_cycles)
+            return _run_compiled(bound, config, progress, max_cycles, attribution)
         except Untranslatable:
             pass
-    return _run_simpy(bound, config, progress, max_cycles)
+    return _run_simpy(bound, config, progress, max_cycles, attribution)
 
 
 _ENGINES = {
@@ -73,6 +92,7 @@ def simulate(
     validate: bool | None = None,
     elsewhere: Collection[str] = (),
     max_cycles: int | None = None,
+    attribution: bool = False,
 ) -> Run:
     """Runs a SAM graph on its inputs.
 
@@ -85,6 +105,7 @@ def simulate(
                   environment has SAM_VALIDATE=1, as in the tests, unless the engine is compiled
     ``elsewhere`` tensors of other graphs of the same program, which the config may name too
     ``max_cycles``  the cycles within which the run must be done
+    ``attribution``  whether the run keeps why each firing waited, as its critical path needs
 
     Raises UserError for inputs, configs or graphs that do not fit, for a deadlock, a block that
     makes no progress, and where memory or ``max_cycles`` do not suffice; under ``validate``
@@ -95,10 +116,20 @@ def simulate(
         validate = engine != "compiled" and os.environ.get("SAM_VALIDATE") == "1"
     require_graph(graph, inputs)
     resolved = load(config, overrides)
-    graph = with_tiles(graph, resolved)
-    bound = bind(graph, {} if inputs is None else inputs)
-    resolved.require_names_of(graph, elsewhere)
-    return run_bound(bound, resolved, engine, progress, validate, max_cycles)
+    tiled = with_tiles(graph, resolved)
+    bound = bind(tiled, {} if inputs is None else inputs)
+    resolved.require_names_of(tiled, elsewhere)
+    again = partial(
+        simulate,
+        graph,
+        inputs,
+        engine=engine,
+        progress=progress,
+        validate=validate,
+        elsewhere=elsewhere,
+    )
+    run = run_bound(bound, resolved, engine, progress, validate, max_cycles, attribution)
+    return replace(run, again=again)
 
 
 def require_graph(graph: Graph, inputs: Mapping[str, Any] | None) -> None:
@@ -124,12 +155,20 @@ def run_bound(
     progress: Progress | None = None,
     validate: bool = False,
     max_cycles: int | None = None,
+    attribution: bool = False,
 ) -> Run:
     """Runs a bound graph, with its tiles; arguments and errors as ``simulate`` has them."""
     try:
         if validate:
-            return simpy_engine.run(bound, config, progress, validate, max_cycles=max_cycles)
-        return _ENGINES[engine](bound, config, progress, max_cycles)
+            return simpy_engine.run(
+                bound,
+                config,
+                progress,
+                validate,
+                max_cycles=max_cycles,
+                attribution=attribution,
+            )
+        return _ENGINES[engine](bound, config, progress, max_cycles, attribution)
     except MemoryError:
         raise no_memory({}) from None
 

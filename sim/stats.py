@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sam.graph import Graph
+from sam.support.errors import UserError
 from sam.tensor import Tensor
+
+if TYPE_CHECKING:
+    from sim.attribution.critical_path import Part
+    from sim.attribution.log import Log
+    from sim.attribution.shares import Shares
 
 TOKEN_KINDS = ("data", "empty", "stop", "done")
 
@@ -102,6 +109,9 @@ class Run:
     ``memory``   by level of memory, from the outermost; none where memory is ideal
     ``notes``    what had to be done otherwise than the program asks
     ``parts``    the runs of the graphs of a program that has several, in turn: see ``in_turn``
+    ``log``      why each firing waited, where the run was to keep that; of several graphs their
+                 ``parts`` have it
+    ``again``    runs it once more, as ``simulate`` does, with other keyword arguments
     """
 
     graph: Graph
@@ -115,6 +125,8 @@ class Run:
     memory: Mapping[str, MemoryStats] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     parts: tuple[Run, ...] = ()
+    log: Log | None = field(default=None, compare=False)
+    again: Callable[..., Run] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         title = self.graph.title or "a graph"
@@ -129,6 +141,61 @@ class Run:
         """Tokens put on used streams, stop and done tokens included."""
         return sum(sum(stream.tokens.values()) for stream in self.streams.values())
 
+    @cached_property
+    def attributed(self) -> Run:
+        """The same run with its ``log``: itself, or it is run again. Raises UserError."""
+        runs = self.parts or (self,)
+        if all(run.log is not None for run in runs):
+            return self
+        if self.again is None:
+            raise UserError(
+                "this run did not keep why its blocks waited",
+                hint="simulate(..., attribution=True)",
+            )
+        return self.again(config=self.config, attribution=True)
+
+    @cached_property
+    def critical_path(self) -> tuple[Part, ...]:
+        """What the cycles of the run were spent on, the most first; they add up to ``cycles``.
+
+        The causes of the last firing, walked back to the first cycle. A run that has no ``log`` is
+        run again for that. Of several graphs the names are as ``in_turn`` has them.
+        """
+        from sim.attribution import critical_path as paths
+
+        runs = self.attributed.parts or (self.attributed,)
+        found = [paths.critical_path(run.log) for run in runs if run.log is not None]
+        return (
+            found[0]
+            if len(found) == 1
+            else paths.in_turn([*zip(_prefixes(runs), found, strict=True)])
+        )
+
+    @cached_property
+    def attribution(self) -> Mapping[str, Shares]:
+        """Where the cycles of each block went, and whose fault its waits are.
+
+        Those of a block add up to the cycles of its graph. A run that has no ``log`` is run again
+        for that.
+        """
+        from sim.attribution.shares import shares
+
+        runs = self.attributed.parts or (self.attributed,)
+        found = [shares(run.log) for run in runs if run.log is not None]
+        if len(found) == 1:
+            return found[0]
+        prefixes = _prefixes(runs)
+        return {
+            f"{prefix}.{name}": share
+            for prefix, by_name in zip(prefixes, found, strict=True)
+            for name, share in by_name.items()
+        }
+
+
+def _prefixes(runs: Sequence[Run]) -> list[str]:
+    """What the names of the blocks of several runs begin with."""
+    return ["" if run.graph.result is None else run.graph.result.slot.tensor or "" for run in runs]
+
 
 def in_turn(runs: Sequence[Run]) -> Run:
     """Several runs, each begun when the one before is done, as one.
@@ -142,8 +209,7 @@ def in_turn(runs: Sequence[Run]) -> Run:
     blocks: dict[str, BlockStats] = {}
     streams: dict[str, StreamStats] = {}
     sinks: dict[str, list[tuple[int, Any]]] = {}
-    for run in runs:
-        tensor = "" if run.graph.result is None else run.graph.result.slot.tensor
+    for run, tensor in zip(runs, _prefixes(runs), strict=True):
         blocks |= {f"{tensor}.{name}": block for name, block in run.blocks.items()}
         streams |= {f"{tensor}.{name}": stream for name, stream in run.streams.items()}
         sinks |= {f"{tensor}.{name}": tokens for name, tokens in run.sinks.items()}
@@ -158,6 +224,7 @@ def in_turn(runs: Sequence[Run]) -> Run:
         engine=" and ".join(engines),
         notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)),
         parts=tuple(runs),
+        log=None,
     )
 
 

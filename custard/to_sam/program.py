@@ -125,6 +125,7 @@ class SamProgram(Program):
         progress: Any = None,
         validate: bool | None = None,
         max_cycles: int | None = None,
+        attribution: bool = False,
     ) -> Any:
         """The ``sim.Run`` for the inputs; its ``parts`` are the runs of several graphs.
 
@@ -140,7 +141,16 @@ class SamProgram(Program):
         for stage in self.stages:
             graph, own = self._graph(stage, given, dense, known)
             run = simulate(
-                graph, own, config, overrides, engine, progress, validate, tensors, max_cycles
+                graph,
+                own,
+                config,
+                overrides,
+                engine,
+                progress,
+                validate,
+                tensors,
+                max_cycles,
+                attribution,
             )
             assert run.output is not None
             if max_cycles is not None:
@@ -148,7 +158,8 @@ class SamProgram(Program):
             runs.append(run)
             given[stage.tensor] = run.output
         whole = in_turn(runs)
-        return replace(whole, notes=(*notes, *whole.notes))
+        again = partial(self.simulate, inputs, engine=engine, progress=progress, validate=validate)
+        return replace(whole, notes=(*notes, *whole.notes), again=again)
 
     def simulate_many(
         self,

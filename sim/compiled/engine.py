@@ -23,16 +23,17 @@ from sam.blocks import StreamError
 from sam.blocks.block_memory import Accumulator, Growing, Stored, too_full
 from sam.graph import Edge
 from sam.support.errors import UserError
+from sim.attribution.log import Log, Waits, awaited_at, decoded_requests, decoded_waits, names
 from sim.binding import Bound
 from sim.compiled.bundles import Bundle, bundles
-from sim.compiled.kernel import COMPLEX, INT, REAL, Queue
+from sim.compiled.kernel import COMPLEX, INT, REAL, Queue, slots
 from sim.compiled.memory import CompiledHierarchy
 from sim.compiled.step_to_c import Kernel
 from sim.compiled.translations import Translation, c_type, libraries, text, translated
 from sim.config.hardware import Config
 from sim.deadlock import Wait, deadlock
 from sim.endless import no_memory, no_progress, require_memory, too_long
-from sim.machine import HANDOVER, Part, elaborate
+from sim.machine import HANDOVER, Channel, Part, elaborate
 from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
 
 Progress = Callable[[int], None]
@@ -42,6 +43,8 @@ _SECONDS_BETWEEN_LOOKS = 0.25
 _PLACES, _GAP, _FEW, _SHORT = 1024, 8, 64, 17
 _FINISHED, _FAILED, _OVER_CAPACITY = 4, 6, 7
 _STARVED = 1
+# The words of a log that are kept in memory, once it has so many; the others go to a file.
+_WORDS_KEPT = 2**24
 _NEVER = 2**62
 # Cycles that a queue compares are less than this many apart, as what it compares lies few firings
 # apart; but where the busiest block fires as seldom as this, they may be more.
@@ -54,12 +57,13 @@ def run(
     config: Config,
     progress: Progress | None = None,
     max_cycles: int | None = None,
+    attribution: bool = False,
 ) -> Run:
-    """Runs a bound graph to its end.
+    """Runs a bound graph to its end; with ``attribution`` it keeps why each firing waited.
 
     Raises UserError where it deadlocks, makes no progress, or is not done in ``max_cycles``.
     """
-    machine = _Machine(bound, config)
+    machine = _Machine(bound, config, attribution)
     try:
         machine.run(progress, max_cycles)
         return machine.report()
@@ -105,6 +109,14 @@ class _Accumulator(ctypes.Structure):
     ]
 
 
+class _Log(ctypes.Structure):
+    _fields_ = [
+        ("words", _Growing),
+        *((name, ctypes.c_int64) for name in ("limit", "in_file")),
+        ("file", ctypes.c_void_p),
+    ]
+
+
 class _Block(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("in_", "out")),
@@ -124,6 +136,13 @@ class _Block(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("asker", "taken", "served", "waited", "made")),
         ("places", ctypes.c_void_p),
         *((name, ctypes.c_int64) for name in ("outstanding", "place")),
+        *((name, _Log) for name in ("waits_log", "requests_log")),
+        *((name, ctypes.c_void_p) for name in ("log", "log_end")),
+        ("logged", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("write", "note")),
+        *((name, ctypes.c_int64) for name in ("placed", "held_up", "crowded")),
+        *((name, ctypes.c_int64) for name in ("last_region", "links")),
+        ("link", ctypes.c_void_p),
     ]
 
 
@@ -150,6 +169,20 @@ class _Compiled:
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
     waits: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     block: _Block = field(default_factory=_Block)
+
+    @property
+    def slots(self) -> list[tuple[int, int]]:
+        """The output ports that it may wait at, each with the number of a queue."""
+        return slots([shared.given_to() for shared in self.queues_out])
+
+    @property
+    def awaited(self) -> list[Channel]:
+        """The channels whose tokens it may wait for, and those whose room, as kernels count."""
+        found = [port.channel for port in self.part.inputs]
+        for port, q in self.slots:
+            bundle = self.queues_out[q].bundle
+            found.append(bundle.channels[bundle.givers.index(port)])
+        return found
 
     @property
     def asks(self) -> bool:
@@ -231,8 +264,8 @@ class _Shared:
 class _Machine:
     """All parts and queues of a machine, laid out for C."""
 
-    def __init__(self, bound: Bound, config: Config) -> None:
-        self.machine = elaborate(bound, config)
+    def __init__(self, bound: Bound, config: Config, attribution: bool = False) -> None:
+        self.machine, self.attribution = elaborate(bound, config), attribution
         self.kept: list[Any] = []
         self.grown: list[tuple[Any, Any, str]] = []
         self.states: list[ctypes.Array[ctypes.c_char]] = []
@@ -245,6 +278,7 @@ class _Machine:
                 [shared.taken_from() for shared in one.queues_in],
                 [shared.given_to() for shared in one.queues_out],
                 one.part.timing.initiation_interval == 1,
+                attribution,
             )
             for one in self.parts
         ]
@@ -253,7 +287,7 @@ class _Machine:
         self.hierarchy: CompiledHierarchy | None = None
         if self.machine.layout is not None:
             [library] = libraries([text("hierarchy.c")])
-            self.hierarchy = CompiledHierarchy(self.machine.layout, library)
+            self.hierarchy = CompiledHierarchy(self.machine.layout, library, attribution)
         for shared in self.queues:
             self._open(shared)
         for one, library in zip(self.parts, built, strict=True):
@@ -298,7 +332,7 @@ class _Machine:
         state = ctypes.create_string_buffer(library.state_size())
         library.start(state)
         one.counts = np.zeros((max(1, len(part.outputs)), 4), np.int64)
-        one.waits = np.zeros(max(1, len(part.inputs) + len(part.outputs)), np.int64)
+        one.waits = np.zeros(max(1, len(part.inputs) + len(one.slots)), np.int64)
         # A block that hands over gives but seldom what has to wait for room.
         hands_over = any(output.name == HANDOVER for output in part.outputs)
         numbers = np.array([_at(part.memory, path) for path in kernel.numbers] or [0], np.int64)
@@ -316,6 +350,8 @@ class _Machine:
             interval=part.timing.initiation_interval,
             tries=hands_over,
             always=hands_over,
+            waits_log=_Log(limit=_WORDS_KEPT),
+            requests_log=_Log(limit=_WORDS_KEPT),
         )
         self.kept += [state, numbers]
         self.states.append(state)
@@ -334,6 +370,8 @@ class _Machine:
         block.regions, block.places = regions.ctypes.data, places.ctypes.data
         block.outstanding = outstanding
         block.made, block.until = -1, -1
+        if self.attribution:
+            block.link = hierarchy.room_for_links()
         latency = min(layout.latency[layout.kept[n]] // layout.unit for n in numbers)
         block.reach = min(
             *(latency + shared.latency for shared in one.queues_out),
@@ -479,12 +517,7 @@ class _Machine:
     def wait(self, one: _Compiled) -> Wait:
         """What a part waits for, in a machine that has come to a stop."""
         starved = one.block.status == _STARVED
-        if starved:
-            channel = one.part.inputs[one.block.port].channel
-        else:
-            bundle = one.queues_out[one.block.which].bundle
-            port = bundle.givers.index(one.block.port - len(one.part.inputs))
-            channel = bundle.channels[port]
+        channel = one.awaited[one.block.port]
         return Wait(channel.edge, not starved, channel.giver)
 
     # Reporting
@@ -526,12 +559,42 @@ class _Machine:
             config=self.machine.config.resolved(),
             engine="compiled",
             sinks=bound.sinks(memories),
+            log=self._log(cycles) if self.attribution else None,
         )
+
+    def _log(self, cycles: int) -> Log:
+        """The waits of all parts."""
+        layout, waits = self.machine.layout, []
+        for one in self.parts:
+            block, requests = one.block, None
+            if block.log:
+                block.waits_log.words.length = (block.log - block.waits_log.words.items) // 4
+            if layout is not None and one.asks:
+                kept = self._words(block.requests_log)
+                requests = decoded_requests(kept, len(layout.ports)) if len(kept) else None
+            entries = decoded_waits(self._words(block.waits_log))
+            inputs = len(one.part.inputs)
+            awaited = [
+                awaited_at(self.machine, channel, n < inputs)
+                for n, channel in enumerate(one.awaited)
+            ]
+            interval = one.part.timing.initiation_interval
+            waits.append(Waits(*entries, requests, awaited, interval, _last(block)))
+        return Log([one.part.name for one in self.parts], waits, cycles, *names(layout))
+
+    def _words(self, log: _Log) -> np.ndarray:
+        """The words of a log."""
+        words = np.empty(log.in_file + log.words.length, np.uint32)
+        if not self.runtime.copy_log(ctypes.byref(log), ctypes.c_void_p(words.ctypes.data)):
+            raise MemoryError
+        return words
 
     def close(self) -> None:
         """Gives back the memory that C has taken."""
         for shared in self.queues:
             self.runtime.close_queue(ctypes.byref(shared.queue))
+        for one in self.parts:
+            self.runtime.close_logs(ctypes.byref(one.block))
         if self.hierarchy is not None:
             self.hierarchy.close()
         for _, made, _ in self.grown:
@@ -566,7 +629,9 @@ def _statistics(one: _Compiled, cycles: int) -> BlockStats:
     names = [port.name for port in one.part.inputs]
     out_names = [port.name for port in one.part.outputs]
     starved = dict(zip(names, one.waits.tolist(), strict=False))
-    blocked = dict(zip(out_names, one.waits[len(names) :].tolist(), strict=False))
+    blocked = dict.fromkeys(out_names, 0)
+    for (port, _), count in zip(one.slots, one.waits[len(names) :].tolist(), strict=False):
+        blocked[out_names[port]] += count
     return BlockStats(
         kind=one.part.node.kind,
         fired=block.fired,

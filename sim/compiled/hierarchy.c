@@ -63,6 +63,22 @@ static void hold(Level *l, int64_t tensor, int64_t size) {
 static int look_up(Hierarchy *h, int64_t level, int64_t block, int64_t region, int64_t number,
                    int write, int64_t now, int64_t *ready);
 
+static Link *row(Hierarchy *h, int64_t level) { return h->link + 2 * h->levels * level; }
+
+/* Whether a port of a level is free at a time. */
+static int some_free(const Level *l, int64_t now) {
+    for (int64_t port = 0; port < l->ports; port++)
+        if (l->free[port] <= now) return 1;
+    return 0;
+}
+
+/* Keeps the links of an access whose line comes from the level outside of it. */
+static void link_line(Hierarchy *h, int64_t level) {
+    const int64_t own = 2, more = h->links[level - 1];
+    memcpy(row(h, level) + own, row(h, level - 1), (size_t)more * sizeof(Link));
+    h->links[level] = own + more;
+}
+
 /* Moves entries through a port, asked for now: when it begins and is ready. */
 static int move(Hierarchy *h, int64_t level, int64_t block, int64_t region, int64_t first,
                 int64_t last, int write, int64_t now, int64_t *start, int64_t *ready) {
@@ -79,6 +95,12 @@ static int move(Hierarchy *h, int64_t level, int64_t block, int64_t region, int6
     if (!h->over) {
         int64_t port = l->ports == 1 ? 0 : block % l->ports;
         *start = larger(now, l->free[port]);
+        if (h->link) {
+            const int32_t n = (int32_t)level;
+            row(h, level)[0] = (Link){*start, n, 1, *start > now && some_free(l, now)};
+            row(h, level)[1] = (Link){*start + l->latency, n, 0, 0};
+            h->links[level] = 2;
+        }
         l->free[port] = *start + size * l->cost;
         l->busy[port] += size * l->cost;
         done = *start + l->latency;
@@ -92,6 +114,7 @@ static int move(Hierarchy *h, int64_t level, int64_t block, int64_t region, int6
     for (int64_t number = last - first == 1 ? end : first / per_line; number <= end; number++) {
         int64_t there;
         if (!look_up(h, level, block, region, number, write, done, &there)) return 0;
+        if (h->link && there > *ready && !h->over) link_line(h, level);
         *ready = larger(*ready, there);
     }
     return 1;
@@ -130,6 +153,10 @@ static int look_up(Hierarchy *h, int64_t level, int64_t block, int64_t region, i
         }
         l->lines[found].dirty |= write;
         *ready = write ? now : larger(now, l->lines[found].arrives);
+        if (h->link) { /* a line on its way comes from the level outside of this */
+            row(h, level - 1)[0] = (Link){*ready, (int32_t)level - 1, 0, 0};
+            h->links[level - 1] = 1;
+        }
         return 1;
     }
     counts[MISSES]++;
@@ -139,8 +166,11 @@ static int look_up(Hierarchy *h, int64_t level, int64_t block, int64_t region, i
         !move(h, level - 1, block, region, begin, smaller(end, r->length), 0, now, &start, ready))
         return 0;
     int64_t size = bytes_of(r, begin, end);
+    Link *const kept = h->link;
+    h->link = NULL; /* nothing waits for what is written back */
     while (l->room >= 0 && l->held + size > l->room)
         if (!evict(h, level, block, now)) return 0;
+    h->link = kept;
     int32_t n = free_line(l);
     if (!n) return 0;
     l->lines[n] = (Line){region, number, size, *ready, 0, 0, write};
@@ -148,6 +178,17 @@ static int look_up(Hierarchy *h, int64_t level, int64_t block, int64_t region, i
     index->at[number] = n;
     hold(l, r->tensor, size);
     return 1;
+}
+
+/* Keeps how the access that comes last of a request came about, and which was taken last. */
+static void note_access(Block *b, int64_t region, int64_t taken, int64_t served) {
+    Hierarchy *h = b->hierarchy;
+    const int64_t kept = h->region[region].kept;
+    if (taken > b->taken) b->held_up = region, b->crowded = row(h, kept)[0].conflict;
+    if (served <= b->served) return;
+    b->last_region = region;
+    b->links = h->links[kept];
+    memcpy(b->link, row(h, kept), (size_t)b->links * sizeof(Link));
 }
 
 /* Touches an entry in the cycle of a request: raises the cycles in which ports have taken all of the
@@ -160,9 +201,12 @@ int touch(Block *b, int64_t region, int64_t index, int write, int64_t cycle) {
     if (!move(h, r->kept, b->asker, region, index, index + 1, write, cycle * h->unit, &start,
               &ready))
         return 0;
-    ready += h->unit - 1;
-    b->taken = larger(b->taken, h->shift < 0 ? start / h->unit : start >> h->shift);
-    b->served = larger(b->served, h->shift < 0 ? ready / h->unit : ready >> h->shift);
+    const int64_t taken = h->shift < 0 ? start / h->unit : start >> h->shift;
+    const int64_t whole = ready + h->unit - 1;
+    const int64_t served = h->shift < 0 ? whole / h->unit : whole >> h->shift;
+    if (h->link) note_access(b, region, taken, served);
+    b->taken = larger(b->taken, taken);
+    b->served = larger(b->served, served);
     return 1;
 }
 

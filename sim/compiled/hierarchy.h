@@ -40,6 +40,13 @@ typedef struct {
     int64_t *sizes;     /* the bytes of each entry, or NULL */
 } Region;
 
+/* A part of the time from asking for an entry to its being there: up to when, in units, and what for:
+ * a port of a level, while another one was free or not, or what comes from there. */
+typedef struct {
+    int64_t end;
+    int32_t level, waits, conflict;
+} Link;
+
 typedef struct {
     int64_t unit;       /* units of time in a cycle */
     int64_t shift;      /* its logarithm, or -1 where it is no power of 2 */
@@ -47,4 +54,8 @@ typedef struct {
     int64_t over;       /* whether the last cycle is over, so that nothing takes time */
     Level *level;
     Region *region;
+    /* Where waits are kept: by level, the links of the last access to it, and how many; 2 for each
+     * level. */
+    Link *link;
+    int64_t *links;
 } Hierarchy;

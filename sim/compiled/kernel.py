@@ -188,12 +188,28 @@ class Queue:
     ahead: bool = False
 
 
-def source(body: Body, inputs: Sequence[Queue], outputs: Sequence[Queue], quick: bool) -> str:
+def source(
+    body: Body,
+    inputs: Sequence[Queue],
+    outputs: Sequence[Queue],
+    quick: bool,
+    logged: bool = False,
+) -> str:
     """The whole C source of a block's kernel between queues; ``quick`` where it may fire always.
 
-    What is 1 in most machines, an initiation interval or a latency, is written into it.
+    What is 1 in most machines, an initiation interval or a latency, is written into it. It keeps a
+    log of its waits if ``logged``: see ``waits.h``.
     """
-    return _Writer(body, inputs, outputs, quick).source()
+    text = _Writer(body, inputs, outputs, quick).source()
+    return f"#define LOGGED\n{text}" if logged else text
+
+
+def slots(outputs: Sequence[Queue]) -> list[tuple[int, int]]:
+    """The output ports by queue, each with the number of the queue.
+
+    The slots of a block, for which it may wait, are its inputs, and then these.
+    """
+    return [(port, q) for q, queue in enumerate(outputs) for port in queue.ports]
 
 
 class _Writer:
@@ -537,9 +553,8 @@ class _Writer:
     def output_macros(self, port: Port) -> str:
         n = port.index
         first = f" give{n} = 1; gk{n} = (kind);" if self.body.given[n] == n else ""
-        number = len(self.body.inputs) + n
         bounded = [
-            (q, number, queue.places)
+            (q, self.slot(n, q), queue.places)
             for q, queue in enumerate(self.outputs)
             if queue.bounded and n in queue.ports
         ]
@@ -549,6 +564,10 @@ class _Writer:
             full=_each(_FULL, bounded),
             freed=_each(_FREED, bounded),
         )
+
+    def slot(self, port: int, q: int) -> int:
+        """The slot of an output port at one of its queues."""
+        return len(self.body.inputs) + slots(self.outputs).index((port, q))
 
     def at(self, end: str, q: int, queues: Sequence[Queue]) -> str:
         """The place at an end of a queue."""
@@ -661,7 +680,7 @@ class _Writer:
     # After the firings
 
     def crowded(self, q: int, queue: Queue) -> str:
-        return _CROWDED.format(q=q, number=len(self.body.inputs) + queue.ports[0])
+        return _CROWDED.format(q=q, number=self.slot(queue.ports[0], q))
 
     def back(self) -> str:
         body = self.body
@@ -895,7 +914,7 @@ _TOUCHING = """    int64_t asks = 0, asked = 0, had = 0, made = b->made;
 """
 
 _FIRED = """#define PASSED \\
-    if (now > ready) waits[cause] += now - ready; \\
+    if (now > ready) { waits[cause] += now - ready; LOG_WAIT } \\
     ready = now + interval;
 #define FIRED PASSED fired++;
 """
@@ -907,6 +926,7 @@ _TOUCHING_FIRED = """#define TOUCH(n, index, write) \\
         if (place_ > now) now = place_; \\
         if (now > b->until) { b->key = now; b->asks = 1; goto ordered; } \\
         asks = 1; \\
+        LOG_PLACE \\
         b->taken = b->served = now; \\
       } \\
       if (!b->touch(b, b->regions[n], index, write, now)) goto no_memory; }
@@ -925,7 +945,9 @@ _TOUCHING_FIRED = """#define TOUCH(n, index, write) \\
         const int64_t late_ = had <= ready ? 0 : (had < now ? had : now) - ready; \\
         b->waited += late_; \\
         waits[cause] += now - ready - late_; \\
+        LOG_WAIT \\
     } \\
+    LOG_REQUEST \\
     if (asks) now = b->taken; \\
     if (now > made) made = now; \\
     ready = now + interval; fired++;
@@ -965,6 +987,7 @@ int64_t fire(Block *b) {{
     int64_t now, cause, ready = b->ready, *restrict waits = b->waits;
     const int64_t interval = {interval}, tries = b->tries;
     int64_t last;
+    LOG_LOCALS
 {locals}
     int64_t fired = 0, most, row = 0;
 {prepared}spent:
@@ -997,6 +1020,7 @@ no_memory:
     b->ready = ready;
     b->fired += fired;
     b->tries = {tries};
+    LOG_BACK
 {back}
     return fired;
 }}

@@ -35,13 +35,22 @@ class _Hierarchy(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("unit", "shift", "levels", "regions", "over")),
         ("level", ctypes.c_void_p),
         ("region", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("link", "links")),
+    ]
+
+
+class _Link(ctypes.Structure):
+    _fields_ = [
+        ("end", ctypes.c_int64),
+        *((name, ctypes.c_int32) for name in ("level", "waits", "conflict")),
     ]
 
 
 class CompiledHierarchy:
     """A hierarchy's state in C; its counters are those of ``sim.memory.hierarchy.Hierarchy``."""
 
-    def __init__(self, layout: Layout, library: ctypes.CDLL) -> None:
+    def __init__(self, layout: Layout, library: ctypes.CDLL, linked: bool = False) -> None:
+        """``linked`` where it keeps how each access comes about."""
         self.layout, self.library = layout, library
         self.kept: list[Any] = []
         levels, tensors, regions = len(layout.ports), len(layout.tensors), len(layout.regions)
@@ -90,7 +99,15 @@ class CompiledHierarchy:
             regions=regions,
             level=ctypes.addressof(self.levels),
             region=ctypes.addressof(self.regions),
+            link=self.room_for_links(levels) if linked else None,
+            links=self._array([0] * levels),
         )
+
+    def room_for_links(self, rows: int = 1) -> int:
+        """The address of room for the links of as many accesses."""
+        room = (_Link * (2 * len(self.layout.ports) * rows))()
+        self.kept.append(room)
+        return ctypes.addressof(room)
 
     @property
     def address(self) -> int:

@@ -8,12 +8,14 @@
 #include <complex.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hierarchy.h"
 #include "memories.h"
 #include "values.h"
+#include "waits.h"
 
 #define DATA 0
 #define EMPTY 1
@@ -83,6 +85,14 @@ typedef struct {
 /* The token after the last in the stretch that is taken from. */
 static inline int64_t end_of(const Queue *q) { return q->from == q->to ? q->tail : q->from->end; }
 
+/* A log of words, in memory and ahead of these in a file. */
+typedef struct {
+    Growing words;
+    int64_t limit;   /* the words in memory, once there are more; 0 where there is no limit */
+    int64_t in_file;
+    FILE *file;
+} Log;
+
 struct Block {
     Queue **in;
     Queue **out;       /* the queues of all outputs */
@@ -119,6 +129,17 @@ struct Block {
     int64_t made;      /* the last cycle in which something was made that it has given */
     int64_t *places;   /* the cycles in which its latest requests were ready, in turn */
     int64_t outstanding, place; /* how many places there are, 0 where unbounded; the next of them */
+    /* Of a block whose waits are kept: the log of these, its next word and its end, the cycle of its
+     * last entry, and what makes entries that kernels cannot. */
+    Log waits_log, requests_log;
+    uint32_t *log, *log_end;
+    int64_t logged;
+    int (*write)(Block *, uint64_t run, uint64_t wait, uint64_t cause);
+    int (*note)(Block *, int64_t asked, int raises);
+    /* Of its request: from when on it had a place; the region whose port was the last to take it, and
+     * whether another port was free; the region that came last, and how that came about. */
+    int64_t placed, held_up, crowded, last_region, links;
+    Link *link;
 };
 
 static inline void wake(Block *b) { *b->awake |= b->bit; }
@@ -130,6 +151,7 @@ static inline int64_t admit(Queue *q, int64_t *control, int64_t token, int64_t t
     int64_t now = writer->ready;
     if (taken + 1 > now) {
         writer->waits[writer->port] += taken + 1 - now;
+        LOG_WRITER(writer, taken + 1)
         now = taken + 1;
     }
     *control |= (now + q->latency) << 2;

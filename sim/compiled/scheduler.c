@@ -10,6 +10,7 @@
  * only some cycles later, and all that are due before that are served before the rest goes on.
  */
 #include "history.h"
+#include "logs.h"
 
 typedef struct {
     int64_t count;
@@ -194,6 +195,8 @@ void prepare(Machine *m) {
         Block *b = m->blocks[n];
         b->account = account;
         b->pull = pull;
+        b->write = write_wait;
+        b->note = note;
         b->awake = m->awake + n / 64;
         b->bit = (uint64_t)1 << n % 64;
         wake(b);

@@ -49,11 +49,13 @@ class Translation:
     regions: Sequence[Region] = ()
     sources: dict[Hashable, str] = field(default_factory=dict)
 
-    def source(self, inputs: Sequence[Queue], outputs: Sequence[Queue], quick: bool) -> str:
+    def source(
+        self, inputs: Sequence[Queue], outputs: Sequence[Queue], quick: bool, logged: bool
+    ) -> str:
         """The C source between some queues."""
-        key = (tuple(inputs), tuple(outputs), quick)
+        key = (tuple(inputs), tuple(outputs), quick, logged)
         if key not in self.sources:
-            self.sources[key] = source(self.kernel.body, inputs, outputs, quick)
+            self.sources[key] = source(self.kernel.body, inputs, outputs, quick, logged)
         return self.sources[key]
 
 
@@ -85,7 +87,8 @@ def text(name: str) -> str:
 
 @cache
 def _headers() -> dict[str, str]:
-    names = ("runtime.h", "memories.h", "values.h", "hierarchy.h", "history.h", "mask.h")
+    machine = ("runtime.h", "memories.h", "values.h", "hierarchy.h", "mask.h")
+    names = (*machine, "history.h", "waits.h", "logs.h")
     return {name: text(name) for name in names}
 
 

@@ -179,11 +179,23 @@ class _Line:
     dirty: bool
 
 
-class Hierarchy:
-    """The state of a hierarchy."""
+Link = tuple[int, int, bool, bool]
+"""A part of the time from asking for an entry to its being there: up to when, in units; the level;
+whether it is spent on waiting for a port of that, and if so whether another one was free."""
 
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
+
+class Hierarchy:
+    """The state of a hierarchy.
+
+    ``come``  if it is ``linked``, how the last request came about: the region for which a port was
+              last to take it, whether another port was free, the region that was ready last, and
+              the links of that
+    """
+
+    def __init__(self, layout: Layout, linked: bool = False) -> None:
+        self.layout, self.linked = layout, linked
+        self.come: tuple[int, bool, int, Sequence[Link]] = 0, False, 0, ()
+        self.links: list[list[Link]] = [[] for _ in layout.ports]
         levels = range(len(layout.settings.levels))
         self.number = {region: n for n, region in enumerate(layout.regions)}
         self.length = list(layout.length)
@@ -209,11 +221,14 @@ class Hierarchy:
         """The cycle in which ports have taken all accesses, and the one in which all are ready."""
         layout = self.layout
         taken = ready = now = cycle * layout.unit
+        self.come = 0, False, 0, ()
         for region, index, write in accesses:
             n = self.number[region]
             if region.length is None:
                 self.length[n] = max(self.length[n], index + 1)
             start, done = self._move(layout.kept[n], block, n, index, index + 1, write, now)
+            if self.linked:
+                self._note(n, taken, start, ready, done)
             taken, ready = max(taken, start), max(ready, done)
         whole = -(-ready // layout.unit)
         if layout.outstanding[block]:
@@ -221,6 +236,16 @@ class Hierarchy:
                 self.ready[block].popleft()
             self.ready[block].append(whole)
         return taken // layout.unit, whole
+
+    def _note(self, region: int, taken: int, start: int, ready: int, done: int) -> None:
+        """Keeps how an access comes about, where its port or its data are later than before."""
+        held_up, conflict, last, links = self.come
+        unit, links_now = self.layout.unit, self.links[self.layout.kept[region]]
+        if start // unit > taken // unit:
+            held_up, conflict = region, links_now[0][3]
+        if -(-done // unit) > -(-ready // unit):
+            last, links = region, tuple(links_now)
+        self.come = held_up, conflict, last, links
 
     def _move(
         self, level: int, block: int, region: int, first: int, last: int, write: bool, now: int
@@ -238,6 +263,10 @@ class Hierarchy:
         if not self.over:
             port = block % layout.ports[level]
             start = max(now, self.free[level][port])
+            if self.linked:
+                conflict = start > now and min(self.free[level]) <= now
+                there = start + layout.latency[level]
+                self.links[level] = [(start, level, True, conflict), (there, level, False, False)]
             self.free[level][port] = start + size * layout.cost[level]
             self.busy[level][port] += size * layout.cost[level]
             done = start + layout.latency[level]
@@ -247,7 +276,10 @@ class Hierarchy:
         ready = done
         if level != layout.home[region]:
             for line in range(first // per_line, (last - 1) // per_line + 1):
-                ready = max(ready, self._look_up(level, block, region, line, write, done))
+                there = self._look_up(level, block, region, line, write, done)
+                if self.linked and there > ready:
+                    self.links[level][2:] = self.links[level - 1]
+                ready = max(ready, there)
         return start, ready
 
     def _look_up(
@@ -263,7 +295,10 @@ class Hierarchy:
             if layout.by_use[level]:
                 lines.move_to_end(key)
             found.dirty = found.dirty or write
-            return now if write else max(now, found.arrives)
+            there = now if write else max(now, found.arrives)
+            if self.linked:  # a line on its way comes from the level outside of this
+                self.links[level - 1] = [(there, level - 1, False, False)]
+            return there
         counts[MISSES] += 1
         arrives = now
         begin = line * layout.per_line[level][region]
@@ -273,8 +308,10 @@ class Hierarchy:
             _, arrives = self._move(level - 1, block, region, begin, last, False, now)
         size = layout.bytes(region, begin, end)
         room = layout.room[level]
+        linked, self.linked = self.linked, False  # nothing waits for what is written back
         while room is not None and self.held[level] + size > room:
             self._evict(level, block, now)
+        self.linked = linked
         lines[key] = _Line(size, arrives, write)
         self._hold(level, tensor, size)
         return arrives
@@ -296,7 +333,7 @@ class Hierarchy:
 
     def finish(self) -> None:
         """Writes out all that was changed, after the last cycle: it counts as traffic only."""
-        self.over = True
+        self.over, self.linked = True, False
         for level in reversed(range(len(self.lines))):
             while self.lines[level]:
                 self._evict(level, 0, 0)

@@ -28,6 +28,7 @@ from sam.graph import End
 from sam.memory_regions import Region
 from sam.support.errors import UserError
 from sam.token import EMPTY
+from sim.attribution.log import KeptWaits, Log, names
 from sim.binding import Bound
 from sim.config.hardware import Config
 from sim.deadlock import Wait, deadlock
@@ -56,8 +57,9 @@ def run(
     validate: bool = False,
     most_events: int | None = None,
     max_cycles: int | None = None,
+    attribution: bool = False,
 ) -> Run:
-    """Runs a bound graph to its end.
+    """Runs a bound graph to its end; with ``attribution`` it keeps why each firing waited.
 
     Raises UserError where it deadlocks, makes no progress, or is not done in ``max_cycles``.
 
@@ -65,7 +67,7 @@ def run(
     where it takes more than ``most_events`` events of SimPy.
     """
     validator = Validator(bound.graph, bound.streams) if validate else None
-    machine = _Machine(bound, config, validator)
+    machine = _Machine(bound, config, validator, attribution)
     environment = machine.environment
     report_at = _CYCLES_BETWEEN_REPORTS
     events = 0
@@ -106,7 +108,7 @@ class _Queue:
 
     def __init__(self, environment: simpy.Environment, channel: Channel) -> None:
         self.environment, self.edge, self.giver = environment, channel.edge, channel.giver
-        self.depth, self.latency = channel.depth, channel.latency
+        self.number, self.depth, self.latency = channel.number, channel.depth, channel.latency
         self.tokens: deque[tuple[Any, Any, int]] = deque()
         self.peak = 0
         self.last_taken = -1
@@ -243,7 +245,9 @@ class _Arbiter:
         self.asking: list[tuple[int, Sequence[Access], simpy.Event]] = []
 
     def ask(self, block: int, accesses: Sequence[Access]) -> simpy.Event:
-        """The event of the requests' being served: when they are taken, and when all is ready."""
+        """The event of the requests' being served: when they are taken, when all is ready, and how
+        that came about.
+        """
         if not self.asking:
             _EndOfCycle(self.environment, self._serve)
         served = self.environment.event()
@@ -253,7 +257,8 @@ class _Arbiter:
     def _serve(self, event: simpy.Event) -> None:
         for block, accesses, served in sorted(self.asking, key=lambda asked: asked[0]):
             now = int(self.environment.now)
-            served.succeed(self.hierarchy.request(block, now, accesses))
+            taken, ready = self.hierarchy.request(block, now, accesses)
+            served.succeed((taken, ready, self.hierarchy.come))
         self.asking.clear()
 
 
@@ -289,8 +294,9 @@ class _Process:
     arbiter: _Arbiter
     asker: int
 
-    def __init__(self, part: Part, environment: simpy.Environment) -> None:
+    def __init__(self, part: Part, environment: simpy.Environment, attribution: bool) -> None:
         self.part, self.environment = part, environment
+        self.kept = KeptWaits() if attribution else None
         self.interval = part.timing.initiation_interval
         self.ports = SimpleNamespace(memory=_IdealMemory())
         self.taken: list[_Queue] = []
@@ -316,7 +322,7 @@ class _Process:
         while not self.finished:
             self.ready = int(environment.now)
             waits: dict[str, int] = self.starved
-            port = ""
+            port, last = "", None
             while True:
                 try:
                     finished = step(self.ports, self.state, self.part.memory)
@@ -324,16 +330,19 @@ class _Process:
                 except Starved as starved:
                     self.waiting_for = starved.port
                     waits, port = self.starved, starved.port.name
+                    last = starved.port.queue
                     yield starved.port.queue.token_comes()
             self._require_progress()
             for output, _, _ in self.given:
                 for queue in output.queues:
                     while not queue.room():
                         self.waiting_for = queue
-                        waits, port = self.blocked, output.name
+                        waits, port, last = self.blocked, output.name, queue
                         yield queue.room_comes()
             self.waiting_for = None
             now = asked = made = int(environment.now)
+            if self.kept is not None and last is not None and asked > self.ready:
+                self.kept.wait(self.ready, asked, (last.number, waits is self.starved))
             if self.accesses:
                 made = yield from self._reach_memory()
                 now = int(environment.now)
@@ -369,7 +378,9 @@ class _Process:
         place = self.arbiter.hierarchy.place(self.asker, now)
         if place > now:
             yield environment.timeout(place - now)
-        taken, ready = yield self.arbiter.ask(self.asker, self.accesses)
+        taken, ready, come = yield self.arbiter.ask(self.asker, self.accesses)
+        if self.kept is not None:
+            self.kept.request(now, place, taken, ready, self.made, come)
         if taken > environment.now:
             yield environment.timeout(taken - environment.now)
         self.accesses.clear()
@@ -419,9 +430,11 @@ class _Process:
 class _Machine:
     """All blocks and queues of a run."""
 
-    def __init__(self, bound: Bound, config: Config, validator: Validator | None) -> None:
+    def __init__(
+        self, bound: Bound, config: Config, validator: Validator | None, attribution: bool
+    ) -> None:
         self.machine = elaborate(bound, config, lists=True)
-        self.validator = validator
+        self.validator, self.attribution = validator, attribution
         self.environment = simpy.Environment()
         self.queues = [self._queue(channel) for channel in self.machine.channels]
         self.outputs: dict[End, _Output] = {}
@@ -430,7 +443,7 @@ class _Machine:
         for part in self.machine.parts:
             self._start(part)
         if self.machine.layout is not None:
-            self.arbiter.hierarchy = Hierarchy(self.machine.layout)
+            self.arbiter.hierarchy = Hierarchy(self.machine.layout, self.attribution)
 
     def last_cycle(self) -> int:
         """The cycle of the last firing of any block."""
@@ -447,7 +460,7 @@ class _Machine:
 
     def _start(self, part: Part) -> None:
         """Starts the process of a part."""
-        process = _Process(part, self.environment)
+        process = _Process(part, self.environment, self.attribution)
         for name, port in part.ports.items():
             setattr(process.ports, name, self._end(process, port))
         if part.asker is not None:
@@ -498,4 +511,14 @@ class _Machine:
             config=self.machine.config.resolved(),
             engine="simpy",
             sinks=bound.sinks(memories),
+            log=self._log(cycles) if self.attribution else None,
         )
+
+    def _log(self, cycles: int) -> Log:
+        """The waits of all parts."""
+        waits = [
+            process.kept.waits(self.machine, process.part, process.last_fired)
+            for process in self.processes.values()
+            if process.kept is not None
+        ]
+        return Log([*self.processes], waits, cycles, *names(self.machine.layout))

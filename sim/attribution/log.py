@@ -1,0 +1,228 @@
+"""What an engine keeps of a run: when its blocks waited, for what, and their requests to memory.
+
+A firing that has not waited comes an initiation interval after the one before, so the waits tell
+the cycles of all firings. Both engines keep the same: the reference engine as lists, the compiled
+one in words (``sim/compiled/waits.h``), which are read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sim.machine import Channel, Machine, Part
+from sim.memory.hierarchy import Layout
+
+Array = np.ndarray[Any, Any]
+
+_RUN, _WAIT, _CAUSE = 255, 254, 253
+_REQUEST_WORDS = 7
+_FLAG = 1 << 31
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """What a block may wait for at a port: tokens of an edge, or room for them.
+
+    ``other``    the number of the block at the other end
+    ``latency``  the cycles from a token's being given to its being visible; 1 for room, from the
+                 taking of a token to the giving of another in its place
+    ``queue``    of that latency, the cycles that are the queue's, and not the giver's
+    """
+
+    port: str
+    edge: str
+    is_input: bool
+    other: int
+    latency: int
+    queue: int
+
+
+@dataclass(frozen=True, eq=False)
+class Requests:
+    """Requests to memory that made their block wait, or whose data came later than all before.
+
+    An entry for each, in the order of time. Cycles: ``asked``; ``placed``, when it had a place
+    among the block's requests; ``taken`` by the ports, which is when the block fires; ``served``.
+
+    ``held_up``    the region for which a port was last to take it, if any had to wait
+    ``conflict``   whether another port of that region's level was free meanwhile
+    ``last``       the region of the access that was ready last
+    ``raises``     whether its data came later than those of all requests before
+    ``waits``      of the time from ``taken`` to ``served``, by level, what it waited for a port
+    ``conflicts``  whether another port of the level was free then
+    ``takes``      the rest of that time, by level
+    """
+
+    asked: Array
+    placed: Array
+    taken: Array
+    served: Array
+    held_up: Array
+    conflict: Array
+    last: Array
+    raises: Array
+    waits: Array
+    conflicts: Array
+    takes: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Waits:
+    """The firings of a block that waited: an entry for each, in the order of time.
+
+    ``ready``   the first cycle in which it might have fired
+    ``asked``   the cycle in which all was there but memory
+    ``cause``   what was last: a number in ``awaited``
+    ``cycles``  how many cycles apart it may fire: its initiation interval
+    ``fired``   the cycle of its last firing, -1 where there is none
+    """
+
+    ready: Array
+    asked: Array
+    cause: Array
+    requests: Requests | None
+    awaited: Sequence[Awaited]
+    interval: int
+    fired: int
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """The waits of a run, by block.
+
+    ``levels``   the names of the levels of memory, from the outermost
+    ``regions``  by region, what it is called, as in ``B.crd``
+    ``kept``     by region, the innermost level that keeps entries of it
+    """
+
+    blocks: Sequence[str]
+    waits: Sequence[Waits]
+    cycles: int
+    levels: Sequence[str] = ()
+    regions: Sequence[str] = ()
+    kept: Sequence[str] = ()
+
+
+def awaited_at(machine: Machine, channel: Channel, is_input: bool) -> Awaited:
+    """What a part awaits of a channel: tokens where it takes from it, and room where it gives."""
+    ends = {part.name: n for n, part in enumerate(machine.parts)}
+    edge = channel.edge
+    if not is_input:
+        return Awaited(edge.source.port, str(edge), False, ends[channel.taker], 1, 1)
+    giver = machine.parts[ends[channel.giver]]
+    pipeline = giver.timing.latency if edge in machine.bound.streams else 1
+    queue = max(0, channel.latency - pipeline + 1)
+    port = edge.target.port
+    return Awaited(port, str(edge), True, ends[channel.giver], channel.latency, queue)
+
+
+def names(layout: Layout | None) -> tuple[list[str], list[str], list[str]]:
+    """What the levels of a hierarchy and its regions are called, and which level keeps each."""
+    if layout is None:
+        return [], [], []
+    levels = [level.name for level in layout.settings.levels]
+    regions = [f"{region.tensor}.{region.part}" for region in layout.regions]
+    return levels, regions, [levels[kept] for kept in layout.kept]
+
+
+class KeptWaits:
+    """The waits of a block of the reference engine, while it runs."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[int, int, Any]] = []
+        self.requests: list[tuple[Any, ...]] = []
+
+    def wait(self, ready: int, asked: int, last: Any) -> None:
+        """Keeps a firing that waited for something up to a cycle."""
+        self.entries.append((ready, asked, last))
+
+    def request(
+        self, asked: int, placed: int, taken: int, served: int, made: int, come: Sequence[Any]
+    ) -> None:
+        """Keeps a request; ``made`` is when the data of those before were all there.
+
+        ``come`` is ``Hierarchy.come``: how it came about.
+        """
+        raises = served > max(made, taken)
+        if raises or taken > asked:
+            self.requests.append((asked, placed, taken, served, raises, *come))
+
+    def waits(self, machine: Machine, part: Part, fired: int) -> Waits:
+        """All of them, of a part that fired last in some cycle."""
+        layout, interval = machine.layout, part.timing.initiation_interval
+        awaited = {
+            (channel.number, is_input): awaited_at(machine, channel, is_input)
+            for channel in machine.channels
+            for is_input, end in ((True, channel.taker), (False, channel.giver))
+            if end == part.name
+        }
+        number = {key: n for n, key in enumerate(awaited)}
+        table = [(ready, asked, number[last]) for ready, asked, last in self.entries]
+        ready, asked, cause = np.array(table, np.int64).reshape(-1, 3).T.copy()
+        requests = None
+        if layout is not None and self.requests:
+            requests = _requests(self.requests, layout)
+        return Waits(ready, asked, cause, requests, list(awaited.values()), interval, fired)
+
+
+def _requests(kept: Sequence[tuple[Any, ...]], layout: Layout) -> Requests:
+    shape = len(kept), len(layout.ports)
+    waits, conflicts, takes = np.zeros(shape, np.int64), np.zeros(shape, bool), np.zeros(shape, int)
+    for n, (_, _, taken, served, _, _, _, _, links) in enumerate(kept):
+        since = taken
+        for k, (end, level, is_wait, conflict) in enumerate(links):
+            until = served if k + 1 == len(links) else end // layout.unit
+            if until <= since:
+                continue
+            (waits if is_wait else takes)[n, level] += until - since
+            conflicts[n, level] |= is_wait and conflict
+            since = until
+    columns = list(zip(*(one[:8] for one in kept), strict=True))
+    asked, placed, taken, served, raises, held_up, conflict, last = map(np.array, columns)
+    return Requests(
+        asked, placed, taken, served, held_up, conflict, last, raises, waits, conflicts, takes
+    )
+
+
+def decoded_waits(words: Array) -> tuple[Array, Array, Array]:
+    """``ready``, ``asked`` and ``cause`` of entries in the words of a compiled engine's log."""
+    kind = (words & 255).astype(np.int64)
+    wide = words >> 8
+    is_entry = kind < _CAUSE
+    runs = np.where(is_entry, words >> 20, np.where(kind == _RUN, wide, 0)).astype(np.int64)
+    waits = np.where(is_entry, (words >> 8) & 4095, np.where(kind == _WAIT, wide, 0))
+    asked = np.cumsum(runs + waits.astype(np.int64))[is_entry]
+    starts = np.flatnonzero(np.concatenate(([True], is_entry)))[:-1]
+    wait = _sums(waits.astype(np.int64), starts)
+    cause = _sums(np.where(is_entry, kind, np.where(kind == _CAUSE, wide, 0)), starts)
+    return asked - wait, asked, cause
+
+
+def _sums(values: Array, starts: Array) -> Array:
+    return np.add.reduceat(values, starts) if len(starts) else values[:0]
+
+
+def decoded_requests(words: Array, levels: int) -> Requests:
+    """The requests in the words of a log of the compiled engine."""
+    table = words.reshape(-1, _REQUEST_WORDS + 2 * levels).astype(np.int64)
+    asked = table[:, 0] | table[:, 1] << 32
+    placed = asked + table[:, 2]
+    taken = placed + (table[:, 3] & _FLAG - 1)
+    by_level = table[:, _REQUEST_WORDS:].reshape(-1, levels, 2)
+    return Requests(
+        asked=asked,
+        placed=placed,
+        taken=taken,
+        served=taken + table[:, 4],
+        held_up=table[:, 5],
+        conflict=table[:, 3] >= _FLAG,
+        last=table[:, 6] & _FLAG - 1,
+        raises=table[:, 6] >= _FLAG,
+        waits=by_level[:, :, 0] & _FLAG - 1,
+        conflicts=by_level[:, :, 0] >= _FLAG,
+        takes=by_level[:, :, 1],
+    )
