@@ -22,7 +22,7 @@ from rich.table import Table
 
 import custard
 from custard.cli.run_report import bottleneck
-from custard.cli.sweeps.plots import save, styled
+from custard.cli.sweeps.pictures import save, styled
 from sam.drawing import draw
 from sam.io import read
 from sim.stats import Run

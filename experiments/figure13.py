@@ -27,7 +27,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import custard
-from custard.cli.sweeps.plots import COLOURS, MARKS
+from custard.cli.sweeps.pictures import COLOURS, MARKS
 from experiments import figures
 from experiments.figures import Claim, Count
 from sam.tensor import Tensor

@@ -32,7 +32,7 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import custard
-from custard.cli.sweeps.plots import COLOURS
+from custard.cli.sweeps.pictures import COLOURS
 from experiments import figures
 from experiments.figures import Claim
 from sam import io

@@ -29,7 +29,7 @@ from rich.progress import track
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from custard.cli.sweeps.plots import COLOURS, MARKS
+from custard.cli.sweeps.pictures import COLOURS, MARKS
 from custard.cli.sweeps.workers import Limits, run_local
 from experiments import figures, machines
 from experiments.figures import Claim

@@ -24,7 +24,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from custard.cli.sweeps.plots import COLOURS
+from custard.cli.sweeps.pictures import COLOURS
 from experiments import figures, machines
 from experiments.demo import compiled
 from experiments.figures import Claim

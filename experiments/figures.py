@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from custard import Program, UserError
-from custard.cli.sweeps.plots import save, styled
+from custard.cli.sweeps.pictures import save, styled
 from sam.support.files import write_whole
 from sam.tensor import Tensor
 from sim.stats import Run

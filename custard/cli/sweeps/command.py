@@ -21,6 +21,7 @@ from custard.cli.sweeps import plots as sweep_plots
 from custard.cli.sweeps import table as sweep_table
 from custard.cli.sweeps import workers
 from custard.cli.sweeps.points import STATUSES, Point, Results, run, shard
+from custard.cli.sweeps.table import Tables
 from sam.support.errors import UserError
 
 _OPTIONS: Mapping[str, Mapping[str, Any]] = {
@@ -59,14 +60,14 @@ def main(argv: Sequence[str]) -> int:
     results = Results(asked.folder, {"versions": record.versions()})
     if not (arguments.table or arguments.plot):
         return _run(arguments, asked, points, results)
-    columns = sweep_table.table(points, results, asked.metrics, arguments.times)
-    if arguments.table and arguments.output:
-        sweep_table.write(Path(arguments.output), columns)
-    elif arguments.table:
-        sys.stdout.write(sweep_table.to_csv(columns))
-    if arguments.plot:
-        _plot(asked, points, columns)
-    return 0
+    tables = Tables(points, results)
+    if arguments.table:
+        columns = tables.table(asked.metrics, arguments.times)
+        if arguments.output:
+            sweep_table.write(Path(arguments.output), columns)
+        else:
+            sys.stdout.write(sweep_table.to_csv(columns))
+    return _plot(asked, tables) if arguments.plot else 0
 
 
 def _run(
@@ -98,12 +99,18 @@ def _run(
 
 
 def _print_count(points: Sequence[Point], results: Results) -> None:
-    """How many points have which status, and where the results are."""
+    """How many points have which status, how many ran now, and where the results are."""
     found = Counter(map(results.status, points))
-    counts = ", ".join(f"{found[status]} {status}" for status in STATUSES if found[status])
+    counts = [f"{found[status]} {status}" for status in STATUSES if found[status]]
+    ran = sum(point.hash in results.written for point in points)
+    there = len(points) - found["not run"] - ran
+    news = [f"{ran} ran"] * (ran > 0) + [f"{there} {'was' if there == 1 else 'were'} there"] * (
+        there > 0
+    )
+    parts = [", ".join(part) for part in (counts, news) if part]
     s = "s" * (len(points) != 1)
     stdout().print(
-        Text(f"{len(points)} point{s}: {counts}; results in {_near(results.folder)}"),
+        Text(f"{len(points)} point{s}: {'; '.join(parts)}; results in {_near(results.folder)}"),
         soft_wrap=True,
     )
 
@@ -119,20 +126,24 @@ def _failures(points: Sequence[Point], results: Results) -> list[str]:
     return lines
 
 
-def _plot(asked: sweep.Sweep, points: Sequence[Point], columns: sweep_table.Table) -> None:
+def _plot(asked: sweep.Sweep, tables: Tables) -> int:
+    """Draws all plots that can be drawn; the exit status, 2 where one cannot."""
     if not asked.plots:
         raise UserError(
             "the sweep has no plots",
             hint="as in plots: {depths.pdf: {x: set.queues.depth, y: cycles}}",
         )
-    axes = list(dict.fromkeys(axis for point in points for axis in point.axes))
+    status = 0
     for name, plot in asked.plots.items():
         path = asked.folder / name
         try:
-            sweep_plots.draw(plot, columns, axes, path)
+            sweep_plots.draw(plot, tables.of(plot.columns()), tables.axes, path)
         except UserError as mistake:
-            raise mistake.about(name) from None
-        stdout().print(Text(f"{_near(path)} is drawn"), soft_wrap=True)
+            complain(str(mistake.about(name)))
+            status = 2
+        else:
+            stdout().print(Text(f"{_near(path)} is drawn"), soft_wrap=True)
+    return status
 
 
 def _near(path: Path) -> Path:

@@ -10,14 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
+from custard.cli.sweeps.progress import Progress
 from custard.cli.sweeps.workers import Outcome, Outcomes, Task
 from sam.support.errors import UserError
 from sam.support.files import write_whole
@@ -46,10 +44,15 @@ class Point:
 
 @dataclass(frozen=True)
 class Results:
-    """The result files in a folder; ``about`` goes into each that is written."""
+    """The result files in a folder.
+
+    ``about``    goes into each file that is written
+    ``written``  the hashes of the points whose file was
+    """
 
     folder: Path
     about: Mapping[str, Any]
+    written: set[str] = field(default_factory=set)
 
     def path(self, point: Point) -> Path:
         """The file of a point, whether it exists or not."""
@@ -77,6 +80,7 @@ class Results:
         """Keeps what came of a point."""
         document = {"hash": point.hash, "point": point.settings, **self.about, **outcome}
         write_whole(self.path(point), json.dumps(document, indent=1) + "\n")
+        self.written.add(point.hash)
 
 
 def run(
@@ -89,32 +93,20 @@ def run(
     """Measures the points that have no result, and keeps what comes of each as it comes.
 
     ``start`` measures tasks, as ``workers.run_local`` does. With ``retry`` points that failed are
-    measured again. Shows a progress bar on a terminal.
+    measured again. Shows how far it is.
     """
     by_hash = {point.hash: point for point in points}
     status = {name: results.status(point) for name, point in by_hash.items()}
     again = ("not run", "failed") if retry else ("not run",)
     due = [(name, by_hash[name].settings) for name, found in status.items() if found in again]
     _make_folder(results.folder)
-    console = Console(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        shown = bar.add_task(title, total=len(by_hash), completed=len(by_hash) - len(due))
+    with Progress(title, len(by_hash), len(by_hash) - len(due)) as progress:
         outcomes = start(due)
         try:
             for name, outcome in outcomes:
                 results.write(by_hash[name], outcome)
                 status[name] = outcome["status"]
-                failed = list(status.values()).count("failed")
-                bar.update(shown, advance=1, description=f"{title} {failed} failed")
+                progress.advance(list(status.values()).count("failed"))
         finally:
             outcomes.close()
 

@@ -32,21 +32,58 @@ def table(
 
     Raises UserError for a metric that no finished run has.
     """
-    axes = list(dict.fromkeys(axis for point in points for axis in point.axes))
-    found = [results.read(point) or {"status": "not run"} for point in points]
-    columns: Table = {axis: [_plain(point.axes.get(axis)) for point in points] for axis in axes}
-    columns["status"] = [result["status"] for result in found]
-    records = [result.get("record", {}) for result in found]
-    for metric in metrics:
-        columns[metric] = [_plain(_find(record, metric)) for record in records]
-        if any(records) and not any(_has(record, metric) for record in records):
-            known = dict.fromkeys(name for record in records for name in _places(record))
-            raise UserError(f"no run has the metric {metric}", hint=one_of(metric, known))
-    for time in TIMES if times else ():
-        columns[time] = [result.get(time) for result in found]
-    columns["error"] = [result.get("error", "").partition("\n")[0] or None for result in found]
-    columns["hash"] = [point.hash for point in points]
-    return columns
+    return Tables(points, results).table(metrics, times)
+
+
+class Tables:
+    """Tables of the same points, whose results are read once."""
+
+    def __init__(self, points: Sequence[Point], results: Results) -> None:
+        self.points = points
+        self.axes = list(dict.fromkeys(axis for point in points for axis in point.axes))
+        self.found = [results.read(point) or {"status": "not run"} for point in points]
+        self.records = [result.get("record", {}) for result in self.found]
+
+    def table(self, metrics: Sequence[str], times: bool = False) -> Table:
+        """The columns of the axes, of all results, and of metrics. Raises UserError."""
+        columns: Table = {
+            axis: [_plain(point.axes.get(axis)) for point in self.points] for axis in self.axes
+        }
+        columns["status"] = [result["status"] for result in self.found]
+        for metric in metrics:
+            if not self._has(metric):
+                hint = one_of(metric, self._metrics())
+                raise UserError(f"no run has the metric {metric}", hint=hint)
+            columns[metric] = [_plain(_find(record, metric)) for record in self.records]
+        for time in TIMES if times else ():
+            columns[time] = [result.get(time) for result in self.found]
+        columns["error"] = [
+            result.get("error", "").partition("\n")[0] or None for result in self.found
+        ]
+        columns["hash"] = [point.hash for point in self.points]
+        return columns
+
+    def of(self, names: Iterable[str]) -> Table:
+        """A table that has, beside others, all of the named columns, be they axes or metrics.
+
+        Raises UserError for a name that is neither.
+        """
+        others = {*self.axes, *TIMES, *_FIXED}
+        metrics = [name for name in names if name not in others]
+        for name in metrics:
+            if not self._has(name):
+                hint = one_of(name, [*self.axes, *self._metrics()])
+                raise UserError(f"no axis, label or metric is called {name}", hint=hint)
+        return self.table(metrics, times=True)
+
+    def _has(self, metric: str) -> bool:
+        """Whether some run has the metric, or there is no run."""
+        return not any(self.records) or any(
+            _find(record, metric, _MISSING) is not _MISSING for record in self.records
+        )
+
+    def _metrics(self) -> Iterable[str]:
+        return dict.fromkeys(name for record in self.records for name in _places(record))
 
 
 def require_own_names(axes: Iterable[str], metrics: Iterable[str]) -> None:
@@ -96,10 +133,6 @@ def _of_one_type(values: list[Any]) -> list[Any]:
     if len(types) <= 1 or types == {int, float}:
         return values
     return [None if value is None else str(value) for value in values]
-
-
-def _has(data: Any, path: str) -> bool:
-    return _find(data, path, _MISSING) is not _MISSING
 
 
 def _find(data: Any, path: str, otherwise: Any = None) -> Any:

@@ -40,7 +40,7 @@ def _results(folder=Path("s")):
 def test_points_are_run_once_and_told(folder, capsys):
     assert main(["sweep", "s.yaml", "--jobs", "2"]) == 1
     out, err = capsys.readouterr()
-    assert out == "4 points: 2 done, 2 failed; results in s\n"
+    assert out == "4 points: 2 done, 2 failed; 4 ran; results in s\n"
     assert err.splitlines() == [
         "custard: dims.i=4, schedule=reorder(i,i): reorder names i twice",
         "custard: dims.i=6, schedule=reorder(i,i): reorder names i twice",
@@ -48,7 +48,11 @@ def test_points_are_run_once_and_told(folder, capsys):
     first = _results()
     assert main(["sweep", "s.yaml"]) == 1
     assert _results() == first
+    assert capsys.readouterr().out == "4 points: 2 done, 2 failed; 4 were there; results in s\n"
     assert main(["sweep", "s.yaml", "--retry"]) == 1
+    assert capsys.readouterr().out == (
+        "4 points: 2 done, 2 failed; 2 ran, 2 were there; results in s\n"
+    )
     assert sum(first[path] == when for path, when in _results().items()) == 2
 
     capsys.readouterr()
@@ -151,7 +155,7 @@ def test_ctrl_c_keeps_what_is_done(folder):
     assert process.returncode == 130
     done = len(_results())
     assert 1 <= done < 40
-    assert out == f"40 points: {done} done, {40 - done} not run; results in s\n"
+    assert out == f"40 points: {done} done, {40 - done} not run; {done} ran; results in s\n"
     assert err == "custard: interrupted; custard sweep s.yaml runs the rest\n"
 
 
@@ -211,6 +215,68 @@ def _interrupt(*_):
 def test_mistakes(folder, capsys, arguments, message):
     assert main(arguments) == 2
     assert capsys.readouterr().err == f"custard: {message}\n"
+
+
+def test_a_bad_plot_does_not_stop_the_others(folder, capsys):
+    Path("s.yaml").write_text(
+        SWEEP
+        + """\
+  bad.png: {x: dims.j}
+  worse.png: {x: dims.i, y: cycels}
+  words.png: {x: dims.i, y: bottleneck}
+  time.svg: {x: dims.i, y: time.seconds, facets: schedule}
+  wall.png: {kind: bar, x: dims.i, y: peak_memory_bytes}
+"""
+    )
+    main(["sweep", "s.yaml"])
+    capsys.readouterr()
+    assert main(["sweep", "s.yaml", "--plot"]) == 2
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [
+        f"s/{name} is drawn" for name in ("line.png", "time.svg", "wall.png")
+    ]
+    assert err.splitlines() == [
+        "custard: bad.png: no axis, label or metric is called dims.j",
+        "hint: did you mean dims.i?",
+        "custard: worse.png: no axis, label or metric is called cycels",
+        "hint: did you mean cycles?",
+        "custard: words.png: the column bottleneck cannot be plotted: scan_b_i is no number",
+    ]
+    drawn = Path("s/time.svg").read_text()
+    for text in (
+        "time (nanoseconds)",
+        "reorder(i)",
+        "failed: i = 4, reorder(i,i) (reorder nam",
+    ):
+        assert f"<!-- {text}" in drawn
+
+
+def test_a_missing_input_does_not_stop_the_others(folder, capsys):
+    Path("s.yaml").write_text(
+        "expression: y(i) = x(i)\n"
+        "grid: {name: [is, no, bad], inputs: {x: ['${name}.tns']}}\n"
+        "metrics: [time.seconds, cycles]\n"
+    )
+    Path("is.tns").write_text("3 1.5\n")
+    Path("bad.tns").write_text("three\n")
+    assert main(["sweep", "s.yaml", "--jobs", "1"]) == 1
+    out, err = capsys.readouterr()
+    assert out == "3 points: 1 done, 2 failed; 3 ran; results in s\n"
+    lines = err.splitlines()
+    assert lines[0] == (
+        f"custard: name=no, inputs.x=no.tns: cannot read {folder / 'no.tns'}: "
+        "No such file or directory"
+    )
+    assert lines[1].startswith(f"custard: name=bad, inputs.x=bad.tns: {folder / 'bad.tns'}")
+    Path("no.tns").write_text("1 1\n")
+    assert main(["sweep", "s.yaml"]) == 1
+    assert capsys.readouterr().out == (
+        "3 points: 2 done, 1 failed; 1 ran, 2 were there; results in s\n"
+    )
+    assert main(["sweep", "s.yaml", "--table"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    for row in rows[:2]:
+        assert float(row["time.seconds"]) == pytest.approx(int(row["cycles"]) * 1e-9)
 
 
 def test_a_sweep_without_plots(folder, capsys):

@@ -1,12 +1,16 @@
 """Sweep files: the points that they mean, and every mistake in them, word for word."""
 
 import hashlib
+import re
+import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from custard.cli.sweeps import description as sweep
+from custard.cli.sweeps.plots import Plot
+from custard.cli.sweeps.sections import SweepFile
 from custard.cli.sweeps.workers import Limits
 from sam.support.errors import UserError
 from sim.config.hardware import shipped
@@ -126,11 +130,27 @@ def test_a_wrong_result_is_a_mistake(read, monkeypatch):
         asked.measure(asked.points[0].settings)
 
 
+def test_the_page_on_sweeps_has_all_keys():
+    page = (ROOT / "docs" / "SWEEPS.md").read_text()
+    for section in (SweepFile, Limits, Plot):
+        for key in section.model_fields:
+            assert re.search(rf"`{key}`|^{key}:", page, re.MULTILINE), key
+
+
+def test_the_examples_on_the_page_are_read(read, tmp_path):
+    page = (ROOT / "docs" / "SWEEPS.md").read_text()
+    texts = re.findall(r"```yaml\n(.*?)^ *```", page, re.DOTALL | re.MULTILINE)
+    assert len(texts) == 8
+    for text in map(textwrap.dedent, texts):
+        text = text if "expression:" in text else f"expression: X(i,j) = B(i,k) * C(k,j)\n{text}"
+        assert read(text).points
+
+
 def test_the_example_is_read():
     asked = sweep.read(ROOT / "examples" / "sweep.yaml")
     assert len(asked.points) == 15
     assert asked.limits == Limits(seconds=60, memory_bytes=4_000_000_000)
-    assert sorted(asked.plots) == ["depths.pdf", "pareto.png"]
+    assert sorted(asked.plots) == ["depths.pdf", "pareto.png", "speedup.png"]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +190,10 @@ def test_the_example_is_read():
             "grid.set.queues.depth is no list of values\n"
             "hint: as in grid: {seed: [0, 1], set: {queues.depth: [2, 4]}}",
         ),
-        (VECTOR + "grid: {sed: [1]}", 'grid.sed: unknown key "sed"\nhint: did you mean seed?'),
+        (
+            VECTOR + "grid: {sed: [1]}",
+            "grid.sed is no key of a point, and nothing has ${sed}\nhint: did you mean seed?",
+        ),
         (
             VECTOR + "grid: {seed: [0, -1]}",
             "grid.seed: seed is -1; it must be a whole number of at least 0",
@@ -238,11 +261,33 @@ def test_mistakes_of_files(read, tmp_path):
     assert str(refusal.value) == (
         f'cannot read the sweep "{tmp_path / "no.yaml"}": No such file or directory'
     )
-    with pytest.raises(UserError) as refusal:
-        read(VECTOR + "inputs: {x: no.tns}")
-    assert str(refusal.value) == (
-        f"{tmp_path / 's.yaml'}: cannot read {tmp_path / 'no.tns'}: No such file or directory"
-    )
+
+
+def test_a_missing_input_fails_its_points(read, tmp_path):
+    text = VECTOR + "grid: {name: [no, is], inputs: {x: ['${name}.tns']}}"
+    (tmp_path / "is.tns").write_text("1 1\n")
+    missing, there = (point for point in read(text).points)
+    assert missing.settings["inputs"] == {"x": {"file": "no.tns", "sha256": None}}
+    assert read(text).measure(there.settings)["result"]["nnz"] == 1
+    path = tmp_path / "no.tns"
+    for make, why in (
+        (path.exists, "No such file or directory"),
+        (path.mkdir, "Is a directory"),
+    ):
+        make()
+        again = read(text).points[0]
+        assert again.hash == missing.hash
+        with pytest.raises(UserError) as refusal:
+            read(text).measure(again.settings)
+        assert str(refusal.value) == f"cannot read {path}: {why}"
+    path.rmdir()
+    path.write_text("1 5\n")
+    with pytest.raises(UserError, match="it could not be read when the sweep began"):
+        read(text).measure(missing.settings)
+    assert read(text).points[0].hash != missing.hash
+    [nowhere] = read(VECTOR + "inputs: {x: ~nobody-of-that-name/x.tns}").points
+    with pytest.raises(UserError, match="cannot tell where ~nobody-of-that-name"):
+        read(text).measure(nowhere.settings)
 
 
 TEXTS = (
@@ -260,6 +305,19 @@ limits: {seconds: 60, memory_bytes: 4000000000}
 metrics: [cycles, blocks.root.busy]
 plots: {a.png: {x: name, y: cycles, log: [y], x_label: "name"}}
 output: out
+""",
+    PRODUCT
+    + """
+inputs: {A: "in/${matrix}.tns", x: "@random(${share})"}
+labels: {share: 0.5}
+grid:
+  matrix: [a, "${order}"]
+  order: {a: {schedule: "reorder(i,j)"}, b: {schedule: ["reorder(j,i)"], labels: {share: 0.25}}}
+  n: [4, 5]
+  dims: {i: ["${n}"]}
+plots:
+  a.png: {kind: bar, x: matrix, mean: matrix, baseline: {order: a}, inverse: true}
+  b.png: {x: n, facets: order, where: {matrix: [a], order: a}, series: [share]}
 """,
 )
 

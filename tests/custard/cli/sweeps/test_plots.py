@@ -1,8 +1,8 @@
-"""Plots of a table: which points are on the front, what the axes say, and what cannot be drawn."""
+"""Plots of a table: what they show, and what cannot be drawn."""
 
 import pytest
 
-from custard.cli.sweeps.plots import Plot, draw, front, label
+from custard.cli.sweeps.plots import Plot, draw
 from sam.support.errors import UserError
 from sam.support.yaml_sections import validated
 
@@ -11,33 +11,13 @@ TABLE = {
     "set.queues.depth": [2, 4, 2, 4, 8],
     "status": ["done", "done", "done", "done", "failed"],
     "cycles": [30, 20, 15, 12, None],
+    "error": [None, None, None, None, "over the limit of 2 seconds"],
 }
 AXES = ["order", "set.queues.depth"]
 
 
 def _plot(**settings) -> Plot:
     return validated(Plot, settings, "plot")
-
-
-def test_the_front_has_what_no_other_point_beats():
-    points = [(4, 9), (2, 9), (1, 12), (3, 7), (3, 8), (5, 7), (6, 1), (1, 12), (1, 13)]
-    assert front(points) == [(1, 12), (2, 9), (3, 7), (6, 1)]
-    assert front([]) == []
-
-
-@pytest.mark.parametrize(
-    ("column", "text"),
-    [
-        ("cycles", "cycles"),
-        ("set.queues.depth", "queues.depth (tokens)"),
-        ("set.blocks.kinds.reducer.latency_cycles", "blocks.kinds.reducer.latency (cycles)"),
-        ("peak_memory_bytes", "peak memory (bytes)"),
-        ("blocks.scan_B_i.busy", "blocks.scan B i.busy (cycles)"),
-        ("dataflow", "dataflow"),
-    ],
-)
-def test_axes_have_units(column, text):
-    assert label(column) == text
 
 
 @pytest.mark.parametrize(
@@ -65,9 +45,9 @@ def test_a_line_for_each_value_of_the_other_axes(tmp_path):
         assert f"<!-- {text} -->" in drawn
 
 
-def test_the_legend_names_the_columns_where_there_are_several(tmp_path):
+def test_the_legend_names_the_columns_of_numbers(tmp_path):
     drawn = _drawn(_plot(x="cycles", series=["order", "set.queues.depth"]), tmp_path)
-    assert "<!-- order = ijk, depth = 4 -->" in drawn
+    assert "<!-- ijk, depth = 4 -->" in drawn
 
 
 def test_words_stand_in_their_order(tmp_path):
@@ -84,7 +64,7 @@ def test_a_pareto_plot_has_its_front(tmp_path):
     ("settings", "message"),
     [
         ({"x": "dept"}, "the table has no column dept\nhint: one of order, set.queues.depth, "
-         "status, cycles"),
+         "status, cycles, error"),
         ({"x": "order", "y": "status"},
          "the column status cannot be plotted: done is no number"),
         ({"x": "order", "kind": "pareto"},
@@ -101,8 +81,81 @@ def test_what_cannot_be_drawn(tmp_path, settings, message):
     assert not (tmp_path / "p.png").exists()
 
 
+BARS = {
+    "matrix": [f"a matrix with a long name {n}" for n in range(6) for _ in "ab"],
+    "order": ["ijk", "ikj"] * 6,
+    "status": ["done"] * 11 + ["failed"],
+    "cycles": [n + 1 for n in range(11)] + [None],
+    "error": [None] * 11 + ["deadlock after cycle 9: 3 blocks wait for each other"],
+}
+
+
+def _texts(settings, tmp_path):
+    draw(_plot(**settings), BARS, ["matrix", "order"], tmp_path / "b.svg")
+    return (tmp_path / "b.svg").read_text()
+
+
+def test_bars_with_a_baseline_and_a_mean(tmp_path):
+    settings = {"kind": "bar", "x": "matrix", "baseline": {"order": "ijk"}, "mean": "matrix"}
+    drawn = _texts(settings, tmp_path)
+    for text in (
+        *("ijk", "ikj", "geomean", "cycles, relative to ijk", "a matrix with a long name 3"),
+        "failed: a matrix with a long name 5, ikj (deadlock after cycle 9)",
+    ):
+        assert f"<!-- {text} -->" in drawn
+    drawn = _texts({**settings, "inverse": True, "log": ["y"]}, tmp_path)
+    assert "<!-- speedup over ijk -->" in drawn
+    drawn = _texts({**settings, "inverse": True, "y_label": "gain"}, tmp_path)
+    assert "<!-- gain -->" in drawn
+
+
+def test_panels_share_y(tmp_path):
+    from matplotlib.figure import Figure
+
+    from custard.cli.sweeps.drawing import figure_of
+    from custard.cli.sweeps.selection import select
+
+    for kind in ("bar", "line"):
+        plot = _plot(kind=kind, x="matrix", facets="order")
+        figure = figure_of(Figure, plot, select(plot, BARS, ["matrix", "order"]))
+        panels = figure.get_axes()
+        assert [panel.get_title() for panel in panels] == ["ijk", "ikj"]
+        for panel in panels:
+            low, high = panel.get_ylim()
+            assert low == 0
+            assert high > 11
+        assert [panel.get_ylabel() for panel in panels] == ["cycles", ""]
+
+
+def test_a_long_legend_hides_no_data(tmp_path):
+    from matplotlib.figure import Figure
+
+    from custard.cli.sweeps.drawing import figure_of
+    from custard.cli.sweeps.selection import select
+
+    for settings, outside in (({"series": ["order"]}, False), ({"series": ["matrix"]}, True)):
+        plot = _plot(x="cycles", y="cycles", **settings)
+        figure = figure_of(Figure, plot, select(plot, BARS, ["matrix", "order"]))
+        [panel] = figure.get_axes()
+        assert (panel.get_legend() is None) == outside
+        if outside:
+            figure.draw_without_rendering()
+            [legend] = figure.legends
+            assert legend.get_window_extent().y0 >= panel.get_window_extent().y1
+            assert figure.bbox.contains(*legend.get_window_extent().max)
+
+
+def test_too_many_panels(tmp_path):
+    many = {"n": list(range(30)), "cycles": [1] * 30, "status": ["done"] * 30, "error": [None] * 30}
+    with pytest.raises(UserError) as refusal:
+        draw(_plot(x="cycles", facets="n"), many, ["n"], tmp_path / "p.png")
+    assert (
+        str(refusal.value) == "n has 30 values; 24 panels are the most\nhint: choose some by where"
+    )
+
+
 def test_nothing_to_draw(tmp_path):
-    nothing = {**TABLE, "status": ["failed"] * 5}
+    nothing = {**TABLE, "status": ["failed"] * 5, "error": ["no"] * 5}
     with pytest.raises(UserError, match="no point is done: there is nothing to plot"):
         draw(_plot(x="order"), nothing, AXES, tmp_path / "p.png")
     with pytest.raises(UserError) as refusal:
@@ -115,10 +168,23 @@ def test_nothing_to_draw(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"x": "a", "kind": "bars"}, 'plot: kind is "bars"; it must be line or pareto'),
+        ({"x": "a", "kind": "bars"}, 'plot: kind is "bars"; it must be line or bar or pareto'),
         ({"x": "a", "log": ["z"]}, 'plot: log is ["z"]; it must be a list of x and y'),
         ({"x": "a", "sery": []}, 'plot: unknown key "sery"\nhint: did you mean series?'),
         ({"x": 3}, "plot: x is 3; it must be text"),
+        (
+            {"x": "a", "where": ["b"]},
+            'plot: where is ["b"]; it must be a section of keys and values',
+        ),
+        (
+            {"x": "a", "where": {"b": []}},
+            "plot: where.b is []; it must be a value of the column, or a list of them",
+        ),
+        (
+            {"x": "a", "baseline": {"b": [1]}},
+            "plot: baseline.b is [1]; it must be a value of the column",
+        ),
+        ({"x": "a", "inverse": 1}, "plot: inverse is 1; it must be true or false"),
         ({}, "plot: x is missing"),
     ],
 )
