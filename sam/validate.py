@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 
 from sam.blocks import KINDS, Port, block_of
-from sam.blocks.array import ARRAY
-from sam.blocks.locate import LOCATOR
-from sam.blocks.scan import BITVECTOR_SCANNER, LEVEL_SCANNER
-from sam.blocks.tile import TILE_LOADER
-from sam.blocks.writers import LEVEL_WRITER, VALUE_WRITER
+from sam.blocks.base import Role
+from sam.derivations import Derivation, Split, replaced
 from sam.graph import Edge, End, Graph, Node, Slot
-from sam.levels import LEVELS
+from sam.levels import LEVELS, Level
+from sam.meanings import Due, Meanings
 from sam.support.errors import UserError, one_of, quoted, shown
-
-# The kinds that read what an input holds.
-_READERS = (LEVEL_SCANNER, BITVECTOR_SCANNER, LOCATOR, ARRAY, TILE_LOADER)
 
 
 @dataclass(frozen=True)
 class Stream:
-    """What an edge carries: "crd", "ref", "val" or "bv", nested to a depth unless it is a wire."""
+    """What an edge carries: "crd", "ref", "val" or "bv", nested to a depth unless it is a wire.
+
+    ``due``  what its tokens must mean, where that is not known of them
+    """
 
     kind: str
     depth: int
     wire: bool = False
     feedback: bool = False
+    due: Due | None = field(default=None, compare=False)
 
 
 def validate(graph: Graph) -> Mapping[Edge, Stream]:
@@ -35,9 +34,10 @@ def validate(graph: Graph) -> Mapping[Edge, Stream]:
 
     Raises UserError, naming the node, slot or edge, for: a slot whose levels are unknown or not as
     many as its modes, a result that its writers do not fill, a node named twice, an unknown kind,
-    slot, level or port, a parameter that its kind does not take or that is missing or wrong, an
-    input with no producer or with two, a loop without a wire or feedback, an input that takes
-    another kind of stream or another depth than it gets.
+    slot, level or port, a level whose format cannot be read so, a parameter that its kind does not
+    take or that is missing or wrong, an input with no producer or with two, a loop without a wire
+    or feedback, an input that takes another kind of stream or another depth than it gets, or
+    references to another tensor or level.
     """
     nodes: dict[str, Node] = {}
     for node in graph.nodes:
@@ -66,33 +66,54 @@ def _check_slots(graph: Graph) -> None:
         read[one.name] = one
     written = {} if graph.result is None else {graph.result.slot.name: graph.result.slot}
     for one in (*read.values(), *written.values()):
-        _check_slot(one)
+        _check_slot(one, graph.derived)
     for node in graph.nodes:
         name, level = node.parameters.get("slot"), node.parameters.get("level")
         if name is None:
             continue
-        slots = written | read if KINDS[node.kind] not in _READERS else read
-        if KINDS[node.kind] in (LEVEL_WRITER, VALUE_WRITER):
-            slots = written
+        kind = KINDS[node.kind]
+        slots = read if kind.role.reads else written if kind.role.writes else written | read
         if name not in slots:
             raise UserError(
                 f"node {node.name} names the unknown slot {quoted(name)}", hint=one_of(name, slots)
             )
-        levels = len(slots[name].levels) + (node.kind == "tile_loader")
-        if level is not None and level >= levels:
+        codes = slots[name].levels
+        if level is not None and level >= len(codes) + (kind.role is Role.LOADER):
             raise UserError(f"node {node.name}: slot {name} has no level {level}")
+        if level is not None and kind.capability is not None:
+            _require(kind.capability, LEVELS[codes[level]], f"node {node.name}: slot {name}", level)
     for variable, extent in graph.dims:
         if extent < 0:
             raise UserError(f"the graph gives {variable} the extent {shown(extent)}")
+    for derivation in graph.derived:
+        if isinstance(derivation, Split) and derivation.size < 1:
+            raise UserError(
+                f"the graph splits {quoted(derivation.variable)} by {shown(derivation.size)}"
+            )
 
 
-def _check_slot(slot: Slot) -> None:
+def _require(capability: str, found: type[Level], where: str, level: int) -> None:
+    """Raises UserError for a level of a format that lacks what its reader needs."""
+    if not getattr(found, capability):
+        able = [one.name for one in LEVELS.values() if getattr(one, capability)]
+        raise UserError(
+            f"{where} has a {found.name} level {level}, which cannot be read so",
+            hint=f"the level formats that can are {', '.join(able)}",
+        )
+
+
+def _check_slot(slot: Slot, derived: Sequence[Derivation]) -> None:
     if not len(slot.levels) == len(slot.modes) == len(slot.variables):
         raise UserError(f"slot {slot.name} has not as many levels as modes and variables")
     _check_levels(slot.levels, f"slot {slot.name}")
     modes = [mode for group in slot.modes for mode in group]
     if sorted(modes) != [*range(len(modes))] or not all(slot.modes):
         raise UserError(f"slot {slot.name} does not store each mode of its tensor once")
+    if slot.subscripts and len(replaced(slot.subscripts, derived)) != len(modes):
+        raise UserError(
+            f"slot {slot.name} has {len(modes)} modes, and what is derived from its subscripts has "
+            f"{len(replaced(slot.subscripts, derived))}"
+        )
     if (slot.tensor is None) == (slot.constant is None):
         raise UserError(f"slot {slot.name} must have a tensor or a constant, and not both")
 
@@ -121,9 +142,9 @@ def _check_result(graph: Graph) -> None:
     found = sorted(
         (node.parameters["level"], node.parameters["format"], node.parameters["variable"])
         for node in graph.nodes
-        if node.kind == "level_writer"
+        if KINDS[node.kind].role is Role.LEVEL_WRITER
     )
-    values = [node.name for node in graph.nodes if node.kind == "value_writer"]
+    values = [node.name for node in graph.nodes if KINDS[node.kind].role is Role.VALUE_WRITER]
     if found != due or len(values) != 1:
         raise UserError(
             f"slot {slot.name} needs one writer for each level, of its format and variable, "
@@ -170,6 +191,7 @@ def _streams(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> Mapping[E
     except CycleError as loop:
         raise UserError("the graph has a loop: " + " -> ".join(reversed(loop.args[1]))) from None
     streams: dict[Edge, Stream] = {}
+    meanings = Meanings(graph, ports)
     for name in order:
         base = None
         for edge in into[name]:
@@ -181,6 +203,8 @@ def _streams(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> Mapping[E
                     f"edge {edge} has depth {stream.depth}, "
                     f"and the other inputs of {name} ask for depth {max(base, 0) + port.depth}"
                 )
+        for edge, due in meanings.take(name, into[name]).items():
+            streams[edge] = replace(streams[edge], due=due)
         for edge in out_of[name]:
             port, target = (ports[e.node][e.port] for e in (edge.source, edge.target))
             if target.stream not in ("any", port.stream):

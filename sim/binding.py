@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from sam.blocks import Surroundings
+from sam.blocks import KINDS, Surroundings
+from sam.blocks.base import Role
+from sam.blocks.ports import Positions
 from sam.blocks.writers import written
 from sam.derivations import derived, underived
 from sam.graph import Edge, Graph, Node, Slot
@@ -18,7 +20,7 @@ from sam.inputs import gather
 from sam.levels import WORD_BITS, least_bytes
 from sam.memory_regions import RegionTable
 from sam.support import free_memory
-from sam.support.errors import UserError
+from sam.support.errors import StreamError, UserError
 from sam.tensor import Tensor, no_memory
 from sam.token import DATA, Token
 from sam.validate import Stream, validate
@@ -32,7 +34,8 @@ class Bound:
     """A graph with its inputs: ``tensors`` by slot, ``extents`` by index variable.
 
     ``streams`` tells what each edge carries, ``types`` the type of the values on each output;
-    ``given`` has the inputs as they came, by name.
+    ``given`` has the inputs as they came, by name; ``limits``, by node and input, below what the
+    tokens must be that nothing is known of.
     """
 
     graph: Graph
@@ -41,6 +44,7 @@ class Bound:
     tensors: Mapping[str, Tensor]
     extents: Mapping[str, int]
     types: Mapping[str, np.dtype[Any]]
+    limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @cached_property
     def nodes(self) -> dict[str, Node]:
@@ -55,7 +59,7 @@ class Bound:
         if not memory.levels:
             return None
         graph = self.graph
-        loaders = [node.parameters for node in graph.nodes if node.kind == "tile_loader"]
+        loaders = [node.parameters for node in graph.nodes if _role(node) is Role.LOADER]
         tiled = {loader["slot"] for loader in loaders}
         names = [level.name for level in memory.levels]
         outermost = min((names.index(loader["memory"]) for loader in loaders), default=0)
@@ -82,12 +86,13 @@ class Bound:
             lists,
             timing.word_bits,
             regions,
+            self.limits.get(node, {}),
         )
 
     def sinks(self, memories: Mapping[str, Any]) -> dict[str, list[Token]]:
         """The tokens that each sink kept."""
         found = {}
-        sinks = {node.name for node in self.graph.nodes if node.kind == "sink"}
+        sinks = {node.name for node in self.graph.nodes if _role(node) is Role.SINK}
         for edge, stream in self.streams.items():
             if edge.target.node in sinks:
                 memory = memories[edge.target.node]
@@ -108,13 +113,16 @@ class Bound:
             return None, ()
         writers: dict[int, Any] = {}
         for node in self.graph.nodes:
-            if node.kind == "level_writer":
+            if _role(node) is Role.LEVEL_WRITER:
                 writers[node.parameters["level"]] = memories[node.name]
-            elif node.kind == "value_writer":
+            elif _role(node) is Role.VALUE_WRITER:
                 writers[len(result.slot.levels)] = memories[node.name]
         shape = tuple(self.extents[variable] for variable in result.slot.variables)
-        dtype = next(self.types[n.name] for n in self.graph.nodes if n.kind == "value_writer")
-        stored = written(result.slot, shape, [writers[n] for n in sorted(writers)], dtype)
+        dtype = self.types[_value_writer(self.graph).name]
+        try:
+            stored = written(result.slot, shape, [writers[n] for n in sorted(writers)], dtype)
+        except UserError as mistake:
+            raise mistake.about(f"what the graph writes to {result.slot.tensor}") from None
         around = None
         if result.around is not None:
             around = _by_derived(self.graph, result.slot, self.given[result.around], self.extents)
@@ -128,6 +136,15 @@ class Bound:
             asked = f"{result.levels}:{','.join(map(str, result.mode_order))}"
             name = result.slot.tensor
             return tensor, (f"{name} is stored as {tensor.format}, not {asked}: {misfit.what}",)
+
+
+def located(mistake: StreamError, node: Node) -> StreamError:
+    """A mistake in the streams that a node takes, with what it reads."""
+    slot, level = node.parameters.get("slot"), node.parameters.get("level")
+    if not KINDS[node.kind].role.reads or slot is None:
+        return mistake.about(node.name)
+    what = "the values" if level is None else f"level {level}"
+    return mistake.about(f"{node.name}, which reads {what} of {slot}")
 
 
 def _kept(stream: str, kind: int, value: Any) -> Any:
@@ -155,7 +172,55 @@ def bind(graph: Graph, inputs: Mapping[str, Any]) -> Bound:
     tensors = {slot.name: _stored(graph, slot, given, found) for slot in graph.slots}
     types = value_types(graph, streams, tensors)
     _require_memory(graph, found, types)
-    return Bound(graph, given, streams, tensors, found, types)
+    _require_shape_around(graph, given, found)
+    limits = _limits(streams, tensors, found)
+    return Bound(graph, given, streams, tensors, found, types, limits)
+
+
+def _role(node: Node) -> Role:
+    return KINDS[node.kind].role
+
+
+def _value_writer(graph: Graph) -> Node:
+    return next(node for node in graph.nodes if _role(node) is Role.VALUE_WRITER)
+
+
+def _limits(
+    streams: Mapping[Edge, Stream], tensors: Mapping[str, Tensor], extents: Mapping[str, int]
+) -> dict[str, dict[str, int]]:
+    """By node and input, below what tokens must be that nothing is known of.
+
+    Raises UserError for coordinates of a variable whose extent is larger than it may be.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for edge, stream in streams.items():
+        if stream.due is None:
+            continue
+        meaning = stream.due.meaning
+        if isinstance(meaning, Positions):
+            limit = _positions(tensors[meaning.slot or ""], meaning.level)
+        else:
+            limit = extents[meaning.variable or ""]
+            variables = stream.due.variables
+            if variables is not None:
+                wide = [name for name in sorted(variables) if extents[name] > limit]
+                if wide:
+                    raise UserError(
+                        f"edge {edge} carries coordinates of {wide[0]}, which go to "
+                        f"{extents[wide[0]]}, and {edge.target.node} takes those of "
+                        f"{meaning.variable}, which go to {limit}"
+                    )
+                continue
+        found.setdefault(edge.target.node, {})[edge.target.port] = limit
+    return found
+
+
+def _positions(tensor: Tensor, level: int | None) -> int:
+    """How many positions a tensor has from which the fibers of a level, or its values, hang."""
+    positions = 1
+    for one in tensor.levels[:level]:
+        positions = one.positions(positions)
+    return positions
 
 
 _COPIES = 3
@@ -170,10 +235,29 @@ def _require_memory(
         return
     slot = graph.result.slot
     shape = [extents[variable] for variable in slot.variables]
-    value = next(types[node.name] for node in graph.nodes if node.kind == "value_writer")
+    value = types[_value_writer(graph).name]
     if free_memory.lacks(_COPIES * least_bytes(slot.levels, shape, 8, value.itemsize)):
         written = f"{slot.tensor}({','.join(slot.variables)})"
         raise no_memory(written, shape, slot.levels, "compressed levels instead of dense ones")
+
+
+def _require_shape_around(
+    graph: Graph, given: Mapping[str, Tensor], extents: Mapping[str, int]
+) -> None:
+    """Raises UserError where the result is written around a tensor of another shape."""
+    if graph.result is None or graph.result.around is None:
+        return
+    slot, around = graph.result.slot, graph.result.around
+    variables = dict(enumerate(slot.subscripts))
+    if not variables:
+        pairs = zip(slot.variables, slot.modes, strict=True)
+        variables = {mode: variable for variable, modes in pairs for mode in modes}
+    shape = tuple(extents[variables[mode]] for mode in range(len(variables)))
+    if given[around].shape != shape:
+        raise UserError(
+            f"the result has the shape {shape}, and {around}, around which it is written, "
+            f"{given[around].shape}"
+        )
 
 
 def _stored(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from sam.blocks import KINDS, Port, StreamError
+from sam.blocks.base import Role
 from sam.graph import Edge, End, Graph, Node
 from sam.levels import WORD_BITS
 from sam.token import DATA, DONE, EMPTY, STOP, D, Token, format_token, stop
@@ -86,7 +87,7 @@ def _compare_levels(nodes: Iterable[Node], into: Mapping[End, _Watched]) -> None
 
     A writer that goes by references has been compared with those by its ports.
     """
-    writers = [node for node in nodes if node.kind == "level_writer"]
+    writers = [node for node in nodes if KINDS[node.kind].role is Role.LEVEL_WRITER]
     writers.sort(key=lambda node: node.parameters["level"])
     levels = [into[End(node.name, "in_crd")] for node in writers]
     for node, outer, inner in zip(writers[1:], levels, levels[1:], strict=False):
@@ -95,7 +96,8 @@ def _compare_levels(nodes: Iterable[Node], into: Mapping[End, _Watched]) -> None
         elif not node.parameters["by_reference"]:
             _Stored(outer, inner)
     for node in nodes:
-        if node.kind == "value_writer" and levels and not node.parameters["by_reference"]:
+        appends = levels and not node.parameters.get("by_reference")
+        if KINDS[node.kind].role is Role.VALUE_WRITER and appends:
             _SameShape(levels[-1], into[End(node.name, "in_val")])
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from sam.blocks import Block, block_of
 from sam.blocks.arithmetic import ValueType, result_type
 from sam.graph import Edge, Graph, Node
 from sam.tensor import Tensor
-from sam.token import parse_stream
 from sam.validate import Stream
 
 # The type of the values that arrive at a port, and the node that made them.
@@ -31,9 +31,10 @@ def value_types(
     before those out of it. Raises UserError for an operation that a type does not have.
     """
     mixed = len({tensor.dtype for tensor in tensors.values()}) > 1
+    blocks = {node.name: block_of(node) for node in graph.nodes}
     wider: dict[str, ValueType] = {}
     while True:
-        values = _Values(graph, streams, tensors, wider)
+        values = _Values(graph, streams, tensors, blocks, wider)
         found = values.wider() if mixed else {}
         if not found:
             return {name: np.result_type(type) for name, type in values.types.items()}
@@ -48,9 +49,11 @@ class _Values:
         graph: Graph,
         streams: Mapping[Edge, Stream],
         tensors: Mapping[str, Tensor],
+        blocks: Mapping[str, Block],
         wider: Mapping[str, ValueType],
     ) -> None:
         self.nodes = {node.name: node for node in graph.nodes}
+        self.blocks = blocks
         self.slots = {slot.name: slot for slot in graph.slots}
         self.tensors, self.known = tensors, wider
         self.arriving: dict[str, dict[str, Made]] = {name: {} for name in self.nodes}
@@ -65,23 +68,20 @@ class _Values:
         name, types = node.name, self.arriving[node.name]
         if name in self.known:
             return self.known[name], name
-        if node.kind == "array":
-            slot = self.slots[node.parameters["slot"]]
+        block = self.blocks[name]
+        values = block.values
+        if values.slot is not None:
+            slot = self.slots[values.slot]
             type = self.tensors[slot.name].dtype if slot.constant is None else slot.constant
             return type, name
-        if node.kind == "source":
-            numbers = [value for kind, value in parse_stream(node.parameters["tokens"])]
-            return next((value for value in numbers if not isinstance(value, int)), 0), name
-        if node.kind == "alu":
-            operands = (type for type, _ in types.values())
-            return result_type(node.parameters["operation"], *operands), name
-        found: Made = next(iter(types.values()), (0, name))
-        stream, _, _ = port.rpartition("_")
-        for source in (port, stream, f"{port}_0"):
-            if f"in_{source}" in types:
-                found = types[f"in_{source}"]
-                break
-        return (found[0], name) if node.kind == "reducer" else found
+        if values.number is not None:
+            return values.number, name
+        if values.operation is not None:
+            return result_type(values.operation, *(type for type, _ in types.values())), name
+        passed = (source for one in block.ports if one.name == port for source in one.of)
+        first = next((source for source in passed if source in types), None)
+        found: Made = types[first] if first else next(iter(types.values()), (0, name))
+        return (found[0], name) if values.sums else found
 
     def wider(self) -> dict[str, ValueType]:
         """The nodes that must compute in the type of what is made of them.
@@ -91,12 +91,11 @@ class _Values:
         summed: set[str] = set()
         found: dict[str, ValueType] = {}
         for node in reversed(self.nodes.values()):
-            sums = node.kind == "reducer" or node.parameters.get("accumulate", False)
-            sums = sums or node.name in summed
+            sums = self.blocks[node.name].values.sums or node.name in summed
             for _, source in self.arriving[node.name].values():
                 if sums and self.multiplies(source):
                     summed.add(source)
-                elif self.nodes[source].kind != "reducer" or not (
+                elif not self.blocks[source].values.sums or not (
                     sums or self.multiplies(node.name)
                 ):
                     continue
@@ -106,5 +105,4 @@ class _Values:
 
     def multiplies(self, name: str) -> bool:
         """Whether a node multiplies."""
-        node = self.nodes[name]
-        return node.kind == "alu" and node.parameters["operation"] == "multiply"
+        return self.blocks[name].values.operation == "multiply"

@@ -37,12 +37,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _chosen(words)(words)
         finally:
             sys.stdout.flush()
-    except UserError as mistake:
-        complain(str(mistake))
-        return 2
     except StreamError as mistake:
         complain(f"{mistake}\nhint: a block or the graph is at fault, not the command")
         return 1
+    except UserError as mistake:
+        complain(str(mistake))
+        return 2
     except KeyboardInterrupt:
         complain("interrupted")
         return 130

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.arithmetic import OPERANDS, Operation
-from sam.blocks.base import Block, Kind, StreamError, into, out
+from sam.blocks.base import COMPUTER, Block, Drawing, Kind, StreamError, Values
 from sam.blocks.parameters import choice
+from sam.blocks.ports import into, out
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, DONE, EMPTY
@@ -41,10 +42,17 @@ def _alu(parameters: Parameters) -> Block:
         memory=lambda around: SimpleNamespace(
             apply=Operation(name, around.dtype), zero=around.zero
         ),
+        values=Values(operation=name),
     )
 
 
-ALU = Kind("alu", "alu", _alu, {"operation": choice(OPERANDS)})
+ALU = Kind(
+    "alu",
+    "alu",
+    _alu,
+    {"operation": choice(OPERANDS)},
+    drawing=Drawing("ellipse", COMPUTER),
+)
 
 
 def compute(graph: GraphBuilder, operation: str, *operands: End) -> End:

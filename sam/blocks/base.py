@@ -28,12 +28,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from sam.blocks.parameters import Parameter
+from sam.blocks.ports import Port
+from sam.blocks.ports import into as into
+from sam.blocks.ports import out as out
+from sam.blocks.ports import wire as wire
 from sam.graph import Parameters
 from sam.levels import Fibers, Touches
 from sam.memory_regions import Region, Regions, RegionTable, tile_sizes
@@ -42,57 +47,6 @@ from sam.tensor import Tensor
 from sam.token import DATA, DONE, EMPTY, STOP
 
 Step = Callable[[Any, Any, Any], bool | None]
-
-
-@dataclass(frozen=True)
-class Port:
-    """A port of a kind of block.
-
-    ``stream``  "crd", "ref", "val" or "bv" (words of bits); "any" where the block passes on
-                whatever comes
-    ``depth``   the depth of its stream, counted from the shallowest port of the block
-    ``group``   the name of the tuple of ports that steps see it in, if it is one of several
-    ``optional``  whether it may be left unconnected
-    ``operand``   which operand of the block an input belongs to. Inputs of one operand are one
-                  nested list: of one depth they have one shape, and a token of a shallower one
-                  owns a fiber of a deeper one. Two operands share only the ends of their fibers
-    ``payload``   whether it takes any tokens that go along with coordinates; a crd input that is
-                  none takes coordinates in order
-    ``own``       how many levels of its operand's shallowest stream no other operand shares: a lane
-                  has fibers of its own
-    ``wire``      whether it is no queue: its writer never waits for room, its reader never for a
-                  message, and each message takes the place of the one before. Streams to wires
-                  have no shape and no end, and loops of a graph may go through them
-    ``feedback``  whether it takes a list by itself, such as of what is done with, which may come
-                  back in a loop of the graph; its queue is a counter, and always has room
-    """
-
-    name: str
-    direction: str
-    stream: str
-    depth: int = 0
-    group: str | None = None
-    optional: bool = False
-    operand: int = 0
-    payload: bool = False
-    own: int = 0
-    wire: bool = False
-    feedback: bool = False
-
-
-def into(name: str, stream: str, depth: int = 0, **more: Any) -> Port:
-    """An input port."""
-    return Port(name, "in", stream, depth, **more)
-
-
-def wire(name: str, stream: str) -> Port:
-    """An input port that is a wire."""
-    return Port(name, "in", stream, wire=True)
-
-
-def out(name: str, stream: str, depth: int = 0, **more: Any) -> Port:
-    """An output port; one that nothing reads may always be left unconnected."""
-    return Port(name, "out", stream, depth, optional=True, **more)
 
 
 @dataclass(frozen=True)
@@ -106,6 +60,8 @@ class Surroundings:
     ``lists``     whether its arrays are Python lists, which Python reads faster one by one
     ``word_bits``  the bits of a word of a bitvector stream, 1 to 64
     ``regions``   the arrays that lie in a memory that takes time; None where none does
+    ``limits``    by input, below what the tokens must be that nothing is known of: how many
+                  positions there are, or the extent
     """
 
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
@@ -115,6 +71,13 @@ class Surroundings:
     lists: bool = True
     word_bits: int = 64
     regions: RegionTable | None = None
+    limits: Mapping[str, int] = field(default_factory=dict)
+
+    def limit(self, port: str) -> dict[str, Any]:
+        """What ``require_within`` finds in the memory of a block of the tokens of an input."""
+        limit = self.limits.get(port, 0)
+        beyond = f"{port}: {{}} is out of bounds: there are {limit}" if port in self.limits else ""
+        return {"checks": port in self.limits, "limit": limit, "beyond": beyond}
 
     def level(self, slot: str, level: int) -> Fibers:
         """A level of a slot, ready to be scanned. Raises UserError where there is none."""
@@ -177,6 +140,24 @@ def _constants(around: Surroundings) -> Any:
 
 
 @dataclass(frozen=True)
+class Values:
+    """Of which type the values are that a block gives or stores.
+
+    By itself, of that of the values that it takes.
+
+    ``slot``       the slot of the graph that they are read from
+    ``number``     a number that has their type
+    ``operation``  what is done with the values that it takes
+    ``sums``       whether values are added up to others of the block
+    """
+
+    slot: str | None = None
+    number: Any = None
+    operation: str | None = None
+    sums: bool = False
+
+
+@dataclass(frozen=True)
 class Block:
     """What a node is under its parameters.
 
@@ -184,6 +165,7 @@ class Block:
     ``memory``  makes what it reads and fills from its surroundings
     ``groups``  the groups of ports that steps ask for although they may have no ports
     ``emitter``  the second half of a block whose output side works beside its input side
+    ``values``   of which type the values are that it gives or stores
     """
 
     ports: tuple[Port, ...]
@@ -192,6 +174,7 @@ class Block:
     memory: Callable[[Surroundings], Any] = _constants
     groups: tuple[str, ...] = ()
     emitter: Emitter | None = None
+    values: Values = field(default_factory=Values)
 
 
 @dataclass(frozen=True)
@@ -206,6 +189,41 @@ class Emitter:
     state: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Role(Enum):
+    """What a kind of block is to those that set a graph up and collect what it makes."""
+
+    INNER = "between the blocks that read and those that write"
+    READER = "reads the levels or values of a slot that an input fills"
+    SCANNER = "a reader that goes through the coordinates of a loop"
+    LOADER = "brings tiles of a slot into a memory"
+    LEVEL_WRITER = "writes a level of the result"
+    VALUE_WRITER = "writes the values of the result"
+    SINK = "keeps the tokens that come"
+
+    @property
+    def reads(self) -> bool:
+        """Whether it reads what an input holds."""
+        return self in (Role.READER, Role.SCANNER, Role.LOADER)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it fills the result."""
+        return self in (Role.LEVEL_WRITER, Role.VALUE_WRITER)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How a kind of block is drawn: Graphviz's name of the shape, and a colour to fill it with
+    where it belongs to no tensor."""
+
+    shape: str = "box"
+    colour: str = "white"
+
+
+MERGER, COMPUTER = "#fff3b0", "#e3e3e3"
+"""The colours of blocks that merge coordinates, and of those that compute."""
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of block.
@@ -215,6 +233,9 @@ class Kind:
                    parameters that do not go together
     ``parameters``  those that it takes, by name; None where any are taken
     ``source``     whether it stands outside the machine, so that its tokens are there at once
+    ``role``       what it is to those that set a graph up
+    ``capability``  the property of ``sam.levels.Level`` that a level must have for it to read it
+    ``drawing``    how it is drawn
     """
 
     name: str
@@ -222,10 +243,22 @@ class Kind:
     block: Callable[[Parameters], Block]
     parameters: Mapping[str, Parameter] | None = None
     source: bool = False
+    role: Role = Role.INNER
+    capability: str | None = None
+    drawing: Drawing = field(default_factory=Drawing)
 
     def ports(self, parameters: Parameters) -> tuple[Port, ...]:
         """The ports of a node of this kind."""
         return self.block(parameters).ports
+
+
+def require_within(value: Any, m: Any) -> None:
+    """Raises StreamError for a reference or coordinate that would be read outside of an array.
+
+    Where it is known of the graph that there is none, this costs nothing.
+    """
+    if m.checks and (value < 0 or value >= m.limit):
+        raise StreamError(m.beyond, value)
 
 
 def read(p: Any, regions: Regions, touches: Touches) -> None:

@@ -15,8 +15,9 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.base import Block, Kind, Port, Step, StreamError, into, out
+from sam.blocks.base import MERGER, Block, Drawing, Kind, Step, StreamError
 from sam.blocks.parameters import FLAG, whole
+from sam.blocks.ports import Port, into, out
 from sam.blocks.scan import Scanned
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
@@ -176,13 +177,15 @@ def lowest(word: Any) -> Any:
     return 0 if above == 0 or word & 1 == 1 else 1 + ((above & -above) - 1).bit_count()
 
 
-def _references(parameters: Parameters) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
-    """The ports of references that go along, in and out."""
+def _references(
+    parameters: Parameters, counted: str | None, counting: str | None
+) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+    """The ports of references that go along, in and out, with the words whose ones they count."""
     if not parameters["references"]:
         return (), ()
     return (
-        (into("in_ref", "ref", group="in_refs", payload=True),),
-        (out("ref", "ref", group="refs"),),
+        (into("in_ref", "ref", group="in_refs", payload=True, counts=counted),),
+        (out("ref", "ref", group="refs", of=("in_ref",), counts=counting),),
     )
 
 
@@ -192,9 +195,9 @@ def _width(around: Any) -> SimpleNamespace:
 
 def _packer(parameters: Parameters) -> Block:
     """Coordinates into words; ``references`` tells whether references go along."""
-    ref_in, ref_out = _references(parameters)
+    ref_in, ref_out = _references(parameters, None, "bv")
     return Block(
-        ports=(into("in_crd", "crd"), *ref_in, out("bv", "bv"), *ref_out),
+        ports=(into("in_crd", "crd"), *ref_in, out("bv", "bv", of=("in_crd",)), *ref_out),
         step=pack,
         state={"index": 0, "word": 0, "reference": 0},
         memory=_width,
@@ -204,9 +207,9 @@ def _packer(parameters: Parameters) -> Block:
 
 def _unpacker(parameters: Parameters) -> Block:
     """Words into coordinates; ``references`` tells whether references go along."""
-    ref_in, ref_out = _references(parameters)
+    ref_in, ref_out = _references(parameters, "in_bv", None)
     return Block(
-        ports=(into("in_bv", "bv"), *ref_in, out("crd", "crd"), *ref_out),
+        ports=(into("in_bv", "bv"), *ref_in, out("crd", "crd", of=("in_bv",)), *ref_out),
         step=unpack,
         state={"begin": 0, "rest": 0},
         memory=_width,
@@ -220,9 +223,12 @@ def _merger(step: Step, parameters: Parameters) -> Block:
     return Block(
         ports=(
             *(into(f"in_bv{n}", "bv", group="bvs", operand=n) for n in operands),
-            *(into(f"in_ref{n}", "ref", group="refs", operand=n, payload=True) for n in operands),
-            out("bv", "bv"),
-            *(out(f"ref{n}", "ref", group="results") for n in operands),
+            *(
+                into(f"in_ref{n}", "ref", group="refs", operand=n, payload=True, counts=f"in_bv{n}")
+                for n in operands
+            ),
+            out("bv", "bv", of=tuple(f"in_bv{n}" for n in operands)),
+            *(out(f"ref{n}", "ref", group="results", of=(f"in_ref{n}",)) for n in operands),
         ),
         step=step,
         state={"rest": 0},
@@ -233,9 +239,19 @@ _CONVERTED, _MERGED = {"references": FLAG}, {"operands": whole(1)}
 BITVECTOR_CONVERTER = Kind("bitvector_converter", "bitvector_converter", _packer, _CONVERTED)
 COORDINATE_CONVERTER = Kind("coordinate_converter", "bitvector_converter", _unpacker, _CONVERTED)
 BITVECTOR_INTERSECTER = Kind(
-    "bitvector_intersecter", "intersecter", partial(_merger, intersect), _MERGED
+    "bitvector_intersecter",
+    "intersecter",
+    partial(_merger, intersect),
+    _MERGED,
+    drawing=Drawing("hexagon", MERGER),
 )
-BITVECTOR_UNIONER = Kind("bitvector_unioner", "unioner", partial(_merger, unite), _MERGED)
+BITVECTOR_UNIONER = Kind(
+    "bitvector_unioner",
+    "unioner",
+    partial(_merger, unite),
+    _MERGED,
+    drawing=Drawing("hexagon", MERGER),
+)
 
 
 def pack_coordinates(graph: GraphBuilder, name: str, crd: End, ref: End) -> Scanned:

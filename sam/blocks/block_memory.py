@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sam.blocks.arithmetic import Operation
-from sam.support.errors import UserError
+from sam.support.errors import StreamError, UserError
 
 
 class Growing(list[Any]):
@@ -48,6 +48,9 @@ class Stored(dict[int, Any]):
 
     def to_numpy(self, places: int, dtype: Any) -> np.ndarray:
         """The values of that many places, in a type."""
+        used = max(self, default=-1) + 1 if self.whole is None else len(self.whole)
+        if used > places:
+            raise StreamError(f"place {used - 1} of {places} has been written to")
         values = np.zeros(places, dtype)
         if self.whole is not None:
             values[: len(self.whole)] = self.whole

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sam.blocks.base import CHILDLESS, CLOSED, INSIDE, WALK, Block, Kind, into, out, walk
+from sam.blocks.base import CHILDLESS, CLOSED, INSIDE, WALK, Block, Kind, walk
 from sam.blocks.parameters import STREAM, choice, many, optional
+from sam.blocks.ports import into, out
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, DONE, EMPTY, STOP
@@ -100,8 +101,8 @@ def _dropper(parameters: Parameters) -> Block:
             ports=(
                 into("in_crd", "crd"),
                 into("in_val", "val"),
-                out("crd", "crd"),
-                out("val", "val"),
+                out("crd", "crd", of=("in_crd",)),
+                out("val", "val", of=("in_val",)),
             ),
             step=drop_zeros if parameters["drop"] == "zeros" else drop_absent,
         )
@@ -111,8 +112,11 @@ def _dropper(parameters: Parameters) -> Block:
         ports=(
             into("in_outer", "crd"),
             *(into(f"in_inner_{stream}", stream, 1, group="inners") for stream in streams),
-            out("crd", "crd"),
-            *(out(f"{stream}_inner", stream, 1, group="results") for stream in streams),
+            out("crd", "crd", of=("in_outer",)),
+            *(
+                out(f"{stream}_inner", stream, 1, group="results", of=(f"in_inner_{stream}",))
+                for stream in streams
+            ),
         ),
         step=drop_coordinates,
         state={**WALK, "holding": False, "kinds": [EMPTY] * n, "values": [0] * n},

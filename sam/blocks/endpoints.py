@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from sam.blocks.base import Block, Kind, Port, Surroundings, into, out
+from sam.blocks.base import Block, Drawing, Kind, Role, Surroundings, Values
 from sam.blocks.block_memory import Growing
 from sam.blocks.parameters import STREAM, TEXT, whole
+from sam.blocks.ports import ROOT as ROOT_POSITION
+from sam.blocks.ports import Port, into, out
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, DONE, D, Token, parse_stream
@@ -44,11 +46,13 @@ def _generator(port: Port, tokens: list[Token]) -> Block:
         kinds = around.numbers([kind for kind, _ in tokens])
         return SimpleNamespace(kinds=kinds, values=around.numbers(values))
 
-    return Block(ports=(port,), step=generate, state={"next": 0}, memory=memory)
+    numbers = (value for _, value in tokens)
+    first = next((value for value in numbers if not isinstance(value, int)), 0)
+    return Block((port,), generate, {"next": 0}, memory, values=Values(number=first))
 
 
 def _root(parameters: Parameters) -> Block:
-    return _generator(out("ref", "ref", group="outs"), [(DATA, 0), D])
+    return _generator(out("ref", "ref", group="outs", meaning=ROOT_POSITION), [(DATA, 0), D])
 
 
 def _source(parameters: Parameters) -> Block:
@@ -66,11 +70,11 @@ def _sink(parameters: Parameters) -> Block:
     )
 
 
-ROOT = Kind("root", None, _root, {}, source=True)
+ROOT = Kind("root", None, _root, {}, source=True, drawing=Drawing("circle"))
 SOURCE = Kind(
     "source", None, _source, {"stream": STREAM, "depth": whole(), "tokens": TEXT}, source=True
 )
-SINK = Kind("sink", None, _sink, {})
+SINK = Kind("sink", None, _sink, {}, role=Role.SINK)
 
 
 def root(graph: GraphBuilder) -> End:

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.base import Block, Kind, Port, StreamError, into, out
+from sam.blocks.base import Block, Drawing, Kind, StreamError
 from sam.blocks.block_memory import Growing
 from sam.blocks.parameters import STREAM, many, whole
+from sam.blocks.ports import Port, into, out
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, STOP
@@ -159,7 +160,10 @@ def _moved(parameters: Parameters, deeper: int) -> tuple[Port, ...]:
     streams, depth = parameters["streams"], parameters["depth"]
     return (
         *(into(f"in_{stream}", stream, depth, group="inners") for stream in streams),
-        *(out(stream, stream, depth + deeper, group="results") for stream in streams),
+        *(
+            out(stream, stream, depth + deeper, group="results", of=(f"in_{stream}",))
+            for stream in streams
+        ),
     )
 
 
@@ -195,7 +199,9 @@ def _fiber_repeater(parameters: Parameters) -> Block:
 
 _MOVED = {"streams": many(STREAM, least=1, distinct=True), "depth": whole(1)}
 FIBER_ALIGNER = Kind("fiber_aligner", "fiber_aligner", _aligner, _MOVED)
-FIBER_REPEATER = Kind("fiber_repeater", "repeater", _fiber_repeater, _MOVED)
+FIBER_REPEATER = Kind(
+    "fiber_repeater", "repeater", _fiber_repeater, _MOVED, drawing=Drawing("note")
+)
 
 
 def repeat_nest(

@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.base import Block, Kind, StreamError, into, out
+from sam.blocks.base import Block, Drawing, Kind, StreamError
 from sam.blocks.parameters import STREAM, many, whole
+from sam.blocks.ports import into, out
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, STOP
@@ -227,7 +228,10 @@ def _parallelizer(parameters: Parameters) -> Block:
     """Deals ``streams``, a list of kinds, to so many ``lanes``; at ``depth`` 0 with coordinates."""
     depth, lanes = parameters["depth"], parameters["lanes"]
     names, dealt = _streams(parameters)
-    crds = tuple(out(f"crd{n}", "crd", group="crds") for n in range(lanes if depth == 0 else 0))
+    crds = tuple(
+        out(f"crd{n}", "crd", group="crds", of=("in_crd",))
+        for n in range(lanes if depth == 0 else 0)
+    )
     return Block(
         ports=(
             into("in_crd", "crd"),
@@ -236,7 +240,10 @@ def _parallelizer(parameters: Parameters) -> Block:
                 for name, kind in zip(names, parameters["streams"], strict=True)
             ),
             *crds,
-            *(out(name, kind, depth, group="results") for name, kind, _, _ in dealt),
+            *(
+                out(name, kind, depth, group="results", of=(f"in_{names[k]}",))
+                for name, kind, _, k in dealt
+            ),
         ),
         step=deal_fibers if depth else deal,
         state={"lane": 0, "moving": False, "ended": False, "open": [False] * lanes},
@@ -256,9 +263,15 @@ def _serializer(parameters: Parameters) -> Block:
                 into(f"in_{name}", kind, depth, group="streams", operand=n, payload=depth == 0)
                 for name, kind, n, _ in dealt
             ),
-            *((out("crd", "crd"),) if depth == 0 else ()),
+            *((out("crd", "crd", of=tuple(f"in_crd{n}" for n in range(lanes))),) * (depth == 0)),
             *(
-                out(name, kind, depth, group="results")
+                out(
+                    name,
+                    kind,
+                    depth,
+                    group="results",
+                    of=tuple(f"in_{name}_{lane}" for lane in range(lanes)),
+                )
                 for name, kind in zip(names, parameters["streams"], strict=True)
             ),
         ),
@@ -270,8 +283,10 @@ def _serializer(parameters: Parameters) -> Block:
 
 
 _LANES = {"lanes": whole(1), "streams": many(STREAM), "depth": whole()}
-PARALLELIZER = Kind("parallelizer", "parallelizer", _parallelizer, _LANES)
-SERIALIZER = Kind("serializer", "serializer", _serializer, _LANES)
+PARALLELIZER = Kind(
+    "parallelizer", "parallelizer", _parallelizer, _LANES, drawing=Drawing("triangle")
+)
+SERIALIZER = Kind("serializer", "serializer", _serializer, _LANES, drawing=Drawing("invtriangle"))
 
 
 def deal_to_lanes(

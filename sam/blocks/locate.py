@@ -6,8 +6,20 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from sam.blocks.base import CHILDLESS, FINISHED, INSIDE, WALK, Block, Kind, into, out, read, walk
+from sam.blocks.base import (
+    CHILDLESS,
+    FINISHED,
+    INSIDE,
+    WALK,
+    Block,
+    Kind,
+    Role,
+    read,
+    require_within,
+    walk,
+)
 from sam.blocks.parameters import FLAG, STREAM, TEXT, many, optional, whole
+from sam.blocks.ports import Coordinates, Positions, into, out
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, EMPTY
@@ -28,6 +40,8 @@ def locate(p: Any, s: Any, m: Any) -> bool | None:
         return None
     position = -1
     if found == INSIDE and s.kind == DATA:
+        require_within(s.value, m.references)
+        require_within(value, m.coordinates)
         position = m.level.locate(s.value, value)
     if found != INSIDE:
         p.crd.give(kind, value)
@@ -54,23 +68,29 @@ def locate(p: Any, s: Any, m: Any) -> bool | None:
 def _locator(parameters: Parameters) -> Block:
     """Looks up a level of a slot; ``payloads`` lists the streams that go along, ``["ref"]``."""
     streams = [(f"{stream}{n}", stream) for n, stream in enumerate(parameters["payloads"])]
+    slot, level = parameters["slot"], parameters["level"]
     return Block(
         ports=(
-            into("in_crd", "crd", 1),
-            into("in_located", "ref"),
+            into("in_crd", "crd", 1, meaning=Coordinates(slot, level), loop=True),
+            into("in_located", "ref", meaning=Positions(slot, level)),
             *(
                 into(f"in_{name}", stream, 1, group="payloads", payload=True)
                 for name, stream in streams
             ),
-            out("crd", "crd", 1),
-            out("ref", "ref", 1),
-            *(out(name, stream, 1, group="results") for name, stream in streams),
+            out("crd", "crd", 1, of=("in_crd",)),
+            out("ref", "ref", 1, meaning=Positions(slot, level + 1), below="in_located"),
+            *(
+                out(name, stream, 1, group="results", of=(f"in_{name}",))
+                for name, stream in streams
+            ),
         ),
         step=locate,
         state=WALK,
         memory=lambda around: SimpleNamespace(
-            level=around.level(parameters["slot"], parameters["level"]),
-            regions=around.level_regions(parameters["slot"], parameters["level"]),
+            level=around.level(slot, level),
+            regions=around.level_regions(slot, level),
+            references=SimpleNamespace(**around.limit("in_located")),
+            coordinates=SimpleNamespace(**around.limit("in_crd")),
             keeps=parameters.get("keeps", False),
         ),
         groups=("payloads", "results"),
@@ -82,6 +102,8 @@ LOCATOR = Kind(
     "locator",
     _locator,
     {"slot": TEXT, "level": whole(), "payloads": many(STREAM), "keeps": optional(FLAG)},
+    role=Role.READER,
+    capability="locates",
 )
 
 

@@ -16,8 +16,9 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from sam.blocks.base import Block, Kind, Step, StreamError, into, out
+from sam.blocks.base import MERGER, Block, Drawing, Kind, Step, StreamError
 from sam.blocks.parameters import STREAM, many, optional, whole
+from sam.blocks.ports import into, out
 from sam.blocks.scan import SPAN
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
@@ -132,8 +133,11 @@ def _merger(step: Step, parameters: Parameters) -> Block:
                 into(f"in_{name}", stream, group="payloads", operand=n, payload=True)
                 for name, stream, n in streams
             ),
-            out("crd", "crd"),
-            *(out(name, stream, group="results") for name, stream, _ in streams),
+            out("crd", "crd", of=tuple(f"in_crd{n}" for n in range(len(operands)))),
+            *(
+                out(name, stream, group="results", of=(f"in_{name}",))
+                for name, stream, _ in streams
+            ),
             *(out(f"skip{n}", "crd", group="skips") for n in skips),
         ),
         step=step,
@@ -149,8 +153,15 @@ INTERSECTER = Kind(
     "intersecter",
     partial(_merger, intersect),
     {**_PAYLOADS, "skips": optional(many(whole(), distinct=True))},
+    drawing=Drawing("hexagon", MERGER),
 )
-UNIONER = Kind("unioner", "unioner", partial(_merger, unite), _PAYLOADS)
+UNIONER = Kind(
+    "unioner",
+    "unioner",
+    partial(_merger, unite),
+    _PAYLOADS,
+    drawing=Drawing("hexagon", MERGER),
+)
 
 
 class Merged(NamedTuple):

@@ -20,9 +20,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.arithmetic import Operation
-from sam.blocks.base import Block, Emitter, Kind, Port, StreamError, into, out
+from sam.blocks.base import COMPUTER, Block, Drawing, Emitter, Kind, StreamError, Values
 from sam.blocks.block_memory import Accumulator
 from sam.blocks.parameters import choice, optional, whole
+from sam.blocks.ports import Port, into, out
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DATA, DONE, EMPTY, STOP
@@ -293,6 +294,7 @@ def _scalar_reducer(zero: bool, ways: int) -> Block:
         memory=lambda around: SimpleNamespace(
             explicit=zero, zero=around.zero, add=Operation("add", around.dtype)
         ),
+        values=Values(sums=True),
     )
 
 
@@ -302,6 +304,7 @@ def _owned_reducer(ways: int) -> Block:
         step=reduce_owned,
         state={"sum": 0, "filled": False},
         memory=lambda around: SimpleNamespace(zero=around.zero, add=Operation("add", around.dtype)),
+        values=Values(sums=True),
     )
 
 
@@ -327,7 +330,16 @@ def _tensor_reducer(n: int, ways: int) -> Block:
                 for k in range(n)
             ),
             *_values(n + 1, ways, "in_vals"),
-            *(out(f"crd{k}", "crd", k + 1, group="crds") for k in range(n)),
+            *(
+                out(
+                    f"crd{k}",
+                    "crd",
+                    k + 1,
+                    group="crds",
+                    of=tuple(f"in_crd{k}{lane}" for lane in _lanes(ways)),
+                )
+                for k in range(n)
+            ),
             out("val", "val", n),
         ),
         step=reduce_tensor,
@@ -346,6 +358,7 @@ def _tensor_reducer(n: int, ways: int) -> Block:
             ),
         ),
         emitter=Emitter(emit_tensor, {"next": 0, "ended": False}),
+        values=Values(sums=True),
     )
 
 
@@ -358,6 +371,7 @@ REDUCER = Kind(
         "empty": optional(choice(("zero", "drop", "absent"))),
         "ways": optional(whole(1)),
     },
+    drawing=Drawing("octagon", COMPUTER),
 )
 
 

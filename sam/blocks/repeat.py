@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sam.blocks.base import CHILDLESS, FINISHED, INSIDE, WALK, Block, Kind, into, out, walk
+from sam.blocks.base import CHILDLESS, FINISHED, INSIDE, WALK, Block, Drawing, Kind, walk
 from sam.blocks.parameters import STREAM
+from sam.blocks.ports import into, out
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.token import DONE, STOP
@@ -32,16 +33,16 @@ def _repeater(parameters: Parameters) -> Block:
     stream = parameters["stream"]
     return Block(
         ports=(
-            into("in_coordinates", "crd", 1),
+            into("in_coordinates", "crd", 1, loop=True),
             into(f"in_{stream}", stream, group="payloads", payload=True),
-            out(stream, stream, 1, group="results"),
+            out(stream, stream, 1, group="results", of=(f"in_{stream}",)),
         ),
         step=repeat,
         state=WALK,
     )
 
 
-REPEATER = Kind("repeater", "repeater", _repeater, {"stream": STREAM})
+REPEATER = Kind("repeater", "repeater", _repeater, {"stream": STREAM}, drawing=Drawing("note"))
 
 
 def repeat_stream(graph: GraphBuilder, name: str, kind: str, stream: End, coordinates: End) -> End:

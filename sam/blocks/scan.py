@@ -17,8 +17,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from sam.blocks.base import Block, Kind, Surroundings, into, out, read, wire
+from sam.blocks.base import Block, Kind, Role, Surroundings, read, require_within
 from sam.blocks.parameters import FLAG, TEXT, optional, whole
+from sam.blocks.ports import Coordinates, Port, Positions, into, out, wire
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
 from sam.levels import Dense
@@ -94,6 +95,7 @@ def _along(p: Any, coordinates: Any, s: Any, m: Any, advance: Any) -> bool | Non
     else:
         p.in_ref.take()
         if kind == DATA:
+            require_within(value, m)
             s.parent = value
             s.step, s.end = m.level.fiber(value)
         if s.open:
@@ -137,6 +139,20 @@ class _Dimension(Dense):
         return step
 
 
+def _ports(parameters: Parameters, scanned: str) -> tuple[Port, ...]:
+    """The ports of a scanner that gives coordinates ("crd") or words ("bv")."""
+    counts = scanned if scanned == "bv" else None
+    if "variable" in parameters:
+        along = Coordinates(variable=parameters["variable"])
+        return into("in_ref", "any"), out(scanned, scanned, 1, meaning=along), out("ref", "ref", 1)
+    slot, level = parameters["slot"], parameters["level"]
+    return (
+        into("in_ref", "ref", meaning=Positions(slot, level)),
+        out(scanned, scanned, 1, meaning=Coordinates(slot, level)),
+        out("ref", "ref", 1, meaning=Positions(slot, level + 1), below="in_ref", counts=counts),
+    )
+
+
 def _scanner(parameters: Parameters) -> Block:
     """Scans a level of a slot; or, where an operand of a union lacks a variable, all of it.
 
@@ -149,16 +165,18 @@ def _scanner(parameters: Parameters) -> Block:
     def memory(around: Surroundings) -> SimpleNamespace:
         if "variable" in parameters:
             size = around.extents[parameters["variable"]]
-            return SimpleNamespace(level=_Dimension(size), regions=Regions())
+            return SimpleNamespace(level=_Dimension(size), regions=Regions(), **around.limit(""))
         slot, level = parameters["slot"], parameters["level"]
         tensor = around.tensors[slot]
         if skips and tensor.shape[tensor.mode_order[level]] > SPAN:
             raise UserError(f"{slot} has an extent above {SPAN}, and what skips takes no more")
         return SimpleNamespace(
-            level=around.level(slot, level), regions=around.level_regions(slot, level)
+            level=around.level(slot, level),
+            regions=around.level_regions(slot, level),
+            **around.limit("in_ref"),
         )
 
-    ports = into("in_ref", "any"), out("crd", "crd", 1), out("ref", "ref", 1)
+    ports = _ports(parameters, "crd")
     state = {"parent": 0, "step": 0, "end": 0, "open": False}
     if not skips:
         return Block(ports, scan, state, memory)
@@ -168,13 +186,14 @@ def _scanner(parameters: Parameters) -> Block:
 def _word_scanner(parameters: Parameters) -> Block:
     """Scans a level of a slot, of a format that iterates by words."""
     return Block(
-        ports=(into("in_ref", "any"), out("bv", "bv", 1), out("ref", "ref", 1)),
+        ports=_ports(parameters, "bv"),
         step=scan_words,
         state={"parent": 0, "step": 0, "end": 0, "open": False},
         memory=lambda around: SimpleNamespace(
             level=around.level(parameters["slot"], parameters["level"]),
             regions=around.level_regions(parameters["slot"], parameters["level"]),
             width=around.word_bits,
+            **around.limit("in_ref"),
         ),
     )
 
@@ -189,9 +208,15 @@ LEVEL_SCANNER = Kind(
         "variable": optional(TEXT),
         "skips": optional(FLAG),
     },
+    role=Role.SCANNER,
 )
 BITVECTOR_SCANNER = Kind(
-    "bitvector_scanner", "level_scanner", _word_scanner, {"slot": TEXT, "level": whole()}
+    "bitvector_scanner",
+    "level_scanner",
+    _word_scanner,
+    {"slot": TEXT, "level": whole()},
+    role=Role.SCANNER,
+    capability="iterates_words",
 )
 
 

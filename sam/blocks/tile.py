@@ -11,9 +11,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.base import Block, Kind, Surroundings, into, out
+from sam.blocks.base import Block, Drawing, Kind, Role, Surroundings, require_within
 from sam.blocks.block_memory import Stored
 from sam.blocks.parameters import TEXT, nullable, whole
+from sam.blocks.ports import Positions, into, out
 from sam.graph import Parameters
 from sam.token import DATA, DONE, EMPTY, STOP
 
@@ -33,6 +34,8 @@ def load_tile(p: Any, s: Any, m: Any) -> bool | None:
         p.in_release.take()
         return True if kind == DONE else None
     kind, value = p.in_ref.peek()
+    if kind == DATA:
+        require_within(value, m)
     if kind == DATA or kind == EMPTY:
         again = kind == DATA and value == s.newest
         size = m.sizes[value] if kind == DATA else 0
@@ -106,13 +109,14 @@ def _tile_loader(parameters: Parameters) -> Block:
             tiles=tiles,
             sizes=around.numbers(tiles.sizes) if tiles else Stored(0, integers=True),
             bytes=Stored(0, integers=True),
+            **around.limit("in_ref"),
         )
 
     return Block(
         ports=(
-            into("in_ref", "ref", depth),
+            into("in_ref", "ref", depth, meaning=Positions(parameters["slot"], level)),
             into("in_release", "ref", 1, operand=1, feedback=True),
-            out("ref", "ref", depth),
+            out("ref", "ref", depth, of=("in_ref",)),
         ),
         step=load_tile,
         state={"held": 0, "bytes": 0, "came": 0, "newest": -1, "ended": False},
@@ -143,5 +147,13 @@ TILE_LOADER = Kind(
         "buffers": nullable(whole(1, _UNBOUNDED)),
         "room": nullable(whole(0, _UNBOUNDED)),
     },
+    role=Role.LOADER,
+    drawing=Drawing("box3d"),
 )
-TILE_RELEASER = Kind("tile_releaser", None, _tile_releaser, {"depth": whole(), "levels": whole()})
+TILE_RELEASER = Kind(
+    "tile_releaser",
+    None,
+    _tile_releaser,
+    {"depth": whole(), "levels": whole()},
+    drawing=Drawing("cds"),
+)

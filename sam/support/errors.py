@@ -103,5 +103,14 @@ def one_of(word: str, known: Iterable[str]) -> str:
     return "one of " + ", ".join(words[:_MOST_SHOWN]) + f" and {more} more" * (more > 0)
 
 
-class StreamError(Exception):
-    """Streams that ought to have the same shape do not: a graph that no compiler should make."""
+class StreamError(UserError):
+    """A token that does not belong where it comes: a graph that no compiler should make.
+
+    ``value`` takes the place of ``{}`` in the text.
+    """
+
+    def __init__(self, what: str, value: Any = None, hint: str | None = None) -> None:
+        super().__init__(what if value is None else what.replace("{}", str(value)), hint=hint)
+
+    def about(self, thing: str) -> StreamError:
+        return StreamError(f"{thing}: {self.what}", hint=self.hint)

@@ -24,7 +24,7 @@ from sam.blocks.block_memory import Accumulator, Growing, Stored, too_full
 from sam.graph import Edge
 from sam.support.errors import UserError
 from sim.attribution.log import Log, Waits, awaited_at, decoded_requests, decoded_waits, names
-from sim.binding import Bound
+from sim.binding import Bound, located
 from sim.compiled.bundles import Bundle, bundles
 from sim.compiled.kernel import COMPLEX, INT, REAL, Queue, slots
 from sim.compiled.memory import CompiledHierarchy
@@ -508,7 +508,8 @@ class _Machine:
         """The error of the block that failed."""
         one = self.parts[self.scheduled.failed]
         if one.block.status == _FAILED:
-            return StreamError(one.kernel.messages[one.block.port])
+            mistake = StreamError(one.kernel.messages[one.block.port], one.block.which)
+            return located(mistake, one.part.node)
         if one.block.status == _OVER_CAPACITY:
             memory = one.part.memory.memory
             return too_full(memory.dimensions, memory.capacity)

@@ -82,11 +82,15 @@ class Touch:
 
 @dataclass(frozen=True)
 class Fail:
-    """Where a firing fails with a message, given by its number, if a test holds, or at any rate."""
+    """Where a firing fails with a message, given by its number, if a test holds, or at any rate.
+
+    ``value``  what the message is about
+    """
 
     indent: str
     message: int
     test: str | None = None
+    value: str | None = None
 
     def then(self, what: str) -> str:
         """The C that does something there."""
@@ -579,7 +583,8 @@ class _Writer:
         if isinstance(line, Touch):
             return f"{line.indent}TOUCH({line.region}, {line.index}, {int(line.write)})"
         if isinstance(line, Fail):
-            return line.then(f"b->port = {line.message}; goto failed;")
+            value = "" if line.value is None else f"b->which = {line.value}; "
+            return line.then(f"{value}b->port = {line.message}; goto failed;")
         return self.leave(line, leader) if isinstance(line, Leave) else line
 
     def wait(self, line: Wait) -> str:

@@ -537,8 +537,13 @@ class _Translation:
                 return True
             case ast.Return(value):
                 return self.leave(self.evaluate(value) if value else _Known(None))
-            case ast.Raise(ast.Call(ast.Name("StreamError"), [ast.Constant(str(text))])):
-                self.fail(text)
+            case ast.Raise(ast.Call(ast.Name("StreamError"), [text, *value])):
+                said = self.evaluate(text)
+                if not isinstance(said, _Known) or not isinstance(said.value, str):
+                    raise self.refuse("a message that is not known")
+                self.fail(
+                    said.value, value=self.open(self.evaluate(value[0])).text if value else None
+                )
                 return True
             case ast.Pass():
                 pass
@@ -546,10 +551,11 @@ class _Translation:
                 raise self.refuse(f"the statement {type(node).__name__}")
         return False
 
-    def fail(self, text: str, test: str | None = None) -> None:
-        """Ends the run with a stream error, if a test holds, or at any rate."""
+    def fail(self, text: str, test: str | None = None, value: str | None = None) -> None:
+        """Ends the run with a stream error, of a value, if a test holds, or at any rate."""
         self.messages[text] = None
-        self.lines.append(Fail("    " * self.depth, list(self.messages).index(text), test))
+        number = list(self.messages).index(text)
+        self.lines.append(Fail("    " * self.depth, number, test, value))
 
     def branch(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> bool:
         condition = self.condition(test)

@@ -29,7 +29,7 @@ from sam.memory_regions import Region
 from sam.support.errors import UserError
 from sam.token import EMPTY
 from sim.attribution.log import KeptWaits, Log, names
-from sim.binding import Bound
+from sim.binding import Bound, located
 from sim.config.hardware import Config
 from sim.deadlock import Wait, deadlock
 from sim.endless import IDLE_FIRINGS, no_progress, require_memory, too_long
@@ -81,7 +81,7 @@ def run(
             require_memory(machine.held())
         try:
             environment.step()
-        except (UserError, StreamError) as copy:
+        except UserError as copy:
             # SimPy raises a copy of what a process raised, and a copy lacks the hint.
             raise copy.__cause__ or copy from None
         if progress is not None and environment.now >= report_at:
@@ -327,6 +327,8 @@ class _Process:
                 try:
                     finished = step(self.ports, self.state, self.part.memory)
                     break
+                except StreamError as mistake:
+                    raise located(mistake, self.part.node) from None
                 except Starved as starved:
                     self.waiting_for = starved.port
                     waits, port = self.starved, starved.port.name

@@ -238,7 +238,7 @@ def write(i, j, k, val):
             *(Edge(End(name, "crd"), End(f"write_{name}", "in_crd")) for name in streams),
             Edge(End("val", "val"), End("write_val", "in_val")),
         ),
-        dims=(("i", 9),),
+        dims=(("i", 10),),
     )
 
 

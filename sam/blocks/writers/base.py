@@ -1,0 +1,81 @@
+"""How a level format is written: what its writers share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sam.blocks.base import CHILDLESS, FINISHED, Step, require_within
+from sam.graph import Parameters
+from sam.levels import INDEX, Ints, Level
+from sam.token import DONE, STOP
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """A hashed level as it is written: the parent and the coordinate of each number."""
+
+    parents: Ints
+    coordinates: Ints
+    padded = False
+
+    def positions(self, parents: int) -> int:
+        return len(self.coordinates)
+
+    def trace(self, positions: Ints) -> tuple[Ints, Ints]:
+        return self.parents[positions], self.coordinates[positions]
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How a level format is written.
+
+    ``step``          the step at the root of the tensor, and below a level that appends
+    ``by_reference``  the step where the positions of the level above are told
+    ``beside``        the step where one is told with each coordinate, down to a linked list
+    ``memory``        what they fill, by a node's parameters and the extent
+    ``level``         the level in such a memory, by the number of parents and the extent
+    ``arrays``        what they write, by part what an entry is (``sam.memory_regions``); ``seg`` of
+                      a hash table are its buckets
+    ``state``         what they remember, beside what ``walk`` does
+    """
+
+    step: Step
+    by_reference: Step
+    memory: Callable[[Parameters, int], Mapping[str, Any]]
+    level: Callable[[Any, int, int], Level | Arrivals]
+    arrays: Mapping[str, str]
+    state: Mapping[str, Any] = field(default_factory=dict)
+    beside: Step | None = None
+
+
+BOTH: Mapping[str, str] = {"seg": INDEX, "crd": INDEX}
+"""The arrays of a format that has where fibers begin beside their coordinates."""
+
+
+def end(p: Any, found: int, value: Any) -> bool | None:
+    """Passes on the end of a fiber, as ``walk`` has found it."""
+    if found != CHILDLESS or value == 0:
+        p.in_crd.take()
+        p.ref.give(DONE if found == FINISHED else STOP, value)
+    return True if found == FINISHED else None
+
+
+def next_parent(p: Any, s: Any, kind: int, value: int) -> bool | None:
+    """Passes on the end of a fiber; one with coordinates is followed by that of the next parent."""
+    p.ref.give(kind, value)
+    if kind == DONE:
+        return True
+    if s.filled:
+        s.parent += 1
+    s.filled = False
+    return None
+
+
+def append_to(p: Any, m: Any, coordinate: Any) -> None:
+    """Appends a coordinate to a level."""
+    require_within(coordinate, m)
+    if m.regions:
+        p.memory.write(m.regions["crd"], len(m.coordinates))
+    m.coordinates.append(coordinate)
