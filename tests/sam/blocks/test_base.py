@@ -241,6 +241,7 @@ CASES = [
     ("alu", {"operation": "negate"}, {"in_val0": VALUES}),
     ("reducer", {"dimensions": 0, "empty": "zero"}, {"in_val": VALUES}),
     ("reducer", {"dimensions": 0, "empty": "drop"}, {"in_val": VALUES}),
+    ("saturating_reducer", {"least": -2, "most": 5}, {"in_val": VALUES}),
     (
         "reducer",
         {"dimensions": 0, "empty": "absent"},
