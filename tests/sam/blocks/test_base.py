@@ -239,6 +239,7 @@ CASES = [
     ("array", {"slot": "B"}, {"in_ref": "0, N, S0, S1, 4, S1, D"}),
     ("alu", {"operation": "add"}, {"in_val0": VALUES, "in_val1": VALUES}),
     ("alu", {"operation": "negate"}, {"in_val0": VALUES}),
+    ("saturating_reducer", {"least": -9, "most": 9}, {"in_val": VALUES}),
     ("reducer", {"dimensions": 0, "empty": "zero"}, {"in_val": VALUES}),
     ("reducer", {"dimensions": 0, "empty": "drop"}, {"in_val": VALUES}),
     ("saturating_reducer", {"least": -2, "most": 5}, {"in_val": VALUES}),
