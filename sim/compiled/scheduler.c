@@ -285,7 +285,9 @@ static int serve(Machine *m) {
             for (m->failed = 0; m->blocks[m->failed] != b;) m->failed++;
             return 0;
         }
-        if ((b->status == CROWDED || b->status == RUNNING) && b->ready < horizon)
+        /* It may go on at once: it has run out of a stretch only, or of the firings of one call. */
+        const int awake = (*b->awake & b->bit) != 0;
+        if ((awake || b->status == CROWDED || b->status == RUNNING) && b->ready < horizon)
             horizon = b->ready;
     }
 }

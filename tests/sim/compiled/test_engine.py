@@ -192,6 +192,22 @@ def test_a_product_with_memory_of_any_kind(data, size, density):
     assert outcome(PRODUCT, inputs, config, "compiled") == outcome(PRODUCT, inputs, config, "simpy")
 
 
+@pytest.mark.parametrize("bandwidth", [1, 8])
+def test_writers_with_many_tokens_before_them_share_a_port(bandwidth):
+    """More tokens than one stretch of a queue holds: at its end a writer may still ask first."""
+    b = np.arange(1, 3001.0)
+    program = custard.compile("X(i) = b(i) * c(i)", {"X": "s", "b": "s", "c": "s"})
+    config = {
+        "memory.levels": [{"name": "DRAM", "bandwidth_gb_per_s": bandwidth}],
+        "blocks.kinds.level_writer.initiation_interval_cycles": 30,
+        "blocks.kinds.value_writer.initiation_interval_cycles": 40,
+    }
+    slow, fast = (
+        outcome(program, {"b": b, "c": b}, config, engine) for engine in ("simpy", "compiled")
+    )
+    assert fast == slow
+
+
 @settings(relaxed, max_examples=500 if PROFILE == "full" else 4)
 @given(st.data())
 def test_programs_whose_tensors_lie_in_memory(data):
