@@ -6,7 +6,7 @@ PACKAGE := $(VENV)/package
 INSTALLED := $(VENV)/installed
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-full check experiments clean
+.PHONY: help demo test test-full check docs experiments clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -24,6 +24,9 @@ check: $(INSTALLED) ## lint, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(INSTALLED) ## the pages and the reference of the Python interface as a site; into out/site
+	$(BIN)/mkdocs build --strict
 
 experiments: $(INSTALLED) ## the tables and figures; into out
 	$(BIN)/python -m experiments

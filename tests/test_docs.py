@@ -1,0 +1,110 @@
+"""Every command and every Python block of the README and the pages runs, and prints what they show.
+
+In a ``console`` block, a line that begins with ``$`` is a command; the lines below it must come in
+its output, in that order, spaces aside. ``...`` stands for any lines. The blocks of a page run one
+after the other, as a reader would type them, in a copy of the repository. No ``sh`` block is run.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass
+class Command:
+    """A command, or a Python program, of a page, and the lines that it must print."""
+
+    line: int
+    text: str
+    due: list[str] = field(default_factory=list)
+
+
+def commands(page: Path) -> list[Command]:
+    text = page.read_text()
+    found = []
+    for block in FENCE.finditer(text):
+        line = text[: block.start()].count("\n") + 2
+        language, body = block.groups()
+        if language == "python":
+            found.append(Command(line, f"{sys.executable} - <<'END'\n{body}END"))
+            continue
+        for number, shown in enumerate(body.splitlines()):
+            if shown.startswith("$ "):
+                found.append(Command(line + number, shown[2:]))
+            elif shown.strip() != "...":
+                found[-1].due.append(shown)
+    return found
+
+
+def squeezed(line: str) -> str:
+    return " ".join(line.split())
+
+
+def missing(due: list[str], output: str) -> str | None:
+    """The first line that is due and does not come, in order."""
+    lines = iter(map(squeezed, output.splitlines()))
+    return next((one for one in due if squeezed(one) not in lines), None)
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The repository with its own copies of what commands may write beside."""
+    here = tmp_path / "repository"
+    here.mkdir()
+    for entry in ROOT.iterdir():
+        if entry.name in ("experiments", "examples"):
+            shutil.copytree(entry, here / entry.name)
+        elif not entry.name.startswith(".") and entry.name != "out":
+            (here / entry.name).symlink_to(entry)
+    scripts = here / ".venv" / "bin"
+    scripts.mkdir(parents=True)
+    (scripts / "activate").write_text(f"export PATH={Path(sys.executable).parent}:$PATH\n")
+    return here
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_tells_the_truth(page, copy):
+    script = commands(page)
+    if not script:
+        pytest.skip("a page without commands")
+    place, environment = copy, {**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT)}
+    path = environment["PATH"]
+    for command in script:
+        after = copy / "after"
+        run = subprocess.run(
+            ["bash", "-c", f'{command.text}\ns=$?; (pwd; echo "$PATH") > {after}; exit $s'],
+            cwd=place,
+            env={**environment, "PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        told = f"{page.name}:{command.line}: {command.text}\n{run.stdout}{run.stderr}"
+        assert run.returncode == 0, told
+        lacks = missing(command.due, run.stdout + run.stderr)
+        assert lacks is None, f"{lacks}\n  is not what this prints:\n{told}"
+        where, path = after.read_text().splitlines()
+        place = Path(where)
+
+
+def test_the_site_is_built_without_warnings(tmp_path):
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    run = subprocess.run(build, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "Runs a SAM graph" in (tmp_path / "API" / "index.html").read_text()
+
+
+def test_a_wrong_number_is_seen():
+    assert missing(["b", "", "d 1"], "a\nb\n\nc\nd  1\n") is None
+    assert missing(["d 2"], "a\nd  1\n") == "d 2"
+    assert missing(["b", "a"], "a\nb\n") == "a"
