@@ -12,16 +12,18 @@ It drops the entries that are small in absolute value and, of each fiber, those 
 
 **The step** is called as ``step(p, s, m)`` with the ports ``p``, the state ``s``, which lasts from
 firing to firing, and the memory ``m``. One call is one firing, and takes one cycle. The engine
-decides in which, and may run the step of one block far ahead of the others', so it keeps five
+decides in which, and may run the step of one block far ahead of the others', so it keeps six
 rules:
 
 1. It takes at most one token from each input and gives at most one to each output.
 2. It peeks first. Every ``peek`` comes before the first ``take``, ``give`` or change of state:
    where the input is still empty, the engine leaves the step at the peek and runs it again later.
 3. It gives before it changes memory (a ``Growing`` or the like of ``sam.blocks.block_memory``).
-4. Only the tokens, the state and the memory decide what it does: no time, nothing random, no
+4. If it touches arrays in a memory that takes time, it says which entries (``p.memory.read``,
+   ``p.memory.write``), after all gives and before it changes memory. The pruner touches none.
+5. Only the tokens, the state and the memory decide what it does: no time, nothing random, no
    global variable that changes.
-5. It returns True in the firing that takes or gives the last ``D``, and None in every other.
+6. It returns True in the firing that takes or gives the last ``D``, and None in every other.
 
 **What it may use.** SimPy calls the step as it is. The compiled engine reads its source and
 translates it to C, so a step, and the functions that it calls, keep to what has a translation:
