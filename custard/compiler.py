@@ -129,6 +129,7 @@ def compile(
         "formats": resolved,
         "undeclared": frozenset(resolved) - set(formats or {}),
         "drop_zeros": drop_zeros,
+        "schedule": tuple(_texts(schedule)),
         "dims": extents,
     }
     if target == "sam":

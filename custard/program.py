@@ -21,6 +21,7 @@ from sam.tensor import Tensor
 class Program(ABC):
     """A compiled program.
 
+    ``schedule``    the scheduling commands, as they were given
     ``cin``         its concrete index notation
     ``notes``       what the compiler decided: loop order, transpositions, workspaces, locators
     ``undeclared``  the tensors that no format was given for
@@ -36,6 +37,7 @@ class Program(ABC):
     cin: cin.Program
     dims: Mapping[str, int]
     notes: tuple[str, ...]
+    schedule: tuple[str, ...]
 
     target: ClassVar[str]
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sim.attribution.critical_path import Part
     from sim.attribution.log import Log
     from sim.attribution.shares import Shares
+    from sim.explain import Explanation
 
 TOKEN_KINDS = ("data", "empty", "stop", "done")
 
@@ -112,6 +113,8 @@ class Run:
     ``log``      why each firing waited, where the run was to keep that; of several graphs their
                  ``parts`` have it
     ``again``    runs it once more, as ``simulate`` does, with other keyword arguments
+    ``alternatives``  gives other programs for the same expression, by what is to be written for
+                 each: what runs them on the same inputs and config
     """
 
     graph: Graph
@@ -127,6 +130,9 @@ class Run:
     parts: tuple[Run, ...] = ()
     log: Log | None = field(default=None, compare=False)
     again: Callable[..., Run] | None = field(default=None, compare=False)
+    alternatives: Callable[[], Mapping[str, Callable[[], Run]]] | None = field(
+        default=None, compare=False
+    )
 
     def __repr__(self) -> str:
         title = self.graph.title or "a graph"
@@ -153,6 +159,16 @@ class Run:
                 hint="simulate(..., attribution=True)",
             )
         return self.again(config=self.config, attribution=True)
+
+    def explain(self) -> Explanation:
+        """Why the run took as long as it did, and what would make it shorter.
+
+        It is run again with each resource on its critical path made ideal. Raises UserError where
+        it cannot be run again and kept no ``log``.
+        """
+        from sim.explain import explain
+
+        return explain(self)
 
     @cached_property
     def critical_path(self) -> tuple[Part, ...]:

@@ -46,15 +46,30 @@ def execute(arguments: argparse.Namespace) -> int:
     return status
 
 
+def machine_of(arguments: argparse.Namespace) -> Config:
+    """The hardware config that is asked for."""
+    from sim.config import hardware as config  # here, as programs in C need none of it
+
+    return config.load(arguments.config, dict(map(config.parse_override, arguments.overrides)))
+
+
+def prepared(arguments: argparse.Namespace) -> tuple[SamProgram, Config]:
+    """The program and the machine of a command on target sam, for what runs it by itself."""
+    _refuse_others(arguments)
+    _require_apart(arguments)
+    machine = machine_of(arguments)
+    program: Any = _compiled(arguments)
+    return program, machine
+
+
 def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
     from sam.dot import to_dot
     from sam.drawing import draw
-    from sim.config import hardware as config  # here, as programs in C need none of it
     from sim.simulation import require_engine
 
-    machine = config.load(arguments.config, dict(map(config.parse_override, arguments.overrides)))
+    machine = machine_of(arguments)
     outputs = [_output(text, program.cin.target) for text in arguments.outputs]
-    require_engine(_engine(arguments), arguments.validate)
+    require_engine(engine(arguments), arguments.validate)
     for stage in program.stages:
         if arguments.dot is not None:
             path = _of_stage(Path(arguments.dot), stage, program)
@@ -64,7 +79,7 @@ def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
     if not (arguments.inputs or arguments.check or outputs or _needs_no_input(program)):
         told = record.of_program(program, arguments.schedule)
         record.show(_console(arguments), told)
-        _put_json(arguments.json, told)
+        put_json(arguments.json, told)
         return 0
     result, told = _simulated(program, machine, arguments)
     return _told(program, result, told, outputs, arguments)
@@ -85,9 +100,9 @@ def _run_c(program: CProgram, arguments: argparse.Namespace) -> int:
     if not wanted and (sources or arguments.json or not _needs_no_input(program)):
         if not (sources or arguments.json == "-"):
             sys.stdout.write(program.source)
-        _put_json(arguments.json, record.of_program(program, arguments.schedule))
+        put_json(arguments.json, record.of_program(program, arguments.schedule))
         return 0
-    with _Progress() as progress:
+    with Progress() as progress:
         result, told = record.execute(
             program,
             arguments.schedule,
@@ -112,7 +127,7 @@ def _told(
     record.show(console, told, arguments.all_lanes)
     if told.get("difference"):
         complain(told["difference"])
-    _put_json(arguments.json, told)
+    put_json(arguments.json, told)
     for path in outputs:
         if path == _STDOUT:
             sys.stdout.flush()
@@ -164,7 +179,7 @@ def _refuse_others(arguments: argparse.Namespace) -> None:
                 )
 
 
-def _engine(arguments: argparse.Namespace) -> str:
+def engine(arguments: argparse.Namespace) -> str:
     """The engine that is asked for."""
     return "auto" if arguments.engine is None else arguments.engine
 
@@ -202,14 +217,14 @@ def _simulated(
     program: SamProgram, machine: Config, arguments: argparse.Namespace
 ) -> tuple[Tensor, dict[str, Any]]:
     """The result of a run, and its record."""
-    with _Progress() as progress:
+    with Progress() as progress:
         return record.simulate(
             program,
             arguments.schedule,
             arguments.inputs,
             machine,
             seed=arguments.seed,
-            engine=_engine(arguments),
+            engine=engine(arguments),
             compare=arguments.check,
             progress=progress,
             validate=arguments.validate or None,
@@ -285,7 +300,7 @@ def _needs_no_input(program: Program) -> bool:
     return not input_uses(program) and {*program.cin.loops} <= {*program.dims}
 
 
-class _Progress:
+class Progress:
     """Shows on a terminal that kernels are compiled, and the cycle that a long run has come to."""
 
     def __init__(self) -> None:
@@ -296,18 +311,19 @@ class _Progress:
     def __call__(self, cycle: int) -> None:
         seconds = time.perf_counter() - self.started
         if seconds >= 1:
-            self._show(f"{cycle:,} cycles, {cycle / seconds:,.0f} cycles/s")
+            self.show(f"{cycle:,} cycles, {cycle / seconds:,.0f} cycles/s")
 
     def compiling(self, kernels: int) -> None:
         """Shows how many kernels are compiled; 0 once they are, when the run goes on."""
         if kernels:
             many = "1 kernel" if kernels == 1 else f"{kernels:,} kernels"
-            self._show(f"compiling {many}, once on this machine")
+            self.show(f"compiling {many}, once on this machine")
         else:
             self._stop()
             self.started = time.perf_counter()
 
-    def _show(self, text: str) -> None:
+    def show(self, text: str) -> None:
+        """Shows a text in place of the one before."""
         if not self.console.is_terminal:
             return
         if self.status is None:
@@ -320,14 +336,14 @@ class _Progress:
             self.status.stop()
             self.status = None
 
-    def __enter__(self) -> _Progress:
+    def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop()
 
 
-def _put_json(place: str | None, document: Mapping[str, Any]) -> None:
+def put_json(place: str | None, document: Mapping[str, Any]) -> None:
     """Writes the object to stdout ("-") or a file, if either is asked for."""
     text = json.dumps(document, indent=2) + "\n"
     if place == "-":

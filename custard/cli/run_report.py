@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sam.tensor import Tensor
+from sim.explain.lanes import folded
 from sim.stats import TOKEN_KINDS, BlockStats, Run
 
 _BAR_WIDTH, _NARROW_BAR = 20, 10
@@ -101,7 +102,7 @@ def blocks_table(told: Mapping[str, Any], wide: bool = True, all_lanes: bool = F
     blocks = _machine_blocks({name: BlockStats(**each) for name, each in told["blocks"].items()})
     rows = {name: [block] for name, block in blocks.items()}
     if not all_lanes:
-        rows = _folded(blocks)
+        rows = {name: [blocks[one] for one in lanes] for name, lanes in folded(blocks).items()}
     cycles = told["cycles"]
     waits_for_memory = any(block.memory for block in blocks.values())
     table = Table(box=None, header_style="bold", pad_edge=False, caption=_legend(waits_for_memory))
@@ -135,29 +136,6 @@ def blocks_table(told: Mapping[str, Any], wide: bool = True, all_lanes: bool = F
             cells.append(_percent(block.done, cycles))
         table.add_row(*cells)
     return table
-
-
-def _folded(blocks: Mapping[str, BlockStats]) -> dict[str, list[BlockStats]]:
-    """The blocks, those that each lane has a copy of together under the name of the first."""
-    lanes = {
-        sum(port.startswith("crd") for port in block.tokens)
-        for block in blocks.values()
-        if block.kind == "parallelizer"
-    }
-    by_base: dict[tuple[str, str], list[str]] = {}
-    for name, block in blocks.items():
-        stem, dot, half = name.partition(".")
-        base = re.sub(r"_\d+$", "", stem) + dot + half
-        by_base.setdefault((base, block.kind), []).append(name)
-    folded: dict[str, list[BlockStats]] = {}
-    for name, block in blocks.items():
-        stem, dot, half = name.partition(".")
-        names = by_base[re.sub(r"_\d+$", "", stem) + dot + half, block.kind]
-        if len(names) in lanes and len(names) > 1:
-            folded.setdefault(names[0], []).append(block)
-        else:
-            folded[name] = [block]
-    return folded
 
 
 def _mean(lanes: Sequence[BlockStats]) -> BlockStats:

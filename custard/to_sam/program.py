@@ -159,7 +159,20 @@ class SamProgram(Program):
             given[stage.tensor] = run.output
         whole = in_turn(runs)
         again = partial(self.simulate, inputs, engine=engine, progress=progress, validate=validate)
-        return replace(whole, notes=(*notes, *whole.notes), again=again)
+        others = partial(self._alternatives, inputs, whole.config, engine)
+        notes += whole.notes
+        return replace(whole, notes=tuple(notes), again=again, alternatives=others)
+
+    def _alternatives(
+        self, inputs: Mapping[str, Any] | None, config: Mapping[str, Any], engine: str
+    ) -> dict[str, Any]:
+        """What runs other programs for the same expression, by what is to be written for each."""
+        from custard.alternatives import alternatives
+
+        return {
+            what: partial(other.simulate, inputs, config, engine=engine)
+            for what, other in alternatives(self).items()
+        }
 
     def simulate_many(
         self,

@@ -23,9 +23,9 @@ class Part:
     ``cause``   "busy": the block fires. "interval": it must not fire again yet. "latency": what it
                 gives takes longer than a cycle. "queue latency", "queue full": the stream delays a
                 token, or has room for one only in the cycle after another was taken. Of memory:
-                "memory latency"; "bandwidth": all ports of the level move data; "port conflict":
-                the block's port does, and another is free; "outstanding": the block has as many
-                requests under way as it may
+                "memory latency"; "bandwidth": the block's port moves data; "port conflict": it
+                moves another block's, and another port is free; "outstanding": the block has as
+                many requests under way as it may
     ``block``   that which works, or asks memory; of a stream the one that waits for it
     ``stream``  the stream, if it is that which delays
     ``memory``  the level of memory, if it is that

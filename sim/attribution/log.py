@@ -49,11 +49,11 @@ class Requests:
     among the block's requests; ``taken`` by the ports, which is when the block fires; ``served``.
 
     ``held_up``    the region for which a port was last to take it, if any had to wait
-    ``conflict``   whether another port of that region's level was free meanwhile
+    ``conflict``   whether it was another block that had that port, while another port was free
     ``last``       the region of the access that was ready last
     ``raises``     whether its data came later than those of all requests before
     ``waits``      of the time from ``taken`` to ``served``, by level, what it waited for a port
-    ``conflicts``  whether another port of the level was free then
+    ``conflicts``  whether another block had that port, while another port was free
     ``takes``      the rest of that time, by level
     """
 

@@ -96,12 +96,13 @@ static int move(Hierarchy *h, int64_t level, int64_t block, int64_t region, int6
         int64_t port = l->ports == 1 ? 0 : block % l->ports;
         *start = larger(now, l->free[port]);
         if (h->link) {
-            const int32_t n = (int32_t)level;
-            row(h, level)[0] = (Link){*start, n, 1, *start > now && some_free(l, now)};
+            const int32_t n = (int32_t)level, conflict = *start > now && l->user[port] != block;
+            row(h, level)[0] = (Link){*start, n, 1, conflict && some_free(l, now)};
             row(h, level)[1] = (Link){*start + l->latency, n, 0, 0};
             h->links[level] = 2;
         }
         l->free[port] = *start + size * l->cost;
+        l->user[port] = block;
         l->busy[port] += size * l->cost;
         done = *start + l->latency;
     }

@@ -24,6 +24,7 @@ typedef struct {
     int64_t held, peak; /* bytes in lines */
     int64_t *per_line;  /* by region: the entries in a line */
     int64_t *free;      /* by port: when it is free */
+    int64_t *user;      /* by port: the block whose request it took last */
     int64_t *busy;      /* by port: how long it moved data */
     int64_t *counts;    /* by tensor: COUNTED numbers */
     int64_t *held_of, *peak_of; /* by tensor */
@@ -41,7 +42,8 @@ typedef struct {
 } Region;
 
 /* A part of the time from asking for an entry to its being there: up to when, in units, and what for:
- * a port of a level, while another one was free or not, or what comes from there. */
+ * a port of a level, in conflict with another block while another port was free or not, or what
+ * comes from there. */
 typedef struct {
     int64_t end;
     int32_t level, waits, conflict;

@@ -16,7 +16,7 @@ class _Level(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("latency", "cost", "ports", "room", "by_use")),
         *((name, ctypes.c_int64) for name in ("held", "peak")),
-        *((name, ctypes.c_void_p) for name in ("per_line", "free", "busy", "counts")),
+        *((name, ctypes.c_void_p) for name in ("per_line", "free", "user", "busy", "counts")),
         *((name, ctypes.c_void_p) for name in ("held_of", "peak_of", "where", "lines")),
         *((name, ctypes.c_int32) for name in ("used", "made", "spare")),
     ]
@@ -67,6 +67,7 @@ class CompiledHierarchy:
                     by_use=layout.by_use[n],
                     per_line=self._array(layout.per_line[n]),
                     free=self._array([0] * layout.ports[n]),
+                    user=self._array([-1] * layout.ports[n]),
                     busy=self.busy[n].ctypes.data,
                     counts=self.counts[n].ctypes.data,
                     held_of=self.held_of[n].ctypes.data,

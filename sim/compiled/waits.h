@@ -14,7 +14,7 @@
  *     for ports; how long after that its data came; the region that kept the ports waiting, and
  *     the one that came last, with RAISES where these data came later than all before; then by
  *     level, from the outermost, how long these waited for a port, with CONFLICT where another port
- *     of the level was free, and how long they took
+ *     of the level was free and theirs was another block's, and how long they took
  *
  * The entries depend on time, unlike the codes of what firings take and give.
  *

@@ -181,7 +181,8 @@ class _Line:
 
 Link = tuple[int, int, bool, bool]
 """A part of the time from asking for an entry to its being there: up to when, in units; the level;
-whether it is spent on waiting for a port of that, and if so whether another one was free."""
+whether it is spent on waiting for a port of that, and if so whether another block has that port and
+another port was free."""
 
 
 class Hierarchy:
@@ -201,6 +202,7 @@ class Hierarchy:
         self.length = list(layout.length)
         self.free = [[0] * layout.ports[n] for n in levels]
         self.busy = [[0] * layout.ports[n] for n in levels]
+        self.user = [[-1] * layout.ports[n] for n in levels]
         self.lines: list[OrderedDict[tuple[int, int], _Line]] = [OrderedDict() for _ in levels]
         self.held = [0 for _ in levels]
         self.peak = [0 for _ in levels]
@@ -264,10 +266,12 @@ class Hierarchy:
             port = block % layout.ports[level]
             start = max(now, self.free[level][port])
             if self.linked:
-                conflict = start > now and min(self.free[level]) <= now
+                conflict = start > now and self.user[level][port] != block
+                conflict = conflict and min(self.free[level]) <= now
                 there = start + layout.latency[level]
                 self.links[level] = [(start, level, True, conflict), (there, level, False, False)]
             self.free[level][port] = start + size * layout.cost[level]
+            self.user[level][port] = block
             self.busy[level][port] += size * layout.cost[level]
             done = start + layout.latency[level]
         counts = self.counts[level][layout.tensor[region]]

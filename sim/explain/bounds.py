@@ -1,0 +1,73 @@
+"""Lower bounds of a run's cycles: what its blocks and its memory have to do at the least."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from sim.stats import Run
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Cycles that a run cannot go below, and why."""
+
+    why: str
+    cycles: int
+
+
+def bounds(run: Run) -> list[Bound]:
+    """The lower bounds of a run, the largest first.
+
+    The block that is busy the longest; of each level of memory, the bytes that it moved over what
+    its ports can move; the multiplications over the multipliers. Of several graphs, which run in
+    turn, each bound is the sum of theirs.
+    """
+    found: dict[str, int] = {}
+    names: dict[str, list[str]] = {}
+    for part in run.parts or (run,):
+        for key, name, cycles in _of_graph(part):
+            found[key] = found.get(key, 0) + cycles
+            names.setdefault(key, []).append(name)
+    told = [Bound(" and ".join(dict.fromkeys(names[key])), found[key]) for key in found]
+    return sorted(told, key=lambda bound: -bound.cycles)
+
+
+def _of_graph(run: Run) -> list[tuple[str, str, int]]:
+    """What each bound is of, in general and in words, and its cycles."""
+    found = []
+    blocks = {name: block for name, block in run.blocks.items() if block.kind != "root"}
+    if blocks:
+        busiest = max(blocks, key=lambda name: blocks[name].busy)
+        found.append(("busy", f"{busiest} is busy", blocks[busiest].busy))
+    for name, level in run.memory.items():
+        rate = _bytes_per_cycle(run.config, name)
+        if rate is not None:
+            moved = level.total.bytes_read + level.total.bytes_written
+            ports = len(level.busy)
+            of_ports = f" of {ports} ports" if ports > 1 else ""
+            words = f"{name} moves {moved:,} bytes at {ports * rate:.4g} per cycle{of_ports}"
+            found.append((f"memory {name}", words, ceil(moved / (ports * rate))))
+    multipliers = [
+        node.name
+        for node in run.graph.nodes
+        if node.kind == "alu" and node.parameters.get("operation") == "multiply"
+    ]
+    if multipliers:
+        products = sum(run.blocks[name].tokens["val"]["data"] for name in multipliers)
+        many = "1 multiplier" if len(multipliers) == 1 else f"{len(multipliers)} multipliers"
+        work = "1 multiplication" if products == 1 else f"{products:,} multiplications"
+        words = f"{work} on {many}"
+        found.append(("products", words, ceil(products / len(multipliers))))
+    return found
+
+
+def _bytes_per_cycle(config: Mapping[str, Any], level: str) -> float | None:
+    """What a port of a level moves in a cycle; None if that is unbounded."""
+    for section in config["memory"]["levels"]:
+        if section["name"] == level:
+            rate = section["bandwidth_gb_per_s"]
+            return None if rate == "unbounded" else rate / config["clock"]["clock_ghz"]
+    return None

@@ -1,0 +1,246 @@
+"""An explanation of a run: a sentence that can be quoted, and the tables behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from sam.support.errors import UserError
+from sim.attribution.critical_path import Part
+from sim.explain.bounds import Bound, bounds
+from sim.explain.lanes import Imbalance, imbalance
+from sim.explain.what_if import changes
+from sim.stats import Run
+
+# What a block does when it is busy, by its kind.
+_WORK = {
+    "level_scanner": "scans",
+    "bitvector_scanner": "scans",
+    "intersecter": "compares",
+    "bitvector_intersecter": "compares",
+    "unioner": "merges",
+    "bitvector_unioner": "merges",
+    "repeater": "repeats",
+    "fiber_repeater": "repeats",
+    "array": "reads values",
+    "alu": "computes",
+    "reducer": "sums up",
+    "saturating_reducer": "sums up",
+    "coordinate_dropper": "drops coordinates",
+    "locator": "locates",
+    "parallelizer": "deals to lanes",
+    "serializer": "joins lanes",
+    "level_writer": "writes",
+    "value_writer": "writes",
+    "tile_loader": "loads tiles",
+}
+_RERUNS, _SHOWN = 8, 6
+_WORTH = 0.02
+_MANY_FIRINGS, _FEW_MATCHES = 16, 0.25
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What takes a share of a run's cycles: parts of the critical path that go together.
+
+    ``what`` is in words. ``parts`` are those of the path, the longest first.
+    """
+
+    what: str
+    cycles: int
+    parts: tuple[Part, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What a change would save; ``how`` is what to write for it: overrides or commands."""
+
+    what: str
+    how: tuple[str, ...]
+    cycles: int
+    saves: int
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """Why a run took as long as it did.
+
+    ``sentence``   what to quote
+    ``causes``     what is on the critical path, the most first; their cycles add up to the run's
+    ``what_ifs``   changes that were tried, those that save most first
+    ``bounds``     cycles that it cannot go below, the largest first
+    ``imbalance``  of the lanes, if there are any that differ
+    ``notes``      changes that could not be tried, and why
+    """
+
+    sentence: str
+    cycles: int
+    causes: tuple[Cause, ...]
+    what_ifs: tuple[WhatIf, ...]
+    bounds: tuple[Bound, ...]
+    imbalance: Imbalance | None
+    notes: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """The explanation as lines of text, the sentence first."""
+        lines = [self.sentence, "", f"the {self.cycles:,} cycles went to"]
+        for cause in self.causes[:_SHOWN]:
+            lines.append(f"  {_share(cause.cycles, self.cycles):>5}  {cause.what}")
+        rest = sum(cause.cycles for cause in self.causes[_SHOWN:])
+        if rest:
+            lines.append(f"  {_share(rest, self.cycles):>5}  {len(self.causes) - _SHOWN} others")
+        if self.what_ifs:
+            lines += ["", "what would save cycles"]
+        for one in self.what_ifs:
+            saved = f"{_share(one.saves, self.cycles):>5}" if one.saves > 0 else "    -"
+            how = f"  ({', '.join(one.how)})" if one.how else ""
+            lines.append(f"  {saved}  {one.what}: {one.cycles:,} cycles{how}")
+        lines += ["", "cycles that this graph cannot go below"]
+        for bound in self.bounds:
+            lines.append(f"  {bound.cycles:>12,}  {bound.why}")
+        if self.imbalance is not None:
+            lines += ["", self.imbalance.text]
+        lines += [f"note: {note}" for note in self.notes]
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def as_json(self) -> dict[str, Any]:
+        """The explanation as plain JSON data."""
+        return {
+            "sentence": self.sentence,
+            "cycles": self.cycles,
+            "causes": [{"what": one.what, "cycles": one.cycles} for one in self.causes],
+            "what_ifs": [
+                {"what": n.what, "how": list(n.how), "cycles": n.cycles, "saves": n.saves}
+                for n in self.what_ifs
+            ],
+            "bounds": [{"why": one.why, "cycles": one.cycles} for one in self.bounds],
+            "imbalance": None if self.imbalance is None else self.imbalance.text,
+            "notes": list(self.notes),
+        }
+
+
+def explain(
+    run: Run, reruns: int = _RERUNS, trying: Callable[[str], None] | None = None
+) -> Explanation:
+    """Explains a run; at most ``reruns`` changes of each sort are tried, those on the path first.
+
+    Each is a run of its own. ``trying`` is called with each in words before. Raises UserError
+    where the run can neither be run again nor has a log.
+    """
+    run = run.attributed
+    tried: list[WhatIf] = []
+    notes: list[str] = []
+
+    def attempt(what: str, how: Sequence[str], again: Callable[[], Run]) -> None:
+        if trying is not None:
+            trying(what)
+        try:
+            cycles = again().cycles
+        except UserError as mistake:
+            notes.append(f"{what}: {str(mistake).splitlines()[0]}")
+        else:
+            tried.append(WhatIf(what, tuple(how), cycles, run.cycles - cycles))
+
+    if run.again is not None:
+        again = run.again
+        for change in changes(run)[:reruns]:
+            how = [f'--set "{key}={value}"' for key, value in change.overrides.items()]
+            attempt(change.what, how, partial(again, config=run.config, overrides=change.overrides))
+    if run.alternatives is not None:
+        for what, alternative in list(run.alternatives().items())[:reruns]:
+            attempt(what, (), alternative)
+    tried.sort(key=lambda one: -one.saves)
+    causes = grouped(run)
+    uneven = imbalance(run)
+    return Explanation(
+        sentence=_sentence(run, causes, tried, uneven),
+        cycles=run.cycles,
+        causes=causes,
+        what_ifs=tuple(tried),
+        bounds=tuple(bounds(run)),
+        imbalance=uneven,
+        notes=tuple(notes),
+    )
+
+
+def grouped(run: Run) -> tuple[Cause, ...]:
+    """The causes on the critical path of a run: parts with one remedy go together."""
+    groups: dict[tuple[str, ...], list[Part]] = {}
+    for part in run.critical_path:
+        key = (part.cause, part.memory) if part.memory else (part.cause, part.block, part.stream)
+        groups.setdefault(key, []).append(part)
+    found = [
+        Cause(_words(run, parts), sum(part.cycles for part in parts), tuple(parts))
+        for parts in groups.values()
+    ]
+    return tuple(sorted(found, key=lambda cause: -cause.cycles))
+
+
+def _words(run: Run, parts: Sequence[Part]) -> str:
+    """What parts of the path that go together are, in words."""
+    part = parts[0]
+    block = run.blocks[part.block]
+    if part.memory:
+        arrays = list(dict.fromkeys(one.array for one in parts))
+        more = f" and {len(arrays) - 2} more" if len(arrays) > 2 else ""
+        kind = "latency" if part.cause == "memory latency" else part.cause
+        kind = "outstanding requests" if part.cause == "outstanding" else kind
+        return f"{part.memory} {kind} on {', '.join(arrays[:2])}{more}"
+    if part.cause == "queue full":
+        return f"room in the queue {part.stream}"
+    if part.cause == "queue latency":
+        return f"the latency of the queue {part.stream}"
+    if part.cause == "interval":
+        return f"{part.block} may not fire every cycle"
+    if part.cause == "latency":
+        return f"the latency of {part.block}"
+    work = f"{part.block} {_WORK.get(block.kind, 'works')}"
+    matches = _matches(run, part.block)
+    if (
+        matches is not None
+        and block.fired >= _MANY_FIRINGS
+        and matches < _FEW_MATCHES * block.fired
+    ):
+        found = "1 match" if matches == 1 else f"{matches:,} matches"
+        work += f", and finds {found} in {block.fired:,} firings"
+    return work
+
+
+def _matches(run: Run, name: str) -> int | None:
+    """The coordinates that an intersecter has found; None for any other block."""
+    block = run.blocks[name]
+    return block.tokens["crd"]["data"] if block.kind == "intersecter" else None
+
+
+def _sentence(
+    run: Run, causes: Sequence[Cause], tried: Sequence[WhatIf], uneven: Imbalance | None
+) -> str:
+    if not causes:
+        return "the run took no cycles"
+    shares = "; ".join(
+        f"{_share(cause.cycles, run.cycles)}: {cause.what}"
+        for n, cause in enumerate(causes[:3])
+        if n == 0 or cause.cycles >= 0.1 * run.cycles
+    )
+    found = f"{run.cycles:,} cycles, {shares}"
+    best = tried[0] if tried else None
+    saves = best.saves if best is not None and best.saves >= _WORTH * run.cycles else 0
+    if uneven is not None and uneven.cycles >= max(saves, _WORTH * run.cycles):
+        return f"{found}; {uneven.text}"
+    if best is not None and saves:
+        of_all = _share(best.saves, run.cycles)
+        return f"{found}; it would take {of_all} less with {best.what}"
+    return found
+
+
+def _share(part: float, whole: float) -> str:
+    share = 100 * part / whole
+    return f"{share:.0f} %" if share >= 1 or share == 0 else "<1 %"

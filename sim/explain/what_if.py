@@ -1,0 +1,87 @@
+"""Changes of the machine that each make one resource ideal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sim.attribution.critical_path import Part
+from sim.stats import Run
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the machine.
+
+    ``what``       what is changed, in words
+    ``overrides``  the config values that do it
+    ``cycles``     what it could save: the cycles of its causes on the critical path
+    """
+
+    what: str
+    overrides: Mapping[str, Any] = field(hash=False)
+    cycles: int
+
+
+def changes(run: Run) -> list[Change]:
+    """For the causes on a run's critical path, the change that makes each ideal, by their cycles.
+
+    Of a run of several graphs, blocks are changed by their kinds and all queues at once, as a name
+    need not be there in all of them.
+    """
+    found: dict[str, Change] = {}
+    for part in run.critical_path:
+        for what, overrides in _ideal(run, part):
+            before = found[what].cycles if what in found else 0
+            found[what] = Change(what, overrides, before + part.cycles)
+    return sorted(found.values(), key=lambda change: -change.cycles)
+
+
+def _ideal(run: Run, part: Part) -> list[tuple[str, dict[str, Any]]]:
+    """What makes the cause of a part of the path ideal."""
+    queue = f"queues.names.{part.stream}"
+    several = bool(run.parts)
+    if part.cause == "queue full":
+        found = [("all queues unbounded", _of_all_queues(run, "depth", "unbounded"))]
+        if not several and part.stream in run.streams:
+            one: dict[str, Any] = {f"{queue}.depth": "unbounded"}
+            found.append((f"the queue {part.stream} unbounded", one))
+        return found
+    if part.cause == "queue latency":
+        found = [("all queues with a latency of 1", _of_all_queues(run, "latency_cycles", 1))]
+        if not several and part.stream in run.streams:
+            one = {f"{queue}.latency_cycles": 1}
+            found.append((f"the queue {part.stream} with a latency of 1", one))
+        return found
+    if part.cause in ("interval", "latency"):
+        key = "initiation_interval_cycles" if part.cause == "interval" else "latency_cycles"
+        words = "firing every cycle" if part.cause == "interval" else "with a latency of 1"
+        if several:
+            kind = run.blocks[part.block].kind
+            return [(f"each {kind} {words}", {f"blocks.kinds.{kind}.{key}": 1})]
+        name = part.block.removesuffix(".emitter")
+        return [(f"{name} {words}", {f"blocks.names.{name}.{key}": 1})]
+    level = f"memory.levels.{part.memory}"
+    if part.cause == "memory latency":
+        return [(f"{part.memory} with a latency of 0", {f"{level}.latency_cycles": 0})]
+    if part.cause == "bandwidth":
+        unbounded = {f"{level}.bandwidth_gb_per_s": "unbounded"}
+        return [(f"{part.memory} with unbounded bandwidth", unbounded)]
+    if part.cause == "port conflict":
+        return [(f"{part.memory} with a port for each block", {f"{level}.ports": "per_block"})]
+    if part.cause == "outstanding":
+        unbounded = {"memory.outstanding_requests": "unbounded"}
+        return [("any number of outstanding requests", unbounded)]
+    return []
+
+
+def _of_all_queues(run: Run, key: str, value: Any) -> dict[str, Any]:
+    """A value for all queues, whatever the config has for some of them."""
+    queues = run.config["queues"]
+    found = {f"queues.{key}": value}
+    for group in ("names", "readers", "kinds"):
+        for name, section in queues.get(group, {}).items():
+            if key in section:
+                found[f"queues.{group}.{name}.{key}"] = value
+    return found

@@ -1,0 +1,129 @@
+"""Explanations: the first line names the bottleneck of a machine that has a known one."""
+
+import numpy as np
+import pytest
+
+import custard
+import sim
+from sam.support.errors import UserError
+
+
+def dense(shape, every=1):
+    """Numbers at every so many places, the first among them."""
+    values = np.zeros(shape)
+    values.flat[::every] = 1.0
+    return values
+
+
+def spmv(schedule=(), formats=None):
+    formats = {"A": "ss", "x": "s", "y": "s", **(formats or {})}
+    return custard.compile("y(i) = A(i,j) * x(j)", formats, schedule)
+
+
+INPUTS = {"A": dense((12, 20)), "x": dense(20)}
+
+
+def first_line(program, inputs, overrides=None):
+    explanation = program.simulate(inputs, overrides=overrides).explain()
+    assert explanation.lines()[0] == explanation.sentence
+    assert sum(cause.cycles for cause in explanation.causes) == explanation.cycles
+    return explanation.sentence
+
+
+def test_a_slow_block():
+    """240 products, 13 stop tokens and a done token, of which each but the first waits 6 cycles."""
+    slow = {"blocks.names.multiply.initiation_interval_cycles": 7}
+    line = first_line(spmv(), INPUTS, slow)
+    assert line.split("; ")[0].endswith("85 %: multiply may not fire every cycle")
+    assert line.endswith("% less with multiply firing every cycle")
+
+
+def test_a_block_that_is_late():
+    late = {"blocks.names.array_A.latency_cycles": 5000}
+    assert "the latency of array_A" in first_line(spmv(), INPUTS, late).split("; ")[0]
+
+
+def test_a_shallow_queue():
+    """Coordinates wait beside values that the reducer has to sum up first."""
+    line = first_line(spmv(), INPUTS, {"queues.depth": 1})
+    assert "; it would take" in line
+    assert line.endswith("less with all queues unbounded")
+
+
+def test_the_latency_of_memory():
+    levels = [{"name": "DRAM", "latency_cycles": 100}]
+    line = first_line(spmv(), INPUTS, {"memory.levels": levels, "memory.outstanding_requests": 1})
+    assert "%: DRAM outstanding requests on" in line or "%: DRAM latency on" in line
+    assert "less with DRAM with a latency of 0" in line
+
+
+def test_the_bandwidth_of_memory():
+    levels = [{"name": "DRAM", "latency_cycles": 2, "bandwidth_gb_per_s": 0.5}]
+    line = first_line(spmv(), INPUTS, {"memory.levels": levels})
+    assert line.split(" ", 2)[2].split("%: ")[1].startswith("DRAM bandwidth on")
+    assert line.endswith("less with DRAM with unbounded bandwidth")
+
+
+def test_a_conflict_of_ports():
+    """Of three ports, the scanner of the rows of A shares its one with the array of x."""
+    levels = [{"name": "DRAM", "latency_cycles": 2, "bandwidth_gb_per_s": 4, "ports": 3}]
+    run = spmv().simulate(INPUTS, overrides={"memory.levels": levels})
+    explanation = run.explain()
+    assert "%: DRAM port conflict on A.crd, x.val" in explanation.sentence.split("; ")[0]
+    tried = {one.what: one.saves for one in explanation.what_ifs}
+    assert tried["DRAM with a port for each block"] > run.cycles / 4
+
+
+def test_an_intersection_that_is_empty():
+    inputs = {"b": dense(1000, 2), "c": 1 - dense(1000, 2)}
+    program = custard.compile("x = b(i) * c(i)", {"b": "s", "c": "s"})
+    line = first_line(program, inputs)
+    assert line.split("; ")[0] == (
+        "1,007 cycles, 99 %: intersect_i compares, and finds 0 matches in 1,002 firings"
+    )
+
+
+def test_lanes_that_are_uneven():
+    matrix = dense((32, 40), 10)
+    matrix[::4] = 1
+    program = spmv(["parallelize(i,Lanes,4)"])
+    line = first_line(program, {"A": matrix, "x": dense(40)})
+    assert "; the 4 lanes are uneven: scan_A_j is busy for" in line
+
+
+def test_bounds():
+    run = spmv().simulate(INPUTS)
+    told = {bound.why: bound.cycles for bound in run.explain().bounds}
+    assert told["240 multiplications on 1 multiplier"] == 240
+    assert max(told.values()) <= run.cycles
+
+
+def test_alternatives_say_what_to_write():
+    explanation = spmv(schedule=["reorder(i,j)"]).simulate(INPUTS).explain()
+    tried = [one.what for one in explanation.what_ifs]
+    assert {"parallelize(i,Lanes,2)", "skip(A,j)", "A:ds:0,1"} <= set(tried)
+    assert [one.saves for one in explanation.what_ifs] == sorted(
+        (one.saves for one in explanation.what_ifs), reverse=True
+    )
+
+
+def test_several_graphs_in_turn():
+    program = custard.compile(
+        "y(i) = A(i,j) * x(j)",
+        {"A": "ss", "x": "s", "w": "ds"},
+        ["precompute(A(i,j) * x(j), j, jw, w)"],
+    )
+    run = program.simulate(INPUTS, overrides={"queues.depth": 4})
+    explanation = run.explain()
+    assert sum(cause.cycles for cause in explanation.causes) == run.cycles
+
+
+def test_a_run_that_cannot_be_run_again():
+    from dataclasses import replace
+
+    run = replace(sim.simulate(spmv().graph, INPUTS), again=None)
+    with pytest.raises(UserError) as caught:
+        run.explain()
+    assert str(caught.value) == (
+        "this run did not keep why its blocks waited\nhint: simulate(..., attribution=True)"
+    )
