@@ -13,11 +13,9 @@ from custard.language.commands import (
     CHOICES,
     Command,
     choices,
-    loop_order,
     mistake,
     parse_schedule,
     refuse_streams,
-    without_unknown_loops,
     workspaces,
 )
 from custard.language.formats import (
@@ -28,6 +26,8 @@ from custard.language.formats import (
     require_writable,
 )
 from custard.program import Program
+from custard.scheduling.loop_scheduler import nest
+from custard.scheduling.loops import LoopNest
 from custard.scheduling.statement import scheduled
 from sam.support.errors import UserError, one_of
 
@@ -112,10 +112,10 @@ def compile(
     program = cin.concretize(assignment)
     extents = _dims({} if dims is None else dims, program)
     notes: list[str] = _inferred(program, extents)
-    if not commands or (target == "sam" and not _KEEP_ORDER & {one.name for one in commands}):
+    if _may_order(commands, target):
         loops = cin.concordant_order(program, _orders(program, resolved, target))
         why = "the tensors are stored so"
-        if target == "c" and not strict:
+        if target == "c" and not commands and not strict:
             from custard.to_c.loop_order import cheapest_order
 
             cheapest = cheapest_order(replace(program, loops=loops), resolved)
@@ -150,6 +150,13 @@ def compile(
 
 # The commands whose loops are in the order of the text, as they always were.
 _KEEP_ORDER = {"reorder", *CHOICES}
+
+
+def _may_order(commands: Sequence[Command], target: str) -> bool:
+    """Whether the loops may be in another order than that of the text before the commands."""
+    if target == "c":
+        return not commands or commands[0].name not in _KEEP_ORDER
+    return not _KEEP_ORDER & {one.name for one in commands}
 
 
 def _sam_program(
@@ -189,22 +196,23 @@ def _c_program(
     from custard.to_c.program import CProgram  # here, as graphs need none of it
 
     formats, target = common["formats"], program.target.tensor
-    passed_over: Sequence[str] = ()
-    if commands:
-        variables = dict.fromkeys(cin.base(variable) for variable in program.loops)
-        if not strict:
-            commands, passed_over = without_unknown_loops(commands, variables)
-        program = cin.reordered(program, loop_order(variables, commands))
+    loops = nest(program, formats, commands, strict)
+    program = replace(program, loops=tuple(loops.completed(program.loops)))
     program = cin.resolved(program)
+    loops = loops.with_variables(program.loops)
     common = {**common, "dims": {**dict(program.fixed), **common["dims"]}}
-    forced = choices(commands, _variables(program))
+    forced = {
+        (tensor, variable): choice
+        for (tensor, loop), choice in choices(commands, _loops(program, loops)).items()
+        for variable in loops.originals(loop)
+    }
     refuse_streams(forced.values(), "c")
     require_writable(formats[target], target)
     header, dropped = common["header"], common["drop_zeros"]
-    lowered = loop_lowering.lower(program, formats, forced, Types(), header, dropped)
+    lowered = loop_lowering.lower(program, formats, forced, Types(), header, dropped, loops)
     _refuse_rearranged(strict, lowered.rearranged)
-    notes = (*notes, *passed_over, *lowered.rearranged, *lowered.decisions)
-    return CProgram(**common, choices=forced, cin=program, notes=notes, lowered=lowered)
+    notes = (*notes, *loops.notes, *lowered.rearranged, *lowered.decisions)
+    return CProgram(**common, choices=forced, cin=program, notes=notes, lowered=lowered, nest=loops)
 
 
 def _refuse_rearranged(strict: bool, rearranged: Mapping[str, str | None]) -> None:
@@ -325,13 +333,15 @@ def _inferred(program: cin.Program, extents: Mapping[str, int]) -> list[str]:
     return notes
 
 
-def _variables(program: cin.Program) -> dict[str, dict[str, None]]:
-    """The variables of each tensor, in order."""
+def _loops(program: cin.Program, nest: LoopNest) -> dict[str, dict[str, None]]:
+    """The variables of each tensor, and the loops that are derived from them, in order."""
     found: dict[str, dict[str, None]] = {}
     for node in (program.target, *cin.walk(program.value)):
         if isinstance(node, cin.Access) and not isinstance(node, cin.Mask):
-            bases = dict.fromkeys(cin.base(variable) for variable in node.variables)
-            found.setdefault(node.tensor, {}).update(bases)
+            for variable in node.variables:
+                known = nest.related(cin.base(variable))
+                names = [cin.base(variable), *sorted(known - {cin.base(variable)})]
+                found.setdefault(node.tensor, {}).update(dict.fromkeys(names))
     return found
 
 

@@ -326,13 +326,11 @@ def test_targets():
             "A(i,j), stored as ds:0,1, is transposed to 1,0 before the run",
             "hint: write the format A:ds:1,0, or drop strict to let the compiler do it",
         ]),
-        ({"schedule": "split(i,i0,i1,32)"}, [
-            "target c does not take split",
-            "  split(i,i0,i1,32)",
-        ]),
-        ({"schedule": ["reorder(i,j)", "parallelize(i,CPUThread,NoRaces)"]}, [
-            "target c does not take parallelize",
-            "  parallelize(i,CPUThread,NoRaces)",
+        ({"schedule": "parallelize(i,GPUBlock,NoRaces)"}, [
+            "target c has no GPUBlock: units of a GPU are for target cuda",
+            "  parallelize(i,GPUBlock,NoRaces)",
+            "                ^^^^^^^^",
+            "hint: parallelize(i,CPUThread,NoRaces) shares the loop out to threads",
         ]),
         ({"formats": {"y": "r"}}, [
             "level 0 of the result y is range (r), which supports neither append nor insert",

@@ -1,4 +1,4 @@
-"""Scheduling commands: their text, their table, and the loop order that ``reorder`` gives.
+"""Scheduling commands: their text, and their table.
 
 The commands are those of the TACO tool (scheduling paper, section 4), written as there:
 ``split(i,i0,i1,32)``, one to a text or several, separated by commas or semicolons.
@@ -80,18 +80,21 @@ def _choice(name: str, words: str) -> Argument:
 
 
 _BOTH = ("sam", "c")
+_TILED = (_LOOP, Argument("outer loop"), Argument("inner loop"), _FACTOR)
 
 COMMANDS: Mapping[str, Signature] = {
     "reorder": Signature((_LOOP,), repeats=True, targets=_BOTH),
-    "split": Signature((_LOOP, Argument("outer loop"), Argument("inner loop"), _FACTOR)),
-    "divide": Signature((_LOOP, Argument("outer loop"), Argument("inner loop"), _FACTOR)),
-    "tile": Signature((Argument("extent of a tile", "size"),), repeats=True),
-    "fuse": Signature((Argument("outer loop"), Argument("inner loop"), Argument("fused loop"))),
-    "pos": Signature((_LOOP, Argument("position loop"), _TENSOR)),
-    "coord": Signature((Argument("position loop"), _LOOP)),
+    "split": Signature(_TILED, targets=_BOTH),
+    "divide": Signature(_TILED, targets=_BOTH),
+    "tile": Signature((Argument("extent of a tile", "size"),), repeats=True, targets=_BOTH),
+    "fuse": Signature(
+        (Argument("outer loop"), Argument("inner loop"), Argument("fused loop")), targets=_BOTH
+    ),
+    "pos": Signature((_LOOP, Argument("position loop"), _TENSOR), targets=_BOTH),
+    "coord": Signature((Argument("position loop"), _LOOP), targets=_BOTH),
     "bound": Signature(
         (_LOOP, Argument("bounded loop"), Argument("bound", "size"), _choice("type", _BOUNDS)),
-        targets=(),
+        targets=("c",),
     ),
     "precompute": Signature(
         (
@@ -102,7 +105,7 @@ COMMANDS: Mapping[str, Signature] = {
         ),
         optional=1,
     ),
-    "unroll": Signature((_LOOP, _FACTOR), targets=()),
+    "unroll": Signature((_LOOP, _FACTOR), targets=("c",)),
     "parallelize": Signature((_LOOP, _choice("unit", _UNITS), _STRATEGY)),
     "assemble": Signature((_TENSOR, _choice("strategy", "Append Insert")), targets=()),
     "locate": Signature((_TENSOR, _LOOP), targets=_BOTH),
@@ -133,24 +136,6 @@ def workspaces(commands: Iterable[Command]) -> list[str]:
         for command in commands
         if command.name == "precompute" and len(command.arguments) > 3
     ]
-
-
-def loop_order(variables: Iterable[str], commands: Iterable[Command]) -> list[str]:
-    """The loops, outermost first, after the commands have been applied to ``variables``.
-
-    ``reorder`` puts the loops that it lists, in its order, into the places that they hold now;
-    a loop that it does not list keeps its place. Raises UserError for a loop that is unknown or
-    listed twice, and for a command that does not work yet.
-    """
-    loops = list(variables)
-    for command in commands:
-        if command.name in CHOICES:
-            continue
-        if command.name != "reorder":
-            raise not_on("c", command)
-        check_loops(command, loops)
-        loops = with_reordered(loops, command.arguments)
-    return loops
 
 
 def with_reordered(loops: Sequence[str], listed: Sequence[str]) -> list[str]:

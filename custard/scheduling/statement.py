@@ -12,21 +12,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from custard.ir import cin
-from custard.language import notation
 from custard.language.commands import (
     CHOICES,
     LANES,
     Command,
-    check_loops,
     mistake,
     not_on,
-    with_reordered,
-    without_unknown_loops,
 )
 from custard.language.formats import LEVEL_FORMATS, Format, parse_format, require_writable
 from custard.scheduling.provenance import Derived, derive
-from sam.derivations import Derivation, Fuse, Rename, Split, replaced
-from sam.support.errors import UserError, one_of
+from custard.scheduling.scheduler import Scheduler
+from sam.derivations import Derivation, Fuse, Rename, replaced
+from sam.support.errors import one_of
 
 
 @dataclass(frozen=True)
@@ -124,7 +121,7 @@ _NOT_HERE = {
 }
 
 
-class _Scheduler:
+class _Scheduler(Scheduler):
     """The state of a schedule: the statements so far."""
 
     def __init__(
@@ -134,24 +131,11 @@ class _Scheduler:
         stored: Mapping[str, str],
         strict: bool,
     ) -> None:
-        self.formats, self.stored, self.strict = formats, stored, strict
         loops = tuple(dict.fromkeys(map(cin.base, program.loops)))
+        super().__init__(formats, loops, strict)
+        self.stored = stored
         self.statements = [Statement(program, loops)]
-        self.workspaces: dict[str, Format] = {}
-        self.notes: dict[str, None] = {}
-        self.names = dict.fromkeys(loops)
-        self.positions: dict[str, str] = {}
-        self.actions: Mapping[str, Callable[[Command], None]] = {
-            "reorder": self.reorder,
-            "split": self.split,
-            "divide": self.split,
-            "tile": self.tile,
-            "fuse": self.fuse,
-            "pos": self.positioned,
-            "coord": self.coordinate,
-            "precompute": self.precompute,
-            "parallelize": self.parallelize,
-        }
+        self.actions |= {"precompute": self.precompute, "parallelize": self.parallelize}
 
     def done(self) -> Scheduled:
         """The statements, with the workspaces stored as asked, or else in the order of the loops
@@ -182,73 +166,11 @@ class _Scheduler:
         """Those of all statements."""
         return list(dict.fromkeys(loop for one in self.statements for loop in one.loops))
 
-    def check_loop(self, command: Command, argument: int) -> str:
-        """An argument that must be a loop."""
-        name = command.arguments[argument]
-        if name not in self.loops:
-            what = f"{command.name} names {name}, which is not a loop"
-            raise mistake(command, what, argument, one_of(name, self.loops))
-        return name
-
-    def check_new(self, command: Command, *arguments: int) -> None:
-        """Raises UserError unless some arguments are names that no loop has or had."""
-        for argument in arguments:
-            name = command.arguments[argument]
-            if name in self.names:
-                what = f"{command.name} names {name}, which is or was a loop already"
-                raise mistake(command, what, argument, "give the new loop another name")
-            self.names[name] = None
-
-    def reorder(self, command: Command) -> None:
-        if not self.strict:
-            (command,), passed_over = without_unknown_loops([command], self.loops)
-            self.notes |= dict.fromkeys(passed_over)
-        check_loops(command, self.loops)
-        for n, one in enumerate(self.statements):
-            listed = [loop for loop in command.arguments if loop in one.loops]
-            self.statements[n] = replace(one, loops=tuple(with_reordered(one.loops, listed)))
+    def arrange(self, order: Callable[[Sequence[str]], Sequence[str]]) -> None:
+        self.statements = [replace(one, loops=tuple(order(one.loops))) for one in self.statements]
 
     def derive(self, derivation: Derivation) -> None:
         self.statements = [one.with_derivation(derivation) for one in self.statements]
-
-    def split(self, command: Command) -> None:
-        """A tile of so many values, or (``divide``) so many tiles."""
-        variable = self.check_loop(command, 0)
-        self.check_coordinates(command, variable)
-        self.check_new(command, 1, 2)
-        _, outer, inner, size = command.arguments
-        self.derive(Split(variable, outer, inner, int(size), command.name == "divide"))
-
-    def tile(self, command: Command) -> None:
-        """Tiles of each extent, the largest first: their loops go outside of those in them.
-
-        With two extents, loop i becomes i2 and i1 over tiles, and i0 in one of the smaller ones.
-        """
-        sizes = list(map(int, command.arguments))
-        for n in range(1, len(sizes)):
-            if sizes[n] >= sizes[n - 1]:
-                what = f"a tile of {sizes[n]} does not go into one of {sizes[n - 1]}"
-                raise mistake(command, what, n, "as in tile(2048,128)")
-        nest = {}
-        for loop in self.loops:
-            self.check_coordinates(command, loop)
-            left = loop
-            for level, size in zip(range(len(sizes), 0, -1), sizes, strict=True):
-                rest = "".join(map(str, reversed(range(level))))
-                outer, inner = self.new_name(f"{loop}{level}"), self.new_name(f"{loop}{rest}")
-                self.derive(Split(left, outer, inner, size))
-                nest[outer], left = level, inner
-            nest[left] = 0
-        for n, one in enumerate(self.statements):
-            loops = sorted(one.loops, key=lambda loop: -nest[loop])
-            self.statements[n] = replace(one, loops=tuple(loops))
-
-    def new_name(self, name: str) -> str:
-        """The name for a new loop, with zeros behind it where one has it."""
-        while name in self.names:
-            name += "0"
-        self.names[name] = None
-        return name
 
     def check_coordinates(self, command: Command, loop: str) -> None:
         """Raises UserError for a loop over positions."""
@@ -262,28 +184,18 @@ class _Scheduler:
                 f"{command.name} the loop before pos",
             )
 
-    def fuse(self, command: Command) -> None:
-        outer, inner = self.check_loop(command, 0), self.check_loop(command, 1)
-        for loop in (outer, inner):
-            self.check_coordinates(command, loop)
-        if outer == inner:
-            raise mistake(command, f"fuse names {outer} twice", 1)
-        for one in self.statements:
-            if {outer, inner} & {*one.loops}:
-                self.check_fusible(command, one)
-        self.check_new(command, 2)
-        self.derive(Fuse(*command.arguments))
-
-    def check_fusible(self, command: Command, statement: Statement) -> None:
+    def check_fusible(self, command: Command) -> None:
         """Raises UserError unless the loops, and their levels in all tensors, are next to each
         other."""
         outer, inner = command.arguments[:2]
-        places = [statement.loops.index(v) if v in statement.loops else -2 for v in (outer, inner)]
-        if places[1] != places[0] + 1:
-            loops = ", ".join(statement.loops)
-            hint = f"reorder them first, or write fuse({inner},{outer},{command.arguments[2]})"
-            what = f"fuse needs {inner} directly inside of {outer}, and the loops are {loops}"
-            raise mistake(command, what, hint=hint)
+        for statement in self.statements:
+            if {outer, inner} & {*statement.loops}:
+                self.check_nested(command, statement.loops)
+                self.check_levels(command, statement)
+
+    def check_levels(self, command: Command, statement: Statement) -> None:
+        """Raises UserError unless all tensors have the two levels next to each other."""
+        outer, inner = command.arguments[:2]
         now = self.now(statement)
         nodes = list(cin.walk(now.program.value))
         for node in (now.program.target, *nodes):
@@ -302,23 +214,19 @@ class _Scheduler:
                     "directly inside of the other",
                 )
 
-    def positioned(self, command: Command) -> None:
-        """A loop over the positions of a tensor: a scanner goes through those anyhow."""
-        loop, name, tensor = command.arguments
-        self.check_loop(command, 0)
-        found = [one for one in self.statements if loop in one.loops]
-        now = [self.now(one) for one in found]
-        having = {
+    def having(self, loop: str) -> Collection[str]:
+        return {
             one.tensor(node.tensor)
-            for one in now
+            for one in (self.now(one) for one in self.statements if loop in one.loops)
             for node in cin.walk(one.program.value)
             if isinstance(node, cin.Access) and loop in map(cin.base, node.variables)
         }
-        if tensor not in having:
-            what = f"{tensor} has no loop {loop}" if tensor in self.formats else None
-            what = what or f"pos names {tensor}, which is not a tensor"
-            raise mistake(command, what, 2, one_of(tensor, having))
-        for one in now:
+
+    def check_positions(self, command: Command) -> None:
+        """Raises UserError where a loop goes elsewhere too: a scanner goes through positions
+        anyhow."""
+        loop, _, tensor = command.arguments
+        for one in (self.now(one) for one in self.statements if loop in one.loops):
             if not _needs(one.program.value, tensor, one.tensor):
                 raise mistake(
                     command,
@@ -326,17 +234,6 @@ class _Scheduler:
                     f"through values that {tensor} does not have",
                     2,
                 )
-        self.check_new(command, 1)
-        self.derive(Rename(loop, name))
-        self.positions[name] = tensor
-
-    def coordinate(self, command: Command) -> None:
-        """Takes a loop over positions back to coordinates."""
-        loop, name = self.check_loop(command, 0), command.arguments[1]
-        if loop not in self.positions:
-            raise mistake(command, f"coord needs a loop over positions, and {loop} is none", 0)
-        self.check_new(command, 1)
-        self.derive(Rename(loop, name))
 
     def now(self, statement: Statement) -> Derived:
         """A statement by the variables that it has come to."""
@@ -348,10 +245,7 @@ class _Scheduler:
     def parallelize(self, command: Command) -> None:
         loop = self.check_loop(command, 0)
         _, unit, number = command.arguments
-        if (unit == LANES) != number.isdigit():
-            needs = "a number of lanes" if unit == LANES else "a race strategy"
-            what = f"parallelize needs {needs} for {unit}, not {number}"
-            raise mistake(command, what, 2, f"as in parallelize({loop},{LANES},4)")
+        self.check_strategy(command)
         if unit == "NotParallel":
             return
         if unit != LANES:
@@ -418,36 +312,6 @@ class _Scheduler:
                 raise mistake(command, what, 0, "precompute before fuse")
             if known & {*one.sources}:
                 known = {*one.replaced(list(known))}
-
-    def part(self, command: Command) -> cin.Expression:
-        """The expression that a ``precompute`` names."""
-        text, (start, end) = command.arguments[0], command.spans[0]
-        target = "x"
-        while target in text:
-            target += "x"
-        try:
-            declared = [*self.formats, *self.workspaces]
-            return cin.part(notation.parse(f"{target}={text}", declared))
-        except UserError as error:
-            span = command.spans[0]
-            if error.span is not None:
-                moved = [start + max(0, place - len(target) - 1) for place in error.span]
-                span = (min(moved[0], end), min(moved[1], end))
-            raise UserError(error.what, source=command.text, span=span, hint=error.hint) from None
-
-    def workspace(self, command: Command) -> str:
-        """The name of a new workspace."""
-        taken = [*self.formats, *self.workspaces]
-        if len(command.arguments) > 3:
-            name = command.arguments[3]
-            if name in taken:
-                raise mistake(command, f"{name} is a tensor already", 3)
-            return name
-        name, n = "ws", 1
-        while name in taken:
-            n += 1
-            name = f"ws{n}"
-        return name
 
 
 MOST_LANES = 256

@@ -15,6 +15,7 @@ from __future__ import annotations
 from custard.to_c.loop_ir import (
     FALSE,
     INT,
+    ONE,
     TRUE,
     Assign,
     Body,
@@ -48,7 +49,7 @@ def _called(loop: Stmt) -> Body | None:
 
     Besides, it may set flags, which are set just where it has a round.
     """
-    if not isinstance(loop, For) or loop.next is not None:
+    if not isinstance(loop, For) or loop.next is not None or loop.step != ONE:
         return None
     p, flags, rest = loop.var, [], []
     for statement in loop.body:

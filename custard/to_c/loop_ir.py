@@ -272,6 +272,8 @@ class For(Stmt):
     """Counts a new variable from ``begin`` up to ``end``, or on to ``next`` after each round.
 
     ``increasing``  the coordinates that the body finds at the variable increase from round to round
+    ``unroll``      how often the body is repeated, if not once
+    ``step``        what is added to the variable after each round
     """
 
     var: Var
@@ -280,6 +282,8 @@ class For(Stmt):
     body: Body
     next: Expr | None = None
     increasing: bool = False
+    unroll: int = 1
+    step: Expr = Const(1)
 
 
 @dataclass(frozen=True)
@@ -405,8 +409,8 @@ def parts(statement: Stmt) -> tuple[list[Expr], list[Body]]:
             return [value], []
         case Assign(target, value):
             return [target, value], []
-        case For(_, begin, end, body, after):
-            return [begin, end, *([] if after is None else [after])], [body]
+        case For(_, begin, end, body, after, step=step):
+            return [begin, end, step, *([] if after is None else [after])], [body]
         case While(condition, body):
             return [condition], [body]
         case If(cases, otherwise):

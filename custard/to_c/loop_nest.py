@@ -39,7 +39,7 @@ from custard.to_c.loop_ir import (
     op,
     select,
 )
-from custard.to_c.outputs import Output
+from custard.to_c.outputs import Output, Region
 from custard.to_c.values import c_type
 from custard.to_c.windows import windowed
 
@@ -64,6 +64,7 @@ class Nest:
         tree: Node,
         output: Output,
         formula: lattice.Formula,
+        region: Region | None = None,
     ) -> None:
         self.lowering, self.builder = lowering, lowering.builder
         self.variable, self.rest, self.tree, self.output = variable, rest, tree, output
@@ -71,6 +72,7 @@ class Nest:
         self.var = self.builder.loop_variable(lowering.names[variable])
         self.iterators: dict[int, Iterator] = {}
         self.clipped = False
+        self.region, self.guards = region, list[Expr]()
         self.formula = lattice.replaced(formula, self._guard)
 
     def _guard(self, when: lattice.When) -> lattice.Formula:
@@ -92,6 +94,7 @@ class Nest:
         for key in keys:
             if key >= 0:
                 self.iterators[key] = self.iterator(key, ordered)
+        self.restrict(alone)
         if not dense:
             lowering.note_partial(self.output, [self.variable])
         room: list[Stmt] = []
@@ -99,6 +102,37 @@ class Nest:
         if most is not None and not self.is_single(keys):
             self.output, room = self.output.reserve(self.variable, most)
         return [*room, *self.loops(points, keys, dense)]
+
+    def restrict(self, alone: bool) -> None:
+        """Keeps to the region: the iterators do, or else each coordinate is looked at."""
+        region = self.region
+        if region is None:
+            return
+        extent = self.lowering.extent(self.variable)
+        kept = {
+            key: self.output.kept[at]
+            for key in self.iterators
+            if key >= 0 and (at := (key, self.lowering.operand(self.tree, key).level))
+            in self.output.kept
+        }  # fmt: skip
+        if all(one.restricts() or key in kept for key, one in self.iterators.items()):
+            for key, one in self.iterators.items():
+                if key in kept and not _counts(one):
+                    one.keep(*kept[key])
+                else:
+                    one.restrict(region.begin, region.end, extent)
+        else:
+            self.guards += [self.var >= region.begin, self.var < region.end]
+            self.region = replace(region, begin=ZERO, end=extent)
+        if region.step != ONE and not (alone and not self.iterators):
+            away = op("%", self.var - region.begin, region.step)
+            self.guards.append(away.eq(ZERO))
+
+    def limits(self) -> tuple[Expr, Expr]:
+        """Between which coordinates the loops go, if nothing else tells."""
+        if self.region is None:
+            return ZERO, self.lowering.extent(self.variable)
+        return self.region.begin, self.region.end
 
     def is_single(self, keys: Sequence[int]) -> bool:
         """Whether there is just one coordinate."""
@@ -155,7 +189,8 @@ class Nest:
         """The loop over one operand, or over the whole dimension."""
         if key is None:
             body = self.body({}, ())
-            return [For(self.var, ZERO, self.lowering.extent(self.variable), body)]
+            step = ONE if self.region is None else self.region.step
+            return [For(self.var, *self.limits(), body, step=step)]
         iterator = self.iterators[key]
         if key >= 0:
             self.clip(key)
@@ -202,12 +237,13 @@ class Nest:
             tree = lowering.bound(mapped(tree, change), output)
             new_condition |= any(one.place.present != known[one.key] for one in operands(tree))
             inner = lowering.guarded(self.rest, tree, output, new_condition)
-            return [
+            found = [
                 *before,
                 *output.enter(self.variable),
                 *inner,
                 *output.leave(self.variable),
             ]
+            return [If([(both(*self.guards), found)])] if self.guards else found
 
     def locate(self, operand: Operand, before: list[Stmt]) -> Operand:
         """An operand whose level may lack the coordinate."""
@@ -241,7 +277,7 @@ class Nest:
             result += self.iterators[key].begin()
         counter = Var(self.builder.fresh(self.var.name)) if dense else None
         if counter is not None:
-            result.append(Declare(counter, ZERO))
+            result.append(Declare(counter, self.limits()[0]))
         far = self.far_apart(points, keys) if counter is None else None
         if far is not None:
             result.append(far)
@@ -274,7 +310,7 @@ class Nest:
             body = self.body({}, keys)
             rest = Declare(self.var, counter)
             return While(
-                counter < self.lowering.extent(self.variable),
+                counter < self.limits()[1],
                 [rest, *body, Assign(counter, ONE, "+")],
             )
         inside: list[Stmt] = []
@@ -359,7 +395,8 @@ class Nest:
             o.place.present is None and (o.key not in self.located or not o.left)
             for o in operands(self.tree)
         )
-        return not self.rest and done and there and not totals and min(keys) >= 0
+        last = not self.rest and not self.guards
+        return last and done and there and not totals and min(keys) >= 0
 
     def masked(self, here: Mapping[int, Expr], keys: Sequence[int]) -> list[Stmt]:
         """The one body for all points: the values of all operands, 0 for those not at it.
@@ -401,7 +438,7 @@ class Nest:
         result: list[Stmt] = []
         for key in keys:
             result += self.iterators[key].begin()
-        extent = self.lowering.extent(self.variable)
+        begin, extent = self.limits()
         inside: list[Stmt] = []
         at: dict[int, Var] = {}
         for key in keys:
@@ -423,9 +460,14 @@ class Nest:
             assert condition is not None
             inside += self.iterators[key].advance(condition)
         if dense:
-            return [*result, For(self.var, ZERO, extent, inside)]
+            return [*result, For(self.var, begin, extent, inside)]
         alive = either(*(self.iterators[key].alive for key in keys))
         return [*result, While(alive, inside)]
+
+
+def _counts(iterator: Iterator) -> bool:
+    """Whether positions of an iterator are counted by its coordinates."""
+    return isinstance(iterator, Counted) and iterator.coordinate == iterator.cursor
 
 
 def _branches(cases: Sequence[tuple[Expr, Sequence[Stmt]]]) -> list[Stmt]:

@@ -27,8 +27,10 @@ from custard.ir import cin
 from custard.ir.transposition import transposition
 from custard.language.commands import Command, require_able
 from custard.language.formats import LEVEL_FORMATS, Format, unconditional_levels
+from custard.scheduling.loops import NUMBERED, LoopNest, Reads
 from custard.to_c import lattice
 from custard.to_c.builder import Builder, Types
+from custard.to_c.derived_loops import DerivedLoop
 from custard.to_c.expression import (
     Minus,
     Node,
@@ -70,11 +72,12 @@ from custard.to_c.loop_ir import (
     without_variable,
 )
 from custard.to_c.loop_nest import Nest
-from custard.to_c.outputs import Assembly, Output, ScalarOutput, TensorOutput
+from custard.to_c.outputs import Assembly, Output, Region, ScalarOutput, TensorOutput
 from custard.to_c.values import c_type, concrete, number, presence, value
 from custard.to_c.windows import Window
 from custard.to_c.workspaces import DenseWorkspace, SparseWorkspace, Workspace
 from sam.blocks.arithmetic import ValueType, result_type
+from sam.derivations import parts
 from sam.graph import Slot
 from sam.subscripts import Affine
 
@@ -111,14 +114,16 @@ def lower(
     types: Types,
     header: Sequence[str] = (),
     drop_zeros: bool = False,
+    nest: LoopNest | None = None,
 ) -> Lowered:
     """The kernel of a program, for inputs of given types.
 
     ``formats`` has one for each tensor; ``choices`` what the schedule forces by tensor and loop;
-    ``drop_zeros`` keeps values that come out as 0 out of compressed levels. Raises UserError for a
-    type that an operation refuses.
+    ``drop_zeros`` keeps values that come out as 0 out of compressed levels; ``nest`` has the loops
+    that a schedule derives. Raises UserError for a type that an operation refuses.
     """
-    return Lowering(program, formats, choices, types).lowered(header, drop_zeros)
+    nest = LoopNest(tuple(dict.fromkeys(map(cin.base, program.loops)))) if nest is None else nest
+    return Lowering(program, formats, choices, types, nest).lowered(header, drop_zeros)
 
 
 class Lowering:
@@ -130,9 +135,11 @@ class Lowering:
         formats: Mapping[str, Format],
         choices: Mapping[tuple[str, str], Command],
         types: Types,
+        nest: LoopNest,
     ) -> None:
         self.program, self.formats, self.choices = program, formats, choices
-        self.types = types
+        self.types, self.nest = types, nest
+        self.completed = nest.completed(program.loops)
         self.builder = Builder()
         self.slots: dict[Slot, str] = {}
         self.functions: dict[tuple[str, int], LevelFunctions] = {}
@@ -197,15 +204,57 @@ class Lowering:
         If not, they come in the order of its storage, and the whole value goes through a
         workspace.
         """
-        appended = list(output.appended)
         stored = output.assembly.variables
-        order = [v for v in self.program.loops if v in stored]
-        if order[: len(appended)] == appended:
+        reads = self.reads(tree)
+        order = self.nest.order(stored, reads)
+        if self.in_order(order, self.nest.nest(stored, reads), output):
             return order, tree
         if not isinstance(tree, Total):
-            free = frozenset(v for v in order if self.uses(tree, v))
+            free = frozenset(v for v in stored if self.uses(tree, v))
             tree = Total(tree.dtype, (), free, tree)
         return list(stored), tree
+
+    def in_order(self, order: Sequence[str], natural: Sequence[str], output: TensorOutput) -> bool:
+        """Whether loops go through what is appended to in its order, and once.
+
+        ``natural`` are the loops in the order of the derivations of what is stored.
+        """
+        appended = output.appended
+        made = [{*self.nest.originals(loop)} for loop in natural]
+        count = max((n + 1 for n, found in enumerate(made) if found & {*appended}), default=0)
+        written = [v for v in self.variables(natural[:count]) if v in appended]
+        if written != list(appended) or list(order[:count]) != list(natural[:count]):
+            return False
+        for loop in natural[:count]:
+            *outer, _ = self.nest.originals(loop)
+            # A loop that was fused and split may come back to where it was in the outer ones.
+            if any(output.assembly.unit_of(v, last=True) is not None for v in outer):
+                return False
+        return True
+
+    def reads(self, tree: Node) -> Reads:
+        """Which levels the operands of a tree have."""
+        found = [operand.slot for operand in operands(tree)]
+
+        def has(tensor: str, variables: Sequence[str]) -> bool:
+            return any(_chain(slot, tensor, variables) is not None for slot in found)
+
+        return has
+
+    def owner(self, tree: Node, name: str) -> Operand | None:
+        """The operand over whose positions a loop goes, once all levels above are done."""
+        tensor, wanted = self.nest.tensor_of(name), self.nest.originals(name)
+        for operand in operands(tree):
+            codes = _chain(operand.slot, tensor or "", wanted)
+            if operand.left[: len(wanted)] == wanted and codes is not None:
+                return operand
+        return None
+
+    def name_of(self, loop: str) -> str:
+        """The name in C of a loop."""
+        if loop not in self.names:
+            self.names[loop] = self.builder.fresh(loop)
+        return self.names[loop]
 
     def uses(self, tree: Node, variable: str) -> bool:
         """Whether the value of a tree depends on a variable."""
@@ -310,7 +359,7 @@ class Lowering:
         modes: tuple[tuple[int, ...], ...] = tuple((mode,) for mode in stored.mode_order)
         levels = self._turned(access, stored)
         if not self._follows(order, levels):
-            variables = [v for v in self.program.loops if v in order]
+            variables = [v for v in self.completed if v in order]
             modes = tuple(
                 tuple(m for m, v in enumerate(access.variables) if v == variable)
                 for variable in variables
@@ -363,7 +412,7 @@ class Lowering:
 
         A full level can wait, or come late; any other has to come after those above it.
         """
-        place = {variable: n for n, variable in enumerate(self.program.loops)}
+        place = {variable: n for n, variable in enumerate(self.completed)}
         return all(
             LEVEL_FORMATS[code].full or all(place[before] < place[variable] for before in order[:n])
             for n, (variable, code) in enumerate(zip(order, levels, strict=True))
@@ -451,29 +500,51 @@ class Lowering:
     def statements(self, order: Sequence[str], tree: Node, output: Output) -> list[Stmt]:
         """Loops over the variables that write the values of a tree."""
         for total, around in self.totals(tree, order, output):
-            own = self.own_order(total, output)
-            after = [v for v in around if v in total.free]
-            if not own or own[:1] != after[:1]:
+            own = self.own_order(total, output, tree)
+            used = {*total.variables, *total.free}
+            if own[:1] != [v for v in around if {*self.nest.originals(v)} & used][:1] or not own:
+                after = [v for v in around if {*self.nest.originals(v)} & total.free]
+                own = self.own_order(total, output, total.operand)
                 return self.computed(order, tree, output, total, own, after)
         if not order:
             return self.written(tree, output)
+        if self.only_sums(order, tree, output):
+            summed = tuple(v for v in self.variables(order) if v not in output.bound)
+            total = Total(tree.dtype, summed, frozenset(), tree)
+            return self.with_scalar([], total, output, total, order)
         return self.loop(order, tree, output)
+
+    def variables(self, loops: Iterable[str]) -> list[str]:
+        """The variables of the program that loops are derived from."""
+        return list(dict.fromkeys(v for loop in loops for v in self.nest.originals(loop)))
+
+    def only_sums(self, order: Sequence[str], tree: Node, output: Output) -> bool:
+        """Whether derived loops that are left all add to one place of the result."""
+        if not isinstance(output, TensorOutput) or not output.accumulate:
+            return False
+        derived = any(self.nest.made(loop) is not None or loop in output.pending for loop in order)
+        return derived and {*output.assembly.variables} <= {*output.bound}
 
     def totals(
         self, node: Node, order: Sequence[str], output: Output
     ) -> Generator[tuple[Total, Sequence[str]]]:
         """The sums of their own in a tree, each with the order in which what is around it loops."""
+        yield from self._totals(node, order, output, node)
+
+    def _totals(
+        self, node: Node, order: Sequence[str], output: Output, root: Node
+    ) -> Generator[tuple[Total, Sequence[str]]]:
         if isinstance(node, Total):
             yield node, order
-            order = self.own_order(node, output)
+            order = self.own_order(node, output, root)
         for child in children(node):
-            yield from self.totals(child, order, output)
+            yield from self._totals(child, order, output, root)
 
-    def own_order(self, total: Total, output: Output) -> list[str]:
-        """The variables of a sum of its own that are left, in the order of the loops."""
-        bound = set(output.bound)
-        of_total = {*total.variables, *total.free} - bound
-        return [v for v in self.program.loops if v in of_total]
+    def own_order(self, total: Total, output: Output, root: Node) -> list[str]:
+        """The loops of a sum of its own that are left, in their order, where a tree is read."""
+        variables = [v for v in self.program.loops if v in {*total.variables, *total.free}]
+        done = output.done
+        return [loop for loop in self.nest.order(variables, self.reads(root)) if loop not in done]
 
     def computed(
         self,
@@ -488,19 +559,38 @@ class Lowering:
 
         ``after`` are its variables that those loops bind.
         """
-        if after and output.takes(order):
+        left = [v for v in self.variables(order) if v not in output.bound]
+        if after and output.takes(left):
             if tree is total:
-                loops, inner = _split(total, own, after)
-                loops += [v for v in order if v not in loops]
+                loops, inner = self.split(total, own)
+                covered = self.variables(loops)
+                loops += [v for v in order if not {*self.nest.originals(v)} <= {*covered}]
                 return self.statements(loops, inner, _accumulating(output))
             if isinstance(tree, Sum) and all(t.dtype == tree.dtype for t in tree.terms):
                 added = _accumulating(output)
                 pairs = zip(tree.terms, tree.minus, strict=True)
                 terms = [_negated(term) if minus else term for term, minus in pairs]
-                return [s for term in terms for s in self.statements(order, term, added)]
+                return [s for term in terms for s in self.added(order, term, added)]
         if not after:
             return self.with_scalar(order, tree, output, total, own)
-        return self.with_workspace(order, tree, output, total, own, after)
+        names = [v for v in self.variables(after) if v in total.free and v not in output.bound]
+        return self.with_workspace(order, tree, output, total, own, names)
+
+    def added(self, order: Sequence[str], term: Node, output: Output) -> list[Stmt]:
+        """Statements that add one of several terms; its loops are its own."""
+        left = [v for v in self.variables(order) if v not in output.bound]
+        own = [v for v in self.nest.order(left, self.reads(term)) if v not in output.done]
+        return self.statements(own, term, output)
+
+    def split(self, total: Total, own: Sequence[str]) -> tuple[list[str], Node]:
+        """The loops of a sum up to the last that is kept, and what is summed inside."""
+        originals = [{*self.nest.originals(loop)} for loop in own]
+        last = max(n for n, found in enumerate(originals) if found & total.free)
+        loops, inside = list(own[: last + 1]), tuple(self.variables(own[last + 1 :]))
+        if not inside:
+            return loops, total.operand
+        free = total.free | set(total.variables) - set(inside)
+        return loops, replace(total, variables=inside, free=frozenset(free))
 
     def with_scalar(
         self, order: Sequence[str], tree: Node, output: Output, total: Total, own: Sequence[str]
@@ -513,7 +603,7 @@ class Lowering:
         if output.sparse and self.may_be_empty(total):
             flag = Var(self.builder.fresh(f"{var.name}_found"), BOOL)
             before.append(Declare(flag, FALSE))
-        inner = ScalarOutput(dtype=dtype, bound=output.bound, var=var, flag=flag)
+        inner = ScalarOutput(dtype=dtype, var=var, flag=flag).inside(output)
         before += self.statements(own, total.operand, inner)
         scalar = Scalar(dtype, var, flag)
         tree = mapped(tree, lambda node: scalar if node is total else node)
@@ -579,9 +669,8 @@ class Lowering:
         for level in range(len(after)):
             self.functions[name, level] = workspace.function(level)
         self.values[name] = workspace.values
-        target = workspace.output()
-        target = replace(target, bound=output.bound)
-        loops, inner = _split(total, own, after)
+        target = workspace.output().inside(output)
+        loops, inner = self.split(total, own)
         fill = self.statements(loops, inner, target)
         self.keys += 1
         operand = Operand(dtype, self.keys, slot, tuple(after))
@@ -610,14 +699,49 @@ class Lowering:
         self.decisions[f"{target} goes through {kind} workspace over {names}"] = None
 
     def loop(self, order: Sequence[str], tree: Node, output: Output) -> list[Stmt]:
-        """The loops over the first variable, along the lattice of those that have it."""
-        variable, *rest = order
+        """The loops over the first of some loops."""
+        loop, *rest = order
+        plain = self.nest.made(loop) is None and self.nest.repeats(loop) is None
+        if plain and loop not in output.pending:
+            return self.nested(loop, rest, tree, output)
+        position = self.without_owner(loop, tree, output)
+        if position is not None:
+            return self.statements(self.elsewhere(order, position), tree, output)
+        return DerivedLoop(self, order, tree, output).statements()
+
+    def without_owner(self, loop: str, tree: Node, output: Output) -> str | None:
+        """The loop over positions that a loop was split from, where no operand has them."""
+        name = loop
+        while (made := self.nest.made(name)) is not None:
+            if self.nest.tensor_of(name) is not None:
+                begun = any(leaf in output.pending for leaf in self.nest.leaves(name))
+                return None if begun or self.owner(tree, name) is not None else name
+            if len(made.sources) > 1:
+                return None
+            name = made.sources[0] + parts(loop)[1]
+        return None
+
+    def elsewhere(self, order: Sequence[str], position: str) -> list[str]:
+        """Loops with what is derived from positions as loops over coordinates again."""
+        leaves = self.nest.leaves(position)
+        variables = self.nest.originals(position)
+        return [*variables, *(loop for loop in order if loop not in leaves)]
+
+    def nested(
+        self,
+        variable: str,
+        rest: Sequence[str],
+        tree: Node,
+        output: Output,
+        region: Region | None = None,
+    ) -> list[Stmt]:
+        """The loops over a variable, along the lattice of those that have it."""
         self.located, self.conditional = set(), False
         formula = self.formula(tree, variable)
-        fused = self.fused(variable, formula, tree, output)
+        fused = None if region else self.fused(variable, formula, tree, output)
         if fused is not None:
             return self.statements(*fused)
-        nest = Nest(self, variable, rest, tree, output, formula)
+        nest = Nest(self, variable, rest, tree, output, formula, region)
         return [*output.begin(variable), *nest.statements(), *output.end(variable)]
 
     def fused(
@@ -636,7 +760,9 @@ class Lowering:
             return None
         if not is_linear(tree, formula.key) or not isinstance(tree, Total):
             return None
-        own = self.own_order(tree, output)
+        if self.nest.derivations:
+            return None
+        own = self.own_order(tree, output, tree)
         if own[-1] in tree.variables and operand.slot.tensor in self.types.runs:
             return None
         order = [v for v in self.program.loops if v in output.assembly.variables or v in own]
@@ -784,6 +910,20 @@ def written_levels(levels: str) -> str:
     return kept
 
 
+def _chain(slot: Slot, tensor: str, variables: Sequence[str]) -> str | None:
+    """The levels of a slot for some variables, one below the other, if their positions are
+    numbered in the order of the coordinates."""
+    if slot.tensor != tensor:
+        return None
+    bases = [cin.base(v) for v in variables]
+    for n in range(len(slot.variables) - len(bases) + 1):
+        forms = [slot.form(n + level) for level in range(len(bases))]
+        if list(slot.variables[n : n + len(bases)]) == bases and not any(forms):
+            codes = slot.levels[n : n + len(bases)]
+            return codes if all(code in NUMBERED for code in codes) else None
+    return None
+
+
 def _have_type(types: Iterable[ValueType], dtype: ValueType) -> bool:
     """Whether all are one type, but for numbers of the program, which take it on."""
     return all(one == dtype for one in types if isinstance(one, np.dtype))
@@ -803,16 +943,6 @@ def _negated(node: Node) -> Node:
     if isinstance(node, Total):
         return replace(node, dtype=dtype, operand=Minus(dtype, node.operand))
     return Minus(dtype, node)
-
-
-def _split(total: Total, own: Sequence[str], after: Sequence[str]) -> tuple[list[str], Node]:
-    """The loops of a sum up to the last variable that is kept, and what is summed inside."""
-    last = max(own.index(v) for v in after)
-    loops, inside = list(own[: last + 1]), tuple(own[last + 1 :])
-    if not inside:
-        return loops, total.operand
-    free = total.free | set(total.variables) - set(inside)
-    return loops, replace(total, variables=inside, free=frozenset(free))
 
 
 def _accumulating(output: Output) -> Output:

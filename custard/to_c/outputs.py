@@ -52,15 +52,53 @@ from custard.to_c.values import adding, c_type, number
 from sam.blocks.arithmetic import ValueType
 
 
+@dataclass(frozen=True)
+class Region:
+    """Coordinates: ``begin``, and each ``step`` further on, below ``end``."""
+
+    begin: Expr
+    end: Expr
+    step: Expr = ONE
+
+
+@dataclass(frozen=True)
+class Part:
+    """A variable that a loop goes through, within a region; None for all of it."""
+
+    name: str
+    region: Callable[[Output], Region] | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Output(ABC):
     """Where values go.
 
-    ``bound``  the loop variables that are bound, with their coordinates
+    ``bound``    the loop variables that are bound, with their coordinates
+    ``pending``  what loops that have begun still have to go through
+    ``kept``     the positions that levels of operands, by key and level, are to keep to
+    ``threaded``  whether the loops are inside of one that is shared out to threads
     """
 
     dtype: ValueType
     bound: Mapping[str, Expr] = field(default_factory=dict)
+    pending: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
+    kept: Mapping[tuple[int, int], tuple[Expr, Expr]] = field(default_factory=dict)
+    threaded: bool = False
+
+    def inside(self, other: Output) -> Output:
+        """This output inside of the loops of another one."""
+        return replace(
+            self,
+            bound=other.bound,
+            pending=other.pending,
+            kept=other.kept,
+            threaded=other.threaded,
+        )
+
+    @property
+    def done(self) -> set[str]:
+        """The variables and loops that are bound."""
+        return {*self.bound, *(loop for loop, left in self.pending.items() if not left)}
 
     def bind(self, variable: str, coordinate: Expr) -> Output:
         """The output one loop further in."""

@@ -217,8 +217,11 @@ def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
             yield f"{pad}{_text(target)}++;"
         case Assign(target, value, operator):
             yield f"{pad}{_text(target)} {operator}= {_text(value)};"
-        case For(var, begin, end, body, after):
-            step = f"{var.name}++" if after is None else f"{var.name} = {_text(after)}"
+        case For(var, begin, end, body, after, _, unroll, stride):
+            if unroll > 1:
+                yield f"#pragma GCC unroll {min(unroll, 65534)}"
+            step = f"{var.name}++" if stride == Const(1) else f"{var.name} += {_text(stride)}"
+            step = step if after is None else f"{var.name} = {_text(after)}"
             if after is not None:
                 # What comes next is told inside of the loop.
                 yield f"{pad}for ({_type(var.type)} {var.name} = {_text(begin)}, " + (

@@ -12,7 +12,9 @@ from typing import Any
 from custard.ir import cin
 from custard.language.formats import Format
 from custard.program import Program
+from custard.scheduling.loops import LoopNest
 from custard.to_c.arguments import Stored, Tensors, has_runs, stored, types_of
+from custard.to_c.bounds import require_bounds
 from custard.to_c.builder import Types
 from custard.to_c.call import Bound, Plan
 from custard.to_c.header import documented
@@ -43,6 +45,7 @@ class CProgram(Program):
 
     ``header``   what the C file says it is
     ``lowered``  its kernel for inputs of float64 with int32 indices
+    ``nest``     the loops that its schedule makes
     ``flags``    of the C compiler; those that it does not know are left out
     ``kernels``  those that have been compiled, by what they are specialised for
     ``plans``, ``known``  what earlier calls found out that later ones need too
@@ -50,6 +53,7 @@ class CProgram(Program):
 
     header: tuple[str, ...]
     lowered: Lowered
+    nest: LoopNest
     flags: tuple[str, ...] = FLAGS
     kernels: dict[Any, Kernel] = field(default_factory=dict, compare=False, repr=False)
     plans: dict[Any, Plan] = field(default_factory=dict, compare=False, repr=False)
@@ -94,6 +98,8 @@ class CProgram(Program):
         tensors = Tensors(given)
         shapes = {n: getattr(x, "shape", None) or tensors[n].shape for n, x in given.items()}
         by_variable = self._extents(shapes)
+        if self.nest.derivations or self.nest.bounds:
+            require_bounds(self.nest, self.cin, by_variable, tensors)
         dense = self.dense_arrays(given, tensors) if self.undeclared else {}
         far = self._far_rows(shapes, by_variable) if self.undeclared else {}
         formats = {**far, **dense}
@@ -173,7 +179,8 @@ class CProgram(Program):
         self.known[key] = found
 
     def _lower(self, formats: Mapping[str, Format], types: Types) -> Lowered:
-        return lower(self.cin, formats, self.choices, types, self.header, self.drop_zeros)
+        header, dropped = self.header, self.drop_zeros
+        return lower(self.cin, formats, self.choices, types, header, dropped, self.nest)
 
     def kernel(self, types: Types, formats: Mapping[str, Format] | None = None) -> Kernel:
         """The compiled kernel for inputs of some types, and of other formats than declared."""

@@ -67,6 +67,14 @@ class LevelFunctions(ABC):
         """How many positions the level has for that many parents; None where it does not tell."""
         return parents
 
+    def coordinate(self, position: Expr) -> Expr:
+        """The coordinate at a position; for formats that number positions in order."""
+        raise TypeError(f"{self.format.name} levels do not number positions in order")
+
+    def parent(self, position: Expr, first: Expr, end: Expr) -> Expr:
+        """Below which position of the level above, of some, a position lies; for the same."""
+        raise TypeError(f"{self.format.name} levels do not number positions in order")
+
     def limits(self, above: Place) -> tuple[Expr, Expr] | None:
         """Between which coordinates of the level above this one has one; None where in all.
 

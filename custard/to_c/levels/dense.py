@@ -5,7 +5,7 @@ from __future__ import annotations
 from custard.to_c.levels.base import LevelFunctions, guarded
 from custard.to_c.levels.iterators import Counted, Iterator
 from custard.to_c.levels.place import Place
-from custard.to_c.loop_ir import ZERO, Expr
+from custard.to_c.loop_ir import ZERO, Expr, op
 
 
 class Dense(LevelFunctions):
@@ -18,6 +18,12 @@ class Dense(LevelFunctions):
 
     def positions(self, parents: Expr) -> Expr:
         return parents * self.size
+
+    def coordinate(self, position: Expr) -> Expr:
+        return position % self.size
+
+    def parent(self, position: Expr, first: Expr, end: Expr) -> Expr:
+        return op("/", position, self.size)
 
     def at(self, above: Place, coordinate: Expr) -> Expr:
         """The position of a coordinate."""

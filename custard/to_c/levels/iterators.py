@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from custard.to_c.loop_ir import (
     INT,
@@ -61,6 +61,34 @@ class Iterator(ABC):
     def advance(self, condition: Expr) -> list[Stmt]:
         """Goes on to the next coordinate where the condition holds."""
 
+    def restricts(self) -> bool:
+        """Whether the iterator can keep to a range of coordinates."""
+        return False
+
+    def restrict(self, begin: Expr, end: Expr, extent: Expr) -> None:
+        """Keeps to the coordinates from ``begin`` to below ``end``; the mode has ``extent``."""
+        raise TypeError(f"{type(self).__name__} does not keep to a range")
+
+    def keep(self, first: Expr, end: Expr) -> None:
+        """Keeps to the positions from ``first`` to below ``end``."""
+        raise TypeError(f"{type(self).__name__} does not keep to positions")
+
+
+def _sorted_array(found: Expr, cursor: Expr) -> Expr | None:
+    """The array in which coordinates stand at the cursor, if its elements can be sought."""
+    match found:
+        case Op("cast", (inner,)):
+            found = inner
+    if isinstance(found, Load) and found.index == cursor and found.type.name in INDEX_TYPES:
+        return found.array
+    return None
+
+
+def _between(low: Expr, high: Expr, first: Expr, end: Expr) -> tuple[Expr, Expr]:
+    """The range from the larger of the beginnings to the smaller of the ends."""
+    begin = low if first == ZERO else select(op("<", first, low), low, first)
+    return begin, select(op("<", high, end), high, end)
+
 
 @dataclass
 class Counted(Iterator):
@@ -82,6 +110,36 @@ class Counted(Iterator):
     single: bool = False
     increasing: bool = True
     limits: list[Stmt] = field(default_factory=list)
+
+    def restricts(self) -> bool:
+        return True
+
+    def restrict(self, begin: Expr, end: Expr, extent: Expr) -> None:
+        if self.coordinate == self.cursor:
+            self._limit(*_between(begin, end, self.first, self.end))
+            return
+        crd = _sorted_array(self.coordinate, self.cursor)
+        if crd is None or self.valid is not None or self.single:
+            after = [] if begin == ZERO else [self.coordinate >= begin]
+            inside = both(*after, self.coordinate < end)
+            self.valid = inside if self.valid is None else both(self.valid, inside)
+            return
+        first, last = sought_range(crd, self.first, self.end, begin, end, extent)
+        self._limit(first, last)
+
+    def keep(self, first: Expr, end: Expr) -> None:
+        if self.single:
+            inside = both(self.position >= first, self.position < end)
+            self.valid = inside if self.valid is None else both(self.valid, inside)
+            return
+        self._limit(*_between(first, end, self.first, self.end))
+
+    def _limit(self, first: Expr, end: Expr) -> None:
+        """Declares where the cursor begins and ends."""
+        name, n = self.cursor.name, "" if not self.limits else str(len(self.limits) // 2 + 1)
+        begin, last = Var(f"{name}_from{n}"), Var(f"{name}_to{n}")
+        self.limits += [Declare(begin, first, const=True), Declare(last, end, const=True)]
+        self.first, self.end = begin, last
 
     def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
         if self.single and isinstance(self.first, Var):
@@ -116,7 +174,7 @@ class Counted(Iterator):
     def begin(self) -> list[Stmt]:
         last = _named(self.cursor, self.end)
         self.alive = self.cursor < last
-        declared: list[Stmt] = [Declare(self.cursor, self.first)]
+        declared: list[Stmt] = [*self.limits, Declare(self.cursor, self.first)]
         if last != self.end:
             declared.append(Declare(last, self.end, const=True))
         if self.valid is not None:
@@ -124,6 +182,8 @@ class Counted(Iterator):
         return declared
 
     def length(self) -> Expr | None:
+        if self.limits:
+            return None
         return self.end if self.first == ZERO else self.end - self.first
 
     def left(self) -> Expr:
@@ -133,23 +193,15 @@ class Counted(Iterator):
     def sought(self, coordinate: Expr) -> Expr | None:
         """The position of the first coordinate from the cursor on that is not below another one,
         after ``begin``; None where coordinates do not stand in an array, in order."""
-        found = self.coordinate
-        match found:
-            case Op("cast", (inner,)):
-                found = inner
-        stored = isinstance(found, Load) and found.index == self.cursor
-        if not stored or self.valid is not None or self.single or not self.increasing:
+        crd = _sorted_array(self.coordinate, self.cursor)
+        if crd is None or self.valid is not None or self.single or not self.increasing:
             return None
-        assert isinstance(found, Load)
-        if found.type.name not in INDEX_TYPES:
-            return None
-        arguments = (found.array, self.cursor, _named(self.cursor, self.end), coordinate)
-        return Call(f"sought_{found.type.name}", arguments, INT)
+        return _sought(crd, self.cursor, _named(self.cursor, self.end), coordinate)
 
     def clip(self, low: Expr, high: Expr) -> None:
         """Keeps to the coordinates from ``low`` to below ``high``; the cursor is the coordinate."""
         begin, end = Var(f"{self.cursor.name}_begin"), Var(f"{self.cursor.name}_end")
-        self.limits = [
+        self.limits += [
             Declare(begin, select(self.first < low, low, self.first), const=True),
             Declare(end, select(high < self.end, high, self.end), const=True),
         ]
@@ -180,19 +232,40 @@ class Runs(Iterator):
     end: Expr
     coordinate_at: Callable[[Expr], Expr]
     run_end: Callable[[Expr, Expr, Expr], Expr]
+    limits: list[Stmt] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.next = Var(f"{self.cursor.name}_next")
         self.run = Var(f"{self.cursor.name}_run")
-        self.last = _named(self.cursor, self.end)
-        self.alive = self.cursor < self.last
+        self._ends()
         self.coordinate = self.coordinate_at(self.cursor)
         self.position = self.cursor
         self.group_end = self.next
 
+    def _ends(self) -> None:
+        self.last = _named(self.cursor, self.end)
+        self.alive = self.cursor < self.last
+
+    def restricts(self) -> bool:
+        return _sorted_array(self.coordinate, self.cursor) is not None
+
+    def restrict(self, begin: Expr, end: Expr, extent: Expr) -> None:
+        crd = _sorted_array(self.coordinate, self.cursor)
+        assert crd is not None
+        self._kept(*sought_range(crd, self.first, self.end, begin, end, extent))
+
+    def keep(self, first: Expr, end: Expr) -> None:
+        self._kept(*_between(first, end, self.first, self.end))
+
+    def _kept(self, first: Expr, end: Expr) -> None:
+        begin, last = Var(f"{self.cursor.name}_from"), Var(f"{self.cursor.name}_to")
+        self.limits += [Declare(begin, first, const=True), Declare(last, end, const=True)]
+        self.first, self.end = begin, last
+        self._ends()
+
     def _limit(self) -> list[Stmt]:
         limit = [] if self.last == self.end else [Declare(self.last, self.end, const=True)]
-        return [*limit, Declare(self.run, ONE)]
+        return [*self.limits, *limit, Declare(self.run, ONE)]
 
     def _found(self) -> Expr:
         return self.run_end(self.cursor, self.last, self.run)
@@ -201,7 +274,7 @@ class Runs(Iterator):
         return Assign(self.run, self.next - self.cursor)
 
     def length(self) -> Expr | None:
-        return self.end - self.first
+        return None if self.limits else self.end - self.first
 
     def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
         inside = [
@@ -214,8 +287,9 @@ class Runs(Iterator):
 
     def begin(self) -> list[Stmt]:
         return [
+            *self.limits,
             Declare(self.cursor, self.first),
-            *self._limit(),
+            *self._limit()[len(self.limits) :],
             Declare(self.next, select(self.alive, self._found(), self.cursor)),
         ]
 
@@ -313,6 +387,28 @@ def dimension(variable: Var, extent: Expr, present: Expr | None = None) -> Count
     """All coordinates of a dimension."""
     end = extent if present is None else select(present, extent, ZERO)
     return Counted(variable, ZERO, end, variable, ZERO)
+
+
+def _sought(crd: Expr, first: Expr, end: Expr, coordinate: Expr) -> Expr:
+    """The first position, of some, whose coordinate is not below another one."""
+    name = replace(crd.type, pointer=False).name
+    return Call(f"sought_{name}", (crd, first, end, coordinate), INT)
+
+
+def sought_range(
+    crd: Expr, first: Expr, last: Expr, begin: Expr, end: Expr, extent: Expr
+) -> tuple[Expr, Expr]:
+    """The positions, of some, with the coordinates from ``begin`` to below ``end``.
+
+    Nothing is sought where the range begins, or ends, with the dimension.
+    """
+    low: Expr = first
+    if begin != ZERO:
+        low = select(op(">", begin, ZERO), _sought(crd, first, last, begin), first)
+    high: Expr = last
+    if end != extent:
+        high = select(op("<", end, extent), _sought(crd, first, last, end), last)
+    return low, high
 
 
 def _when(condition: Expr, body: list[Stmt]) -> list[Stmt]:

@@ -5,13 +5,19 @@ from __future__ import annotations
 from custard.to_c.levels.base import LevelFunctions, listed
 from custard.to_c.levels.iterators import Iterator
 from custard.to_c.levels.place import Place
-from custard.to_c.loop_ir import select
+from custard.to_c.loop_ir import INT, Expr, cast, select
 
 
 class Singleton(LevelFunctions):
     """A coordinate per parent, at the parent's position."""
 
     arrays = ("coordinates",)
+
+    def coordinate(self, position: Expr) -> Expr:
+        return cast(self.array("coordinates")[position], INT)
+
+    def parent(self, position: Expr, first: Expr, end: Expr) -> Expr:
+        return position
 
     def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
         crd = self.array("coordinates")

@@ -29,7 +29,7 @@ _PLAIN = (
     "mark_bit",
     "take_bits",
 )
-_INDEXED = ("run_end", "sought", "locate_hashed", "sort_buckets")
+_INDEXED = ("run_end", "sought", "parent", "locate_hashed", "sort_buckets")
 _COMPLEX = ("multiply", "divide")
 _PARTS = {"float complex": "float", "double complex": "double"}
 _BITS = {

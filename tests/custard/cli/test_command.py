@@ -718,7 +718,7 @@ def test_every_command_says_which_target_takes_it():
         "fuse": "(i,k,f)",
         "pos": "(k,p,B)",
         "tile": "(8)",
-        "parallelize": "(i,Lanes,2)",
+        "parallelize": "(i,CPUThread,NoRaces)",
     }
     for name, signature in COMMANDS.items():
         for target in ("sam", "c"):

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custard.language.commands import COMMANDS, loop_order, parse_schedule, without_unknown_loops
+from custard.language.commands import (
+    COMMANDS,
+    parse_schedule,
+    with_reordered,
+    without_unknown_loops,
+)
 from sam.support.errors import UserError
 
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus"
@@ -130,50 +135,6 @@ def test_errors(text, message):
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize(
-    ("texts", "order"),
-    [
-        ([], "ijk"),
-        (["reorder(i,k,j)"], "ikj"),
-        (["reorder(k,j,i)"], "kji"),
-        (["reorder(k,i)"], "kji"),
-        (["reorder(k,j)"], "ikj"),
-        (["reorder(i,k)"], "ijk"),
-        (["reorder(j)"], "ijk"),
-        (["reorder(j,i)", "reorder(k,i)"], "jki"),
-    ],
-)
-def test_reorder(texts, order):
-    assert "".join(loop_order("ijk", parse_schedule(texts))) == order
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "reorder(row,cl)",
-            "reorder names cl, which is not a loop\n  reorder(row,cl)\n              ^^\n"
-            "hint: did you mean col?",
-        ),
-        (
-            "reorder(row,col,row)",
-            "reorder names row twice\n  reorder(row,col,row)\n                  ^^^",
-        ),
-        (
-            "reorder(col,row), split(row,r0,r1,4)",
-            "target c does not take split\n"
-            "  reorder(col,row), split(row,r0,r1,4)\n"
-            "                    ^^^^^^^^^^^^^^^^^^\n"
-            "hint: target sam takes split; target c takes reorder, locate, coiterate",
-        ),
-    ],
-)
-def test_loop_order_errors(text, message):
-    with pytest.raises(UserError) as error:
-        loop_order(["row", "col"], parse_schedule([text]))
-    assert str(error.value) == message
-
-
 def test_loops_that_are_not_there_are_passed_over():
     commands = parse_schedule(["reorder(k,inner,i)", "locate(B,x)", "reorder(inn)"])
     kept, notes = without_unknown_loops(commands, ["i", "inne", "k"])
@@ -187,13 +148,12 @@ def test_loops_that_are_not_there_are_passed_over():
         "reorder passes over inner, which is not a loop: did you mean inne?",
         "reorder passes over inn, which is not a loop: did you mean inne?",
     ]
-    assert loop_order(["i", "inne", "k"], kept) == ["k", "inne", "i"]
 
 
 @given(st.permutations("ijklm"), st.permutations("ijklm"), st.integers(1, 5))
 def test_reorder_moves_the_listed_loops_only(loops, listed, count):
     listed = listed[:count]
-    found = loop_order(loops, parse_schedule([f"reorder({','.join(listed)})"]))
+    found = with_reordered(loops, listed)
     assert [loop for loop in found if loop in listed] == listed
     assert [None if x in listed else x for x in found] == [
         None if x in listed else x for x in loops

@@ -223,8 +223,3 @@ def test_what_is_not_parallel_stays_as_it_is():
     plain = custard.compile(SPGEMM, schedule="reorder(i,k,j)").graph
     for command in ("parallelize(i,NotParallel,NoRaces)", "parallelize(i,Lanes,1)"):
         assert custard.compile(SPGEMM, schedule=f"reorder(i,k,j);{command}").graph == plain
-
-
-def test_target_c_says_what_it_does_not_take_yet():
-    with pytest.raises(UserError, match="target c does not take split"):
-        custard.compile(SPGEMM, schedule="split(i,i0,i1,4)", target="c")

@@ -1,0 +1,344 @@
+"""Schedules of loop nests, for target c: from commands to a ``LoopNest``.
+
+What ``custard.scheduling.scheduler`` says of a command holds here too; this adds the commands that
+graphs have no use for, and what loops ask of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from custard.ir import cin
+from custard.language.commands import CHOICES, LANES, Command, mistake, not_on
+from custard.language.formats import LEVEL_FORMATS, Format
+from custard.scheduling.loops import NUMBERED, Bounded, LoopNest, Parallel, Precomputed, broken
+from custard.scheduling.scheduler import Scheduler
+from sam.derivations import Derivation, Fuse, Rename, Split, parts
+
+
+def nest(
+    program: cin.Program,
+    formats: Mapping[str, Format],
+    commands: Iterable[Command],
+    strict: bool = False,
+) -> LoopNest:
+    """The loops of a program after its commands.
+
+    ``strict`` refuses loops of a ``reorder`` that are none, which else are passed over with a note.
+    Raises UserError, with the place, for a command that cannot be followed.
+    """
+    scheduler = _LoopScheduler(program, formats, strict)
+    for command in commands:
+        if command.name not in CHOICES:
+            scheduler.apply(command)
+    return scheduler.done()
+
+
+class _LoopScheduler(Scheduler):
+    """The state of a schedule: the graph so far."""
+
+    def __init__(self, program: cin.Program, formats: Mapping[str, Format], strict: bool) -> None:
+        loops = tuple(dict.fromkeys(map(cin.base, program.loops)))
+        super().__init__(formats, loops, strict)
+        self.program = program
+        self.found = LoopNest(loops)
+        self.bounds: list[Bounded] = []
+        self.unrolled: dict[str, int] = {}
+        self.parallel: dict[str, Parallel] = {}
+        self.precomputed: list[Precomputed] = []
+        self.placed: list[tuple[Command, str]] = []
+        self.split_before: set[str] = set()
+        self.actions |= {
+            "bound": self.bound,
+            "unroll": self.unroll,
+            "parallelize": self.parallelize,
+            "precompute": self.precompute,
+            "assemble": self.assemble,
+        }
+
+    def done(self) -> LoopNest:
+        """The loops, with all that is said of them."""
+        for command, loop in self.placed:
+            self.check_placed(command, loop)
+        found = self.found
+        return LoopNest(
+            found.loops,
+            found.derivations,
+            dict(self.positions),
+            tuple(self.bounds),
+            dict(self.unrolled),
+            dict(self.parallel),
+            tuple(self.precomputed),
+            tuple(self.notes),
+        )
+
+    def apply(self, command: Command) -> None:
+        """Follows a command."""
+        if command.name not in self.actions:
+            raise not_on("c", command, "it has no streams")
+        self.actions[command.name](command)
+
+    # The graph
+
+    @property
+    def loops(self) -> list[str]:
+        return list(self.found.loops)
+
+    def arrange(self, order: Callable[[Sequence[str]], Sequence[str]]) -> None:
+        self.found = LoopNest(tuple(order(self.found.loops)), self.found.derivations)
+
+    def derive(self, derivation: Derivation) -> None:
+        loops = tuple(derivation.replaced(self.found.loops))
+        self.found = LoopNest(loops, (*self.found.derivations, derivation))
+
+    def check_coordinates(self, command: Command, loop: str) -> None:
+        """Loops that are fused go over coordinates; with that, one over positions does again."""
+        tensor = self.tensor_of(loop)
+        if command.name != "fuse" or tensor is None:
+            return
+        if loop in self.positions and not self.strict:
+            self.back(loop, "as it is fused")
+            return
+        raise mistake(
+            command,
+            f"fuse cannot work on {loop}, a loop over the positions of {tensor}",
+            command.arguments.index(loop),
+            "fuse loops over coordinates, and take the fused loop to positions with pos",
+        )
+
+    def back(self, loop: str, why: str) -> None:
+        """Takes a loop over positions back to coordinates, with a note."""
+        del self.positions[loop]
+        self.notes[f"{loop} goes over coordinates, {why}"] = None
+
+    def fuse(self, command: Command) -> None:
+        taken = command.arguments[2]
+        if taken in command.arguments[:2] and taken in self.loops:
+            # The loop makes place for the one that takes its name.
+            new = self.new_name(taken)
+            self.rename(taken, new)
+            del self.names[taken]
+            arguments = tuple(new if n < 2 and word == taken else word
+                              for n, word in enumerate(command.arguments))  # fmt: skip
+            command = replace(command, arguments=arguments)
+        super().fuse(command)
+
+    def rename(self, old: str, new: str) -> None:
+        """Gives a loop another name."""
+
+        def named(word: str) -> str:
+            return new if word == old else word
+
+        changed: list[Derivation] = []
+        for one in self.found.derivations:
+            match one:
+                case Split(variable, outer, inner, size, counts):
+                    words = named(variable), named(outer), named(inner)
+                    changed.append(Split(*words, size, counts))
+                case Fuse(outer, inner, fused):
+                    changed.append(Fuse(named(outer), named(inner), named(fused)))
+                case Rename(variable, name):
+                    changed.append(Rename(named(variable), named(name)))
+        self.found = LoopNest(tuple(map(named, self.found.loops)), tuple(changed))
+        self.positions = {named(loop): tensor for loop, tensor in self.positions.items()}
+        self.unrolled = {named(loop): times for loop, times in self.unrolled.items()}
+        self.parallel = {named(loop): one for loop, one in self.parallel.items()}
+
+    def check_fusible(self, command: Command) -> None:
+        self.check_nested(command, self.found.loops)
+
+    def tensor_of(self, loop: str) -> str | None:
+        """The tensor over whose positions a loop goes, itself or one that it was split from."""
+        one = self.found.made(loop)
+        while loop not in self.positions and one is not None and len(one.sources) == 1:
+            loop = one.sources[0]
+            one = self.found.made(loop)
+        return self.positions.get(loop)
+
+    # Positions
+
+    def having(self, loop: str) -> Collection[str]:
+        wanted = self.found.originals(loop)
+        return [
+            node.tensor
+            for node in cin.walk(self.program.value)
+            if isinstance(node, cin.Access) and _levels(node, self.formats, wanted) is not None
+        ]
+
+    def check_positions(self, command: Command) -> None:
+        """The loop is over coordinates, and the levels that it goes through number positions."""
+        loop, name, tensor = command.arguments
+        if self.tensor_of(loop) is not None:
+            what = f"{loop} goes over positions already, those of {self.tensor_of(loop)}"
+            raise mistake(command, what, 0)
+        wanted = self.found.originals(loop)
+        if self.is_split(loop):
+            self.split_before.add(name)
+            return
+        for node in cin.walk(self.program.value):
+            if not isinstance(node, cin.Access) or node.tensor != tensor:
+                continue
+            codes = _levels(node, self.formats, wanted)
+            for code in codes or "":
+                form = LEVEL_FORMATS[code]
+                if code not in NUMBERED:
+                    raise mistake(
+                        command,
+                        f"pos cannot take {loop} to the positions of {tensor}: its level there is "
+                        f"{form.name}, which does not number its entries in order",
+                        2,
+                        "a level that does is "
+                        + " or ".join(LEVEL_FORMATS[one].name for one in NUMBERED),
+                    )
+            if codes is not None:
+                break
+        self.placed.append((command, name))
+
+    def position(self, command: Command) -> None:
+        super().position(command)
+        loop, name, _ = command.arguments
+        if name in self.split_before:
+            self.back(name, f"as {loop} was split before")
+
+    def is_split(self, loop: str) -> bool:
+        """Whether a loop comes from one that was split."""
+        one = self.found.made(loop)
+        if one is None or isinstance(one, Split):
+            return one is not None
+        return any(map(self.is_split, one.sources))
+
+    def check_placed(self, command: Command, name: str) -> None:
+        """The loops over the levels above those of a loop over positions are outside of it."""
+        if name not in self.positions:
+            return
+        tensor, nest = self.positions[name], self.found
+        wanted = nest.originals(name)
+        first = min((nest.loops.index(leaf) for leaf in nest.leaves(name)), default=0)
+        if nest.leaves(name) == (name,):
+            return
+        for node in cin.walk(self.program.value):
+            if not isinstance(node, cin.Access) or node.tensor != tensor:
+                continue
+            if _levels(node, self.formats, wanted) is None:
+                continue
+            stored = [cin.base(node.variables[m]) for m in self.formats[tensor].mode_order]
+            above = stored[: stored.index(wanted[0])]
+            late = [v for v in above if nest.place(v) >= first]
+            if late and not self.strict:
+                known = f"the positions of {tensor} there are known only inside of {late[0]}"
+                self.back(name, f"as {known}")
+            elif late:
+                raise mistake(
+                    command,
+                    f"the positions of {tensor} at {command.arguments[0]} are known only inside of "
+                    f"the loop over {late[0]}, and the loops are {', '.join(nest.loops)}",
+                    0,
+                    f"reorder the loop over {late[0]} outside of it, or fuse the two before pos",
+                )
+            return
+
+    # What is said of a loop
+
+    def bound(self, command: Command) -> None:
+        """Says something of the coordinates of a loop, which gets another name."""
+        loop = self.check_loop(command, 0)
+        _, name, number, kind = command.arguments
+        if self.tensor_of(loop) is not None and self.tile_of(loop) is None:
+            raise mistake(
+                command,
+                f"bound cannot tell the extent of {loop}, which is the number of positions that "
+                f"{self.tensor_of(loop)} has",
+                0,
+                "bound a variable, or a loop that has the size of a split",
+            )
+        size = self.tile_of(loop)
+        if size is not None:
+            problem = broken(kind, int(number), size)
+            if problem:
+                raise mistake(command, f"{loop} has {size} values, {problem}", 2)
+        if name != loop:
+            self.check_new(command, 1)
+            self.derive(Rename(loop, name))
+        if size is None:
+            self.bounds.append(Bounded(loop, kind, int(number), command))
+
+    def tile_of(self, loop: str) -> int | None:
+        """How many values a loop has, if that is the size of a split."""
+        one = self.found.made(loop)
+        while isinstance(one, Rename) and one.name not in self.positions:
+            loop = one.variable
+            one = self.found.made(loop)
+        return one.size if isinstance(one, Split) and loop == one.inner and not one.counts else None
+
+    def unroll(self, command: Command) -> None:
+        """Has the body of a loop repeated."""
+        loop = self.known_loop(command)
+        if loop is not None:
+            self.unrolled[loop] = int(command.arguments[1])
+
+    def parallelize(self, command: Command) -> None:
+        """Shares the iterations of a loop out to threads, or to the lanes of vectors."""
+        _, unit, races = command.arguments
+        if unit == "NotParallel":
+            return
+        self.check_strategy(command)
+        if unit.startswith("GPU"):
+            raise mistake(
+                command,
+                f"target c has no {unit}: units of a GPU are for target cuda",
+                1,
+                f"parallelize({command.arguments[0]},CPUThread,{races}) shares the loop out to "
+                "threads",
+            )
+        if unit == LANES:
+            raise mistake(
+                command,
+                "target c has no Lanes: they are for target sam",
+                1,
+                f"parallelize({command.arguments[0]},CPUThread,NoRaces) shares the loop out to "
+                "threads",
+            )
+        raise not_on("c", command)
+        loop = self.known_loop(command)
+        if loop is not None:
+            self.parallel[loop] = Parallel(unit, races, command)
+
+    def known_loop(self, command: Command) -> str | None:
+        """The loop that a command names, by its name of now.
+
+        A loop that was only renamed is known by its old name too; one that was split or fused is
+        no loop any more, and the command is passed over, with a note, unless strict.
+        """
+        name = command.arguments[0]
+        while (one := self.found.used(name)) is not None and isinstance(one, Rename):
+            name = one.name
+        if name in self.found.loops:
+            return name
+        if name not in self.names or self.strict:
+            self.check_loop(command, 0)
+        now = ", ".join(self.found.leaves(name))
+        self.notes[
+            f"{command.text[slice(*command.span)]} is passed over, as {name} is {now} now"
+        ] = None
+        return None
+
+    # Parts of the expression
+
+    def precompute(self, command: Command) -> None:
+        """Has a part of the expression go through a workspace."""
+        raise not_on("c", command)
+
+    def assemble(self, command: Command) -> None:
+        """Says how a result is put together."""
+        raise not_on("c", command)
+
+
+def _levels(access: cin.Access, formats: Mapping[str, Format], wanted: Sequence[str]) -> str | None:
+    """The levels of an access for some variables, one below the other; None where it has others."""
+    form = formats[access.tensor]
+    stored = [parts(access.variables[mode])[0] for mode in form.mode_order]
+    for n in range(len(stored) - len(wanted) + 1):
+        if stored[n : n + len(wanted)] == list(wanted):
+            return form.levels[n : n + len(wanted)]
+    return None

@@ -1,0 +1,237 @@
+"""The provenance graph of a loop nest: which loops there are, and what each was derived from.
+
+A loop is a variable of the program, or was derived from some by ``split``, ``divide``, ``fuse``,
+``pos``, ``coord`` or ``bound`` (scheduling paper, Section 3.2). Target c reads the graph as it
+lowers a statement: ``order`` gives the loops for the variables that a part of the program has, as
+a command holds only where all of its sources are.
+
+Variables may end in primes; the loops that are derived from them end in the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from custard.language.commands import Command
+from sam.derivations import Derivation, Fuse, Rename, Split, parts
+
+# The level formats whose positions are numbered in the order of the coordinates.
+NUMBERED = "dsuqc"
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """What ``bound`` says of a loop's coordinates: the kind, and the number."""
+
+    variable: str
+    kind: str
+    number: int
+    command: Command = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """A loop whose iterations are shared out."""
+
+    unit: str
+    races: str
+    command: Command = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Precomputed:
+    """A part of the expression that goes through a workspace over some loops."""
+
+    text: str
+    loops: tuple[str, ...]
+    workspace: str
+    command: Command = field(compare=False)
+
+
+# Whether a part of the program reads a tensor with some variables as levels one below the other.
+Reads = Callable[[str, Sequence[str]], bool]
+
+
+def _all_read(tensor: str, variables: Sequence[str]) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class LoopNest:
+    """A schedule of loops.
+
+    ``loops``        those that there are, outermost first, without primes
+    ``derivations``  in the order of the commands
+    ``positions``    the tensor of each loop over positions, by the name that ``pos`` gave
+    ``bounds``       what must hold of the inputs
+    ``unrolled``     how often the bodies of loops are repeated
+    ``parallel``     the loops whose iterations are shared out
+    ``precomputed``  parts of the expression that go through workspaces
+    """
+
+    loops: tuple[str, ...] = ()
+    derivations: tuple[Derivation, ...] = ()
+    positions: Mapping[str, str] = field(default_factory=dict)
+    bounds: tuple[Bounded, ...] = ()
+    unrolled: Mapping[str, int] = field(default_factory=dict)
+    parallel: Mapping[str, Parallel] = field(default_factory=dict)
+    precomputed: tuple[Precomputed, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    # The graph
+
+    def made(self, loop: str) -> Derivation | None:
+        """What a loop was derived by; None for a variable of the program."""
+        base = parts(loop)[0]
+        return next((one for one in self.derivations if base in one.results), None)
+
+    def used(self, loop: str) -> Derivation | None:
+        """What was derived from a loop; None for a loop that there is."""
+        base = parts(loop)[0]
+        return next((one for one in self.derivations if base in one.sources), None)
+
+    def tensor_of(self, loop: str) -> str | None:
+        """The tensor over whose positions a loop goes, where ``pos`` made it."""
+        return self.positions.get(parts(loop)[0])
+
+    def originals(self, loop: str) -> tuple[str, ...]:
+        """The variables of the program that a loop is derived from."""
+        base, primes = parts(loop)
+        one = self.made(base)
+        if one is None:
+            return (loop,)
+        found = [v for source in one.sources for v in self.originals(source)]
+        return tuple(v + primes for v in dict.fromkeys(found))
+
+    def leaves(self, loop: str) -> tuple[str, ...]:
+        """The loops that there are, derived from a variable or loop."""
+        base, primes = parts(loop)
+        one = self.used(base)
+        if one is None:
+            return (loop,)
+        return tuple(leaf + primes for result in one.results for leaf in self.leaves(result))
+
+    def related(self, loop: str) -> set[str]:
+        """The loop with all that it is derived from and all that is derived from it."""
+        found = {loop}
+        for one in reversed(self.derivations):
+            if found & {*one.results}:
+                found |= {*one.sources}
+        for one in self.derivations:
+            if found & {*one.sources}:
+                found |= {*one.results}
+        return found
+
+    def place(self, loop: str) -> int:
+        """The number of the loop with which a variable or loop is complete."""
+        bases = [parts(leaf)[0] for leaf in self.leaves(loop)]
+        return max((self.loops.index(one) for one in bases if one in self.loops), default=-1)
+
+    # The loops of a part of the program
+
+    def nest(self, variables: Iterable[str], reads: Reads = _all_read) -> list[str]:
+        """The loops for some variables, each before what it has inside by its derivation.
+
+        A derivation holds where all of its sources are, and ``pos`` where its tensor is read. What
+        is fused and not split after is two loops again: fusing alone changes no order.
+        """
+        names = list(variables)
+        for suffix in dict.fromkeys(parts(one)[1] for one in names):
+            for one in self.derivations:
+                names = self._derived(one, names, suffix, reads)
+        return [found for name in names for found in self._apart(name)]
+
+    def _derived(self, one: Derivation, names: list[str], suffix: str, reads: Reads) -> list[str]:
+        sources = [source + suffix for source in one.sources]
+        if not all(source in names for source in sources):
+            return names
+        if isinstance(one, Rename) and one.name in self.positions:
+            chain = [v + suffix for v in self.originals(one.variable)]
+            if not reads(self.positions[one.name], chain):
+                return names
+        made = [result + suffix for result in one.results]
+        return [n for name in names for n in (made if name == sources[0] else
+                () if name in sources else [name])]  # fmt: skip
+
+    def _apart(self, name: str) -> list[str]:
+        one, primes = self.made(name), parts(name)[1]
+        if one is None or isinstance(one, Split):
+            return [name]
+        return [found for source in one.sources for found in self._apart(source + primes)]
+
+    def order(self, variables: Iterable[str], reads: Reads = _all_read) -> list[str]:
+        """The loops for some variables, outermost first."""
+        return sorted(self.nest(variables, reads), key=self.place)
+
+    def completed(self, variables: Iterable[str]) -> list[str]:
+        """Variables of the program in the order in which their coordinates are known."""
+        return sorted(self.natural(variables), key=self.place)
+
+    def natural(self, variables: Iterable[str]) -> list[str]:
+        """Variables of the program, those that are fused in the order in which they are."""
+        found = dict.fromkeys(variables)
+        ordered: dict[str, None] = {}
+        for variable in found:
+            primes = parts(variable)[1]
+            group = [v for one in self._fused_with(variable) if (v := one + primes) in found]
+            ordered |= dict.fromkeys([*group, variable])
+        return list(ordered)
+
+    def _fused_with(self, variable: str) -> tuple[str, ...]:
+        """The variables of the loop that a variable goes into with others, in their order."""
+        found: tuple[str, ...] = ()
+        for one in self.derivations:
+            if isinstance(one, Fuse):
+                group = self.originals(one.fused)
+                if parts(variable)[0] in group:
+                    found = group
+        return found
+
+    def with_variables(self, variables: Sequence[str]) -> LoopNest:
+        """The nest with loops for new variables, each behind the one that it follows in a list."""
+        loops = list(self.loops)
+        known = {one for loop in loops for one in self.originals(loop)}
+        for before, variable in zip(("", *variables), variables, strict=False):
+            base = parts(variable)[0]
+            if base not in known:
+                at = replace(self, loops=tuple(loops)).place(before) + 1 if before else 0
+                loops.insert(at, base)
+                known.add(base)
+        return replace(self, loops=tuple(loops))
+
+    def tags(self, loop: str) -> Iterator[str]:
+        """The loop with the names that it went by: what holds for those holds for it."""
+        primes = parts(loop)[1]
+        todo = [parts(loop)[0]]
+        while todo:
+            name = todo.pop()
+            yield name
+            one = self.used(name)
+            if isinstance(one, Rename):
+                todo.append(one.name)
+            if isinstance(one, Fuse) and not primes:
+                todo.append(one.fused)
+
+    def shares(self, loop: str) -> Parallel | None:
+        """How the iterations of a loop are shared out, if they are.
+
+        Of two that were fused, those of the outer one are.
+        """
+        for name in self.tags(loop):
+            if name in self.parallel:
+                return self.parallel[name]
+        return None
+
+    def repeats(self, loop: str) -> int | None:
+        """How often the body of a loop is repeated, if it is."""
+        return next((self.unrolled[n] for n in self.tags(loop) if n in self.unrolled), None)
+
+
+def broken(kind: str, number: int, extent: int) -> str:
+    """How an extent breaks what ``bound`` says of it, in words; "" where it does not."""
+    if kind == "MaxExact" and extent != number:
+        return f"and bound says that there are {number}"
+    if kind == "MaxConstraint" and extent > number:
+        return f"and bound says that there are {number} at most"
+    return ""

@@ -1,0 +1,227 @@
+"""What the commands that derive loops have in common on all targets: their preconditions, once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from custard.ir import cin
+from custard.language import notation
+from custard.language.commands import (
+    LANES,
+    Command,
+    check_loops,
+    mistake,
+    with_reordered,
+    without_unknown_loops,
+)
+from custard.language.formats import Format
+from sam.derivations import Derivation, Fuse, Rename, Split
+from sam.support.errors import UserError, one_of
+
+
+class Scheduler(ABC):
+    """The state of a schedule.
+
+    ``names``      of all loops that there are or were
+    ``positions``  the tensor of each loop over positions
+    """
+
+    def __init__(self, formats: Mapping[str, Format], loops: Sequence[str], strict: bool) -> None:
+        self.formats, self.strict = formats, strict
+        self.workspaces: dict[str, Format] = {}
+        self.notes: dict[str, None] = {}
+        self.names = dict.fromkeys(loops)
+        self.positions: dict[str, str] = {}
+        self.actions: dict[str, Callable[[Command], None]] = {
+            "reorder": self.reorder,
+            "split": self.split,
+            "divide": self.split,
+            "tile": self.tile,
+            "fuse": self.fuse,
+            "pos": self.position,
+            "coord": self.coordinate,
+        }
+
+    @property
+    @abstractmethod
+    def loops(self) -> list[str]:
+        """The loops that there are, outermost first."""
+
+    @abstractmethod
+    def arrange(self, order: Callable[[Sequence[str]], Sequence[str]]) -> None:
+        """Puts the loops in another order."""
+
+    @abstractmethod
+    def derive(self, derivation: Derivation) -> None:
+        """Replaces loops by those that are derived from them."""
+
+    # Names
+
+    def check_loop(self, command: Command, argument: int) -> str:
+        """An argument that must be a loop."""
+        name = command.arguments[argument]
+        if name not in self.loops:
+            what = f"{command.name} names {name}, which is not a loop"
+            raise mistake(command, what, argument, one_of(name, self.loops))
+        return name
+
+    def check_new(self, command: Command, *arguments: int) -> None:
+        """Raises UserError unless some arguments are names that no loop has or had."""
+        for argument in arguments:
+            name = command.arguments[argument]
+            if name in self.names:
+                what = f"{command.name} names {name}, which is or was a loop already"
+                raise mistake(command, what, argument, "give the new loop another name")
+            self.names[name] = None
+
+    def new_name(self, name: str) -> str:
+        """The name for a new loop, with zeros behind it where one has it."""
+        while name in self.names:
+            name += "0"
+        self.names[name] = None
+        return name
+
+    @abstractmethod
+    def check_coordinates(self, command: Command, loop: str) -> None:
+        """Raises UserError for a loop over positions where a command needs coordinates."""
+
+    # Commands
+
+    def reorder(self, command: Command) -> None:
+        """Puts the loops that it lists, in its order, into the places that they hold now."""
+        if not self.strict:
+            (command,), passed_over = without_unknown_loops([command], self.loops)
+            self.notes |= dict.fromkeys(passed_over)
+        check_loops(command, self.loops)
+
+        def order(loops: Sequence[str]) -> Sequence[str]:
+            listed = [loop for loop in command.arguments if loop in loops]
+            return with_reordered(loops, listed)
+
+        self.arrange(order)
+
+    def split(self, command: Command) -> None:
+        """A tile of so many values, or (``divide``) so many tiles."""
+        variable = self.check_loop(command, 0)
+        self.check_coordinates(command, variable)
+        self.check_new(command, 1, 2)
+        _, outer, inner, size = command.arguments
+        self.derive(Split(variable, outer, inner, int(size), command.name == "divide"))
+
+    def tile(self, command: Command) -> None:
+        """Tiles of each extent, the largest first: their loops go outside of those in them.
+
+        With two extents, loop i becomes i2 and i1 over tiles, and i0 in one of the smaller ones.
+        """
+        sizes = list(map(int, command.arguments))
+        for n in range(1, len(sizes)):
+            if sizes[n] >= sizes[n - 1]:
+                what = f"a tile of {sizes[n]} does not go into one of {sizes[n - 1]}"
+                raise mistake(command, what, n, "as in tile(2048,128)")
+        nest = {}
+        for loop in self.loops:
+            self.check_coordinates(command, loop)
+            left = loop
+            for level, size in zip(range(len(sizes), 0, -1), sizes, strict=True):
+                rest = "".join(map(str, reversed(range(level))))
+                outer, inner = self.new_name(f"{loop}{level}"), self.new_name(f"{loop}{rest}")
+                self.derive(Split(left, outer, inner, size))
+                nest[outer], left = level, inner
+            nest[left] = 0
+        self.arrange(lambda loops: sorted(loops, key=lambda loop: -nest[loop]))
+
+    def fuse(self, command: Command) -> None:
+        """Makes one loop of two, of which one is directly inside of the other."""
+        outer, inner = self.check_loop(command, 0), self.check_loop(command, 1)
+        for loop in (outer, inner):
+            self.check_coordinates(command, loop)
+        if outer == inner:
+            raise mistake(command, f"fuse names {outer} twice", 1)
+        self.check_fusible(command)
+        self.check_new(command, 2)
+        self.derive(Fuse(*command.arguments))
+
+    def check_nested(self, command: Command, loops: Sequence[str]) -> None:
+        """Raises UserError unless the second loop of a command is directly inside the first."""
+        outer, inner = command.arguments[:2]
+        places = [loops.index(v) if v in loops else -2 for v in (outer, inner)]
+        if places[1] != places[0] + 1:
+            hint = f"reorder them first, or write fuse({inner},{outer},{command.arguments[2]})"
+            what = f"fuse needs {inner} directly inside of {outer}, and the loops are "
+            raise mistake(command, what + ", ".join(loops), hint=hint)
+
+    @abstractmethod
+    def check_fusible(self, command: Command) -> None:
+        """Raises UserError unless two loops can be one."""
+
+    def position(self, command: Command) -> None:
+        """Has a loop go over the positions of a tensor."""
+        loop, name, tensor = command.arguments
+        self.check_loop(command, 0)
+        having = self.having(loop)
+        if tensor not in having:
+            what = f"{tensor} has no loop {loop}" if tensor in self.formats else None
+            what = what or f"pos names {tensor}, which is not a tensor"
+            raise mistake(command, what, 2, one_of(tensor, having))
+        self.check_positions(command)
+        self.check_new(command, 1)
+        self.derive(Rename(loop, name))
+        self.positions[name] = tensor
+
+    @abstractmethod
+    def having(self, loop: str) -> Collection[str]:
+        """The operands that have a loop."""
+
+    @abstractmethod
+    def check_positions(self, command: Command) -> None:
+        """Raises UserError unless a loop can go over the positions of a tensor."""
+
+    def coordinate(self, command: Command) -> None:
+        """Takes a loop over positions back to coordinates."""
+        loop, name = self.check_loop(command, 0), command.arguments[1]
+        if loop not in self.positions:
+            raise mistake(command, f"coord needs a loop over positions, and {loop} is none", 0)
+        self.check_new(command, 1)
+        self.derive(Rename(loop, name))
+        del self.positions[loop]
+
+    def check_strategy(self, command: Command) -> None:
+        """Raises UserError unless a unit gets what it needs: lanes a number, others a strategy."""
+        loop, unit, number = command.arguments
+        if (unit == LANES) != number.isdigit():
+            needs = "a number of lanes" if unit == LANES else "a race strategy"
+            what = f"parallelize needs {needs} for {unit}, not {number}"
+            raise mistake(command, what, 2, f"as in parallelize({loop},{LANES},4)")
+
+    # Parts of an expression
+
+    def part(self, command: Command) -> cin.Expression:
+        """The expression that a ``precompute`` names."""
+        text, (start, end) = command.arguments[0], command.spans[0]
+        target = "x"
+        while target in text:
+            target += "x"
+        try:
+            declared = [*self.formats, *self.workspaces]
+            return cin.part(notation.parse(f"{target}={text}", declared))
+        except UserError as error:
+            span = command.spans[0]
+            if error.span is not None:
+                moved = [start + max(0, place - len(target) - 1) for place in error.span]
+                span = (min(moved[0], end), min(moved[1], end))
+            raise UserError(error.what, source=command.text, span=span, hint=error.hint) from None
+
+    def workspace(self, command: Command) -> str:
+        """The name of a new workspace."""
+        taken = [*self.formats, *self.workspaces]
+        if len(command.arguments) > 3:
+            name = command.arguments[3]
+            if name in taken:
+                raise mistake(command, f"{name} is a tensor already", 3)
+            return name
+        name, n = "ws", 1
+        while name in taken:
+            n += 1
+            name = f"ws{n}"
+        return name

@@ -1,0 +1,346 @@
+"""Loops that a schedule derives: counted ones, and what the last of them goes through.
+
+The loops that were derived from a variable are counted, outermost first, all but the last one.
+With that, the coordinates of the variable are known to lie in a ``Region``, and its operands are
+iterated over as without a schedule, but within the region: their positions are sought there
+(scheduling paper, Sections 3.3 and 5). A loop that was fused goes through its variables, one
+inside of the other, each within what the region leaves of it. Where the region is one of positions,
+it becomes one of coordinates, whose ends are recovered by searching the levels upwards; the tensor
+whose positions they are keeps to the positions themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from custard.to_c.expression import Node, Operand
+from custard.to_c.levels import LevelFunctions
+from custard.to_c.loop_ir import (
+    INT,
+    ONE,
+    ZERO,
+    Const,
+    Declare,
+    Expr,
+    For,
+    Stmt,
+    Var,
+    op,
+    select,
+)
+from custard.to_c.outputs import Output, Part, Region
+from sam.derivations import Fuse, Rename, Split, parts
+
+if TYPE_CHECKING:
+    from custard.to_c.lowering import Lowering
+
+
+@dataclass(frozen=True)
+class Positions:
+    """The positions that a loop goes over, from ``first`` to below ``end``, in the last one of the
+    ``levels`` of an operand; ``ranges`` are those of each of the levels."""
+
+    owner: Operand
+    levels: tuple[LevelFunctions, ...]
+    ranges: tuple[tuple[Expr, Expr], ...]
+
+    @property
+    def first(self) -> Expr:
+        return self.ranges[-1][0]
+
+    @property
+    def end(self) -> Expr:
+        return self.ranges[-1][1]
+
+
+class DerivedLoop:
+    """The loop over the first of some loops, which a schedule has derived."""
+
+    def __init__(
+        self, lowering: Lowering, order: Sequence[str], tree: Node, output: Output
+    ) -> None:
+        self.lowering, self.nest, self.builder = lowering, lowering.nest, lowering.builder
+        self.leaf, self.rest = order[0], list(order[1:])
+        self.tree, self.output = tree, output
+        self.before: list[Stmt] = []
+
+    def statements(self) -> list[Stmt]:
+        """The loop, with what it needs before."""
+        stack = self.output.pending.get(self.leaf, (Part(self.leaf),))
+        part, left = stack[0], list(stack[1:])
+        name = part.name
+        region = None if part.region is None else part.region(self.output)
+        while True:
+            primes, made = parts(name)[1], self.nest.made(name)
+            match made:
+                case None:
+                    return [*self.before, *self.original(name, region, left)]
+                case Rename(variable):
+                    if self.nest.tensor_of(name) is not None and region is not None:
+                        if region.step != ONE:
+                            return self.counted(name, region, left, again=True)
+                        region = self.coordinates(name, region)
+                    name = variable + primes
+                case Split(variable, outer, inner):
+                    is_outer = parts(name)[0] == outer
+                    other = self.value((inner if is_outer else outer) + primes)
+                    if other is None:
+                        return self.counted(name, region, left)
+                    region = self.whole(made, primes, is_outer, other, region)
+                    name = variable + primes
+                case Fuse(outer, inner):
+                    if region is not None and region.step != ONE:
+                        return self.counted(name, region, left, again=True)
+                    left.insert(0, Part(inner + primes, self.inner(made, primes, region)))
+                    region = self.outer(made, primes, region)
+                    name = outer + primes
+
+    # The two kinds of loops
+
+    def original(self, variable: str, region: Region | None, left: Sequence[Part]) -> list[Stmt]:
+        """The loop over a variable of the program, along the lattice of its operands."""
+        pending = {**self.output.pending, self.leaf: tuple(left)}
+        output = replace(self.output, pending=pending)
+        order = [self.leaf, *self.rest] if left else self.rest
+        loops = self.lowering.nested(variable, order, self.tree, output, region)
+        repeats = None if left else self.nest.repeats(self.leaf)
+        return _repeated(loops, repeats or 1)
+
+    def counted(
+        self, name: str, region: Region | None, left: Sequence[Part], again: bool = False
+    ) -> list[Stmt]:
+        """A loop that counts, with what it goes through inside of each round.
+
+        ``again`` has the loop go on to what the name was derived from, a round at a time.
+        """
+        var = self.builder.loop_variable(self.lowering.name_of(name))
+        if region is None:
+            region = Region(ZERO, self.number(f"{var.name}_end", self.extent(name)))
+        parts_left = list(left)
+        if again:
+            parts_left.insert(0, Part(name, lambda output: Region(var, var + 1)))
+        with self.builder.scope():
+            self.builder.bound.add(var.name)
+            output = self.output if again else self.output.bind(name, var)
+            output = replace(output, pending={**output.pending, self.leaf: tuple(parts_left)})
+            order = [self.leaf, *self.rest] if parts_left else self.rest
+            body = self.lowering.statements(order, self.tree, output)
+        repeats = self.nest.repeats(self.leaf) or 1
+        loop = For(var, region.begin, region.end, body, unroll=repeats, step=region.step)
+        return [*self.before, loop]
+
+    # Regions, upwards
+
+    def whole(
+        self, made: Split, primes: str, is_outer: bool, other: Expr, region: Region | None
+    ) -> Region:
+        """The region of a variable that was split, one of whose loops is known."""
+        extent = self.extent(made.variable + primes)
+        tile = self.tile(made, primes)
+        if is_outer:
+            begin, step = other, tile
+            end = extent
+            if region is not None:
+                begin = region.begin * tile + other
+                end = self.smaller(region.end * tile, extent)
+                step = region.step * tile
+            return Region(self.number(made.variable, begin), self.number(made.variable, end), step)
+        begin = self.number(f"{made.variable}_begin", other * tile)
+        if region is None:
+            last = self.smaller(begin + tile, extent)
+            return Region(begin, self.number(f"{made.variable}_end", last))
+        last = self.smaller(begin + self.smaller(region.end, tile), extent)
+        return Region(
+            self.number(f"{made.variable}_begin", begin + region.begin),
+            self.number(f"{made.variable}_end", last),
+            region.step,
+        )
+
+    def outer(self, made: Fuse, primes: str, region: Region | None) -> Region | None:
+        """The region of the outer one of two variables that were fused."""
+        if region is None:
+            return None
+        size = self.positive(self.extent(made.inner + primes))
+        begin = op("/", region.begin, size)
+        end = select(op("<", region.begin, region.end), op("/", region.end - 1, size) + 1, begin)
+        return Region(
+            self.number(f"{made.outer}_begin", begin), self.number(f"{made.outer}_end", end)
+        )
+
+    def inner(
+        self, made: Fuse, primes: str, region: Region | None
+    ) -> Callable[[Output], Region] | None:
+        """The region of the inner one, which depends on the outer one."""
+        if region is None:
+            return None
+        size = self.extent(made.inner + primes)
+        outer = self.later(made.outer + primes)
+
+        def found(output: Output) -> Region:
+            at = outer(output) * size
+            low, high = region.begin - at, region.end - at
+            return Region(
+                select(op(">", low, ZERO), low, ZERO), select(op("<", high, size), high, size)
+            )
+
+        return found
+
+    def later(self, name: str) -> Callable[[Output], Expr]:
+        """What a variable or loop is, as will be known further in."""
+        primes, made = parts(name)[1], self.nest.made(name)
+        match made:
+            case Rename(variable):
+                return self.later(variable + primes)
+            case Fuse(outer, inner):
+                above, below = self.later(outer + primes), self.later(inner + primes)
+                size = self.extent(inner + primes)
+                return lambda output: above(output) * size + below(output)
+            case Split(variable, outer, _):
+                sign = "/" if parts(name)[0] == outer else "%"
+                whole, tile = self.later(variable + primes), self.tile(made, primes)
+
+                def found(output: Output) -> Expr:
+                    known = output.bound.get(name)
+                    return op(sign, whole(output), tile) if known is None else known
+
+                return found
+        return lambda output: output.bound[name]
+
+    # Positions
+
+    def coordinates(self, name: str, region: Region) -> Region:
+        """The coordinates of a region of positions; the tensor keeps to the positions."""
+        found = self.positions(name)
+        low = self.number("low", found.first + region.begin)
+        high = self.number("high", self.smaller(found.first + region.end, found.end))
+        made = self.nest.made(name)
+        assert isinstance(made, Rename)
+        whole = self.extent(made.variable + parts(name)[1])
+        inside = op("<", low, high)
+        begin = select(
+            op(">", low, found.first), select(inside, self.recovered(found, low), whole), ZERO
+        )
+        end = select(op("<", high, found.end), self.recovered(found, high), whole)
+        begin = self.number("begin", begin)
+        end = self.number("end", select(inside, end, select(op("<", found.first, found.end),
+                                                            begin, whole)))  # fmt: skip
+        if found.levels[-1].format.unique:
+            self.keep(found, low, high)
+        return Region(begin, end)
+
+    def keep(self, found: Positions, low: Expr, high: Expr) -> None:
+        """Has the tensor keep to positions, and to those above them."""
+        kept = dict(self.output.kept)
+        level = found.owner.level + len(found.levels) - 1
+        key = found.owner.key
+        kept[key, level] = (low, high)
+        self.output = replace(self.output, kept=kept)
+
+    def recovered(self, found: Positions, position: Expr) -> Expr:
+        """The coordinates of a position, as one number."""
+        at, value = position, None
+        size: Expr = ONE
+        for n in range(len(found.levels) - 1, -1, -1):
+            level = found.levels[n]
+            own = level.coordinate(at)
+            value = own if value is None else own * size + value
+            size = size * level.size
+            if n:
+                at = level.parent(at, *found.ranges[n - 1])
+        assert value is not None
+        return value
+
+    def positions(self, name: str) -> Positions:
+        """The positions that a loop goes over, which the operand's place tells."""
+        owner = self.lowering.owner(self.tree, name)
+        assert owner is not None
+        chain = self.nest.originals(name)
+        levels = tuple(
+            self.lowering.functions[owner.slot.name, owner.level + n] for n in range(len(chain))
+        )
+        first: Expr = owner.place.position
+        end = first + 1 if owner.place.group_end is None else owner.place.group_end
+        if owner.place.present is not None:
+            end = select(owner.place.present, end, first)
+        ranges = []
+        for n, level in enumerate(levels):
+            first, end = level.positions(first), level.positions(end)  # type: ignore[assignment]
+            first = self.number(f"first{n}", first)
+            end = self.number(f"last{n}", end)
+            ranges.append((first, end))
+        return Positions(owner, levels, tuple(ranges))
+
+    # Numbers
+
+    def value(self, name: str) -> Expr | None:
+        """What a variable or loop is, if it is known."""
+        if name in self.output.bound:
+            return self.output.bound[name]
+        used, primes = self.nest.used(name), parts(name)[1]
+        match used:
+            case Rename(_, new) if self.nest.tensor_of(new) is None:
+                return self.value(new + primes)
+            case Split(_, outer, inner):
+                above, below = self.value(outer + primes), self.value(inner + primes)
+                if above is None or below is None:
+                    return None
+                return above * self.tile(used, primes) + below
+        return None
+
+    def extent(self, name: str) -> Expr:
+        """How many values a variable or loop has at most."""
+        primes, made = parts(name)[1], self.nest.made(name)
+        match made:
+            case None:
+                return self.lowering.extent(name)
+            case Rename(variable):
+                over = self.nest.tensor_of(name) is not None
+                if over and self.lowering.owner(self.tree, name) is not None:
+                    found = self.positions(name)
+                    return self.number(f"{name}_size", found.end - found.first)
+                return self.extent(variable + primes)
+            case Fuse(outer, inner):
+                return self.extent(outer + primes) * self.extent(inner + primes)
+            case Split(variable, outer, _):
+                tile = self.tile(made, primes)
+                if parts(name)[0] != outer:
+                    return tile
+                above = self.extent(variable + primes)
+                return op("/", above + (tile - 1), tile)
+        raise AssertionError(made)
+
+    def tile(self, made: Split, primes: str) -> Expr:
+        """How many values a tile has."""
+        if not made.counts:
+            return Const(made.size)
+        above = self.extent(made.variable + primes)
+        share = op("/", above + (made.size - 1), made.size)
+        return self.number(f"{made.inner}_size", select(op(">", above, ZERO), share, ONE))
+
+    def number(self, name: str, value: Expr) -> Expr:
+        """A number, in a variable of its own unless it is simple."""
+        if isinstance(value, Var | Const):
+            return value
+        for statement in self.before:
+            if isinstance(statement, Declare) and statement.value == value:
+                return statement.var
+        var = Var(self.builder.fresh(name), INT)
+        self.before.append(Declare(var, value, const=True))
+        return var
+
+    def smaller(self, left: Expr, right: Expr) -> Expr:
+        left, right = self.number("end", left), self.number("end", right)
+        return select(op("<", left, right), left, right)
+
+    def positive(self, value: Expr) -> Expr:
+        """The number, or 1 where it is 0: what is divided by it then has no values."""
+        value = self.number("size", value)
+        return select(op(">", value, ZERO), value, ONE)
+
+
+def _repeated(loops: Sequence[Stmt], times: int) -> list[Stmt]:
+    if times == 1:
+        return list(loops)
+    return [replace(one, unroll=times) if isinstance(one, For) else one for one in loops]

@@ -1,0 +1,203 @@
+"""Loops that a schedule derives, on target c: each schedule gives what numpy gives."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import custard
+from custard import UserError
+
+MATVEC = "y(i) = A(i,j) * x(j)"
+MATMUL = "X(i,j) = B(i,k) * C(k,j)"
+ADDED = "X(i,j) = B(i,j) + C(i,j)"
+
+
+def matrix(rows: int, columns: int, seed: int, density: float = 0.4) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    values = random.integers(1, 9, (rows, columns))
+    return np.where(random.random((rows, columns)) < density, values, 0).astype(float)
+
+
+@pytest.mark.parametrize("form", ["ds", "uq", "dh"])
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "split(i,i0,i1,4)",
+        "split(j,j0,j1,3)",
+        "divide(i,i0,i1,3)",
+        "split(i,i0,i1,4);split(j,j0,j1,3);reorder(i0,j0,i1,j1)",
+        "split(i,i0,i1,4);reorder(i1,i0)",
+        "split(j,j0,j1,4);reorder(j1,i,j0)",
+        "split(i,i0,i1,4);split(i1,i2,i3,3)",
+        "divide(j,j0,j1,3);divide(j1,j2,j3,2);reorder(j2,i,j0,j3)",
+        "fuse(i,j,f);split(f,f0,f1,7)",
+        "fuse(i,j,f);split(f,f0,f1,7);reorder(f1,f0)",
+        "split(i,i0,i1,4);fuse(i1,j,f);divide(f,f0,f1,3)",
+        "tile(8,3)",
+        "bound(i,ib,23,MaxExact);split(ib,i0,i1,4);unroll(i1,4)",
+    ],
+)
+def test_coordinates(form, schedule):
+    program = custard.compile(MATVEC, {"y": "d", "A": form, "x": "d"}, schedule, "c")
+    for columns in (11, 1, 0):
+        a, x = matrix(23, columns, 1), np.arange(1.0, columns + 1)
+        np.testing.assert_array_equal(program.run({"A": a, "x": x}).to_numpy(), a @ x)
+
+
+@pytest.mark.parametrize("form", ["ds", "ss", "uq"])
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "fuse(i,j,f);pos(f,p,A);split(p,p0,p1,8)",
+        "fuse(i,j,f);pos(f,p,A);divide(p,p0,p1,5)",
+        "fuse(i,j,f);pos(f,p,A);split(p,p0,p1,8);reorder(p1,p0)",
+        "pos(j,p,A);split(p,p0,p1,2)",
+        "pos(i,p,A);split(p,p0,p1,3)",
+        "pos(i,p,A);coord(p,c);split(c,c0,c1,3)",
+    ],
+)
+def test_positions(form, schedule):
+    program = custard.compile(MATVEC, {"y": "d", "A": form, "x": "d"}, schedule, "c")
+    for rows in (23, 1, 0):
+        a, x = matrix(rows, 11, 2), np.arange(1.0, 12)
+        a[3:9] = 0
+        np.testing.assert_array_equal(program.run({"A": a, "x": x}).to_numpy(), a @ x)
+
+
+def test_a_tile_of_positions_has_as_many_entries_as_it_is_told():
+    """All of a row of 64 entries, and of 64 rows of one, is shared out alike."""
+    schedule = "fuse(i,j,f);pos(f,p,A);split(p,p0,p1,16)"
+    program = custard.compile(MATVEC, {"y": "d", "A": "ds", "x": "d"}, schedule, "c")
+    assert "parent_int32_t(A_segments1" in program.source
+    a = sp.csr_array(np.vstack([np.ones((1, 64)), np.eye(64)]))
+    found = program.run({"A": a, "x": np.ones(64)}).to_numpy()
+    np.testing.assert_array_equal(found, [64, *[1] * 64])
+
+
+@pytest.mark.parametrize("result", ["ds", "ss", "sd"])
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "split(i,i0,i1,4)",
+        "split(i,i0,i1,4);split(j,j0,j1,3)",
+        "split(i,i0,i1,4);split(j,j0,j1,3);reorder(i0,j0,i1,j1)",
+        "split(i,i0,i1,4);reorder(i1,i0)",
+        "fuse(i,j,f);split(f,f0,f1,5)",
+        "fuse(i,j,f);pos(f,p,B);split(p,p0,p1,5)",
+        "pos(j,p,B);split(p,p0,p1,2)",
+        "pos(j,p,C);divide(p,p0,p1,2)",
+    ],
+)
+def test_merged_operands_and_appended_results(result, schedule):
+    b, c = matrix(13, 9, 3), matrix(13, 9, 4)
+    program = custard.compile(ADDED, {"X": result, "B": "ds", "C": "ss"}, schedule, "c")
+    found = program.run({"B": b, "C": c})
+    found.validate()
+    np.testing.assert_array_equal(found.to_numpy(), b + c)
+
+
+@pytest.mark.parametrize("result", ["ds", "dd"])
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "split(k,k0,k1,3);reorder(k0,i,j,k1)",
+        "split(i,i0,i1,3);split(k,k0,k1,3);split(j,j0,j1,3);reorder(i0,j0,k0,i1,k1,j1)",
+        "fuse(i,k,f);pos(f,p,B);split(p,p0,p1,4)",
+        "fuse(i,k,f);pos(f,p,B);split(p,p0,p1,4);reorder(p0,p1,j)",
+        "reorder(k,i,j);split(i,i0,i1,2)",
+    ],
+)
+def test_products_of_matrices(result, schedule):
+    b, c = matrix(7, 11, 5), matrix(11, 8, 6)
+    program = custard.compile(MATMUL, {"X": result, "B": "ds", "C": "ds"}, schedule, "c")
+    found = program.run({"B": b, "C": c})
+    found.validate()
+    np.testing.assert_array_equal(found.to_numpy(), b @ c)
+
+
+def test_guards_are_left_out_where_a_loop_counts_to_a_constant():
+    program = custard.compile(MATVEC, {"A": "dd"}, "split(j,j0,j1,4);reorder(j1,i,j0)", "c")
+    assert "for (int64_t j1 = 0; j1 < 4; j1++)" in program.source
+
+
+def test_unroll_asks_the_compiler():
+    program = custard.compile(MATVEC, {"A": "dd", "x": "d"}, "unroll(j,4)", "c")
+    assert "#pragma GCC unroll 4\n" in program.source
+
+
+@pytest.mark.parametrize(
+    ("bound", "message"),
+    [
+        ("bound(i,ib,3,MaxExact)", None),
+        ("bound(i,ib,3,MaxConstraint)", None),
+        ("bound(i,ib,1,MinExact)", None),
+        ("bound(i,ib,1,MinConstraint)", None),
+        ("bound(i,ib,4,MaxExact)", "i has 3 values, and bound says that there are 4"),
+        ("bound(i,ib,2,MaxConstraint)", "i has 3 values, and bound says that there are 2 at most"),
+        ("bound(i,ib,2,MinExact)", "i has its first value at 1, and bound says at 2"),
+        ("bound(i,ib,2,MinConstraint)",
+         "i has its first value at 1, and bound says not before at 2"),
+    ],
+)  # fmt: skip
+def test_bounds_are_checked_when_inputs_are_there(bound, message):
+    a = np.array([[0.0, 0], [1, 0], [0, 2]])
+    program = custard.compile(MATVEC, {"A": "ds", "x": "d"}, bound, "c")
+    if message is None:
+        assert program.run({"A": a, "x": np.ones(2)}).to_numpy().tolist() == [0, 1, 2]
+        return
+    with pytest.raises(UserError) as error:
+        program.run({"A": a, "x": np.ones(2)})
+    number = bound.split(",")[2]
+    place = " " * bound.index(number)
+    assert str(error.value) == f"{message}\n  {bound}\n  {place}^"
+
+
+@pytest.mark.parametrize(
+    ("schedule", "message"),
+    [
+        ("split(i,i0,i1,4);bound(i1,ib,5,MaxExact)",
+         "i1 has 4 values, and bound says that there are 5"),
+        ("pos(j,p,A);split(p,p0,p1,4);bound(p0,pb,5,MaxExact)",
+         "bound cannot tell the extent of p0, which is the number of positions that A has"),
+        ("pos(j,p,A);pos(p,q,A)", "p goes over positions already, those of A"),
+        ("pos(i,p,x)", "x has no loop i"),
+        ("coord(i,p)", "coord needs a loop over positions, and i is none"),
+        ("pos(j,p,A);split(p,p0,p1,2);fuse(i,p0,f)",
+         "fuse cannot work on p0, a loop over the positions of A"),
+        ("fuse(j,i,f)", "fuse needs i directly inside of j, and the loops are i, j"),
+        ("parallelize(i,Lanes,4)", "target c has no Lanes: they are for target sam"),
+    ],
+)  # fmt: skip
+def test_preconditions(schedule, message):
+    with pytest.raises(UserError) as error:
+        custard.compile(MATVEC, {"A": "ds", "x": "d"}, schedule, "c")
+    assert str(error.value).split("\n")[0] == message
+
+
+def test_a_level_that_does_not_number_its_entries_has_no_positions():
+    with pytest.raises(UserError) as error:
+        custard.compile(MATVEC, {"A": "dh"}, "pos(j,p,A)", "c")
+    assert str(error.value) == (
+        "pos cannot take j to the positions of A: its level there is hashed, which does not number "
+        "its entries in order\n  pos(j,p,A)\n          ^\n"
+        "hint: a level that does is dense or compressed or compressed non-unique or singleton or "
+        "singleton non-unique"
+    )
+
+
+@pytest.mark.parametrize(
+    ("schedule", "note"),
+    [
+        ("pos(j,p,A);fuse(i,p,f)", "p goes over coordinates, as it is fused"),
+        ("split(j,j0,j1,2);pos(j1,p,A)", "p goes over coordinates, as j1 was split before"),
+        ("pos(j,p,A);split(p,p0,p1,2);reorder(p0,i,p1)",
+         "p goes over coordinates, as the positions of A there are known only inside of i"),
+        ("split(i,i0,i1,2);unroll(i,2)", "unroll(i,2) is passed over, as i is i0, i1 now"),
+    ],
+)  # fmt: skip
+def test_notes(schedule, note):
+    a = matrix(5, 7, 8)
+    program = custard.compile(MATVEC, {"A": "ds", "x": "d"}, schedule, "c")
+    assert note in program.notes
+    found = program.run({"A": a, "x": np.ones(7)}).to_numpy()
+    np.testing.assert_array_equal(found, a.sum(axis=1))
