@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from custard.to_sam.program import SamProgram
     from sim.config.hardware import Config
     from sim.simulation import Progress
+    from sim.stats import Run
 
 _RUNS, _LEAST_SECONDS = 7, 0.2
+_AT_ONCE = 0.02  # seconds between outcomes that were found together, at most
 _MOST_BYTES = 64 * 2**20  # of a file with a record
 RECORD_VERSION = 1
 
@@ -99,17 +101,84 @@ def simulate(
             max_cycles=max_cycles,
         )
     seconds = time.perf_counter() - started - compiled.seconds
+    about = {**of_program(program, schedule), "inputs": list(inputs), "seed": seed}
+    assert run.output is not None
+    return run.output, _of_run(about, run, seconds, compiled.seconds, expected)
+
+
+def simulate_many(
+    program: SamProgram,
+    schedule: Sequence[str],
+    inputs: Sequence[str],
+    machines: Sequence[Config],
+    finished: Callable[[int, dict[str, Any] | Exception], None],
+    *,
+    seed: int = 0,
+    engine: str = "auto",
+    compare: bool = False,
+    max_cycles: int | None = None,
+) -> None:
+    """Runs a program on several machines.
+
+    ``finished`` is called with the number of a machine and the record, which is that of
+    ``simulate``, or the error, as soon as that is known. Raises UserError for inputs that do not
+    fit.
+    """
+    tensors = read_inputs(inputs, program, seed)
+    expected = _expected(program, tensors) if compare else None
+    about = {**of_program(program, schedule), "inputs": list(inputs), "seed": seed}
+    held: list[tuple[int, Any]] = []
+    started = last = time.perf_counter()
+    compiled_before = 0.0
+
+    def finish(n: int, outcome: Any) -> None:
+        nonlocal last
+        if time.perf_counter() - last > _AT_ONCE:
+            tell()
+        held.append((n, outcome))
+        last = time.perf_counter()
+
+    def tell() -> None:
+        """Tells what was found at one go; each outcome has its share of the time."""
+        nonlocal started, compiled_before
+        compiling = compiled.seconds - compiled_before
+        seconds = last - started - compiling
+        for n, outcome in held:
+            if not isinstance(outcome, Exception):
+                share = 1 / len(held)
+                outcome = _of_run(about, outcome, seconds * share, compiling * share, expected)
+            finished(n, outcome)
+        held.clear()
+        started, compiled_before = time.perf_counter(), compiled.seconds
+
+    with c_compiler.watched(None) as compiled:
+        program.simulate_many(
+            tensors,
+            machines,
+            engine=engine,
+            max_cycles=max_cycles,
+            finished=finish,
+            return_errors=True,
+        )
+        tell()
+
+
+def _of_run(
+    about: Mapping[str, Any],
+    run: Run,
+    seconds: float,
+    compile_seconds: float,
+    expected: check.Expected | None,
+) -> dict[str, Any]:
+    """The record of a run, of whose program and inputs is said what it is ``about``."""
     assert run.output is not None
     told = {
-        **of_program(program, schedule),
-        "inputs": list(inputs),
-        "seed": seed,
+        **about,
         **report.as_json(run),
         "seconds": seconds,
-        "compile_seconds": compiled.seconds,
+        "compile_seconds": compile_seconds,
     }
-    told["notes"] += run.notes
-    return run.output, {**told, **_compared(run.output, expected)}
+    return {**told, "notes": [*about["notes"], *run.notes], **_compared(run.output, expected)}
 
 
 def execute(

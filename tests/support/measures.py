@@ -58,6 +58,27 @@ def misbehave(settings):
             os.kill(os.getpid(), signal.SIGSEGV)
         case "exit":
             os._exit(3)
+        case _:
+            return {"before": before}
+
+
+def same_kind(settings):
+    """What settings must have in common that are measured together."""
+    return settings.get("kind", "")
+
+
+def misbehave_together(several, tell):
+    """Measures points, and fails at the first that asks for that, unless it is alone."""
+    for at, settings in enumerate(several):
+        match settings["how"]:
+            case "tell mistake":
+                tell(at, UserError("the reels are empty", hint="fill them"))
+            case "tell bug":
+                tell(at, ZeroDivisionError("by zero"))
+            case how if how.startswith("alone"):
+                misbehave({**settings, "how": how.removeprefix("alone ")})
+            case _:
+                tell(at, {**misbehave(settings), "together": len(several)})
 
 
 def slow_points(folder, count):

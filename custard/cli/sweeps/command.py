@@ -75,14 +75,10 @@ def _run(
 ) -> int:
     if arguments.dask is None:
         jobs = arguments.jobs or os.cpu_count() or 1
-        start = partial(workers.run_local, measure=asked.measure, limits=asked.limits, jobs=jobs)
+        start = partial(workers.run_local, jobs=jobs)
     else:
-        start = partial(
-            workers.run_on_dask,
-            measure=asked.measure,
-            limits=asked.limits,
-            address=arguments.dask,
-        )
+        start = partial(workers.run_on_dask, address=arguments.dask)
+    start = partial(start, measure=asked.measure, limits=asked.limits, together=asked.together)
     try:
         run(points, results, start, arguments.retry, title=arguments.file.stem)
     except KeyboardInterrupt:

@@ -8,7 +8,8 @@ overrides them. Paths are relative to the file.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -18,15 +19,17 @@ from custard.cli import run_record as record
 from custard.cli.inputs import file_of, split_listing
 from custard.cli.options import release
 from custard.cli.sweeps import expansion
+from custard.cli.sweeps.measuring import Tell
 from custard.cli.sweeps.pictures import require_picture
 from custard.cli.sweeps.plots import Plot
 from custard.cli.sweeps.points import Point
 from custard.cli.sweeps.sections import PointSection
 from custard.cli.sweeps.table import require_own_names
-from custard.cli.sweeps.workers import Limits, Measure
+from custard.cli.sweeps.workers import Limits, Measure, Together
 from custard.compiler import compile
 from custard.language import notation
 from custard.language.commands import parse_schedule, workspaces
+from custard.to_sam.program import SamProgram
 from sam.support.errors import UserError, one_of
 from sam.support.yaml_text import read_yaml
 from sim.config import hardware as config
@@ -39,7 +42,7 @@ class Sweep:
 
     ``points``   in their order: the last axis of the grid changes fastest
     ``folder``   of the results
-    ``measure``  runs one point
+    ``measure``  runs one point; ``together`` runs at one go those that differ in config alone
     """
 
     points: list[Point]
@@ -48,6 +51,7 @@ class Sweep:
     metrics: list[str]
     plots: dict[str, Plot]
     measure: Measure
+    together: Together
 
 
 def read(path: Path) -> Sweep:
@@ -74,12 +78,57 @@ def read(path: Path) -> Sweep:
         metrics=list(file.metrics),
         plots=file.plots,
         measure=partial(measure, folder=str(home)),
+        together=Together(but_config, partial(measure_together, folder=str(home))),
     )
 
 
 def measure(settings: Mapping[str, Any], folder: str) -> dict[str, Any]:
     """The record of a point; ``folder`` is that of the sweep file. Raises UserError."""
-    program = compile(
+    program = _compiled(settings)
+    _, told = record.simulate(
+        program,
+        settings["schedule"],
+        _inputs(settings, folder),
+        config.load(settings["config"]),
+        seed=settings["seed"],
+        engine=settings["engine"],
+        compare=settings["check"],
+        max_cycles=settings.get("max_cycles"),
+    )
+    return _right(told)
+
+
+def measure_together(several: Sequence[Mapping[str, Any]], tell: Tell, folder: str) -> None:
+    """Tells the record or the error of each of some points that differ in their config alone."""
+    settings = several[0]
+    program = _compiled(settings)
+
+    def finished(n: int, outcome: dict[str, Any] | Exception) -> None:
+        try:
+            tell(n, outcome if isinstance(outcome, Exception) else _right(outcome))
+        except UserError as mistake:
+            tell(n, mistake)
+
+    record.simulate_many(
+        program,
+        settings["schedule"],
+        _inputs(settings, folder),
+        [config.load(settings["config"]) for settings in several],
+        finished,
+        seed=settings["seed"],
+        engine=settings["engine"],
+        compare=settings["check"],
+        max_cycles=settings.get("max_cycles"),
+    )
+
+
+def but_config(settings: Mapping[str, Any]) -> str:
+    """The same text for settings that ``measure_together`` takes at one go."""
+    return json.dumps({**settings, "config": None}, sort_keys=True)
+
+
+def _compiled(settings: Mapping[str, Any]) -> SamProgram:
+    return compile(
         settings["expression"],
         settings["formats"],
         settings["schedule"],
@@ -87,20 +136,18 @@ def measure(settings: Mapping[str, Any], folder: str) -> dict[str, Any]:
         strict=settings["strict"],
         drop_zeros=settings["drop_zeros"],
     )
-    inputs = [
+
+
+def _inputs(settings: Mapping[str, Any], folder: str) -> list[str]:
+    """The texts of ``-i``."""
+    return [
         f"{name}={_given(folder, given) if isinstance(given, Mapping) else given}"
         for name, given in settings["inputs"].items()
     ]
-    _, told = record.simulate(
-        program,
-        settings["schedule"],
-        inputs,
-        config.load(settings["config"]),
-        seed=settings["seed"],
-        engine=settings["engine"],
-        compare=settings["check"],
-        max_cycles=settings.get("max_cycles"),
-    )
+
+
+def _right(told: dict[str, Any]) -> dict[str, Any]:
+    """The record. Raises UserError where ``check`` found the result wrong."""
     if told.get("difference"):
         raise UserError(told["difference"])
     return told

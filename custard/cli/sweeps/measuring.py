@@ -1,10 +1,15 @@
 """The process that measures points, one after another, and tells what came of each.
 
-It is asked over a connection: pickled settings come in, and an answer for each goes out as JSON.
+It is asked over a connection: a list of pickled settings comes in, and answers go out as JSON. A
+list of several is of points that are measured together. Answers:
 
-``outcome``  as ``workers`` describes outcomes
-``spent``    whether this process must not measure another point: it ran out of memory, met a bug,
-             or keeps much more memory than it started with. It then ends
+``at``, ``outcome``  the place of a point in the list, and its outcome, as ``workers`` describes
+                     outcomes. Of several points, those that another process might do better have
+                     none: if memory was lacking, or a bug was met
+``doubtful``         whether the point failed by what may be left of points before
+``spent``            the last answer to a list: whether this process must not measure another point,
+                     as it ran out of memory, met a bug, or keeps much more memory than it started
+                     with. It then ends
 """
 
 from __future__ import annotations
@@ -16,8 +21,9 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -26,49 +32,125 @@ from typing import Any
 from sam.support.errors import UserError
 
 Settings = Mapping[str, Any]
+Record = Mapping[str, Any]
 Outcome = dict[str, Any]
-Measure = Callable[[Settings], Mapping[str, Any]]  # a function of a module, or a partial of one
+Measure = Callable[[Settings], Record]  # a function of a module, or a partial of one
+Tell = Callable[[int, Record | Exception], None]
+MeasureTogether = Callable[[Sequence[Settings], Tell], None]  # tells each by its place
 
 _MOST_KEPT = 256 * 2**20  # bytes beyond those of its start, between two points
+_AT_ONCE = 0.02  # seconds between outcomes that were found together, at most
 
 
-def serve(measure: Measure, memory_bytes: int | None, asker: Connection) -> None:
+def serve(
+    measure: Measure,
+    together: MeasureTogether | None,
+    memory_bytes: int | None,
+    asker: Connection,
+) -> None:
     """Measures points until nobody asks any more, in a process of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
     threading.Thread(target=_end_with_parent, daemon=True).start()
     begin = _private_memory()
     most = None if memory_bytes is None or begin is None else begin + memory_bytes
+    limit = "" if memory_bytes is None else f"the limit is {memory_bytes:,} bytes"
     peak = _Peak()
     spent = False
     with suppress(EOFError, OSError):  # nobody asks any more
         while not spent:
-            settings = asker.recv()
+            several = asker.recv()
             peak.begin()
-            outcome, spent = _measured(measure, settings, memory_bytes, most)
-            outcome["peak_memory_bytes"] = peak.end()
+            answers = _Answers(asker, peak, limit)
+            with _limited_memory(most):
+                if together is None or len(several) == 1:
+                    spent = _measure_each(measure, several, answers)
+                else:
+                    spent = _measure_together(together, several, answers)
+            answers.send()
             spent = spent or _keeps_much(begin)
-            asker.send_bytes(json.dumps({"outcome": outcome, "spent": spent}).encode())
+            asker.send_bytes(json.dumps({"spent": spent}).encode())
 
 
-def _measured(
-    measure: Measure, settings: Settings, memory_bytes: int | None, most: int | None
-) -> tuple[Outcome, bool]:
-    """The outcome of a point, and whether the process is spent by it."""
-    limit = "" if memory_bytes is None else f"the limit is {memory_bytes:,} bytes"
+def _measure_each(measure: Measure, several: Sequence[Settings], answers: _Answers) -> bool:
+    """Measures points and tells their outcomes; whether the process is spent by that."""
+    spent = False
+    for at, settings in enumerate(several):
+        try:
+            answers.tell(at, measure(settings))
+        except Exception as mistake:
+            answers.tell(at, mistake)
+            spent = spent or _is_doubtful(mistake)
+    return spent
+
+
+def _measure_together(
+    together: MeasureTogether, several: Sequence[Settings], answers: _Answers
+) -> bool:
+    """The same for points that are measured together. What is doubtful is not told."""
+    left = set(range(len(several)))
+    spent = False
+
+    def tell(at: int, result: Record | Exception) -> None:
+        nonlocal spent
+        if isinstance(result, Exception) and _is_doubtful(result):
+            spent = True
+        else:
+            left.discard(at)
+            answers.tell(at, result)
+
     try:
-        with _limited_memory(most):
-            return {"status": "done", "record": measure(settings)}, False
-    except UserError as mistake:
-        if not _is_of_memory(mistake):
-            return {"status": "failed", "error": str(mistake)}, False
-        if limit:
-            mistake = UserError(f"{mistake.what}; {limit}", hint=mistake.hint)
-        return {"status": "failed", "error": str(mistake)}, True
-    except MemoryError:
-        return {"status": "failed", "error": f"out of memory{limit and ': '}{limit}"}, True
-    except Exception as bug:
-        error = f"{type(bug).__name__}: {bug}"
-        return {"status": "failed", "error": error, "traceback": traceback.format_exc()}, True
+        together(several, tell)
+    except Exception as mistake:
+        for at in sorted(left):
+            tell(at, mistake)
+    return spent
+
+
+class _Answers:
+    """Sends outcomes; those that are found together share the time that it took."""
+
+    def __init__(self, asker: Connection, peak: _Peak, limit: str) -> None:
+        self.asker, self.peak, self.limit = asker, peak, limit
+        self.held: list[dict[str, Any]] = []
+        self.seconds = 0.0
+        self.last = time.monotonic()
+
+    def tell(self, at: int, result: Record | Exception) -> None:
+        """Takes what came of a point, and sends what was found some time before it."""
+        since = time.monotonic() - self.last
+        if since > _AT_ONCE:
+            self.send()
+        self.seconds += since
+        doubtful = isinstance(result, Exception) and _is_doubtful(result)
+        self.held.append({"at": at, "outcome": self._outcome(result), "doubtful": doubtful})
+        self.last = time.monotonic()
+
+    def send(self) -> None:
+        """Sends all that was told."""
+        for answer in self.held:
+            answer["outcome"]["seconds"] = self.seconds / len(self.held)
+            answer["outcome"]["peak_memory_bytes"] = self.peak.so_far()
+            self.asker.send_bytes(json.dumps(answer).encode())
+        self.held, self.seconds = [], 0.0
+
+    def _outcome(self, result: Record | Exception) -> Outcome:
+        if not isinstance(result, Exception):
+            return {"status": "done", "record": result}
+        if isinstance(result, UserError):
+            if self.limit and _is_of_memory(result):
+                result = UserError(f"{result.what}; {self.limit}", hint=result.hint)
+            return {"status": "failed", "error": str(result)}
+        if isinstance(result, MemoryError):
+            because = f": {self.limit}" if self.limit else ""
+            return {"status": "failed", "error": f"out of memory{because}"}
+        trace = "".join(traceback.format_exception(result))
+        error = f"{type(result).__name__}: {result}"
+        return {"status": "failed", "error": error, "traceback": trace}
+
+
+def _is_doubtful(mistake: Exception) -> bool:
+    """Whether a fresh process might do better: a lack of memory, and a bug."""
+    return not isinstance(mistake, UserError) or _is_of_memory(mistake)
 
 
 def _is_of_memory(mistake: BaseException | None) -> bool:
@@ -130,17 +212,18 @@ class _Peak:
 
     def __init__(self) -> None:
         self.is_reset = False
-        self.before = 0
+        self.before = self.most = 0
 
     def begin(self) -> None:
         """Forgets all before, if the machine can."""
+        self.before = self.most
         try:
             _CLEAR_REFS.write_text("5", encoding="ascii")
             self.is_reset = True
         except OSError:
             self.is_reset = False
 
-    def end(self) -> int | None:
+    def so_far(self) -> int | None:
         """In bytes; None where the machine does not tell, or where an earlier point took more."""
         if self.is_reset:
             with suppress(OSError, ValueError):
@@ -153,5 +236,5 @@ class _Peak:
 
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         most *= 1 if sys.platform == "darwin" else 1024
-        before, self.before = self.before, most
-        return most if most > before else None
+        self.most = most
+        return most if most > self.before else None

@@ -7,28 +7,31 @@ they come:
 ``status``             done or failed
 ``record``             what the measure returned, if done
 ``error``              why it failed, for a person; ``traceback``, if it is a bug
-``seconds``            wall time of the point, with the start of its process if it has a new one
-``peak_memory_bytes``  the most memory that its process had resident meanwhile; null or left out
-                       where nobody knows
+``seconds``            wall time of the point; its share, if several were measured together
+``peak_memory_bytes``  the most memory that its process had resident meanwhile, all points that were
+                       measured together included; null or left out where nobody knows
 """
 
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import signal
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from custard.cli.sweeps.measuring import Measure, Outcome, Settings, serve
+from custard.cli.sweeps.measuring import Measure, MeasureTogether, Outcome, Settings, serve
 from sam.support.errors import UserError
 from sam.support.yaml_sections import Count, Positive, Section
 
@@ -54,47 +57,98 @@ class Limits(Section):
             raise UserError("memory can be limited on Linux only", hint="leave out memory_bytes")
 
 
-def run_local(tasks: Iterable[Task], measure: Measure, limits: Limits, jobs: int) -> Outcomes:
+@dataclass(frozen=True)
+class Together:
+    """How points are measured that have something in common.
+
+    ``key``      the same for settings that can be measured together
+    ``measure``  measures some, and tells the record of each, or its error, as it is found
+    """
+
+    key: Callable[[Settings], str]
+    measure: MeasureTogether
+
+
+def run_local(
+    tasks: Iterable[Task],
+    measure: Measure,
+    limits: Limits,
+    jobs: int,
+    together: Together | None = None,
+) -> Outcomes:
     """The outcomes of the tasks as they come, on that many processes at a time.
 
     A process measures one point after another. If it dies, runs out of memory or meets a bug, and
     has measured other points before, the point is measured once more, in a fresh process, so that
-    no point fails by what others left behind. If the iterator is closed before its end, the
-    processes under way are ended.
+    no point fails by what others left behind. In the same way points that were measured together
+    are measured each alone, if they have no outcome by then. If the iterator is closed before its
+    end, the processes under way are ended.
     """
-    waiting = deque(tasks)
+    waiting = deque(_groups(tasks, jobs, together))
     busy: list[_Worker] = []
     idle: list[_Worker] = []
     with _Interrupts() as interrupts:
         context = _context(measure)
+
+        def fresh() -> _Worker:
+            return _Worker(context, measure, together, limits)
+
         try:
             while waiting or busy:
                 while waiting and len(busy) < jobs:
-                    busy.append(idle.pop() if idle else _Worker(context, measure, limits))
+                    busy.append(idle.pop() if idle else fresh())
                     busy[-1].ask(waiting.popleft())
                 while idle:  # there is nothing left for it
                     idle.pop().stop()
                 with interrupts.welcome():
                     answers = [worker.connection for worker in busy]
                     wait(answers, min(worker.left() for worker in busy))
-                for worker in [worker for worker in busy if worker.is_over()]:
-                    busy.remove(worker)
-                    name, outcome = worker.task[0], worker.end()
-                    if worker.is_spent:
-                        worker.stop()
-                    else:
-                        idle.append(worker)
-                    if outcome is None:
-                        busy.append(_Worker(context, measure, limits))
-                        busy[-1].ask(worker.task)
-                    else:
-                        yield name, outcome
+                for worker in [worker for worker in busy if worker.has_news()]:
+                    found = worker.news()
+                    if worker.is_over:
+                        busy.remove(worker)
+                        if worker.is_spent:
+                            worker.stop()
+                        else:
+                            idle.append(worker)
+                        if worker.doubtful is not None:
+                            busy.append(fresh())
+                            busy[-1].ask([worker.doubtful])
+                        waiting.extendleft([task] for task in reversed(worker.tasks.values()))
+                    if found is not None:
+                        yield found
         finally:
             for worker in (*busy, *idle):
                 worker.stop()
 
 
-def run_on_dask(tasks: Iterable[Task], measure: Measure, limits: Limits, address: str) -> Outcomes:
+def _groups(tasks: Iterable[Task], jobs: int, together: Together | None) -> list[list[Task]]:
+    """The tasks, those in a list that are measured together: as many lists as there are jobs."""
+    if together is None:
+        return [[task] for task in tasks]
+    alike: dict[str, list[Task]] = {}
+    for task in tasks:
+        alike.setdefault(together.key(task[1]), []).append(task)
+    count = sum(map(len, alike.values()))
+    most = min(_MOST_TOGETHER, math.ceil(count / jobs))
+    groups = []
+    for same in alike.values():
+        parts = math.ceil(len(same) / most)
+        bounds = [len(same) * part // parts for part in range(parts + 1)]
+        groups += [same[begin:end] for begin, end in pairwise(bounds)]
+    return groups
+
+
+_MOST_TOGETHER = 16
+
+
+def run_on_dask(
+    tasks: Iterable[Task],
+    measure: Measure,
+    limits: Limits,
+    address: str,
+    together: Together | None = None,
+) -> Outcomes:
     """The outcomes of the tasks as they come, from the cluster whose scheduler has the address."""
     try:
         import distributed
@@ -108,83 +162,110 @@ def run_on_dask(tasks: Iterable[Task], measure: Measure, limits: Limits, address
     except (OSError, ValueError, TypeError):
         raise UserError(f"no Dask scheduler answers at {address}") from None
     with client:
-        names = {
-            client.submit(attempt, measure, settings, limits, pure=False): name
-            for name, settings in tasks
+        workers = max(1, len(client.scheduler_info()["workers"]))
+        groups = {
+            client.submit(attempt, measure, group, limits, together, pure=False): group
+            for group in _groups(tasks, workers, together)
         }
         try:
-            for future in distributed.as_completed(list(names)):
+            for future in distributed.as_completed(list(groups)):
                 mistake = future.exception()
-                lost = {"status": "failed", "error": f"lost by the Dask cluster: {mistake}"}
-                yield names[future], future.result() if mistake is None else lost
+                if mistake is None:
+                    yield from future.result()
+                else:
+                    lost = {"status": "failed", "error": f"lost by the Dask cluster: {mistake}"}
+                    yield from ((name, lost) for name, _ in groups[future])
         finally:
-            client.cancel(list(names))
+            client.cancel(list(groups))
 
 
-def attempt(measure: Measure, settings: Settings, limits: Limits) -> Outcome:
-    """The outcome of one point, measured in a process of its own."""
+def attempt(
+    measure: Measure, group: Sequence[Task], limits: Limits, together: Together | None = None
+) -> list[tuple[str, Outcome]]:
+    """The outcomes of some points, measured in a process of their own."""
     # The workers of a Dask cluster are daemons, which may not start processes.
     multiprocessing.current_process().daemon = False
-    return next(run_local([("", settings)], measure, limits, jobs=1))[1]
+    return list(run_local(group, measure, limits, 1, together))
 
 
 _CONNECT_SECONDS = 10
 
 
 class _Worker:
-    """A process that measures points, and the point that it measures now."""
+    """A process that measures points, and those that it measures now.
 
-    def __init__(self, context: Any, measure: Measure, limits: Limits) -> None:
+    ``tasks``     those that have no outcome yet, by their place
+    ``is_over``   whether there will be no more answers about them
+    ``is_spent``  whether it is only good for ``stop``
+    ``doubtful``  a task that failed, and may have failed by what others left behind in the process
+    """
+
+    def __init__(
+        self, context: Any, measure: Measure, together: Together | None, limits: Limits
+    ) -> None:
         self.limits = limits
         self.is_fresh = True
-        self.is_spent = False
         self.connection, asked = context.Pipe()
+        many = None if together is None else together.measure
         self.process: BaseProcess = context.Process(
-            target=serve, args=(measure, limits.memory_bytes, asked)
+            target=serve, args=(measure, many, limits.memory_bytes, asked)
         )
         self.process.start()  # returns when the server has forked it
         asked.close()
 
-    def ask(self, task: Task) -> None:
-        """Has it measure a point."""
-        self.task = task
+    def ask(self, group: Sequence[Task]) -> None:
+        """Has it measure points, together if they are several."""
+        self.tasks = dict(enumerate(group))
+        self.is_alone = len(group) == 1
+        self.is_over = self.is_spent = False
+        self.doubtful: Task | None = None
         self.started = time.monotonic()
         with suppress(OSError):  # where it has died, the answer tells
-            self.connection.send(task[1])
+            self.connection.send([settings for _, settings in group])
 
     def left(self) -> float:
-        """Seconds until the limit."""
+        """Seconds until the limit. Points that are measured together have a part of each one's."""
         if self.limits.seconds is None:
             return _FOREVER
-        return max(0.0, self.started + self.limits.seconds - time.monotonic())
+        count = 1 if self.is_alone else 1 + _SHARE_TOGETHER * len(self.tasks)
+        return max(0.0, self.started + self.limits.seconds * count - time.monotonic())
 
-    def is_over(self) -> bool:
+    def has_news(self) -> bool:
         """Whether it has answered, has come to its end, or has had its time."""
         return self.connection.poll() or self.left() <= 0
 
-    def end(self) -> Outcome | None:
-        """What came of its point, which is over.
-
-        None if the point is to be measured in a fresh process: if this one could not go on, and
-        had measured others before. A process that ``is_spent`` then is only good for ``stop``.
-        """
-        outcome: Outcome = {"status": "failed"}
-        is_late = not self.connection.poll()
+    def news(self) -> tuple[str, Outcome] | None:
+        """The name and the outcome of a point, or None, after which it may be over."""
+        if not self.connection.poll():
+            self.is_over = self.is_spent = True
+            return self._fail(f"over the limit of {self.limits.seconds:g} seconds")
         try:
-            if is_late:
-                self.is_spent = True
-                outcome["error"] = f"over the limit of {self.limits.seconds:g} seconds"
-            else:
-                answer = json.loads(self.connection.recv_bytes())
-                outcome, self.is_spent = answer["outcome"], answer["spent"]
+            answer = json.loads(self.connection.recv_bytes())
         except (EOFError, OSError):
-            self.is_spent = True
+            self.is_over = self.is_spent = True
             self.process.join()
-            outcome["error"] = _ending(self.process.exitcode)
-        outcome["seconds"] = time.monotonic() - self.started
-        was_fresh, self.is_fresh = self.is_fresh, False
-        failed = self.is_spent and outcome["status"] == "failed"
-        return None if failed and not was_fresh and not is_late else outcome
+            return self._fail(_ending(self.process.exitcode), doubtful=True)
+        if "spent" in answer:
+            self.is_over, self.is_spent = True, answer["spent"]
+            self.is_fresh = False
+            return None
+        task = self.tasks.pop(answer["at"])
+        self.started = time.monotonic()
+        if answer["doubtful"] and not self.is_fresh:
+            self.doubtful = task
+            return None
+        return task[0], answer["outcome"]
+
+    def _fail(self, error: str, doubtful: bool = False) -> tuple[str, Outcome] | None:
+        """The outcome of its only point; of several, none is at fault."""
+        if not self.is_alone or not self.tasks:
+            return None
+        _, task = self.tasks.popitem()
+        if doubtful and not self.is_fresh:
+            self.doubtful = task
+            return None
+        seconds = time.monotonic() - self.started
+        return task[0], {"status": "failed", "error": error, "seconds": seconds}
 
     def stop(self) -> None:
         """Ends its process."""
@@ -195,6 +276,7 @@ class _Worker:
 
 
 _FOREVER = 3600.0  # seconds; what waits that long waits again
+_SHARE_TOGETHER = 0.25  # of the limit of each point
 
 
 def _ending(exit_code: int | None) -> str:

@@ -1,6 +1,7 @@
 """Sweep files: the points that they mean, and every mistake in them, word for word."""
 
 import hashlib
+import json
 import re
 import textwrap
 from pathlib import Path
@@ -128,6 +129,63 @@ def test_a_wrong_result_is_a_mistake(read, monkeypatch):
     monkeypatch.setattr("custard.dense_evaluator.first_difference", lambda *_: "it is wrong")
     with pytest.raises(UserError, match="it is wrong"):
         asked.measure(asked.points[0].settings)
+
+
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        "expression: X(i,j) = B(i,k) * C(k,j)\nschedule: reorder(i,j,k)\nformats: {C: 'ss:1,0'}",
+        "expression: X(i,j) = A(i,j) * B(i,k) * C(k,j)\n"
+        "schedule: ['reorder(i,k,j)', 'precompute(B(i,k) * C(k,j), j, j, T)']",
+    ],
+)
+def test_points_that_differ_in_config_are_measured_together(read, engine, program):
+    names = {name: "@random(0.4)" for name in "ABC" if f"{name}(" in program}
+    asked = read(
+        f"{program}\nengine: {engine}\ncheck: true\ninputs: {json.dumps(names)}\n"
+        "dims: {i: 5, j: 4, k: 6}\nlimits: {cycles: 400}\nconfig: finite\n"
+        "grid: {set: {queues.depth: [1, 2, unbounded], queues.latency_cycles: [1, 50]}}"
+    )
+    settings = [point.settings for point in asked.points]
+    assert len({asked.together.key(each) for each in settings}) == 1
+    found = {}
+    asked.together.measure(settings, found.__setitem__)
+    statuses = set()
+    for n, each in enumerate(settings):
+        statuses.add(type(found[n]))
+        if isinstance(found[n], UserError):
+            with pytest.raises(UserError) as refusal:
+                asked.measure(each)
+            assert str(found[n]) == str(refusal.value)
+        else:
+            alone = asked.measure(each)
+            assert list(found[n]) == list(alone)
+            for record in (found[n], alone):
+                del record["seconds"], record["compile_seconds"]
+            assert json.dumps(found[n]) == json.dumps(alone)
+    assert statuses == {dict, UserError}
+
+
+def test_other_differences_are_measured_apart(read):
+    asked = read(
+        VECTOR + "grid: {seed: [0, 1], drop_zeros: [true, false], config: [ideal, finite]}"
+    )
+    keys = [asked.together.key(point.settings) for point in asked.points]
+    assert keys[::2] == keys[1::2]
+    assert len({*keys}) == 4
+
+
+def test_a_wrong_result_together_is_a_mistake(read, monkeypatch):
+    asked = read(
+        VECTOR + "inputs: {x: '@dense'}\ndims: {i: 2}\ncheck: true\nconfig: finite\n"
+        "grid: {set: {queues.depth: [2, 4]}}"
+    )
+    monkeypatch.setattr("custard.dense_evaluator.evaluate", lambda *_: np.array([0.25, 0.5]))
+    monkeypatch.setattr("custard.dense_evaluator.first_difference", lambda *_: "it is wrong")
+    found = {}
+    asked.together.measure([point.settings for point in asked.points], found.__setitem__)
+    assert [str(mistake) for mistake in found.values()] == ["it is wrong"] * 2
 
 
 def test_the_page_on_sweeps_has_all_keys():

@@ -6,9 +6,9 @@ from functools import partial
 import pytest
 
 from custard.cli.sweeps import workers
-from custard.cli.sweeps.workers import Limits, attempt, run_local, run_on_dask
+from custard.cli.sweeps.workers import Limits, Together, run_local, run_on_dask
 from sam.support.errors import UserError
-from tests.support.measures import misbehave, square
+from tests.support.measures import misbehave, misbehave_together, same_kind, square
 
 MB = 2**20
 linux = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="limits are for Linux")
@@ -109,16 +109,76 @@ def test_time_is_limited():
 @linux
 def test_memory_is_limited():
     limits = Limits(memory_bytes=64 * MB)
-    small = attempt(misbehave, {"how": "memory", "bytes": 40 * MB}, limits)
-    large = attempt(misbehave, {"how": "memory", "bytes": 80 * MB}, limits)
+    [small] = _measured({"how": "memory", "bytes": 40 * MB}, limits=limits)
+    [large] = _measured({"how": "memory", "bytes": 80 * MB}, limits=limits)
     assert small["record"] == {"cycles": 40 * MB}
     assert small["peak_memory_bytes"] > 40 * MB
     assert large["error"] == "out of memory: the limit is 67,108,864 bytes"
-    assert attempt(misbehave, {"how": "memory", "bytes": 80 * MB}, Limits())["status"] == "done"
-    in_words = attempt(misbehave, {"how": "memory, in words", "bytes": 80 * MB}, limits)
+    assert _measured({"how": "memory", "bytes": 80 * MB})[0]["status"] == "done"
+    [in_words] = _measured({"how": "memory, in words", "bytes": 80 * MB}, limits=limits)
     assert in_words["error"] == (
         "the reels are full; the limit is 67,108,864 bytes\nhint: empty them"
     )
+
+
+TOGETHER = Together(same_kind, misbehave_together)
+
+
+def _together(*settings, limits=Limits(), jobs=1):  # noqa: B008, which is frozen
+    tasks = [(str(n), given) for n, given in enumerate(settings)]
+    found = dict(run_local(tasks, misbehave, limits, jobs, TOGETHER))
+    assert len(found) == len(tasks)
+    return [found[name] for name, _ in tasks]
+
+
+def _numbers(outcomes):
+    """How many points were measured together with each; 1 if it was alone, None if it failed."""
+    return [outcome.get("record", {"together": None}).get("together", 1) for outcome in outcomes]
+
+
+def test_points_of_a_kind_are_measured_together():
+    a, b = {"how": "tell", "kind": "a"}, {"how": "tell", "kind": "b"}
+    outcomes = _together(a, b, a, b, a)
+    assert _numbers(outcomes) == [3, 2, 3, 2, 3]
+    for outcome in outcomes:
+        assert 0 < outcome["seconds"] < 10
+        assert outcome["peak_memory_bytes"] > 10 * MB
+    assert _numbers(_together(a, a, a, a, jobs=2)) == [2, 2, 2, 2]
+    assert _numbers(_together(a, b, jobs=2)) == [1, 1]
+    many = _numbers(_together(*[a] * 33))
+    assert sorted(many) == [11] * 33
+
+
+def test_those_together_fail_each_for_itself():
+    well, mistake = {"how": "tell"}, {"how": "tell mistake"}
+    first, failed, last = _together(well, mistake, well)
+    assert failed["error"] == "the reels are empty\nhint: fill them"
+    assert _numbers([first, last]) == [3, 3]
+    assert last["record"]["pid"] == first["record"]["pid"]
+
+
+@pytest.mark.parametrize("how", ["exit", "signal", "bug", "memory", "time"])
+def test_what_fails_together_is_measured_alone(how):
+    limits = Limits(memory_bytes=64 * MB) if how == "memory" else Limits()
+    limits = Limits(seconds=0.6) if how == "time" else limits
+    bad = {"how": f"alone {how}", "bytes": 80 * MB}  # which is well when it is alone
+    outcomes = _together({"how": "well"}, bad, {"how": "tell"}, limits=limits)
+    assert [outcome["status"] for outcome in outcomes] == ["done"] * 3
+    assert _numbers(outcomes)[1:] == [1, 1]
+
+
+def test_a_mistake_of_all_is_told_of_all():
+    well, bad = {"how": "well"}, {"how": "alone mistake"}
+    outcomes = _together(well, bad, well)
+    assert [outcome["status"] for outcome in outcomes] == ["done", "failed", "failed"]
+    assert {outcome["error"] for outcome in outcomes[1:]} == {
+        "the reels are empty\nhint: fill them"
+    }
+
+
+def test_a_bug_of_one_is_found_alone():
+    outcomes = _together({"how": "tell"}, {"how": "tell bug"}, {"how": "tell"})
+    assert _numbers(outcomes) == [3, 1, 3]
 
 
 def test_memory_is_limited_on_linux_only(monkeypatch):
