@@ -136,11 +136,11 @@ class Builder:
         self.extents[var] = value
         return var
 
-    def scratch(self, name: str, type: Type, size: Expr) -> Var:
-        """An array of the kernel's own, all zero at first."""
+    def scratch(self, name: str, type: Type, size: Expr, zeroed: bool = True) -> Var:
+        """An array of the kernel's own, all zero at first, or anything."""
         var = Var(self.fresh(name), type)
         self.heap.append(var)
-        self.prologue.append(resized(var, ZERO, size, zeroed=True))
+        self.prologue.append(resized(var, ZERO, size, zeroed))
         self.required.append(exists(var))
         return var
 

@@ -247,8 +247,6 @@ class Assembly:
         for n, unit in enumerate(self.units):
             body += [Declare(unit.count, ZERO), Assign(unit.capacity, ZERO)]
             if n == 0:
-                parents = self._block(0, unit.first, _times)
-                body.append(resized(unit.segments, ZERO, parents + 1, zeroed=True))
                 self.builder.required.append(exists(unit.segments))
             last = unit.last + 1 == len(self.levels)
             self.builder.required.append(self.grow(n, expected if last else ONE))
@@ -343,12 +341,23 @@ class Assembly:
             self.builder.prologue.append(For(p, ZERO, self._block(0, len(self.levels)), [zero]))
         first = 0
         for n, unit in enumerate(self.units):
-            if self.partial & set(self.variables[first : unit.first]):
+            passed_over = bool(self.partial & set(self.variables[first : unit.first]))
+            if n == 0:
+                self._make_first_segments(unit, passed_over or unit.first == 0)
+            if passed_over:
                 parents = self._block(first, unit.first)
                 if n:
                     parents = self.units[n - 1].count * parents
                 self.builder.epilogue.append(self._filled(unit.segments, parents))
             first = unit.last + 1
+
+    def _make_first_segments(self, unit: _Unit, zeroed: bool) -> None:
+        """Makes the segments of the first unit, zero if the loops do not write all of them."""
+        parents = self._block(0, unit.first, _times)
+        self.builder.prologue.append(resized(unit.segments, ZERO, parents + 1, zeroed))
+        if not zeroed:
+            zero = Assign(unit.segments[ZERO], cast(ZERO, self.index))
+            self.builder.epilogue.append(zero)
 
     def _filled(self, segments: Expr, parents: Expr) -> Stmt:
         """Gives the parents that were passed over an empty fiber."""

@@ -82,7 +82,7 @@ class DenseWorkspace(Workspace):
         tops = op("/", words, 64) + 1
         self.tops = builder.scratch(f"{name}_tops", array(WORD), tops)
         self.touched = builder.scratch(f"{name}_touched", array(INT), tops + 1)
-        self.list = builder.scratch(f"{name}_list", array(INT), extent)
+        self.list = builder.scratch(f"{name}_list", array(INT), extent, zeroed=False)
         self.count = Var(builder.fresh(f"{name}_count"))
         self.cursor = Var(builder.fresh(f"p_{name}"))
 

@@ -65,6 +65,8 @@ _NEEDS = {"resized_zero": ("resized",)}
 NAMES = frozenset(
     (
         "wide_t",
+        "in_large_pages",
+        "take_some_bits",
         *_PLAIN,
         *(f"{name}_{T}" for name in _INDEXED for T in INDEX_TYPES),
         *(f"kept_{T.replace(' ', '_')}" for T in _BITS),

@@ -2,6 +2,17 @@
 #include <sys/mman.h>
 #endif
 
+// The array, in large pages if it is large: there are fewer page faults.
+static void *in_large_pages(void *array, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const size_t page = 4096, large = (size_t)1 << 22;
+    if (array && bytes >= large)
+        madvise((void *)((uintptr_t)array & -page), bytes, MADV_HUGEPAGE);
+#endif
+    return array;
+}
+
 // Room for `count` elements where `had` was; NULL, with the old array freed, if there is none.
 static void *resized(void *had, int64_t count, size_t size)
 {
@@ -11,10 +22,5 @@ static void *resized(void *had, int64_t count, size_t size)
         array = realloc(had, bytes ? bytes : 1);
     if (!array)
         free(had);
-#ifdef MADV_HUGEPAGE
-    const size_t page = 4096, large = (size_t)1 << 22;
-    if (array && bytes >= large) // fewer page faults
-        madvise((void *)((uintptr_t)array & -page), bytes, MADV_HUGEPAGE);
-#endif
-    return array;
+    return array ? in_large_pages(array, bytes) : NULL;
 }

@@ -1,9 +1,12 @@
-// The same, with all elements from number `old` on zero.
+// The same, with all elements from number `old` on zero. Of a very large array, few elements may
+// ever be used, and a large page of it would take memory for one.
 static void *resized_zero(void *had, int64_t old, int64_t count, size_t size)
 {
     size_t bytes;
-    if (!had && count > 0 && !__builtin_mul_overflow((size_t)count, size, &bytes))
-        return calloc((size_t)count, size);
+    if (!had && count > 0 && !__builtin_mul_overflow((size_t)count, size, &bytes)) {
+        void *array = calloc((size_t)count, size);
+        return bytes >> 28 ? array : in_large_pages(array, bytes);
+    }
     char *array = resized(had, count, size);
     if (array && count > old)
         memset(array + (size_t)old * size, 0, (size_t)(count - old) * size);

@@ -1,6 +1,6 @@
 // Lists the bits that are set, in order, and clears them; returns how many. The tops that were
 // touched are sorted; of many, all between the least and the largest are gone through.
-static int64_t take_bits(uint64_t *words, uint64_t *tops, int64_t *touched, int64_t *list)
+static int64_t take_some_bits(uint64_t *words, uint64_t *tops, int64_t *touched, int64_t *list)
 {
     const int64_t tops_in_use = touched[0];
     int64_t *const tops_of = touched + 1, count = 0, least = INT64_MAX, most = -1;
@@ -28,4 +28,10 @@ static int64_t take_bits(uint64_t *words, uint64_t *tops, int64_t *touched, int6
         tops[top] = 0;
     }
     return count;
+}
+
+// The same, where mostly none are set.
+static inline int64_t take_bits(uint64_t *words, uint64_t *tops, int64_t *touched, int64_t *list)
+{
+    return touched[0] ? take_some_bits(words, tops, touched, list) : 0;
 }

@@ -54,6 +54,17 @@ struct B {
 #include <sys/mman.h>
 #endif
 
+// The array, in large pages if it is large: there are fewer page faults.
+static void *in_large_pages(void *array, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const size_t page = 4096, large = (size_t)1 << 22;
+    if (array && bytes >= large)
+        madvise((void *)((uintptr_t)array & -page), bytes, MADV_HUGEPAGE);
+#endif
+    return array;
+}
+
 // Room for `count` elements where `had` was; NULL, with the old array freed, if there is none.
 static void *resized(void *had, int64_t count, size_t size)
 {
@@ -63,24 +74,7 @@ static void *resized(void *had, int64_t count, size_t size)
         array = realloc(had, bytes ? bytes : 1);
     if (!array)
         free(had);
-#ifdef MADV_HUGEPAGE
-    const size_t page = 4096, large = (size_t)1 << 22;
-    if (array && bytes >= large) // fewer page faults
-        madvise((void *)((uintptr_t)array & -page), bytes, MADV_HUGEPAGE);
-#endif
-    return array;
-}
-
-// The same, with all elements from number `old` on zero.
-static void *resized_zero(void *had, int64_t old, int64_t count, size_t size)
-{
-    size_t bytes;
-    if (!had && count > 0 && !__builtin_mul_overflow((size_t)count, size, &bytes))
-        return calloc((size_t)count, size);
-    char *array = resized(had, count, size);
-    if (array && count > old)
-        memset(array + (size_t)old * size, 0, (size_t)(count - old) * size);
-    return array;
+    return array ? in_large_pages(array, bytes) : NULL;
 }
 
 // A capacity for `need` elements: twice the old one, if that is enough; -1 beyond `most`.
@@ -134,7 +128,7 @@ int compute(struct X *X, const struct A *A, const struct B *B)
     X->values = NULL;
     int64_t X_count1 = 0;
     X->capacity1 = 0;
-    X->segments1 = resized_zero(X->segments1, 0, X->size0 + 1, sizeof *X->segments1);
+    X->segments1 = resized(X->segments1, X->size0 + 1, sizeof *X->segments1);
     if (!X->segments1 || !grow_X1(X, (int64_t)A_segments1[A->size0] + B_segments1[B->size0]))
         goto failed;
     for (int64_t i = 0; i < i_size; i++) {
@@ -175,6 +169,7 @@ int compute(struct X *X, const struct A *A, const struct B *B)
         }
         X->segments1[i + 1] = (int32_t)X_count1;
     }
+    X->segments1[0] = 0;
     status = 0;
 failed:
     if (status)

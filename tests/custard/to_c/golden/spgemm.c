@@ -55,6 +55,17 @@ struct B {
 #include <sys/mman.h>
 #endif
 
+// The array, in large pages if it is large: there are fewer page faults.
+static void *in_large_pages(void *array, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const size_t page = 4096, large = (size_t)1 << 22;
+    if (array && bytes >= large)
+        madvise((void *)((uintptr_t)array & -page), bytes, MADV_HUGEPAGE);
+#endif
+    return array;
+}
+
 // Room for `count` elements where `had` was; NULL, with the old array freed, if there is none.
 static void *resized(void *had, int64_t count, size_t size)
 {
@@ -64,20 +75,18 @@ static void *resized(void *had, int64_t count, size_t size)
         array = realloc(had, bytes ? bytes : 1);
     if (!array)
         free(had);
-#ifdef MADV_HUGEPAGE
-    const size_t page = 4096, large = (size_t)1 << 22;
-    if (array && bytes >= large) // fewer page faults
-        madvise((void *)((uintptr_t)array & -page), bytes, MADV_HUGEPAGE);
-#endif
-    return array;
+    return array ? in_large_pages(array, bytes) : NULL;
 }
 
-// The same, with all elements from number `old` on zero.
+// The same, with all elements from number `old` on zero. Of a very large array, few elements may
+// ever be used, and a large page of it would take memory for one.
 static void *resized_zero(void *had, int64_t old, int64_t count, size_t size)
 {
     size_t bytes;
-    if (!had && count > 0 && !__builtin_mul_overflow((size_t)count, size, &bytes))
-        return calloc((size_t)count, size);
+    if (!had && count > 0 && !__builtin_mul_overflow((size_t)count, size, &bytes)) {
+        void *array = calloc((size_t)count, size);
+        return bytes >> 28 ? array : in_large_pages(array, bytes);
+    }
     char *array = resized(had, count, size);
     if (array && count > old)
         memset(array + (size_t)old * size, 0, (size_t)(count - old) * size);
@@ -109,7 +118,7 @@ static inline void mark_bit(uint64_t *words, uint64_t *tops, int64_t *touched, i
 
 // Lists the bits that are set, in order, and clears them; returns how many. The tops that were
 // touched are sorted; of many, all between the least and the largest are gone through.
-static int64_t take_bits(uint64_t *words, uint64_t *tops, int64_t *touched, int64_t *list)
+static int64_t take_some_bits(uint64_t *words, uint64_t *tops, int64_t *touched, int64_t *list)
 {
     const int64_t tops_in_use = touched[0];
     int64_t *const tops_of = touched + 1, count = 0, least = INT64_MAX, most = -1;
@@ -137,6 +146,12 @@ static int64_t take_bits(uint64_t *words, uint64_t *tops, int64_t *touched, int6
         tops[top] = 0;
     }
     return count;
+}
+
+// The same, where mostly none are set.
+static inline int64_t take_bits(uint64_t *words, uint64_t *tops, int64_t *touched, int64_t *list)
+{
+    return touched[0] ? take_some_bits(words, tops, touched, list) : 0;
 }
 
 // Makes room for `need` positions in level 1 of X.
@@ -181,12 +196,12 @@ int compute(struct X *X, const struct A *A, const struct B *B)
     X->values = NULL;
     int64_t X_count1 = 0;
     X->capacity1 = 0;
-    X->segments1 = resized_zero(X->segments1, 0, X->size0 + 1, sizeof *X->segments1);
     w_values = resized_zero(w_values, 0, j_size, sizeof *w_values);
     w_words = resized_zero(w_words, 0, j_size / 64 + 1, sizeof *w_words);
     w_tops = resized_zero(w_tops, 0, (j_size / 64 + 1) / 64 + 1, sizeof *w_tops);
     w_touched = resized_zero(w_touched, 0, (j_size / 64 + 1) / 64 + 1 + 1, sizeof *w_touched);
-    w_list = resized_zero(w_list, 0, j_size, sizeof *w_list);
+    w_list = resized(w_list, j_size, sizeof *w_list);
+    X->segments1 = resized(X->segments1, X->size0 + 1, sizeof *X->segments1);
     if (!X->segments1 || !grow_X1(X, A_segments1[A->size0]) || !w_values || !w_words || !w_tops
             || !w_touched || !w_list)
         goto failed;
@@ -214,6 +229,7 @@ int compute(struct X *X, const struct A *A, const struct B *B)
         for (int64_t p = 0; p < w_count; p++)
             w_values[w_list[p]] = 0.0;
     }
+    X->segments1[0] = 0;
     status = 0;
 failed:
     if (status)

@@ -59,6 +59,17 @@ struct B {
 #include <sys/mman.h>
 #endif
 
+// The array, in large pages if it is large: there are fewer page faults.
+static void *in_large_pages(void *array, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const size_t page = 4096, large = (size_t)1 << 22;
+    if (array && bytes >= large)
+        madvise((void *)((uintptr_t)array & -page), bytes, MADV_HUGEPAGE);
+#endif
+    return array;
+}
+
 // Room for `count` elements where `had` was; NULL, with the old array freed, if there is none.
 static void *resized(void *had, int64_t count, size_t size)
 {
@@ -68,20 +79,18 @@ static void *resized(void *had, int64_t count, size_t size)
         array = realloc(had, bytes ? bytes : 1);
     if (!array)
         free(had);
-#ifdef MADV_HUGEPAGE
-    const size_t page = 4096, large = (size_t)1 << 22;
-    if (array && bytes >= large) // fewer page faults
-        madvise((void *)((uintptr_t)array & -page), bytes, MADV_HUGEPAGE);
-#endif
-    return array;
+    return array ? in_large_pages(array, bytes) : NULL;
 }
 
-// The same, with all elements from number `old` on zero.
+// The same, with all elements from number `old` on zero. Of a very large array, few elements may
+// ever be used, and a large page of it would take memory for one.
 static void *resized_zero(void *had, int64_t old, int64_t count, size_t size)
 {
     size_t bytes;
-    if (!had && count > 0 && !__builtin_mul_overflow((size_t)count, size, &bytes))
-        return calloc((size_t)count, size);
+    if (!had && count > 0 && !__builtin_mul_overflow((size_t)count, size, &bytes)) {
+        void *array = calloc((size_t)count, size);
+        return bytes >> 28 ? array : in_large_pages(array, bytes);
+    }
     char *array = resized(had, count, size);
     if (array && count > old)
         memset(array + (size_t)old * size, 0, (size_t)(count - old) * size);
@@ -273,10 +282,10 @@ int compute(struct X *X, const struct A *A, const struct B *B)
     X->values = NULL;
     int64_t X_count0 = 0;
     X->capacity0 = 0;
-    X->segments0 = resized_zero(X->segments0, 0, 2, sizeof *X->segments0);
     int64_t X_count1 = 0;
     X->capacity1 = 0;
     w = workspace_double_new();
+    X->segments0 = resized_zero(X->segments0, 0, 2, sizeof *X->segments0);
     if (!X->segments0 || !grow_X0(X, 1) || !grow_X1(X, A_segments1[A->size0]) || !w)
         goto failed;
     // w(i,j)
