@@ -147,29 +147,32 @@ def _takes(*flags: str) -> bool:
 
 
 def build(
-    sources: Sequence[str], headers: Mapping[str, str] | None = None, flags: Sequence[str] = FLAGS
+    sources: Sequence[str],
+    headers: Mapping[str, str] | None = None,
+    flags: Sequence[str] | Callable[[str], Sequence[str]] = FLAGS,
 ) -> list[ctypes.CDLL]:
     """The shared libraries of C sources, compiled where they are not in the cache yet.
 
-    ``headers`` has the text of the files that the sources include, by name. Raises UserError
-    where there is no compiler, or it fails.
+    ``headers`` has the text of the files that the sources include, by name; ``flags`` those of all
+    sources, or of each. Raises UserError where there is no compiler, or it fails.
     """
     headers = headers or {}
-    maker = (*flags, *_more_flags(), *_maker(compiler()))
-    names = [f"{disk_cache.key(text, *headers.values(), *maker)}.so" for text in sources]
-    found = {name: disk_cache.find(name) for name in names}
-    missing = {n: s for n, s in zip(names, sources, strict=True) if found[n] is None}
+    maker = (*headers.values(), *_more_flags(), *_maker(compiler()))
+    names, makes = [], {}
+    for source in sources:
+        own = tuple(flags(source) if callable(flags) else flags)
+        names.append(f"{disk_cache.key(source, *own, *maker)}.so")
+        makes[names[-1]] = partial(_made, names[-1], source, headers, own)
+    found = {name: disk_cache.find(name) for name in makes}
+    missing = {name: make for name, make in makes.items() if found[name] is None}
     if missing:
         with _told(len(missing)), ThreadPoolExecutor(os.cpu_count()) as pool:
-            made = pool.map(lambda one: _made(one[0], one[1], headers, flags), missing.items())
+            made = pool.map(lambda make: make(), missing.values())
             found |= dict(zip(missing, made, strict=True))
-    libraries = [
-        _loaded(found[name], partial(_made, name, source, headers, flags))
-        for name, source in zip(names, sources, strict=True)
-    ]
+    loaded = {name: _loaded(found[name], make) for name, make in makes.items()}
     if missing:
         disk_cache.trim()
-    return libraries
+    return [loaded[name] for name in names]
 
 
 def _loaded(found: Path | None, made: Callable[[], Path]) -> ctypes.CDLL:

@@ -72,12 +72,25 @@ def libraries(sources: Sequence[str]) -> list[ctypes.CDLL]:
     keys = [(source, settings) for source in sources]
     missing = list(dict.fromkeys(key for key in keys if key not in _loaded))
     if missing:
-        found = cc.build([source for source, _ in missing], _headers())
+        found = cc.build([source for source, _ in missing], _headers(), _flags)
         _loaded.update(zip(missing, found, strict=True))
     libraries = [_loaded[key] for key in keys]
     while len(_loaded) > _MOST_KEPT:
         _loaded.popitem(last=False)
     return libraries
+
+
+# From so many lines on, a kernel has more queues than registers by far. It is then as fast with
+# few optimisations (measured), and gcc takes time for the others that grows with its square.
+_MANY_LINES = 2000
+_FEW_OPTIMISATIONS = ("-Og", "-fira-region=one")
+
+
+def _flags(source: str) -> tuple[str, ...]:
+    """The compiler's flags for a kernel."""
+    if source.count("\n") < _MANY_LINES:
+        return cc.FLAGS
+    return (*(flag for flag in cc.FLAGS if flag != "-O3"), *cc.supported(_FEW_OPTIMISATIONS))
 
 
 def text(name: str) -> str:

@@ -135,3 +135,12 @@ def test_the_end_is_told_also_when_the_compiler_fails(folder):
     with cc.watched(told.append), pytest.raises(UserError):
         cc.build(["no C"])
     assert told == [1, 0]
+
+
+def test_each_source_has_its_own_flags(folder):
+    source = "int answer(void) {{ return ANSWER + {}; }}"
+    sources = [source.format(0), source.format(1), source.format(0)]
+    found = cc.build(sources, flags=lambda text: (*cc.FLAGS, f"-DANSWER={len(text)}"))
+    assert [library.answer() for library in found] == [len(sources[0]), len(sources[0]) + 1] + [
+        len(sources[0])
+    ]
