@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sim.attribution.over_time import OverTime
 from sim.machine import Channel, Machine, Part
 from sim.memory.hierarchy import Layout
 
@@ -92,7 +93,7 @@ class Waits:
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """The waits of a run, by block.
+    """The waits of a run, by block, and what queues and memory did over time.
 
     ``levels``   the names of the levels of memory, from the outermost
     ``regions``  by region, what it is called, as in ``B.crd``
@@ -102,6 +103,7 @@ class Log:
     blocks: Sequence[str]
     waits: Sequence[Waits]
     cycles: int
+    over_time: OverTime
     levels: Sequence[str] = ()
     regions: Sequence[str] = ()
     kept: Sequence[str] = ()

@@ -24,6 +24,7 @@ from sam.blocks.block_memory import Accumulator, Growing, Stored, too_full
 from sam.graph import Edge
 from sam.support.errors import UserError
 from sim.attribution.log import Log, Waits, awaited_at, decoded_requests, decoded_waits, names
+from sim.attribution.over_time import OverTime, bins
 from sim.binding import Bound, located
 from sim.compiled.bundles import Bundle, bundles
 from sim.compiled.kernel import COMPLEX, INT, REAL, Queue, slots
@@ -84,6 +85,7 @@ class _Queue(ctypes.Structure):
         ("depth", ctypes.c_int64),
         *((name, ctypes.c_int64) for name in ("latency", "seen", "batch", "peak", "grew")),
         *((name, ctypes.c_int64) for name in ("starves", "crowds", "prepared", "stamps", "wire")),
+        *((name, ctypes.c_void_p) for name in ("given", "taken")),
         ("latest", ctypes.c_uint32 * _FEW),
     ]
 
@@ -206,12 +208,14 @@ class _Shared:
 
     ``stamped``  whether it has the cycles of its tokens' being given
     ``ahead``    whether its writer prepares tokens that there is no room for yet
+    ``moved``    the tokens that were given and taken over time
     """
 
     bundle: Bundle
     stamped: bool = False
     ahead: bool = False
     queue: _Queue = field(default_factory=_Queue)
+    moved: tuple[np.ndarray, np.ndarray] = field(default_factory=lambda: (bins(), bins()))
 
     @property
     def edges(self) -> list[Edge]:
@@ -322,6 +326,8 @@ class _Machine:
         if shared.stamped:
             queue.stamps = queue.size
             queue.size += 4 * queue.places
+        if self.attribution and not shared.wire:
+            queue.given, queue.taken = (one.ctypes.data for one in shared.moved)
         if not self.runtime.open_queue(ctypes.byref(queue)):
             raise MemoryError
 
@@ -581,7 +587,11 @@ class _Machine:
             ]
             interval = one.part.timing.initiation_interval
             waits.append(Waits(*entries, requests, awaited, interval, _last(block)))
-        return Log([one.part.name for one in self.parts], waits, cycles, *names(layout))
+        moved = {str(e): one.moved for e, one in self.channels.items() if not one.wire}
+        traffic = [] if self.hierarchy is None else self.hierarchy.moved
+        names_of_parts = [one.part.name for one in self.parts]
+        over_time = OverTime.of(cycles, moved, traffic)
+        return Log(names_of_parts, waits, cycles, over_time, *names(layout))
 
     def _words(self, log: _Log) -> np.ndarray:
         """The words of a log."""

@@ -103,6 +103,7 @@ static int move(Hierarchy *h, int64_t level, int64_t block, int64_t region, int6
         }
         l->free[port] = *start + size * l->cost;
         l->user[port] = block;
+        if (l->moved) add_to_bins(l->moved, *start / h->unit, size);
         l->busy[port] += size * l->cost;
         done = *start + l->latency;
     }

@@ -1,6 +1,24 @@
 /* The memory hierarchy of sim/memory.py, with the same integers. */
 #include <stdint.h>
 
+/* What happened over time: a number for each stretch of 2^shift cycles, which get longer as a run
+ * goes on. */
+enum { BINS = 256 };
+typedef struct {
+    int64_t shift;
+    int64_t count[BINS];
+} Bins;
+
+static inline void add_to_bins(Bins *bins, int64_t cycle, int64_t amount) {
+    while (cycle >> bins->shift >= BINS) {
+        for (int n = 0; n < BINS / 2; n++)
+            bins->count[n] = bins->count[2 * n] + bins->count[2 * n + 1];
+        for (int n = BINS / 2; n < BINS; n++) bins->count[n] = 0;
+        bins->shift++;
+    }
+    bins->count[cycle >> bins->shift] += amount;
+}
+
 /* What is counted for each level and tensor. */
 enum { READS, WRITES, BYTES_READ, BYTES_WRITTEN, HITS, MISSES, COUNTED };
 
@@ -28,6 +46,7 @@ typedef struct {
     int64_t *busy;      /* by port: how long it moved data */
     int64_t *counts;    /* by tensor: COUNTED numbers */
     int64_t *held_of, *peak_of; /* by tensor */
+    Bins *moved;        /* the bytes that were moved, where waits are kept; else NULL */
     Index *where;       /* by region */
     Line *lines;        /* the first stands for none; its neighbours are the oldest and the newest */
     int32_t used, made, spare; /* lines in use up to now, lines that there is room for, a free one */

@@ -205,7 +205,8 @@ def source(
     log of its waits if ``logged``: see ``waits.h``.
     """
     text = _Writer(body, inputs, outputs, quick).source()
-    return f"#define LOGGED\n{text}" if logged else text
+    ports = len(body.inputs) + len(slots(outputs))
+    return f"#define LOGGED {ports}\n{text}" if logged else text
 
 
 def slots(outputs: Sequence[Queue]) -> list[tuple[int, int]]:
@@ -997,7 +998,8 @@ int64_t fire(Block *b) {{
     int64_t fired = 0, most, row = 0;
 {prepared}spent:
     most = {most};
-{room}    if (fired >= most) goto crowded;
+{room}    LOG_ROOM
+    if (fired >= most) goto crowded;
     for (;;) {{
 {strip}{window}{begin}{read}{reset}
 {firings}

@@ -24,18 +24,22 @@ static uint32_t *wide(uint32_t *at, uint64_t part, uint32_t kind) {
     return at;
 }
 
-/* Makes an entry of a wait, of any length, and room for more. */
+/* Makes an entry of a wait, of any length, or none of NOTHING, and room for more. */
 static int write_wait(Block *b, uint64_t run, uint64_t wait, uint64_t cause) {
     Log *l = &b->waits_log;
+    const int none = cause == (uint64_t)NOTHING;
     if (b->log) l->words.length = b->log - (uint32_t *)l->words.items;
-    if (!room_for(l, 4 + (int64_t)((run + wait + cause) / (WIDE - 1)))) return 0;
+    const uint64_t more = none ? 0 : (run + wait + cause) / (WIDE - 1);
+    if (!room_for(l, 4 + (int64_t)more + 2 * ENTRIES)) return 0;
     uint32_t *at = (uint32_t *)l->words.items + l->words.length;
+    b->log_end = (uint32_t *)l->words.items + l->words.room;
+    b->log = at;
+    if (none) return 1;
     if (run >= PART) at = wide(at, run, RUN), run = 0;
     if (wait >= PART) at = wide(at, wait, WAIT), wait = 0;
     if (cause >= CAUSE) at = wide(at, cause, CAUSE), cause = 0;
     *at++ = (uint32_t)(run << (PART_BITS + 8) | wait << 8 | cause);
     b->log = at;
-    b->log_end = (uint32_t *)l->words.items + l->words.room;
     return 1;
 }
 

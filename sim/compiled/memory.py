@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sim.attribution.over_time import bins
 from sim.memory.hierarchy import COUNTED, Layout, statistics
 from sim.stats import MemoryStats
 
@@ -17,7 +18,7 @@ class _Level(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("latency", "cost", "ports", "room", "by_use")),
         *((name, ctypes.c_int64) for name in ("held", "peak")),
         *((name, ctypes.c_void_p) for name in ("per_line", "free", "user", "busy", "counts")),
-        *((name, ctypes.c_void_p) for name in ("held_of", "peak_of", "where", "lines")),
+        *((name, ctypes.c_void_p) for name in ("held_of", "peak_of", "moved", "where", "lines")),
         *((name, ctypes.c_int32) for name in ("used", "made", "spare")),
     ]
 
@@ -57,6 +58,7 @@ class CompiledHierarchy:
         self.counts = np.zeros((levels, tensors, len(COUNTED)), np.int64)
         self.held_of, self.peak_of = np.zeros((2, levels, tensors), np.int64)
         self.busy = [np.zeros(ports, np.int64) for ports in layout.ports]
+        self.moved = [bins() for _ in layout.ports]
         self.levels = (_Level * levels)(
             *(
                 _Level(
@@ -72,6 +74,7 @@ class CompiledHierarchy:
                     counts=self.counts[n].ctypes.data,
                     held_of=self.held_of[n].ctypes.data,
                     peak_of=self.peak_of[n].ctypes.data,
+                    moved=self.moved[n].ctypes.data if linked else None,
                     where=self._array([0] * (2 * regions)),
                 )
                 for n in range(levels)

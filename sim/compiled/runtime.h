@@ -79,6 +79,7 @@ typedef struct {
     int64_t stamps;    /* bytes from a stretch to the cycles of its tokens' being given, a uint32_t
                         * each; 0 where they become visible a latency after that */
     int64_t wire;      /* whether its reader takes all that is visible, whenever it fires */
+    Bins *given, *taken; /* tokens over time, where waits are kept; else NULL */
     uint32_t latest[FEW]; /* the cycles of the last takings that the peak accounts for */
 } Queue;
 

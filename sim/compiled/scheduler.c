@@ -78,6 +78,23 @@ static int64_t highest(const Queue *q, const uint32_t *recent, const uint32_t *g
     return high;
 }
 
+/* Adds tokens that were given or taken in some cycles, one after the other, to what happened over
+ * time: all at once, where they fall into one stretch, or else half by half. The lower half of a cycle is known, and the
+ * whole of one that is not far from it. */
+static void add_all(Bins *bins, const int64_t *control, const uint32_t *cycles, int64_t length) {
+#define CYCLE(k) ((control[k] >> 2) + (int32_t)(cycles[k] - (uint32_t)(control[k] >> 2)))
+    const int64_t last = CYCLE(length - 1);
+    if (CYCLE(0) >> bins->shift == last >> bins->shift && last >> bins->shift < BINS) {
+        add_to_bins(bins, last, length);
+    } else if (length < 4) {
+        for (int64_t k = 0; k < length; k++) add_to_bins(bins, CYCLE(k), 1);
+    } else {
+        add_all(bins, control, cycles, length / 2);
+        add_all(bins, control + length / 2, cycles + length / 2, length - length / 2);
+    }
+#undef CYCLE
+}
+
 /* Raises the peak to the most that the queue held when each of the tokens was given that have been
  * taken, up to one of them. */
 static int account_until(Queue *q, int64_t until) {
@@ -95,6 +112,14 @@ static int account_until(Queue *q, int64_t until) {
         for (int64_t k = 0; k < length; k++)
             given[k] = (uint32_t)((control[at + k] >> 2) - q->latency);
         if (q->stamps) memcpy(given, (char *)q->from + q->stamps + at * 4, (size_t)length * 4);
+        if (q->given) {
+            add_all(q->given, control + at, given, length);
+            add_all(q->taken, control + at, taken + at, length);
+            if (q->depth && q->peak == q->depth) {
+                q->seen += length;
+                continue;
+            }
+        }
         uint32_t some[FEW + BATCH], *recent = q->newest ? NULL : some, before = given[0] - 1;
         if (q->seen == 0)
             for (int64_t n = 0; n < FEW; n++) q->latest[n] = before;
@@ -131,7 +156,7 @@ static int account(Queue *q) {
         if (q->from == q->to) q->base = q->seen;
         if (q->crowds) q->crowds = 0, wake(q->writer);
     } else if (q->peak == q->depth) {
-        q->batch = INT64_MAX;
+        if (!q->given) q->batch = INT64_MAX;
         forget(q);
     }
     return 1;

@@ -18,12 +18,13 @@
  *
  * The entries depend on time, unlike the codes of what firings take and give.
  *
- * Kernels that keep logs define LOGGED; the macros are nothing in others.
+ * Kernels that keep logs define LOGGED, as the number of their ports; the macros are nothing in
+ * others.
  */
 #include <stdint.h>
 
 enum { RUN = 255, WAIT = 254, CAUSE = 253, PART_BITS = 12, PART = 1 << PART_BITS, WIDE = 1 << 24 };
-enum { REQUEST_WORDS = 7 };
+enum { REQUEST_WORDS = 7, ENTRIES = 2048, NOTHING = -1 };
 #define RAISES ((uint32_t)1 << 31)
 #define CONFLICT ((uint32_t)1 << 31)
 
@@ -34,11 +35,21 @@ enum { REQUEST_WORDS = 7 };
     int64_t logged = b->logged;
 #define LOG_BACK b->log = log, b->logged = logged;
 
+/* Makes room for the entries of all firings that may follow before it is asked for again: at the
+ * most as many as there is room for, and those of a kernel that is not told how many. */
+#define LOG_ROOM \
+    if (log_end - log < ENTRIES) { \
+        b->log = log; \
+        if (!b->write(b, 0, 0, NOTHING)) goto no_memory; \
+        log = b->log, log_end = b->log_end; \
+    } \
+    if (fired + (log_end - log) - FEW < most) most = fired + (log_end - log) - FEW;
+
 /* Makes an entry of the wait of a firing, as its port of that number was last. */
 #define LOG_WAIT \
     { const uint64_t run_ = (uint64_t)(ready - logged), wait_ = (uint64_t)(now - ready); \
       logged = now; \
-      if (RARE(((run_ | wait_) >> PART_BITS) | (cause >= CAUSE) | (log == log_end))) { \
+      if (RARE((run_ | wait_) >> PART_BITS) || (LOGGED > CAUSE && cause >= CAUSE)) { \
           b->log = log; \
           if (!b->write(b, run_, wait_, (uint64_t)cause)) goto no_memory; \
           log = b->log, log_end = b->log_end; \
@@ -63,6 +74,7 @@ enum { REQUEST_WORDS = 7 };
 #else
 #define LOG_LOCALS
 #define LOG_BACK
+#define LOG_ROOM
 #define LOG_WAIT
 #define LOG_WRITER(writer, now)
 #define LOG_PLACE

@@ -28,6 +28,7 @@ from typing import Any
 
 from sam.memory_regions import Region, asks_in_turn
 from sam.support.errors import UserError
+from sim.attribution.over_time import add, bins
 from sim.config.memory import Memory, MemoryLevel
 from sim.stats import MemoryStats, Traffic
 
@@ -196,6 +197,7 @@ class Hierarchy:
     def __init__(self, layout: Layout, linked: bool = False) -> None:
         self.layout, self.linked = layout, linked
         self.come: tuple[int, bool, int, Sequence[Link]] = 0, False, 0, ()
+        self.moved = [bins() for _ in layout.ports if linked]
         self.links: list[list[Link]] = [[] for _ in layout.ports]
         levels = range(len(layout.settings.levels))
         self.number = {region: n for n, region in enumerate(layout.regions)}
@@ -272,6 +274,8 @@ class Hierarchy:
                 self.links[level] = [(start, level, True, conflict), (there, level, False, False)]
             self.free[level][port] = start + size * layout.cost[level]
             self.user[level][port] = block
+            if self.moved:
+                add(self.moved[level], start // layout.unit, size)
             self.busy[level][port] += size * layout.cost[level]
             done = start + layout.latency[level]
         counts = self.counts[level][layout.tensor[region]]

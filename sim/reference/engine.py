@@ -20,6 +20,7 @@ from collections.abc import Callable, Generator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import simpy
 from simpy.core import EventPriority
 
@@ -29,6 +30,7 @@ from sam.memory_regions import Region
 from sam.support.errors import UserError
 from sam.token import EMPTY
 from sim.attribution.log import KeptWaits, Log, names
+from sim.attribution.over_time import OverTime, add, bins
 from sim.binding import Bound, located
 from sim.config.hardware import Config
 from sim.deadlock import Wait, deadlock
@@ -110,6 +112,7 @@ class _Queue:
         self.environment, self.edge, self.giver = environment, channel.edge, channel.giver
         self.number, self.depth, self.latency = channel.number, channel.depth, channel.latency
         self.tokens: deque[tuple[Any, Any, int]] = deque()
+        self.moved: tuple[np.ndarray, np.ndarray] | None = None
         self.peak = 0
         self.last_taken = -1
         self.reader: simpy.Event | None = None
@@ -124,6 +127,8 @@ class _Queue:
 
     def push(self, kind: int, value: Any, made: int) -> None:
         """Gives a token that is made in this cycle or a later one."""
+        if self.moved is not None:
+            add(self.moved[0], int(self.environment.now))
         self.tokens.append((kind, value, made + self.latency))
         held = len(self.tokens) + (self.last_taken == self.environment.now)
         self.peak = max(self.peak, held)
@@ -132,6 +137,8 @@ class _Queue:
             self.reader = None
 
     def pop(self) -> None:
+        if self.moved is not None:
+            add(self.moved[1], int(self.environment.now))
         self.tokens.popleft()
         self.last_taken = int(self.environment.now)
         if self.writer is not None:
@@ -439,6 +446,8 @@ class _Machine:
         self.validator, self.attribution = validator, attribution
         self.environment = simpy.Environment()
         self.queues = [self._queue(channel) for channel in self.machine.channels]
+        for queue in self.queues if attribution else ():
+            queue.moved = bins(), bins()
         self.outputs: dict[End, _Output] = {}
         self.processes: dict[str, _Process] = {}
         self.arbiter = _Arbiter(self.environment)
@@ -523,4 +532,10 @@ class _Machine:
             for process in self.processes.values()
             if process.kept is not None
         ]
-        return Log([*self.processes], waits, cycles, *names(self.machine.layout))
+        moved = {
+            str(queue.edge): queue.moved for queue in self.queues if not isinstance(queue, _Wire)
+        }
+        layout = self.machine.layout
+        traffic = [] if layout is None else self.arbiter.hierarchy.moved
+        over_time = OverTime.of(cycles, moved, traffic)
+        return Log([*self.processes], waits, cycles, over_time, *names(layout))
