@@ -58,6 +58,11 @@ def draw(graph: Graph, path: str | os.PathLike[str]) -> None:
     write_whole(target, picture)
 
 
+def laid_out(text: str) -> bytes:
+    """Where Graphviz puts the nodes and edges of a DOT text, as its JSON."""
+    return _render(text, "json")
+
+
 def _with_legend(text: str) -> str:
     """The DOT text with one sample arrow per kind of stream added."""
     lines = ["  subgraph cluster_legend {", '    label=""; style=rounded; color=gray;']

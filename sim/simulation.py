@@ -93,6 +93,7 @@ def simulate(
     elsewhere: Collection[str] = (),
     max_cycles: int | None = None,
     attribution: bool = False,
+    tokens: bool = False,
 ) -> Run:
     """Runs a SAM graph on its inputs.
 
@@ -106,6 +107,7 @@ def simulate(
     ``elsewhere`` tensors of other graphs of the same program, which the config may name too
     ``max_cycles``  the cycles within which the run must be done
     ``attribution``  whether the run keeps why each firing waited, as its critical path needs
+    ``tokens``    whether it also keeps each token with its cycles, on the engine simpy
 
     Raises UserError for inputs, configs or graphs that do not fit, for a deadlock, a block that
     makes no progress, and where memory or ``max_cycles`` do not suffice; under ``validate``
@@ -128,7 +130,10 @@ def simulate(
         validate=validate,
         elsewhere=elsewhere,
     )
-    run = run_bound(bound, resolved, engine, progress, validate, max_cycles, attribution)
+    if tokens:
+        run = simpy_engine.run(bound, resolved, progress, attribution=True, tokens=True)
+    else:
+        run = run_bound(bound, resolved, engine, progress, validate, max_cycles, attribution)
     return replace(run, again=again)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import zip_longest
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from sam.graph import Graph
@@ -113,6 +114,8 @@ class Run:
     ``log``      why each firing waited, where the run was to keep that; of several graphs their
                  ``parts`` have it
     ``again``    runs it once more, as ``simulate`` does, with other keyword arguments
+    ``about``    what is known of the program: ``expression``, ``cin``, ``formats``, ``schedule``
+                 and ``notes``; empty for a graph by itself
     ``alternatives``  gives other programs for the same expression, by what is to be written for
                  each: what runs them on the same inputs and config
     """
@@ -130,6 +133,7 @@ class Run:
     parts: tuple[Run, ...] = ()
     log: Log | None = field(default=None, compare=False)
     again: Callable[..., Run] | None = field(default=None, compare=False)
+    about: Mapping[str, Any] = field(default_factory=dict, compare=False)
     alternatives: Callable[[], Mapping[str, Callable[[], Run]]] | None = field(
         default=None, compare=False
     )
@@ -159,6 +163,20 @@ class Run:
                 hint="simulate(..., attribution=True)",
             )
         return self.again(config=self.config, attribution=True)
+
+    def to_html(self, path: str | PathLike[str] | None = None, explained: bool = True) -> str:
+        """The run as one HTML page that needs nothing else; also written to ``path``, if any.
+
+        With ``explained`` it has the explanation, for which the graph is run some more times.
+        Raises UserError where it cannot be run again and kept no ``log``.
+        """
+        from sam.support.files import write_whole
+        from sim.report_page.page import page
+
+        text = page(self, explained)
+        if path is not None:
+            write_whole(path, text)
+        return text
 
     def explain(self) -> Explanation:
         """Why the run took as long as it did, and what would make it shorter.

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from custard.to_c.program import CProgram
     from custard.to_sam.program import SamProgram, Stage
     from sim.config.hardware import Config
+    from sim.stats import Run
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -70,6 +71,10 @@ def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
     machine = machine_of(arguments)
     outputs = [_output(text, program.cin.target) for text in arguments.outputs]
     require_engine(engine(arguments), arguments.validate)
+    if arguments.report is not None:
+        require_folder(arguments.report)
+        if not (arguments.inputs or _needs_no_input(program)):
+            raise UserError("--report tells of a run, and no inputs are given", hint="-i NAME=FILE")
     for stage in program.stages:
         if arguments.dot is not None:
             path = _of_stage(Path(arguments.dot), stage, program)
@@ -81,8 +86,23 @@ def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
         record.show(_console(arguments), told)
         put_json(arguments.json, told)
         return 0
-    result, told = _simulated(program, machine, arguments)
-    return _told(program, result, told, outputs, arguments)
+    run, told = _simulated(program, machine, arguments)
+    assert run.output is not None
+    status = _told(program, run.output, told, outputs, arguments)
+    if arguments.report is not None:
+        _write_report(run, arguments)
+    return status
+
+
+def _write_report(run: Run, arguments: argparse.Namespace) -> None:
+    """Writes the page about a run."""
+    from sim.report_page.page import page
+
+    with Progress() as progress:
+        text = page(run, trying=lambda what: progress.show(f"the report: trying {what}"))
+    write_whole(arguments.report, text)
+    note = Text(f"the report is in {arguments.report}")
+    _console(arguments).print(note, soft_wrap=True)
 
 
 def _run_c(program: CProgram, arguments: argparse.Namespace) -> int:
@@ -160,6 +180,7 @@ _ONLY = {
         "engine": "--engine",
         "validate": "--validate",
         "dot": "--dot",
+        "report": "--report",
         "draw": "--draw",
         "max_cycles": "--max-cycles",
         "all_lanes": "--all-lanes",
@@ -189,7 +210,8 @@ def _require_apart(arguments: argparse.Namespace) -> None:
 
     What is no regular file, such as ``/dev/stdout``, takes several.
     """
-    told = [arguments.dot, arguments.draw, None if arguments.json == "-" else arguments.json]
+    told = [arguments.dot, arguments.draw, arguments.report]
+    told.append(None if arguments.json == "-" else arguments.json)
     outputs = [name for name in told if name is not None]
     outputs += [text for text in arguments.outputs if "=" not in text]
     results = {
@@ -215,8 +237,8 @@ def _require_apart(arguments: argparse.Namespace) -> None:
 
 def _simulated(
     program: SamProgram, machine: Config, arguments: argparse.Namespace
-) -> tuple[Tensor, dict[str, Any]]:
-    """The result of a run, and its record."""
+) -> tuple[Run, dict[str, Any]]:
+    """A run, and its record."""
     with Progress() as progress:
         return record.simulate(
             program,
@@ -230,6 +252,7 @@ def _simulated(
             validate=arguments.validate or None,
             max_cycles=arguments.max_cycles,
             compiling=progress.compiling,
+            attribution=arguments.report is not None,
         )
 
 

@@ -93,6 +93,10 @@ _OPTIONS: Mapping[str, _Options] = {
     "the report": {
         "--dot": {"metavar": "FILE", "help": "target sam: write the graph as Graphviz DOT"},
         "--draw": {"metavar": "FILE", "help": "target sam: draw the graph: .svg, .png or .pdf"},
+        "--report": {
+            "metavar": "FILE",
+            "help": "target sam: write an HTML page that says where the cycles went",
+        },
         "--json": {
             "nargs": "?",
             "const": "-",

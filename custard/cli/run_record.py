@@ -81,8 +81,9 @@ def simulate(
     validate: bool | None = None,
     max_cycles: int | None = None,
     compiling: Callable[[int], None] | None = None,
-) -> tuple[Tensor, dict[str, Any]]:
-    """The result of a run, and its record.
+    attribution: bool = False,
+) -> tuple[Run, dict[str, Any]]:
+    """A run, and its record.
 
     ``inputs`` are texts as of ``-i``. With ``compare`` the record tells whether the result
     ``matches_numpy`` and, if not, the first ``difference``. ``compiling`` is called with the
@@ -99,11 +100,11 @@ def simulate(
             progress=progress,
             validate=validate,
             max_cycles=max_cycles,
+            attribution=attribution,
         )
     seconds = time.perf_counter() - started - compiled.seconds
     about = {**of_program(program, schedule), "inputs": list(inputs), "seed": seed}
-    assert run.output is not None
-    return run.output, _of_run(about, run, seconds, compiled.seconds, expected)
+    return run, _of_run(about, run, seconds, compiled.seconds, expected)
 
 
 def simulate_many(

@@ -126,6 +126,7 @@ class SamProgram(Program):
         validate: bool | None = None,
         max_cycles: int | None = None,
         attribution: bool = False,
+        tokens: bool = False,
     ) -> Any:
         """The ``sim.Run`` for the inputs; its ``parts`` are the runs of several graphs.
 
@@ -151,6 +152,7 @@ class SamProgram(Program):
                 tensors,
                 max_cycles,
                 attribution,
+                tokens,
             )
             assert run.output is not None
             if max_cycles is not None:
@@ -161,7 +163,14 @@ class SamProgram(Program):
         again = partial(self.simulate, inputs, engine=engine, progress=progress, validate=validate)
         others = partial(self._alternatives, inputs, whole.config, engine)
         notes += whole.notes
-        return replace(whole, notes=tuple(notes), again=again, alternatives=others)
+        about = {
+            "expression": self.expression,
+            "cin": [str(one) for one in self.statements],
+            "formats": {name: str(form) for name, form in self.formats.items() if form.levels},
+            "schedule": list(self.schedule),
+            "notes": [*self.notes, *notes],
+        }
+        return replace(whole, notes=tuple(notes), again=again, alternatives=others, about=about)
 
     def _alternatives(
         self, inputs: Mapping[str, Any] | None, config: Mapping[str, Any], engine: str

@@ -7,8 +7,8 @@ one in words (``sim/compiled/waits.h``), which are read here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,17 @@ class Waits:
     fired: int
 
 
+@dataclass
+class Passed:
+    """A token that went through a queue: when it was given, visible and taken."""
+
+    kind: int
+    value: Any
+    given: int
+    visible: int
+    taken: int = -1
+
+
 @dataclass(frozen=True, eq=False)
 class Log:
     """The waits of a run, by block, and what queues and memory did over time.
@@ -98,6 +109,7 @@ class Log:
     ``levels``   the names of the levels of memory, from the outermost
     ``regions``  by region, what it is called, as in ``B.crd``
     ``kept``     by region, the innermost level that keeps entries of it
+    ``tokens``   by edge, those that went through its queue, where the run was to keep them
     """
 
     blocks: Sequence[str]
@@ -107,6 +119,7 @@ class Log:
     levels: Sequence[str] = ()
     regions: Sequence[str] = ()
     kept: Sequence[str] = ()
+    tokens: Mapping[str, Sequence[Passed]] = field(default_factory=dict)
 
 
 def awaited_at(machine: Machine, channel: Channel, is_input: bool) -> Awaited:

@@ -99,6 +99,11 @@ def _late(waits: Waits) -> _Late:
     return _Late(np.maximum(0, until - waits.ready), request)
 
 
+def late_until(waits: Waits) -> Array:
+    """By wait, the cycle up to which data were on their way that the block had asked for before."""
+    return waits.ready + _late(waits).cycles
+
+
 def _of_events(events: Events, block: int, late: Sequence[_Late], chosen: Array) -> Array:
     """The cycles that some events of a block are late."""
     at = np.searchsorted(events.log.waits[block].asked, events.asked[chosen])

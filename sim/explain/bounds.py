@@ -43,7 +43,7 @@ def _of_graph(run: Run) -> list[tuple[str, str, int]]:
         busiest = max(blocks, key=lambda name: blocks[name].busy)
         found.append(("busy", f"{busiest} is busy", blocks[busiest].busy))
     for name, level in run.memory.items():
-        rate = _bytes_per_cycle(run.config, name)
+        rate = bytes_per_cycle(run.config, name)
         if rate is not None:
             moved = level.total.bytes_read + level.total.bytes_written
             ports = len(level.busy)
@@ -64,7 +64,7 @@ def _of_graph(run: Run) -> list[tuple[str, str, int]]:
     return found
 
 
-def _bytes_per_cycle(config: Mapping[str, Any], level: str) -> float | None:
+def bytes_per_cycle(config: Mapping[str, Any], level: str) -> float | None:
     """What a port of a level moves in a cycle; None if that is unbounded."""
     for section in config["memory"]["levels"]:
         if section["name"] == level:

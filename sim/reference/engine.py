@@ -29,7 +29,7 @@ from sam.graph import End
 from sam.memory_regions import Region
 from sam.support.errors import UserError
 from sam.token import EMPTY
-from sim.attribution.log import KeptWaits, Log, names
+from sim.attribution.log import KeptWaits, Log, Passed, names
 from sim.attribution.over_time import OverTime, add, bins
 from sim.binding import Bound, located
 from sim.config.hardware import Config
@@ -60,8 +60,11 @@ def run(
     most_events: int | None = None,
     max_cycles: int | None = None,
     attribution: bool = False,
+    tokens: bool = False,
 ) -> Run:
     """Runs a bound graph to its end; with ``attribution`` it keeps why each firing waited.
+
+    With ``tokens`` too, it keeps each token with the cycles of its being given and taken.
 
     Raises UserError where it deadlocks, makes no progress, or is not done in ``max_cycles``.
 
@@ -70,6 +73,8 @@ def run(
     """
     validator = Validator(bound.graph, bound.streams) if validate else None
     machine = _Machine(bound, config, validator, attribution)
+    for queue in machine.queues if tokens else ():
+        queue.history = []
     environment = machine.environment
     report_at = _CYCLES_BETWEEN_REPORTS
     events = 0
@@ -113,6 +118,8 @@ class _Queue:
         self.number, self.depth, self.latency = channel.number, channel.depth, channel.latency
         self.tokens: deque[tuple[Any, Any, int]] = deque()
         self.moved: tuple[np.ndarray, np.ndarray] | None = None
+        self.history: list[Passed] | None = None
+        self.passed = 0
         self.peak = 0
         self.last_taken = -1
         self.reader: simpy.Event | None = None
@@ -129,6 +136,8 @@ class _Queue:
         """Gives a token that is made in this cycle or a later one."""
         if self.moved is not None:
             add(self.moved[0], int(self.environment.now))
+        if self.history is not None:
+            self.history.append(Passed(kind, value, int(self.environment.now), made + self.latency))
         self.tokens.append((kind, value, made + self.latency))
         held = len(self.tokens) + (self.last_taken == self.environment.now)
         self.peak = max(self.peak, held)
@@ -139,6 +148,9 @@ class _Queue:
     def pop(self) -> None:
         if self.moved is not None:
             add(self.moved[1], int(self.environment.now))
+        if self.history is not None:
+            self.history[self.passed].taken = int(self.environment.now)
+            self.passed += 1
         self.tokens.popleft()
         self.last_taken = int(self.environment.now)
         if self.writer is not None:
@@ -538,4 +550,7 @@ class _Machine:
         layout = self.machine.layout
         traffic = [] if layout is None else self.arbiter.hierarchy.moved
         over_time = OverTime.of(cycles, moved, traffic)
-        return Log([*self.processes], waits, cycles, over_time, *names(layout))
+        tokens = {
+            str(queue.edge): queue.history for queue in self.queues if queue.history is not None
+        }
+        return Log([*self.processes], waits, cycles, over_time, *names(layout), tokens)

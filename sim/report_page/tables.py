@@ -1,0 +1,290 @@
+"""The tables and charts of a page, as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from sim.attribution.log import Array
+from sim.explain import Explanation
+from sim.explain.bounds import bytes_per_cycle
+from sim.report_page.drawing import PARTS, split
+from sim.report_page.timeline import STRETCHES, states, stretch
+from sim.stats import TOKEN_KINDS, Run
+
+_SHOWN = 30
+
+
+def percent(part: float, whole: float) -> str:
+    """A share in words."""
+    if not whole or part == 0:
+        return "-"
+    share = 100 * part / whole
+    return "<1 %" if share < 0.5 else f"{share:.0f} %"
+
+
+def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], kind: str = "") -> str:
+    """A table; cells are text that is escaped, or ``Markup``. The first of a row is its head."""
+    head = "".join(f'<th scope="col">{escape(one)}</th>' for one in heads)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<th scope="row">{_cell(one)}</th>' if n == 0 else f"<td>{_cell(one)}</td>"
+            for n, one in enumerate(row)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="wide"><table class="{kind}"><caption>{escape(caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Markup):
+        return value
+    return escape(f"{value:,}" if isinstance(value, int) else str(value))
+
+
+def bar(parts: Mapping[str, int], whole: int) -> Markup:
+    """Shares of a whole beside each other; each is told as its title too."""
+    spans = "".join(
+        f'<span class="{name}" style="width:{100 * cycles / whole:.2f}%" '
+        f'title="{name} {percent(cycles, whole)}"></span>'
+        for name, cycles in parts.items()
+        if cycles and whole
+    )
+    return Markup(f'<span class="bar" aria-hidden="true">{spans}</span>')
+
+
+def stalls(run: Run) -> str:
+    """Where the cycles of each block went."""
+    rows = []
+    for name, shares in run.attribution.items():
+        block = run.blocks[name]
+        if block.kind == "root":
+            continue
+        parts = split(shares)
+        rows.append(
+            (
+                name,
+                Markup(bar(parts, run.cycles)),
+                *(percent(parts[part], run.cycles) for part in PARTS),
+                block.fired,
+                _culprits(shares.starved, run.cycles),
+                _culprits(shares.blocked, run.cycles),
+                _listed(shares.memory, run.cycles),
+            )
+        )
+    faults = ("starved by, whose fault", "blocked by, whose fault", "memory")
+    heads = ("block", "of all cycles", *PARTS, "firings", *faults)
+    return table("Where the cycles of each block went", heads, rows, "stalls")
+
+
+def _culprits(faults: Mapping[str, Mapping[str, int]], cycles: int) -> Markup:
+    told = []
+    for port, by in sorted(faults.items(), key=lambda one: -sum(one[1].values())):
+        first, *others = by.items()
+        more = f", {len(others)} more" if others else ""
+        culprit = f"{first[0]} {percent(first[1], cycles)}{more}"
+        told.append(
+            f"<li>{escape(port)} {percent(sum(by.values()), cycles)}: {escape(culprit)}</li>"
+        )
+    return Markup(f"<ul>{''.join(told)}</ul>" if told else "-")
+
+
+def _listed(by: Mapping[str, int], cycles: int) -> Markup:
+    told = [f"<li>{escape(name)} {percent(n, cycles)}</li>" for name, n in by.items()]
+    return Markup(f"<ul>{''.join(told)}</ul>" if told else "-")
+
+
+def path(run: Run) -> str:
+    """The critical path."""
+    parts = run.critical_path
+    rows = [
+        (part.block, part.text, part.cycles, percent(part.cycles, run.cycles))
+        for part in parts[:_SHOWN]
+    ]
+    rest = sum(part.cycles for part in parts[_SHOWN:])
+    if rest:
+        rows.append((f"{len(parts) - _SHOWN} others", "", rest, percent(rest, run.cycles)))
+    heads = ("block", "cause", "cycles", "share")
+    return table("The critical path: its cycles are those of the run", heads, rows)
+
+
+def explained(explanation: Explanation) -> str:
+    """What would save cycles, and what the graph cannot go below."""
+    tried = [
+        (one.what, one.cycles, percent(max(0, one.saves), explanation.cycles), ", ".join(one.how))
+        for one in explanation.what_ifs
+    ]
+    found = ""
+    if tried:
+        heads = ("change", "cycles then", "saves", "to be written")
+        found += table("What would save cycles, each tried by a run of its own", heads, tried)
+    bounds = [(one.why, one.cycles) for one in explanation.bounds]
+    return found + table("Cycles that this graph cannot go below", ("why", "cycles"), bounds)
+
+
+def tokens(run: Run) -> str:
+    """The tokens of each stream."""
+    rows = [
+        (name, *(stream.tokens[kind] for kind in TOKEN_KINDS), stream.peak)
+        for name, stream in run.streams.items()
+    ]
+    heads = ("stream", *TOKEN_KINDS, "most at once")
+    return table("Tokens by stream", heads, rows, "tokens")
+
+
+def over_time(run: Run) -> str:
+    """What each block did over time, as a picture in which a column is a stretch of cycles."""
+    assert run.log is not None
+    width = stretch(run.cycles)
+    edges = np.append(np.arange(0, run.cycles, width), run.cycles)
+    rows = []
+    for n, name in enumerate(run.log.blocks):
+        if run.blocks[name].kind == "root":
+            continue
+        rows.append((name, _strip(states(run.log, n, edges), edges)))
+    caption = f"What each block did over time; a column is {width:,} cycles"
+    return table(caption, ("block", f"cycles 0 to {run.cycles:,}"), rows, "time")
+
+
+def _strip(found: Mapping[str, Array], edges: Array) -> Markup:
+    """The states of a block in each stretch, on top of each other."""
+    lengths = np.diff(edges)
+    paths = []
+    below = np.zeros(len(lengths))
+    for part in PARTS:
+        share = 20 * found[part] / lengths
+        if part != "done" and share.any():
+            steps = []
+            for n in np.flatnonzero(share).tolist():
+                top, height = 20 - below[n] - share[n], share[n]
+                steps.append(f"M{n} {top:.1f}h1v{height:.1f}h-1z")
+            paths.append(f'<path class="{part}" d="{"".join(steps)}"/>')
+        below = below + share
+    return Markup(
+        f'<svg class="strip" viewBox="0 0 {len(lengths)} 20" preserveAspectRatio="none" '
+        f'aria-hidden="true">{"".join(paths)}</svg>'
+    )
+
+
+def queues(run: Run) -> str:
+    """The tokens in each queue over time."""
+    assert run.log is not None
+    over = run.log.over_time
+    rows = []
+    for name in run.streams:
+        if name in over.given:
+            held = over.occupancy(name)
+            rows.append((name, run.streams[name].peak, _line(held)))
+    caption = f"Tokens in each queue over time, every {over.stretch:,} cycles"
+    return table(caption, ("stream", "most", "over time"), rows, "time")
+
+
+def _line(values: Array) -> Markup:
+    top = max(1, int(values.max(initial=0)))
+    steps = " ".join(f"L{n} {20 - 19 * v / top:.1f}" for n, v in enumerate(values.tolist()))
+    return Markup(
+        f'<svg class="strip" viewBox="0 0 {max(1, len(values))} 20" preserveAspectRatio="none" '
+        f'aria-hidden="true"><path class="queue" d="M0 20 {steps} V20 z"/></svg>'
+    )
+
+
+def memory(run: Run) -> str:
+    """What the levels of memory did, in all and over time, and a roofline."""
+    if not run.memory:
+        return "<p>Memory is ideal in this config: it takes no time.</p>"
+    rows: list[tuple[Any, ...]] = []
+    for name, level in run.memory.items():
+        for tensor, traffic in [("all", level.total), *level.tensors.items()]:
+            looked_up = traffic.hits + traffic.misses
+            rows.append(
+                (
+                    f"{name}: {tensor}",
+                    traffic.reads,
+                    traffic.writes,
+                    traffic.bytes_read,
+                    traffic.bytes_written,
+                    percent(traffic.hits, looked_up),
+                    traffic.peak_bytes,
+                    f"{traffic.energy_pj:,.0f}" if traffic.energy_pj else "-",
+                )
+            )
+    heads = ("level", "reads", "writes", "bytes read", "bytes written", "hits", "most bytes", "pJ")
+    return table("Memory", heads, rows) + _traffic(run) + roofline(run)
+
+
+def _traffic(run: Run) -> str:
+    log = run.log
+    if log is None or not log.over_time.bytes:
+        return ""
+    rows = [
+        (name, f"{int(moved.max(initial=0)) / log.over_time.stretch:,.3g}", _line(moved))
+        for name, moved in zip(log.levels, log.over_time.bytes, strict=True)
+    ]
+    heads = ("level", "most bytes per cycle", "over time")
+    return table("Bytes that the ports moved, over time", heads, rows, "time")
+
+
+def roofline(run: Run) -> str:
+    """What the run reached beside what its multipliers and its memories allow."""
+    multipliers = [
+        node.name
+        for node in run.graph.nodes
+        if node.kind == "alu" and node.parameters.get("operation") == "multiply"
+    ]
+    products = sum(run.blocks[name].tokens["val"]["data"] for name in multipliers)
+    rows = []
+    for name, level in run.memory.items():
+        rate = bytes_per_cycle(run.config, name)
+        moved = level.total.bytes_read + level.total.bytes_written
+        if rate is None or not moved or not products or not run.cycles:
+            continue
+        intensity = products / moved
+        roof = min(len(multipliers), intensity * rate * len(level.busy))
+        reached = products / run.cycles
+        rows.append(
+            (
+                name,
+                f"{intensity:.3g}",
+                f"{reached:.3g}",
+                f"{roof:.3g}",
+                percent(reached, roof),
+                Markup(_roof(intensity, reached, len(multipliers), rate * len(level.busy))),
+            )
+        )
+    if not rows:
+        return ""
+    heads = ("level", "multiplications per byte", "per cycle", "roof", "of the roof", "roofline")
+    return table("Roofline: multiplications per cycle against the config", heads, rows)
+
+
+def _roof(intensity: float, reached: float, peak: float, rate: float) -> str:
+    """The roof over intensities from a hundredth to a hundred times the ridge, in logarithms."""
+    ridge = peak / rate
+
+    def x(value: float) -> float:
+        return min(150.0, max(0.0, 75 + 37.5 * float(np.log10(value / ridge))))
+
+    def y(value: float) -> float:
+        return min(80.0, max(2.0, 10 - 30 * float(np.log10(value / peak))))
+
+    return (
+        '<svg class="roof" viewBox="0 0 150 84" role="img" '
+        'aria-label="The roofline and the run below it">'
+        f'<path d="M0 85 L75 10 H150"/><circle cx="{x(intensity):.1f}" cy="{y(reached):.1f}" '
+        'r="3.5"/></svg>'
+    )
+
+
+__all__ = ["STRETCHES", "Markup", "explained", "memory", "over_time", "path", "queues", "stalls"]
