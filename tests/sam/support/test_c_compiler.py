@@ -141,6 +141,8 @@ def test_each_source_has_its_own_flags(folder):
     source = "int answer(void) {{ return ANSWER + {}; }}"
     sources = [source.format(0), source.format(1), source.format(0)]
     found = cc.build(sources, flags=lambda text: (*cc.FLAGS, f"-DANSWER={len(text)}"))
-    assert [library.answer() for library in found] == [len(sources[0]), len(sources[0]) + 1] + [
-        len(sources[0])
+    assert [library.answer() for library in found] == [
+        len(sources[0]),
+        len(sources[0]) + 1,
+        len(sources[0]),
     ]
