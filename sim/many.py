@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sam.blocks import StreamError
 from sam.graph import Graph
+from sam.support import c_compiler as cc
 from sam.support.errors import UserError
 from sim.binding import Bound, bind
-from sim.config.hardware import Config, load
-from sim.simulation import require_engine, require_graph, run_bound
+from sim.config.hardware import Config, alike, load
+from sim.reference.engine import Unfinished
+from sim.simulation import require_engine, require_graph, run_bound, simulate, soon_done
 from sim.stats import Run
 from sim.tiling import with_tiles
+
+_AT_ONCE = 0.5
+"""Seconds that a group of runs on SimPy may take, before the compiled engine is prepared."""
 
 Outcome = Run | UserError | StreamError
 """A run, or the error that it ended with."""
@@ -81,20 +89,71 @@ def outcomes_of(
     """
     found: list[Outcome | None] = [None] * len(configs)
 
+    again = partial(simulate, graph, inputs, engine=engine, elsewhere=elsewhere)
+
     def finish(n: int, outcome: Outcome) -> None:
+        if isinstance(outcome, Run):
+            outcome = replace(outcome, again=again)
         found[n] = outcome
         if finished is not None:
             finished(n, outcome)
 
     bound_by: dict[str, Bound] = {}
+    groups: dict[tuple[str, Hashable], list[int]] = {}
     for n, config in enumerate(configs):
         try:
             tiles = repr((config.tiling, config.memory)) if config.tiling.levels else ""
             if tiles not in bound_by:
                 bound_by[tiles] = bind(with_tiles(graph, config), inputs)
-            bound = bound_by[tiles]
-            config.require_names_of(bound.graph, elsewhere)
-            finish(n, run_bound(bound, config, engine, max_cycles=max_cycles[n]))
-        except (UserError, StreamError) as mistake:
+            config.require_names_of(bound_by[tiles].graph, elsewhere)
+            groups.setdefault((tiles, alike(config)), []).append(n)
+        except UserError as mistake:
             finish(n, mistake)
+    for (tiles, _), numbers in groups.items():
+        _run_group(bound_by[tiles], configs, numbers, engine, max_cycles, finish)
     return [outcome for outcome in found if outcome is not None]
+
+
+def _run_group(
+    bound: Bound,
+    configs: Sequence[Config],
+    numbers: Sequence[int],
+    engine: str,
+    max_cycles: Sequence[int | None],
+    finish: Callable[[int, Outcome], None],
+) -> None:
+    """Runs configs that are alike; what SimPy does at once on SimPy, if it may be any engine."""
+    left = list(numbers)
+    batched = engine != "simpy" and cc.available()
+    seconds = 0.0
+    while left and engine == "auto" and batched and seconds * len(left) < _AT_ONCE:
+        started = time.perf_counter()
+        try:
+            finish(left[0], soon_done(bound, configs[left[0]], None, max_cycles[left[0]]))
+        except Unfinished:
+            break
+        except (UserError, StreamError) as mistake:
+            finish(left[0], mistake)
+        seconds = time.perf_counter() - started
+        left = left[1:]
+    if left and batched:
+        from sim.retiming import batch  # here, as runs on SimPy need none of it
+
+        chosen = [configs[n] for n in left]
+        alone = batch.run(
+            bound,
+            chosen,
+            [max_cycles[n] for n in left],
+            lambda n, outcome: finish(left[n], outcome),
+        )
+        left = [left[n] for n in alone]
+    for n in left:
+        finish(n, _outcome(bound, configs[n], engine, max_cycles[n]))
+
+
+def _outcome(bound: Bound, config: Config, engine: str, max_cycles: int | None) -> Outcome:
+    """The outcome of a config that runs alone."""
+    try:
+        return run_bound(bound, config, engine, max_cycles=max_cycles)
+    except (UserError, StreamError) as mistake:
+        return mistake

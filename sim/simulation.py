@@ -55,14 +55,7 @@ def _run_either(
 ) -> Run:
     """Runs what is soon done on SimPy, and the rest on the compiled engine, if it can be."""
     try:
-        return simpy_engine.run(
-            bound,
-            config,
-            progress,
-            most_events=_FEW_EVENTS,
-            max_cycles=max_cycles,
-            attribution=attribution,
-        )
+        return soon_done(bound, config, progress, max_cycles, attribution)
     except Unfinished:
         pass
     if cc.available():
@@ -73,6 +66,24 @@ def _run_either(
         except Untranslatable:
             pass
     return _run_simpy(bound, config, progress, max_cycles, attribution)
+
+
+def soon_done(
+    bound: Bound,
+    config: Config,
+    progress: Progress | None,
+    max_cycles: int | None,
+    attribution: bool = False,
+) -> Run:
+    """Runs on SimPy; raises Unfinished where that is not done at once."""
+    return simpy_engine.run(
+        bound,
+        config,
+        progress,
+        most_events=_FEW_EVENTS,
+        max_cycles=max_cycles,
+        attribution=attribution,
+    )
 
 
 _ENGINES = {

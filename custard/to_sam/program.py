@@ -134,7 +134,6 @@ class SamProgram(Program):
         without a format is a dense array: that is then stored as one.
         """
         from sim.simulation import simulate
-        from sim.stats import in_turn
 
         given, dense, notes = self._given(inputs)
         known, tensors = self.extents(given), self._tensors(given)
@@ -159,10 +158,23 @@ class SamProgram(Program):
                 max_cycles -= run.cycles
             runs.append(run)
             given[stage.tensor] = run.output
-        whole = in_turn(runs)
         again = partial(self.simulate, inputs, engine=engine, progress=progress, validate=validate)
+        return self._whole(runs, notes, inputs, engine, again)
+
+    def _whole(
+        self,
+        runs: Sequence[Any],
+        notes: Sequence[str],
+        inputs: Mapping[str, Any] | None,
+        engine: str,
+        again: Callable[..., Any],
+    ) -> Any:
+        """The run of the program, of those of its graphs."""
+        from sim.stats import in_turn
+
+        whole = in_turn(runs)
         others = partial(self._alternatives, inputs, whole.config, engine)
-        notes += whole.notes
+        notes = (*notes, *whole.notes)
         about = {
             "expression": self.expression,
             "cin": [str(one) for one in self.statements],
@@ -170,7 +182,7 @@ class SamProgram(Program):
             "schedule": list(self.schedule),
             "notes": [*self.notes, *notes],
         }
-        return replace(whole, notes=tuple(notes), again=again, alternatives=others, about=about)
+        return replace(whole, notes=notes, again=again, alternatives=others, about=about)
 
     def _alternatives(
         self, inputs: Mapping[str, Any] | None, config: Mapping[str, Any], engine: str
@@ -200,7 +212,7 @@ class SamProgram(Program):
         from sim.config.hardware import load
         from sim.many import outcomes_of, runs_of
         from sim.simulation import require_engine
-        from sim.stats import Run, in_turn
+        from sim.stats import Run
 
         require_engine(engine)
         loaded = [load(config, overrides) for config in configs]
@@ -217,8 +229,8 @@ class SamProgram(Program):
                 parts[n].append(outcome)
                 if not last:
                     return
-                outcome = in_turn(parts[n])
-                outcome = replace(outcome, notes=(*notes, *outcome.notes))
+                again = partial(self.simulate, inputs, engine=engine)
+                outcome = self._whole(parts[n], notes, inputs, engine, again)
             else:
                 failed[n] = outcome
             done[n] = outcome

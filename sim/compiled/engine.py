@@ -20,15 +20,16 @@ from typing import Any
 import numpy as np
 
 from sam.blocks import StreamError
-from sam.blocks.block_memory import Accumulator, Growing, Stored, too_full
+from sam.blocks.block_memory import too_full
 from sam.graph import Edge
 from sam.support.errors import UserError
 from sim.attribution.log import Log, Waits, awaited_at, decoded_requests, decoded_waits, names
 from sim.attribution.over_time import OverTime, bins
 from sim.binding import Bound, located
 from sim.compiled.bundles import Bundle, bundles
-from sim.compiled.kernel import COMPLEX, INT, REAL, Queue, slots
+from sim.compiled.kernel import Queue, slots
 from sim.compiled.memory import CompiledHierarchy
+from sim.compiled.objects import TYPES, CGrowing, Objects, at, pointers
 from sim.compiled.step_to_c import Kernel
 from sim.compiled.translations import Translation, c_type, libraries, text, translated
 from sim.config.hardware import Config
@@ -50,7 +51,6 @@ _NEVER = 2**62
 # Cycles that a queue compares are less than this many apart, as what it compares lies few firings
 # apart; but where the busiest block fires as seldom as this, they may be more.
 _APART, _SELDOM = 2**31, 1024
-_TYPES = {INT: np.int64, REAL: np.float64, COMPLEX: np.complex128}
 
 
 def run(
@@ -90,30 +90,9 @@ class _Queue(ctypes.Structure):
     ]
 
 
-class _Growing(ctypes.Structure):
-    _fields_ = [
-        ("items", ctypes.c_void_p),
-        *((name, ctypes.c_int64) for name in ("length", "room", "mapped")),
-    ]
-
-
-class _Accumulator(ctypes.Structure):
-    _fields_ = [
-        ("dimensions", ctypes.c_int64),
-        ("capacity", ctypes.c_int64),
-        *(
-            (name, _Growing)
-            for name in (
-                *("points", "values", "table", "bits", "tops"),
-                *("order", "out_points", "out_values"),
-            )
-        ),
-    ]
-
-
 class _Log(ctypes.Structure):
     _fields_ = [
-        ("words", _Growing),
+        ("words", CGrowing),
         *((name, ctypes.c_int64) for name in ("limit", "in_file")),
         ("file", ctypes.c_void_p),
     ]
@@ -271,7 +250,6 @@ class _Machine:
     def __init__(self, bound: Bound, config: Config, attribution: bool = False) -> None:
         self.machine, self.attribution = elaborate(bound, config), attribution
         self.kept: list[Any] = []
-        self.grown: list[tuple[Any, Any, str]] = []
         self.states: list[ctypes.Array[ctypes.c_char]] = []
         self.parts = [_Compiled(part, *translated(part)) for part in self.machine.parts]
         self.by_name = {one.part.name: one for one in self.parts}
@@ -288,6 +266,7 @@ class _Machine:
         ]
         self.runtime, *built = libraries([text("scheduler.c"), *sources])
         self.runtime.run.restype = ctypes.c_int64
+        self.objects = Objects(self.runtime)
         self.hierarchy: CompiledHierarchy | None = None
         if self.machine.layout is not None:
             [library] = libraries([text("hierarchy.c")])
@@ -321,7 +300,7 @@ class _Machine:
         queue = shared.queue
         queue.depth, queue.latency, queue.wire = shared.depth, shared.latency, shared.wire
         queue.places = shared.places
-        sizes = sum(np.dtype(_TYPES[c_type(one.dtype)]).itemsize for one in shared.bundle.channels)
+        sizes = sum(np.dtype(TYPES[c_type(one.dtype)]).itemsize for one in shared.bundle.channels)
         queue.size = 16 + (queue.places + _GAP) * (12 + sizes) + 4 * _GAP
         if shared.stamped:
             queue.stamps = queue.size
@@ -341,14 +320,14 @@ class _Machine:
         one.waits = np.zeros(max(1, len(part.inputs) + len(one.slots)), np.int64)
         # A block that hands over gives but seldom what has to wait for room.
         hands_over = any(output.name == HANDOVER for output in part.outputs)
-        numbers = np.array([_at(part.memory, path) for path in kernel.numbers] or [0], np.int64)
+        numbers = np.array([at(part.memory, path) for path in kernel.numbers] or [0], np.int64)
         one.block = _Block(
             asker=part.asker or 0,
-            in_=self._pointers([shared.queue for shared in one.queues_in]),
-            out=self._pointers([shared.queue for shared in one.queues_out]),
+            in_=pointers(self.kept, [shared.queue for shared in one.queues_in]),
+            out=pointers(self.kept, [shared.queue for shared in one.queues_out]),
             outs=len(one.queues_out),
             state=ctypes.addressof(state),
-            memory=self._pointers([self._object(part, path) for path in kernel.memory]),
+            memory=pointers(self.kept, [self.objects.of(part, path) for path in kernel.memory]),
             numbers=numbers.ctypes.data,
             waits=one.waits.ctypes.data,
             counts=one.counts.ctypes.data,
@@ -386,36 +365,6 @@ class _Machine:
             _NEVER,
         )
 
-    def _object(self, part: Part, path: tuple[str, ...]) -> Any:
-        """Something of a part's memory, as C has it: an array, or a structure."""
-        found = _at(part.memory, path)
-        if isinstance(found, np.ndarray):
-            kind = _TYPES[c_type(found.dtype)]
-            return np.ascontiguousarray(found, kind)
-        for known, made_before, _ in self.grown:
-            if known is found:
-                return made_before
-        made: _Accumulator | _Growing
-        if isinstance(found, Accumulator):
-            limit = -1 if found.capacity is None else found.capacity
-            made = _Accumulator(dimensions=found.dimensions, capacity=limit)
-        else:
-            made = _Growing()
-        self.grown.append((found, made, c_type(part.dtype)))
-        for value in found if isinstance(found, Growing) else ():
-            self.runtime.append(ctypes.byref(made), ctypes.c_int64(value))
-        return made
-
-    def _pointers(self, objects: list[Any]) -> int:
-        """An array of pointers to objects, which are kept alive."""
-        addresses = [
-            one.ctypes.data if isinstance(one, np.ndarray) else ctypes.addressof(one)
-            for one in objects
-        ]
-        array = np.array(addresses or [0], np.uint64)
-        self.kept += [array, *objects]
-        return array.ctypes.data
-
     def _schedule(self, libraries: list[ctypes.CDLL]) -> _Scheduled:
         """What the scheduler sees; and, for each queue, the blocks at its two ends."""
         for one in self.parts:
@@ -431,10 +380,10 @@ class _Machine:
         self.kept += [awake, *libraries]
         scheduled = _Scheduled(
             count=len(self.parts),
-            blocks=self._pointers([one.block for one in self.parts]),
+            blocks=pointers(self.kept, [one.block for one in self.parts]),
             awake=awake.ctypes.data,
             ordered_count=len(ordered),
-            ordered=self._pointers(ordered),
+            ordered=pointers(self.kept, ordered),
         )
         self.runtime.prepare(ctypes.byref(scheduled))
         return scheduled
@@ -540,8 +489,7 @@ class _Machine:
                 counts = one.counts[given[shared.bundle.givers[0]]]
                 counts[0] = shared.queue.tail - counts[1:].sum()
             one.counts = one.counts[list(given)]
-        for found, made, values in self.grown:
-            _copy_back(found, made, values)
+        self.objects.copy_back()
         bound, memories = self.machine.bound, self.machine.memories
         cycles = 1 + self.last_cycle()
         tokens = {
@@ -608,26 +556,7 @@ class _Machine:
             self.runtime.close_logs(ctypes.byref(one.block))
         if self.hierarchy is not None:
             self.hierarchy.close()
-        for _, made, _ in self.grown:
-            for growing in _arrays(made):
-                self.runtime.release(ctypes.byref(growing))
-
-
-def _arrays(made: Any) -> list[_Growing]:
-    if isinstance(made, _Growing):
-        return [made]
-    return [getattr(made, name) for name, kind in made._fields_ if kind is _Growing]
-
-
-def _copy_back(found: Any, made: Any, values: str) -> None:
-    """Brings what C has stored into the memory of the block."""
-    if isinstance(found, Accumulator):
-        return
-    of_values = not found.integers if isinstance(found, Stored) else found.values
-    kind = _TYPES[values if of_values else INT]
-    size = made.length * np.dtype(kind).itemsize
-    stored = (ctypes.c_char * size).from_address(made.items) if size else b""
-    found.whole = np.frombuffer(stored, kind).copy()
+        self.objects.close()
 
 
 def _last(block: _Block) -> int:
@@ -659,10 +588,3 @@ def _statistics(one: _Compiled, cycles: int) -> BlockStats:
 
 def _tokens(counts: np.ndarray) -> dict[str, int]:
     return dict(zip(TOKEN_KINDS, counts.tolist(), strict=True))
-
-
-def _at(memory: Any, path: tuple[str, ...]) -> Any:
-    """What lies at a path in a memory."""
-    for name in path:
-        memory = memory[int(name)] if isinstance(memory, tuple) else getattr(memory, name)
-    return memory

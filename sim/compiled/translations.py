@@ -63,16 +63,19 @@ _kept: OrderedDict[Hashable, Translation] = OrderedDict()
 _loaded: OrderedDict[Hashable, ctypes.CDLL] = OrderedDict()
 
 
-def libraries(sources: Sequence[str]) -> list[ctypes.CDLL]:
+def libraries(
+    sources: Sequence[str], headers: Mapping[str, str] | None = None
+) -> list[ctypes.CDLL]:
     """The shared libraries of C sources, compiled where they are not on disk yet.
 
-    Raises UserError where there is no compiler, or it fails.
+    ``headers`` has those that they include, by name: by default those of this package. Raises
+    UserError where there is no compiler, or it fails.
     """
     settings = tuple(os.environ.get(name) for name in ("CC", "SAM_CFLAGS", "SAM_CACHE", "HOME"))
     keys = [(source, settings) for source in sources]
     missing = list(dict.fromkeys(key for key in keys if key not in _loaded))
     if missing:
-        found = cc.build([source for source, _ in missing], _headers(), _flags)
+        found = cc.build([source for source, _ in missing], headers or _headers(), _flags)
         _loaded.update(zip(missing, found, strict=True))
     libraries = [_loaded[key] for key in keys]
     while len(_loaded) > _MOST_KEPT:

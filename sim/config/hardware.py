@@ -7,7 +7,7 @@ wins, each key on its own. Units stand in the keys.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -254,6 +254,23 @@ class Config(Section):
     def resolved(self) -> dict[str, Any]:
         """The config with all its defaults as plain JSON data, which ``load`` reads back."""
         return self.model_dump(mode="json", exclude_none=True)
+
+
+def alike(config: Config) -> Hashable:
+    """What decides the tokens, and the memory, but no other time.
+
+    Under configs for which it is the same, each block of a graph fires as often, with the same
+    tokens; only when it fires may differ.
+    """
+    blocks = config.blocks
+    capacities = [
+        tuple((name, one.capacity) for name, one in section.items() if one.capacity is not None)
+        for section in (blocks.kinds, blocks.names)
+    ]
+    timeless = config.clock if config.memory.levels else None
+    return repr(
+        (config.memory, config.tiling, timeless, blocks.capacity, capacities)
+    ), blocks.word_bits
 
 
 def _first(places: Iterable[Section | None], key: str) -> Any:

@@ -1,0 +1,132 @@
+"""A batch: one graph on its inputs under configs that differ in nothing but time.
+
+The firings are found once. Their times are found for up to 64 configs at once. A config that
+deadlocks is left out, and has to run alone, which tells how. One that could go on, but not in the
+order of the others, is left out, too, and becomes part of a batch of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+
+from sam.blocks import StreamError
+from sam.support.errors import UserError
+from sim.binding import Bound
+from sim.config.hardware import Config
+from sim.endless import too_long
+from sim.machine import elaborate
+from sim.retiming.firing_kernel import Untraceable
+from sim.retiming.firings import Abandoned, Firings
+from sim.retiming.timing import MOST_LANES, Timing, TooLate
+from sim.stats import Run
+
+Finish = Callable[[int, Run | UserError | StreamError], None]
+"""Takes the number of a config, and its run or the error that it ends with."""
+
+FEW = 3
+"""So few configs are no slower one by one."""
+
+_MOST_BYTES = 2**28
+"""Bytes of codes that are kept at most; where there are more, they are timed as they come."""
+
+_log = logging.getLogger(__name__)
+
+
+def run(
+    bound: Bound,
+    configs: Sequence[Config],
+    max_cycles: Sequence[int | None],
+    finish: Finish,
+    most_bytes: int = _MOST_BYTES,
+) -> list[int]:
+    """Runs a bound graph under some configs that are ``alike``.
+
+    Gives the numbers of those that have to run alone: all of them where the graph has wires or
+    memory is not ideal, where a step has no translation, or where the run fails.
+    """
+    if len(configs) <= FEW or configs[0].memory.levels:
+        return list(range(len(configs)))
+    batch = _Batch(bound, configs, max_cycles, finish, most_bytes)
+    try:
+        batch.run()
+    except Untraceable:
+        _log.info("the graph has wires: its %d configs run one by one", len(configs))
+    except (Abandoned, UserError, StreamError, MemoryError):
+        pass  # those that run alone tell why
+    return batch.left()
+
+
+class _Batch:
+    """A batch while it runs."""
+
+    def __init__(
+        self,
+        bound: Bound,
+        configs: Sequence[Config],
+        max_cycles: Sequence[int | None],
+        finish: Finish,
+        most_bytes: int,
+    ) -> None:
+        self.bound, self.configs, self.max_cycles = bound, configs, max_cycles
+        self.finish, self.most_bytes = finish, most_bytes
+        self.gone: set[int] = set()
+
+    def left(self) -> list[int]:
+        """The numbers of the configs that have no run."""
+        return [n for n in range(len(self.configs)) if n not in self.gone]
+
+    def run(self) -> None:
+        """Finds the runs of as many configs as it can."""
+        left = self.left()
+        with ExitStack() as stack:
+            firings: Firings | None = None
+            while len(left) > FEW:
+                lanes = left[:MOST_LANES]
+                if firings is None or not firings.whole:
+                    machine = elaborate(self.bound, self.configs[0])
+                    firings = stack.enter_context(closing(Firings(machine, self.most_bytes)))
+                    firings.run()
+                try:
+                    timed, dead = self._time(firings, lanes, wide=False)
+                except TooLate:
+                    if not firings.whole:
+                        firings = stack.enter_context(closing(Firings(machine, self.most_bytes)))
+                    timed, dead = self._time(firings, lanes, wide=True)
+                self.gone |= {*timed}
+                left = [n for n in left if n not in timed and n not in dead]
+
+    def _time(
+        self, firings: Firings, lanes: Sequence[int], wide: bool
+    ) -> tuple[list[int], list[int]]:
+        """Times some configs; the numbers of those that are done, and of those that deadlock."""
+        timing = Timing(firings, [self.configs[n] for n in lanes], wide)
+        with closing(timing):
+            timing.run()
+            timed = [lane for lane in range(len(lanes)) if timing.live[lane]]
+            for lane in timed:
+                self._report(firings, timing, lane, lanes[lane])
+            return [lanes[lane] for lane in timed], [lanes[lane] for lane in timing.deadlocked]
+
+    def _report(self, firings: Firings, timing: Timing, lane: int, n: int) -> None:
+        """Finishes a config with its run."""
+        cycles, most = timing.cycles(lane), self.max_cycles[n]
+        if most is not None and cycles > most:
+            self.finish(n, too_long(most))
+            return
+        output, notes = firings.output
+        self.finish(
+            n,
+            Run(
+                graph=self.bound.graph,
+                output=output,
+                notes=notes,
+                cycles=cycles,
+                blocks=timing.blocks(lane),
+                streams=timing.streams(lane),
+                config=self.configs[n].resolved(),
+                engine="compiled",
+                sinks=firings.sinks,
+            ),
+        )

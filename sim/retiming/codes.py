@@ -1,0 +1,67 @@
+"""Codes of firings: what each firing of a part has done to its ports.
+
+The tokens of a graph without wires and shared memories do not depend on time (it is a Kahn
+network), and neither do the codes: one run without time finds them for all machines. Together with
+depths, latencies and initiation intervals they decide the cycle of each firing, and which port was
+the last that it waited for.
+
+A part has few distinct codes: ``FiringCode`` tells what one stands for. The firings of a part are a
+sequence of bytes:
+
+=========  ==========================================================================
+0 to 222   a firing with that code
+223        a firing with the code in the next two bytes, the lower one first
+224 + n    the last firing comes again, 16 * 2**n times more (n up to 30)
+=========  ==========================================================================
+
+So a firing takes a byte at most, unless a part has more than 223 codes, and long runs take next to
+none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sim.retiming.firing_kernel import Event
+
+WIDE, REPEAT, GROUP = 223, 224, 16
+
+
+@dataclass(frozen=True)
+class FiringCode:
+    """What a firing does, by the numbers of its part's inputs and outputs.
+
+    ``waits``  the inputs at which it needs a token, in the order in which its step asks for them
+    ``takes``  those of them that it takes the token from
+    ``gives``  the outputs that it gives a token to, in order; it waits for room in each
+    """
+
+    waits: tuple[int, ...]
+    takes: tuple[int, ...]
+    gives: tuple[int, ...]
+
+
+def code_of(path: int, events: Sequence[Event]) -> FiringCode:
+    """What a path of bits stands for."""
+    sides: dict[str, dict[int, None]] = {"wait": {}, "take": {}, "give": {}}
+    for bit, event in enumerate(events):
+        if path >> bit & 1:
+            sides[event.side] |= dict.fromkeys(event.ports)
+    return FiringCode(tuple(sides["wait"]), tuple(sorted(sides["take"])), tuple(sides["give"]))
+
+
+def unpack(packed: bytes) -> Iterator[tuple[int, int]]:
+    """The codes that follow each other, each with how often it comes at a stretch."""
+    at, code = 0, -1
+    while at < len(packed):
+        byte = packed[at]
+        at += 1
+        if byte >= REPEAT:
+            yield code, GROUP << (byte - REPEAT)
+            continue
+        code = byte
+        if byte == WIDE:
+            code = packed[at] | packed[at + 1] << 8
+            at += 2
+        yield code, 1

@@ -1,0 +1,266 @@
+"""Runs a machine without time: its result, its tokens by kind, and the codes of all firings."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from sam.tensor import Tensor
+from sim.compiled.bundles import Bundle, bundles
+from sim.compiled.objects import TYPES, CGrowing, Objects, at, pointers
+from sim.compiled.step_to_c import Kernel
+from sim.compiled.translations import c_type, libraries, translated
+from sim.compiled.translations import text as compiled_text
+from sim.endless import require_memory
+from sim.machine import HANDOVER, Machine, Part
+from sim.retiming.codes import FiringCode, code_of
+from sim.retiming.firing_kernel import Event, Queue, firing_kernel
+
+_ROUNDS, _PLACES, _MOST_RECENT, _PATHS = 4096, 1024, 4096, 64
+_FINISHED = 3
+_SECONDS_BETWEEN_LOOKS = 0.25
+
+
+class Abandoned(Exception):
+    """A run without time has failed or got stuck; a run with time tells how."""
+
+
+class _Queue(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("writer", "reader", "kinds", "lanes", "sizes")),
+        *((name, ctypes.c_int64) for name in ("lane_count", "places", "head", "tail")),
+        *((name, ctypes.c_int64) for name in ("starves", "crowds")),
+    ]
+
+
+class _Path(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("low", "high", "code")]
+
+
+class _Block(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("in_", "out", "state", "memory", "numbers")),
+        *((name, ctypes.c_void_p) for name in ("counts", "fire", "find", "awake")),
+        ("bit", ctypes.c_uint64),
+        *((name, ctypes.c_int64) for name in ("fired", "status", "port", "which", "overflows")),
+        ("recent", ctypes.c_void_p),
+        ("codes", CGrowing),
+        *((name, ctypes.c_int64) for name in ("last", "run")),
+        ("known", CGrowing),
+        ("paths", _Path * _PATHS),
+    ]
+
+
+class _Scheduled(ctypes.Structure):
+    _fields_ = [
+        ("count", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("blocks", "awake")),
+        *((name, ctypes.c_int64) for name in ("failed", "packed", "most")),
+    ]
+
+
+@dataclass
+class Traced:
+    """A part that runs without time.
+
+    ``events``  what the bits of its paths stand for
+    ``counts``  by output, the first of those that move together: tokens given by kind
+    """
+
+    part: Part
+    kernel: Kernel
+    events: tuple[Event, ...] = ()
+    block: _Block = field(default_factory=_Block)
+    counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
+    found: list[FiringCode] = field(default_factory=list)
+
+    @property
+    def codes(self) -> list[FiringCode]:
+        """What its codes stand for, as far as they have occurred."""
+        known = self.block.known
+        for n in range(len(self.found), known.length):
+            path = _Path.from_address(known.items + n * ctypes.sizeof(_Path))
+            self.found.append(code_of(path.low | path.high << 64, self.events))
+        return self.found
+
+    @property
+    def packed(self) -> bytes:
+        """The codes of its firings that are not read yet: see ``sim.retiming.codes``."""
+        codes = self.block.codes
+        return ctypes.string_at(codes.items, codes.length) if codes.length else b""
+
+    @property
+    def tokens(self) -> np.ndarray:
+        """By output, the tokens given by kind."""
+        return self.counts[list(self.kernel.body.given)]
+
+
+class Firings:
+    """The firings of a machine, which runs once.
+
+    ``done``       whether all firings are found
+    ``forgotten``  whether codes that have been read have made room for others
+
+    Raises Untraceable where the machine has wires or shared memories, and Untranslatable.
+    """
+
+    def __init__(self, machine: Machine, most_bytes: int) -> None:
+        self.machine = machine
+        self.kept: list[Any] = []
+        self.parts = [Traced(part, translated(part)[1]) for part in machine.parts]
+        bodies = {one.part.name: one.kernel.body for one in self.parts}
+        self.bundles = bundles(machine, bodies, lambda channel: None)
+        self.queues = [self._queue(bundle) for bundle in self.bundles]
+        sources = []
+        for one in self.parts:
+            name = one.part.name
+            kernel = firing_kernel(
+                one.kernel.body,
+                [Queue(bundle.takers) for bundle in self.bundles if bundle.taker == name],
+                [
+                    Queue(bundle.givers, _hands_over(bundle))
+                    for bundle in self.bundles
+                    if bundle.giver == name
+                ],
+            )
+            one.events = kernel.events
+            sources.append(kernel.source)
+        self.runtime, *built = firing_libraries(own_text("firing_scheduler.c"), *sources)
+        self.runtime.run.restype = ctypes.c_int64
+        self.objects = Objects(self.runtime)
+        for queue in self.queues:
+            if not self.runtime.open_queue(ctypes.byref(queue)):
+                raise MemoryError
+        for one, library in zip(self.parts, built, strict=True):
+            self._fill(one, library)
+        self.scheduled = self._schedule(most_bytes)
+        self.kept += built
+        self.done = self.forgotten = False
+
+    def _queue(self, bundle: Bundle) -> _Queue:
+        sizes = [np.dtype(TYPES[c_type(one.dtype)]).itemsize for one in bundle.channels]
+        widths, lanes = np.array(sizes, np.int64), np.zeros(len(sizes), np.uint64)
+        self.kept += [widths, lanes]
+        return _Queue(
+            lanes=lanes.ctypes.data,
+            sizes=widths.ctypes.data,
+            lane_count=len(sizes),
+            places=1 if _hands_over(bundle) else _PLACES,
+        )
+
+    def _fill(self, one: Traced, library: ctypes.CDLL) -> None:
+        library.state_size.restype = ctypes.c_int64
+        state = ctypes.create_string_buffer(library.state_size())
+        library.start(state)
+        part, kernel = one.part, one.kernel
+        one.counts = np.zeros((max(1, len(part.outputs)), 4), np.int64)
+        recent = np.zeros(_MOST_RECENT, np.uint16)
+        numbers = np.array([at(part.memory, path) for path in kernel.numbers] or [0], np.int64)
+        ends = list(zip(self.bundles, self.queues, strict=True))
+        one.block = _Block(
+            in_=pointers(self.kept, [queue for b, queue in ends if b.taker == part.name]),
+            out=pointers(self.kept, [queue for b, queue in ends if b.giver == part.name]),
+            state=ctypes.addressof(state),
+            memory=pointers(self.kept, [self.objects.of(part, path) for path in kernel.memory]),
+            numbers=numbers.ctypes.data,
+            counts=one.counts.ctypes.data,
+            fire=ctypes.cast(library.fire, ctypes.c_void_p),
+            recent=recent.ctypes.data,
+        )
+        self.kept += [state, numbers, recent]
+
+    def _schedule(self, most_bytes: int) -> _Scheduled:
+        by_name = {one.part.name: ctypes.addressof(one.block) for one in self.parts}
+        for bundle, queue in zip(self.bundles, self.queues, strict=True):
+            queue.writer, queue.reader = by_name[bundle.giver], by_name[bundle.taker]
+        awake = np.zeros(len(self.parts) // 64 + 1, np.uint64)
+        self.kept.append(awake)
+        scheduled = _Scheduled(
+            count=len(self.parts),
+            blocks=pointers(self.kept, [one.block for one in self.parts]),
+            awake=awake.ctypes.data,
+            most=most_bytes,
+        )
+        self.runtime.prepare(ctypes.byref(scheduled))
+        return scheduled
+
+    def run(self) -> None:
+        """Goes on until all is done, or there are as many bytes of codes as there may be.
+
+        Raises Abandoned where a block fails, or where not all blocks come to their ends.
+        """
+        before, look_at = self._moved(), time.monotonic() + _SECONDS_BETWEEN_LOOKS
+        while self.scheduled.packed < self.scheduled.most:
+            status = self.runtime.run(ctypes.byref(self.scheduled), ctypes.c_int64(_ROUNDS))
+            if status == 1:
+                break
+            if status == 2:
+                raise Abandoned
+            if time.monotonic() >= look_at:
+                require_memory({})
+                now, look_at = self._moved(), time.monotonic() + _SECONDS_BETWEEN_LOOKS
+                if now == before:
+                    raise Abandoned
+                before = now
+        else:
+            return
+        if any(one.block.status != _FINISHED for one in self.parts):
+            raise Abandoned
+        self.objects.copy_back()
+        self.done = True
+
+    def _moved(self) -> list[Any]:
+        """What changes while blocks make progress."""
+        return [(queue.head, queue.tail) for queue in self.queues]
+
+    @property
+    def whole(self) -> bool:
+        """Whether all codes are there, from the first on."""
+        return self.done and not self.forgotten
+
+    @cached_property
+    def output(self) -> tuple[Tensor | None, tuple[str, ...]]:
+        """The result, with notes on it."""
+        return self.machine.bound.output(self.machine.memories)
+
+    @cached_property
+    def sinks(self) -> Mapping[str, Any]:
+        """What came to each sink."""
+        return self.machine.bound.sinks(self.machine.memories)
+
+    def close(self) -> None:
+        """Gives back the memory that C has taken."""
+        for queue in self.queues:
+            self.runtime.close_queue(ctypes.byref(queue))
+        self.objects.close()
+        for one in self.parts:
+            self.runtime.release(ctypes.byref(one.block.codes))
+            self.runtime.release(ctypes.byref(one.block.known))
+
+
+def _hands_over(bundle: Bundle) -> bool:
+    """Whether it is the handover between two halves of a block."""
+    return bundle.channels[0].edge.source.port == HANDOVER
+
+
+def firing_libraries(*sources: str) -> list[ctypes.CDLL]:
+    """The libraries of C sources of this package."""
+    return libraries(sources, _headers())
+
+
+@cache
+def _headers() -> dict[str, str]:
+    shared = {name: compiled_text(name) for name in ("memories.h", "values.h")}
+    return {**shared, "firing.h": own_text("firing.h"), "lanes.h": own_text("lanes.h")}
+
+
+def own_text(name: str) -> str:
+    """A C file of this package."""
+    return resources.files("sim.retiming").joinpath(name).read_text()

@@ -1,0 +1,479 @@
+/* The times of firings in many machines at once, one in each lane.
+ *
+ * All lanes have the same parts, queues and firings, in the same order at each part. The time of a
+ * firing is the latest of: when the part is ready again; when the tokens that it waits for are
+ * visible; when the places of the tokens that it gives have been freed. A place is that of the token
+ * ``depth`` before, so it lies in another row in lanes of other depths.
+ *
+ * A part goes on as long as all lanes know all of that: as long as there are tokens, and room in the
+ * lane whose queue is the shortest. What all lanes leave unbounded has a limit all the same, which
+ * grows when nothing else can go on.
+ */
+#include "lanes.h"
+
+#define RARE(test) __builtin_expect(!!(test), 0)
+
+/* The tokens whose takings a peak accounts for at once; the tokens that an unbounded queue holds at
+ * first; the most ports that a firing waits for; the latest cycle that 32 bits are trusted with. */
+enum { BATCH = 16, FEW = 64, MOST_WAITS = 256, LATEST = 1 << 30 };
+
+/* How codes are packed: see codes.py. */
+/* What most firings do: how often they wait, need room, take and give. */
+#define GIVING(w, t) SHAPE(w, 0, t, 0) SHAPE(w, 0, t, 1) SHAPE(w, 1, t, 1) SHAPE(w, 2, t, 2)
+#define SHAPES                                                              \
+    GIVING(1, 0) GIVING(1, 1) GIVING(2, 1) GIVING(2, 2)
+
+enum { WIDE = 223, REPEAT = 224, GROUP = 16 };
+
+enum { NEEDS_CODES, STARVED, CROWDED, NO_MEMORY };
+
+typedef struct Part Part;
+
+/* A queue of rows: when tokens become visible, and when they were taken. */
+typedef struct {
+    Part *writer, *reader;
+    int64_t *depth_of; /* by lane; INT64_MAX where it is unbounded */
+    TIME *latency_of;  /* by lane */
+    int64_t *peak_of;  /* by lane: the most tokens that it held at once */
+    int64_t head, tail;/* tokens taken and given so far */
+    int64_t seen;      /* taken tokens that the peaks account for */
+    int64_t batch;     /* how many more there may be before they have to */
+    int64_t limit;     /* how many tokens there may be between head and tail */
+    int64_t hard;      /* the smallest depth of a lane */
+    int64_t starves, crowds; /* whether its reader, or its writer, waits for what moves in it */
+    int64_t places, kept;    /* rows that there are for visible tokens, and for taken ones */
+    Row *visible, *taken;
+    int64_t depths;    /* how many different depths are near enough to be looked at, with the lanes
+                        * that have them */
+    int64_t depth[LANES];
+    Test has[LANES];
+    int64_t peaks;     /* how many different peaks there are that may still grow, with their lanes */
+    int64_t peak[LANES];
+    Test holds[LANES];
+    Row latency;
+} Queue;
+
+typedef struct {
+    Queue *queue;
+    int64_t port;
+} Operation;
+
+/* What the firings of a code do: they wait for tokens, then for room; they take and give. */
+typedef struct {
+    int64_t waits, rooms, takes, gives;
+    Operation *operations;
+} Code;
+
+struct Part {
+    const uint8_t *at, *end; /* codes that are not read yet */
+    Code *codes;
+    int64_t code, left;      /* the one that was read, and how often it is still to come */
+    uint64_t *awake;
+    uint64_t bit;
+    int64_t fired, status;
+    Queue *waits_for;        /* where it is starved or crowded */
+    int64_t rest;            /* the port whose waits are what remains when all others are known */
+    TIME *interval_of;       /* by lane */
+    TIME *ready_of;          /* by lane */
+    TIME *waits_of;          /* by port, inputs first, and by lane: cycles waited, but at ``rest`` */
+    Row ready, interval, *waits;
+};
+
+typedef struct {
+    int64_t count, queue_count;
+    Part **parts;
+    Queue **queues;
+    uint64_t *awake;
+    int8_t *live;            /* by lane, whether it still counts */
+    int64_t late;            /* whether a time is later than can be told */
+} Machine;
+
+static inline void wake(Part *p) { *p->awake |= p->bit; }
+
+static inline int64_t at_least(int64_t places) {
+    int64_t found = 64;
+    while (found < places) found *= 2;
+    return found;
+}
+
+/* Rows of their own for more tokens, with those from some token on up to another. */
+static int more_rows(Row **rows, int64_t *places, int64_t needed, int64_t from, int64_t to) {
+    const int64_t made = at_least(needed), old = *places;
+    if (made <= old) return 1;
+    Row *found = aligned_alloc(64, (size_t)made * sizeof(Row));
+    if (!found) return 0;
+    const Row none = all(-1);
+    for (int64_t n = 0; n < made; n++) found[n] = none;
+    if (to - from > old) from = to - old;
+    if (from < 0) from = 0;
+    for (int64_t n = from; n < to; n++) found[n & (made - 1)] = (*rows)[n & (old - 1)];
+    free(*rows);
+    *rows = found;
+    *places = made;
+    return 1;
+}
+
+/* Sorts lanes by what they have: the different numbers, and which lanes have each. */
+static int64_t sort_lanes(const int64_t *of, const int8_t *lanes, int64_t *found, Test *have) {
+    int64_t count = 0;
+    int8_t flags[LANES][LANES];
+    for (int k = 0; k < LANES; k++) {
+        if (!lanes[k]) continue;
+        int64_t n = 0;
+        while (n < count && found[n] != of[k]) n++;
+        if (n == count) {
+            memset(flags[n], 0, LANES);
+            found[count++] = of[k];
+        }
+        flags[n][k] = 1;
+    }
+    for (int64_t n = 0; n < count; n++)
+        for (int v = 0; v < VECTORS; v++) have[n].of[v] = mask_of(flags[n] + v * WIDTH);
+    return count;
+}
+
+/* A queue whose peak is so far below its depth that it cannot be full need not be looked at for room:
+ * there are rows for the peak and all tokens that it does not account for yet, twice. */
+static int64_t margin(const Queue *q) { return 2 * (q->limit + BATCH) + 4; }
+
+static void sort_depths(Queue *q, const int8_t *live) {
+    int8_t near[LANES];
+    for (int k = 0; k < LANES; k++)
+        near[k] = live[k] && q->depth_of[k] <= q->kept - margin(q) / 2;
+    q->depths = sort_lanes(q->depth_of, near, q->depth, q->has);
+}
+
+static void sort_peaks(Queue *q, const int8_t *live) {
+    int8_t grows[LANES];
+    for (int k = 0; k < LANES; k++) grows[k] = live[k] && q->peak_of[k] < q->depth_of[k];
+    q->peaks = sort_lanes(q->peak_of, grows, q->peak, q->holds);
+    q->batch = q->peaks ? BATCH : INT64_MAX;
+}
+
+/* Makes room for what the limit lets in, and for what the peaks depend on. */
+static int make_room(Queue *q, const int8_t *live) {
+    int64_t peak = 0;
+    for (int k = 0; k < LANES; k++)
+        if (live[k] && q->peak_of[k] > peak) peak = q->peak_of[k];
+    if (!more_rows(&q->visible, &q->places, q->limit + BATCH, q->seen, q->tail)) return 0;
+    if (!more_rows(&q->taken, &q->kept, peak + margin(q), q->head - q->kept, q->head)) return 0;
+    sort_depths(q, live);
+    return 1;
+}
+
+/* Lets the limit of a queue follow from the lanes that still count. */
+static int limit_queue(Queue *q, const int8_t *live, int64_t limit) {
+    q->hard = INT64_MAX;
+    for (int k = 0; k < LANES; k++)
+        if (live[k] && q->depth_of[k] < q->hard) q->hard = q->depth_of[k];
+    q->limit = limit < q->hard ? limit : q->hard;
+    sort_peaks(q, live);
+    return make_room(q, live);
+}
+
+/* Raises the peak of a lane to the most that was held when each of some tokens was given: with each
+ * it can be one more, where the token that many before was not taken before that. */
+static int64_t raised(const Queue *q, int lane, int64_t peak) {
+    const TIME *visible = (const TIME *)q->visible + lane, *taken = (const TIME *)q->taken + lane;
+    const TIME latency = q->latency_of[lane];
+    for (int64_t n = q->seen; n < q->head; n++) {
+        const TIME given = visible[(n & (q->places - 1)) * LANES] - latency;
+        peak += n >= peak && taken[((n - peak) & (q->kept - 1)) * LANES] >= given;
+    }
+    return peak;
+}
+
+/* Accounts for the tokens that have been taken. */
+static int account(Machine *m, Queue *q) {
+    const int64_t visible_mask = q->places - 1, taken_mask = q->kept - 1;
+    int8_t grows[LANES] = {0};
+    int grew = 0;
+    for (int64_t n = 0; n < q->peaks; n++) {
+        const int64_t peak = q->peak[n];
+        for (int v = 0; v < VECTORS; v++) {
+            const Vector since = q->latency.of[v] + 1;
+            const Mask holds = q->holds[n].of[v];
+            /* Times only grow: no more are held than before if the last of these takings was before
+             * the first of these tokens was given. */
+            const Vector last = q->taken[(q->head - 1 - peak) & taken_mask].of[v] + since;
+            if (!any(later(last, q->visible[q->seen & visible_mask].of[v]) & holds)) continue;
+            Mask more = nowhere();
+            for (int64_t t = q->seen; t < q->head; t++)
+                more |= later(q->taken[(t - peak) & taken_mask].of[v] + since,
+                              q->visible[t & visible_mask].of[v]);
+            more &= holds;
+            if (!any(more)) continue;
+            for (int k = 0; k < WIDTH; k++) grows[v * WIDTH + k] |= (int8_t)in_lane(more, k);
+            grew = 1;
+        }
+    }
+    if (grew) {
+        for (int k = 0; k < LANES; k++)
+            if (grows[k]) q->peak_of[k] = raised(q, k, q->peak_of[k]);
+        q->seen = q->head;
+        sort_peaks(q, m->live);
+        int64_t peak = 0;
+        for (int64_t n = 0; n < q->peaks; n++)
+            if (q->peak[n] > peak) peak = q->peak[n];
+        if (peak + margin(q) > q->kept) return make_room(q, m->live);
+    }
+    q->seen = q->head;
+    return 1;
+}
+
+/* When there is room for the next token, at the earliest. */
+static inline Vector room(const Queue *q, int v) {
+    Vector found = (Vector){0};
+    for (int64_t d = 0; d < q->depths; d++)
+        found = pick(q->has[d].of[v], q->taken[(q->tail - q->depth[d]) & (q->kept - 1)].of[v] + 1,
+                     found);
+    return found;
+}
+
+/* Some firings of one code, one after the other. It is inlined where its numbers are known. */
+static inline __attribute__((always_inline)) void firings(Part *p, const Operation *wait,
+                                                          int64_t many, const int64_t waits,
+                                                          const int64_t rooms, const int64_t takes,
+                                                          const int64_t gives) {
+    const Operation *full = wait + waits, *take = full + rooms, *give = take + takes;
+    const int64_t rest = p->rest;
+    Row ready = p->ready;
+    const Row interval = p->interval;
+    while (many-- > 0) {
+        for (int v = 0; v < VECTORS; v++) {
+            Mask moved[MOST_WAITS];
+            Vector now = ready.of[v];
+            for (int64_t k = 0; k < waits; k++) {
+                const Queue *q = wait[k].queue;
+                const Vector there = q->visible[q->head & (q->places - 1)].of[v];
+                moved[k] = later(there, now);
+                now = latest(there, now);
+            }
+            for (int64_t k = 0; k < rooms; k++) {
+                const Vector free = room(full[k].queue, v);
+                moved[waits + k] = later(free, now);
+                now = latest(free, now);
+            }
+            const Vector waited = now - ready.of[v];
+            Mask left = ~nowhere();
+            for (int64_t k = waits + rooms - 1; k >= 0; k--) {
+                Vector *const sum = &p->waits[wait[k].port].of[v];
+                if (wait[k].port != rest) *sum = added_where(moved[k] & left, *sum, waited);
+                left &= ~moved[k];
+            }
+            for (int64_t k = 0; k < takes; k++) {
+                const Queue *q = take[k].queue;
+                q->taken[q->head & (q->kept - 1)].of[v] = now;
+            }
+            for (int64_t k = 0; k < gives; k++) {
+                const Queue *q = give[k].queue;
+                q->visible[q->tail & (q->places - 1)].of[v] = now + q->latency.of[v];
+            }
+            ready.of[v] = now + interval.of[v];
+        }
+        for (int64_t k = 0; k < takes; k++) take[k].queue->head++;
+        for (int64_t k = 0; k < gives; k++) give[k].queue->tail++;
+    }
+    p->ready = ready;
+}
+
+/* The firings of a code; for what most codes are, with their numbers known to the compiler. */
+static void fire_code(Part *p, const Code *c, int64_t many) {
+#define SHAPE(w, r, t, g)                                                   \
+    if (c->waits == w && c->rooms == r && c->takes == t && c->gives == g) { \
+        firings(p, c->operations, many, w, r, t, g);                        \
+        return;                                                             \
+    }
+    SHAPES
+    firings(p, c->operations, many, c->waits, c->rooms, c->takes, c->gives);
+}
+
+/* Reads the next code, with how often it comes. Gives 0 where there is none. */
+static int read_code(Part *p) {
+    if (p->at == p->end) return 0;
+    if (*p->at < REPEAT) {
+        p->code = *p->at++;
+        p->left = 1;
+        if (RARE(p->code == WIDE)) {
+            p->code = p->at[0] | p->at[1] << 8;
+            p->at += 2;
+        }
+    }
+    while (p->at != p->end && *p->at >= REPEAT) p->left += (int64_t)GROUP << (*p->at++ - REPEAT);
+    return 1;
+}
+
+/* Lets a part go on as far as it comes. */
+static int fire(Machine *m, Part *p) {
+    for (;;) {
+        if (!p->left && !read_code(p)) {
+            p->status = NEEDS_CODES;
+            break;
+        }
+        const Code *const c = p->codes + p->code;
+        const Operation *const wait = c->operations, *const take = wait + c->waits + c->rooms,
+                               *const give = take + c->takes;
+        int64_t many = p->left;
+        for (int64_t k = 0; k < c->waits; k++) {
+            Queue *q = wait[k].queue;
+            if (q->tail == q->head) {
+                q->starves = 1;
+                p->waits_for = q;
+                p->status = STARVED;
+                goto stopped;
+            }
+        }
+        for (int64_t k = 0; k < c->takes; k++) {
+            const int64_t there = take[k].queue->tail - take[k].queue->head;
+            if (there < many) many = there;
+        }
+        for (int64_t k = 0; k < c->gives; k++) {
+            Queue *q = give[k].queue;
+            const int64_t places = q->limit - (q->tail - q->head);
+            if (places <= 0) {
+                q->crowds = 1;
+                p->waits_for = q;
+                p->status = CROWDED;
+                goto stopped;
+            }
+            if (places < many) many = places;
+        }
+        fire_code(p, c, many);
+        p->left -= many;
+        p->fired += many;
+        for (int64_t k = 0; k < c->takes; k++) {
+            Queue *q = take[k].queue;
+            if (q->head - q->seen >= q->batch && !account(m, q)) return 0;
+            if (q->crowds) q->crowds = 0, wake(q->writer);
+        }
+        for (int64_t k = 0; k < c->gives; k++)
+            if (give[k].queue->starves) give[k].queue->starves = 0, wake(give[k].queue->reader);
+    }
+stopped:
+    for (int v = 0; v < VECTORS; v++) m->late |= any(later(p->ready.of[v], (Vector){0} + LATEST));
+    return 1;
+}
+
+int open_machine(Machine *m) {
+    for (int64_t n = 0; n < m->queue_count; n++) {
+        Queue *q = m->queues[n];
+        memcpy(&q->latency, q->latency_of, sizeof q->latency);
+        if (!limit_queue(q, m->live, FEW)) return 0;
+    }
+    for (int64_t n = 0; n < m->count; n++) {
+        Part *p = m->parts[n];
+        p->awake = m->awake + n / 64;
+        p->bit = (uint64_t)1 << n % 64;
+        p->waits = (Row *)p->waits_of;
+        p->ready = all(0);
+        memcpy(&p->interval, p->interval_of, sizeof p->interval);
+        wake(p);
+    }
+    return 1;
+}
+
+void wake_all(Machine *m) {
+    for (int64_t n = 0; n < m->count; n++) wake(m->parts[n]);
+}
+
+/* Lets all parts go on as far as they come with the codes that there are, or for a number of rounds.
+ * Gives 0 where there is no memory left, 1 where none can go on, 2 where a time is too late, and 3
+ * otherwise. */
+int64_t run(Machine *m, int64_t rounds) {
+    while (rounds-- > 0) {
+        int moved = 0;
+        for (int64_t word = 0; 64 * word < m->count; word++) {
+            uint64_t left = ~(uint64_t)0;
+            while (m->awake[word] & left) {
+                const int bit = __builtin_ctzll(m->awake[word] & left);
+                left = ~(uint64_t)1 << bit;
+                m->awake[word] &= ~((uint64_t)1 << bit);
+                if (!fire(m, m->parts[64 * word + bit])) return 0;
+                moved = 1;
+            }
+        }
+        if (m->late && sizeof(TIME) == 4) return 2;
+        if (moved) continue;
+        for (int64_t n = 0; n < m->count; n++) {
+            Part *p = m->parts[n];
+            Queue *q = p->waits_for;
+            if (p->status != CROWDED || q->limit == q->hard) continue;
+            q->limit = 2 * q->limit < q->hard ? 2 * q->limit : q->hard;
+            if (!make_room(q, m->live)) return 0;
+            wake(p);
+            moved = 1;
+        }
+        if (!moved) return 1;
+    }
+    return 3;
+}
+
+/* Where no part goes on: which lanes could, if there were no others. Gives how many there are. */
+int64_t able(Machine *m, int8_t *lanes) {
+    int64_t found = 0;
+    memset(lanes, 0, LANES);
+    for (int64_t n = 0; n < m->count; n++) {
+        const Part *p = m->parts[n];
+        if (p->status != CROWDED) continue;
+        const Code *c = p->codes + p->code;
+        const Operation *give = c->operations + c->waits + c->rooms + c->takes;
+        for (int k = 0; k < LANES; k++) {
+            int has_room = m->live[k];
+            for (int64_t g = 0; g < c->gives; g++) {
+                const Queue *q = give[g].queue;
+                has_room &= q->tail - q->head < q->depth_of[k];
+            }
+            lanes[k] |= (int8_t)has_room;
+        }
+    }
+    for (int k = 0; k < LANES; k++) found += lanes[k];
+    return found;
+}
+
+/* Those of the lanes that still count in which the first part that any could let go on can. */
+void agreed(Machine *m, int8_t *lanes) {
+    for (int64_t n = 0; n < m->count; n++) {
+        const Part *p = m->parts[n];
+        if (p->status != CROWDED) continue;
+        const Code *c = p->codes + p->code;
+        const Operation *give = c->operations + c->waits + c->rooms + c->takes;
+        int some = 0;
+        for (int k = 0; k < LANES; k++) {
+            lanes[k] = m->live[k];
+            for (int64_t g = 0; g < c->gives; g++) {
+                const Queue *q = give[g].queue;
+                lanes[k] &= q->tail - q->head < q->depth_of[k];
+            }
+            some |= lanes[k];
+        }
+        if (some) return;
+    }
+}
+
+/* Goes on with fewer lanes. Gives 0 where there is no memory left. */
+int forget_lanes(Machine *m) {
+    for (int64_t n = 0; n < m->queue_count; n++)
+        if (!limit_queue(m->queues[n], m->live, m->queues[n]->limit)) return 0;
+    wake_all(m);
+    return 1;
+}
+
+/* Accounts for all takings, and tells when each part was ready last. */
+int settle(Machine *m) {
+    for (int64_t n = 0; n < m->queue_count; n++) {
+        Queue *q = m->queues[n];
+        if (q->peaks && q->seen != q->head && !account(m, q)) return 0;
+    }
+    for (int64_t n = 0; n < m->count; n++)
+        memcpy(m->parts[n]->ready_of, &m->parts[n]->ready, sizeof(Row));
+    return 1;
+}
+
+void close_machine(Machine *m) {
+    for (int64_t n = 0; n < m->queue_count; n++) {
+        free(m->queues[n]->visible);
+        free(m->queues[n]->taken);
+    }
+}
+
+int64_t size_of(int64_t what) { return (int64_t[]){sizeof(Queue), sizeof(Part), sizeof(Machine)}[what]; }

@@ -1,0 +1,378 @@
+"""The times of given firings under several configs at once: what ``timing.c`` works on."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sim.compiled.bundles import Bundle, bundles
+from sim.compiled.objects import pointers
+from sim.config.hardware import Config
+from sim.endless import require_memory
+from sim.machine import HANDOVER, Channel, passage
+from sim.retiming.codes import FiringCode
+from sim.retiming.firings import Firings, Traced, firing_libraries, own_text
+from sim.stats import TOKEN_KINDS, BlockStats, StreamStats
+
+MOST_LANES = 64
+_UNBOUNDED = 2**63 - 1
+_LONG = 2**20
+"""Latencies and intervals of fewer cycles are added in 32 bits."""
+
+_NO_MEMORY, _LATE, _MORE = 0, 2, 3
+_ROUNDS = 1 << 16
+
+
+class TooLate(Exception):
+    """A cycle that 32 bits do not tell."""
+
+
+class _Queue(ctypes.Structure):
+    """The beginning of a queue."""
+
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("writer", "reader")),
+        *((name, ctypes.c_void_p) for name in ("depth_of", "latency_of", "peak_of")),
+    ]
+
+
+class _Operation(ctypes.Structure):
+    _fields_ = [("queue", ctypes.c_void_p), ("port", ctypes.c_int64)]
+
+
+class _Code(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("waits", "rooms", "takes", "gives")),
+        ("operations", ctypes.c_void_p),
+    ]
+
+
+class _Part(ctypes.Structure):
+    """The beginning of a part."""
+
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("at", "end", "codes")),
+        *((name, ctypes.c_int64) for name in ("code", "left")),
+        ("awake", ctypes.c_void_p),
+        ("bit", ctypes.c_uint64),
+        *((name, ctypes.c_int64) for name in ("fired", "status")),
+        ("waits_for", ctypes.c_void_p),
+        ("rest", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("interval_of", "ready_of", "waits_of")),
+    ]
+
+
+class _Machine(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_int64) for name in ("count", "queue_count")),
+        *((name, ctypes.c_void_p) for name in ("parts", "queues", "awake", "live")),
+        ("late", ctypes.c_int64),
+    ]
+
+
+@dataclass
+class _Timed:
+    """A part, with what is known of its firings in each lane.
+
+    ``waits``  by port, inputs first, and by lane: cycles waited
+    ``read``   how many of its codes C knows
+    """
+
+    traced: Traced
+    intervals: np.ndarray
+    waits: np.ndarray
+    ready: np.ndarray
+    part: _Part
+    read: int = 0
+
+
+class Timing:
+    """The machines that some firings have under configs that differ in time alone.
+
+    ``live``  by lane, whether its times are known: not where it has been left out since the others
+              could not go on with it, or since it is among the ``deadlocked``
+    """
+
+    def __init__(self, firings: Firings, configs: Sequence[Config], wide: bool = False) -> None:
+        self.firings, self.configs = firings, configs
+        self.lanes = next(n for n in (16, 32, 64) if len(configs) <= n)
+        self.passages = self._passages()
+        self.kept: list[Any] = []
+        longest = max(latency for one in self.passages for _, latency in one)
+        longest = max(longest, *(self._interval(one, c) for one in firings.parts for c in configs))
+        if longest >= _LONG and not wide:
+            raise TooLate
+        self.time: Any = np.int64 if wide else np.int32
+        name = "int64_t" if wide else "int32_t"
+        source = f"#define TIME {name}\n#define LANES {self.lanes}\n{own_text('timing.c')}"
+        [self.library] = firing_libraries(source)
+        self.library.run.restype = self.library.able.restype = ctypes.c_int64
+        self.library.size_of.restype = ctypes.c_int64
+        self.live = np.zeros(self.lanes, np.int8)
+        self.live[: len(configs)] = 1
+        self.deadlocked: set[int] = set()
+        self.bundles = self._bundles()
+        self.peaks = [np.zeros(self.lanes, np.int64) for _ in self.bundles]
+        self.queues = [
+            self._queue(bundle, peaks)
+            for bundle, peaks in zip(self.bundles, self.peaks, strict=True)
+        ]
+        self.queue_of = {
+            channel.number: n
+            for n, bundle in enumerate(self.bundles)
+            for channel in bundle.channels
+        }
+        self.parts = [self._part(one) for one in firings.parts]
+        self.machine = self._machine()
+
+    # Building
+
+    def _passages(self) -> list[list[tuple[int | None, int]]]:
+        """By channel and config, the depth and the latency."""
+        bound = self.firings.machine.bound
+        edges = [channel.edge for channel in self.firings.machine.channels]
+        found: dict[int, list[tuple[int | None, int]]] = {}
+        for config in self.configs:
+            if id(config) not in found:
+                found[id(config)] = [passage(bound, config, edge) for edge in edges]
+        by_config = [found[id(config)] for config in self.configs]
+        return [list(one) for one in zip(*by_config, strict=True)]
+
+    def _interval(self, one: Traced, config: Config) -> int:
+        node = one.part.node
+        return config.block(node.name, node.kind).initiation_interval
+
+    def _bundles(self) -> list[Bundle]:
+        bodies = {one.part.name: one.kernel.body for one in self.firings.parts}
+
+        def alike(channel: Channel) -> tuple[tuple[int | None, int], ...]:
+            return tuple(self.passages[channel.number])
+
+        return bundles(self.firings.machine, bodies, alike)
+
+    def _spread(self, numbers: Sequence[int], dtype: Any) -> np.ndarray:
+        """Numbers by lane; lanes without a config have that of the first."""
+        padded = [*numbers, *[numbers[0]] * (self.lanes - len(numbers))]
+        found = np.array(padded, dtype)
+        self.kept.append(found)
+        return found
+
+    def _structure(self, kind: Any, which: int) -> Any:
+        """A structure that begins as Python knows it, as long and aligned as C has it."""
+        memory = _aligned(self.library.size_of(ctypes.c_int64(which)))
+        self.kept.append(memory)
+        return kind.from_address(memory.ctypes.data)
+
+    def _queue(self, bundle: Bundle, peaks: np.ndarray) -> _Queue:
+        passages = self.passages[bundle.channels[0].number]
+        depths = self._spread([d if d is not None else _UNBOUNDED for d, _ in passages], np.int64)
+        latencies = self._spread([latency for _, latency in passages], self.time)
+        queue: _Queue = self._structure(_Queue, 0)
+        queue.depth_of, queue.latency_of = depths.ctypes.data, latencies.ctypes.data
+        queue.peak_of = peaks.ctypes.data
+        return queue
+
+    def _part(self, one: Traced) -> _Timed:
+        intervals = self._spread([self._interval(one, c) for c in self.configs], self.time)
+        ports = max(1, len(one.part.inputs) + len(one.part.outputs))
+        waits = _aligned(ports * self.lanes * np.dtype(self.time).itemsize)
+        ready = np.zeros(self.lanes, self.time)
+        part: _Part = self._structure(_Part, 1)
+        part.interval_of, part.ready_of = intervals.ctypes.data, ready.ctypes.data
+        part.waits_of = waits.ctypes.data
+        waits = waits.view(self.time).reshape(ports, self.lanes)
+        return _Timed(one, intervals, waits, ready, part)
+
+    def _machine(self) -> _Machine:
+        by_name = {one.traced.part.name: ctypes.addressof(one.part) for one in self.parts}
+        for bundle, queue in zip(self.bundles, self.queues, strict=True):
+            queue.writer, queue.reader = by_name[bundle.giver], by_name[bundle.taker]
+        awake = np.zeros(len(self.parts) // 64 + 1, np.uint64)
+        self.kept.append(awake)
+        machine = _Machine(
+            count=len(self.parts),
+            queue_count=len(self.queues),
+            parts=pointers(self.kept, [one.part for one in self.parts]),
+            queues=pointers(self.kept, list(self.queues)),
+            awake=awake.ctypes.data,
+            live=self.live.ctypes.data,
+        )
+        if not self.library.open_machine(ctypes.byref(machine)):
+            raise MemoryError
+        return machine
+
+    # Running
+
+    def run(self) -> None:
+        """Finds all times. Raises TooLate where 32 bits do not tell them."""
+        machine = ctypes.byref(self.machine)
+        self._feed()
+        while True:
+            status = self.library.run(machine, ctypes.c_int64(_ROUNDS))
+            if status == _NO_MEMORY:
+                raise MemoryError
+            if status == _LATE:
+                raise TooLate
+            if status == _MORE:
+                require_memory({})
+            elif not self.firings.done:
+                self._forget_codes()
+                self.firings.run()
+                self._feed()
+                self.library.wake_all(machine)
+            elif all(one.part.at == one.part.end and not one.part.left for one in self.parts):
+                break
+            else:
+                self._leave_lanes()
+                if not self.live.any():
+                    return
+        if not self.library.settle(machine):
+            raise MemoryError
+
+    def _feed(self) -> None:
+        """Tells C of codes that have been found since it was told last."""
+        for one in self.parts:
+            codes = one.traced.codes
+            if len(codes) > one.read:
+                one.read = len(codes)
+                one.part.codes = self._operations(one.traced, codes)
+                one.part.rest = min((n for code in codes for n in code.waits), default=0)
+            packed = one.traced.block.codes
+            if not one.part.at:
+                one.part.at = packed.items
+            one.part.end = (packed.items or 0) + packed.length
+
+    def _operations(self, one: Traced, codes: Sequence[FiringCode]) -> int:
+        """What the firings of each code do, as C knows it."""
+        part = one.part
+        made = (_Code * len(codes))()
+        for code, found in zip(codes, made, strict=True):
+            waits, takes, gives = dict[int, int](), dict[int, int](), dict[int, int]()
+            for side, ports in ((waits, code.waits), (takes, code.takes)):
+                for n in ports:
+                    side.setdefault(self.queue_of[part.inputs[n].channel.number], n)
+            for n in code.gives:
+                for channel in part.outputs[n].channels:
+                    gives.setdefault(self.queue_of[channel.number], len(part.inputs) + n)
+            rooms = {q: n for q, n in gives.items() if self._bounded(q)}
+            sides = (waits, rooms, takes, gives)
+            found.waits, found.rooms, found.takes, found.gives = map(len, sides)
+            operations = [
+                _Operation(ctypes.addressof(self.queues[q]), n)
+                for side in sides
+                for q, n in side.items()
+            ]
+            array = (_Operation * max(1, len(operations)))(*operations)
+            found.operations = ctypes.addressof(array)
+            self.kept.append(array)
+        self.kept.append(made)
+        return ctypes.addressof(made)
+
+    def _bounded(self, queue: int) -> bool:
+        """Whether a queue is bounded in some lane."""
+        passages = self.passages[self.bundles[queue].channels[0].number]
+        return any(depth is not None for depth, _ in passages)
+
+    def _forget_codes(self) -> None:
+        """Makes room for more codes, where those that are known have been read."""
+        self.firings.forgotten = True
+        for one in self.parts:
+            packed = one.traced.block.codes
+            if not packed.items:
+                continue
+            read = (one.part.at or packed.items) - packed.items
+            left = packed.length - read
+            ctypes.memmove(packed.items, packed.items + read, left)
+            packed.length = left
+            one.part.at = None
+            self.firings.scheduled.packed -= read
+        scheduled = self.firings.scheduled
+        if 2 * scheduled.packed > scheduled.most:
+            scheduled.most *= 2
+
+    def _leave_lanes(self) -> None:
+        """Leaves out lanes that are in a deadlock, or else those that go on in another order."""
+        machine = ctypes.byref(self.machine)
+        able = np.zeros(self.lanes, np.int8)
+        self.library.able(machine, ctypes.c_void_p(able.ctypes.data))
+        if (self.live == able).all():
+            self.library.agreed(machine, ctypes.c_void_p(able.ctypes.data))
+        else:
+            self.deadlocked |= {int(n) for n in np.flatnonzero(self.live > able)}
+        self.live[:] = able
+        if self.live.any() and not self.library.forget_lanes(machine):
+            raise MemoryError
+
+    # Reporting
+
+    def cycles(self, lane: int) -> int:
+        """The cycles of the run in a lane."""
+        return 1 + max(self._last(one, lane) for one in self.parts)
+
+    def _last(self, one: _Timed, lane: int) -> int:
+        """The cycle of the last firing; -1 before the first."""
+        if not one.part.fired:
+            return -1
+        return int(one.ready[lane]) - int(one.intervals[lane])
+
+    def blocks(self, lane: int) -> Mapping[str, BlockStats]:
+        """Where the cycles of each part went in a lane."""
+        cycles = self.cycles(lane)
+        return {one.traced.part.name: self._block(one, lane, cycles) for one in self.parts}
+
+    def _block(self, one: _Timed, lane: int, cycles: int) -> BlockStats:
+        part, fired, interval = one.traced.part, one.part.fired, int(one.intervals[lane])
+        last, spacing = self._last(one, lane), max(0, fired - 1) * (interval - 1)
+        waits = one.waits[:, lane].astype(np.int64)
+        waits[one.part.rest] = last + 1 - fired - spacing - waits.sum() if fired else 0
+        names = [port.name for port in part.inputs]
+        starved = dict(zip(names, waits.tolist(), strict=False))
+        out_names = [port.name for port in part.outputs]
+        blocked = dict(zip(out_names, waits[len(names) :].tolist(), strict=False))
+        tokens = one.traced.tokens
+        return BlockStats(
+            kind=part.node.kind,
+            fired=fired,
+            busy=fired + spacing,
+            starved={name: count for name, count in starved.items() if count},
+            blocked={name: count for name, count in blocked.items() if count},
+            memory=0,
+            done=cycles - last - 1,
+            tokens={
+                name: dict(zip(TOKEN_KINDS, tokens[n].tolist(), strict=True))
+                for n, name in enumerate(out_names)
+                if name != HANDOVER
+            },
+        )
+
+    def streams(self, lane: int) -> Mapping[str, StreamStats]:
+        """What went through each edge, and how much it held at once in a lane."""
+        machine = self.firings.machine
+        tokens = {
+            channel.number: dict(zip(TOKEN_KINDS, one.tokens[n].tolist(), strict=True))
+            for one in self.firings.parts
+            for n, output in enumerate(one.part.outputs)
+            for channel in output.channels
+        }
+        return {
+            str(channel.edge): StreamStats(
+                tokens[channel.number], int(self.peaks[self.queue_of[channel.number]][lane])
+            )
+            for channel in machine.channels
+            if channel.edge in machine.bound.streams
+        }
+
+    def close(self) -> None:
+        """Gives back the memory that C has taken."""
+        self.library.close_machine(ctypes.byref(self.machine))
+
+
+def _aligned(size: int) -> np.ndarray:
+    """Bytes that begin where a vector may."""
+    memory = np.zeros(size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size]

@@ -1,0 +1,199 @@
+"""Batches give what each config gives alone, to the last cycle, deadlocks included."""
+
+import shutil
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import custard
+import sim
+from sam.blocks import StreamError
+from sam.support.errors import UserError
+from sim.binding import bind
+from sim.config.hardware import load
+from sim.retiming import batch
+from sim.retiming.timing import Timing
+from tests.sim.compiled.test_engine import configs, cycles
+from tests.support.profiles import PROFILE, examples
+from tests.support.programs import programs
+
+pytestmark = pytest.mark.skipif(
+    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
+)
+
+relaxed = settings(suppress_health_check=list(HealthCheck))
+
+times = st.fixed_dictionaries(
+    {},
+    optional={
+        "queues.depth": st.sampled_from([1, 2, 3, 5, 17, 100, "unbounded"]),
+        "queues.latency_cycles": cycles,
+        "queues.kinds.ref.depth": st.sampled_from([1, 2, 40]),
+        "queues.kinds.crd.depth": st.sampled_from([1, 3, "unbounded"]),
+        "blocks.latency_cycles": cycles,
+        "blocks.kinds.level_scanner.initiation_interval_cycles": st.sampled_from([1, 2, 7]),
+        "blocks.kinds.array.latency_cycles": st.sampled_from([1, 9]),
+    },
+)
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch):
+    """Batches of any size are run as such."""
+    monkeypatch.setattr(batch, "FEW", 0)
+
+
+def told(run: Any) -> Any:
+    """All that is known of a run, or the text of an error."""
+    if isinstance(run, UserError | StreamError):
+        return str(run)
+    values = None if run.output is None else repr(run.output.to_numpy().tolist())
+    return run.cycles, run.blocks, run.streams, run.config, run.notes, values
+
+
+def alone(program: Any, inputs: Any, config: Any, engine: str) -> Any:
+    try:
+        return told(program.simulate(inputs, config, engine=engine, validate=False))
+    except (UserError, StreamError) as mistake:
+        return str(mistake)
+
+
+def agree(program: Any, inputs: Any, settings: Any, engines: Any = ("simpy",)) -> None:
+    loaded = [load(None, one) for one in settings]
+    runs = program.simulate_many(inputs, loaded, engine="compiled", return_errors=True)
+    for engine in engines:
+        assert [*map(told, runs)] == [alone(program, inputs, one, engine) for one in loaded]
+
+
+def compiled(program: Any) -> Any:
+    schedule = [f"reorder({','.join(program.order)})"] if program.order else []
+    return custard.compile(program.expression, program.formats, schedule, dims=program.dims)
+
+
+@settings(relaxed, max_examples=700 if PROFILE == "full" else 12)
+@given(programs(), st.lists(configs, min_size=1, max_size=16))
+def test_random_programs_and_configs(program, settings):
+    agree(compiled(program), program.tensors, settings)
+
+
+@settings(relaxed, max_examples=300 if PROFILE == "full" else 3)
+@given(
+    programs(max_operands=4, max_order=4, explicit_sums=True, operators="+-*/"),
+    st.lists(times, min_size=1, max_size=16),
+)
+def test_larger_programs_and_configs(program, settings):
+    agree(compiled(program), program.tensors, settings)
+
+
+PRODUCT = custard.compile("X(i,j)=B(i,k)*C(k,j)", {"B": "ss", "C": "ss"}, ["reorder(i,j,k)"])
+ROWS = custard.compile("X(i,j)=B(i,k)*C(k,j)", {"B": "ss", "C": "ss"}, ["reorder(i,k,j)"])
+DEPTHS = [2, 3, 4, 8, "unbounded"]
+THREE = custard.compile("x(i)=b(i)*c(i)*d(i)+e(i)")
+
+
+def matrices(seed, size=6, density=0.4):
+    generator = np.random.default_rng(seed)
+    return {n: 1.0 * (generator.random((size, size)) < density) for n in "BC"}
+
+
+@settings(relaxed, max_examples=examples(300, compiles=True))
+@given(
+    st.sampled_from([PRODUCT, ROWS]),
+    st.integers(0, 2**32),
+    st.sampled_from([0.1, 0.5, 1.0]),
+    st.lists(times, min_size=1, max_size=20),
+)
+def test_products_under_many_configs(program, seed, density, settings):
+    agree(program, matrices(seed, density=density), settings)
+
+
+@settings(relaxed, max_examples=examples(200, compiles=True))
+@given(st.lists(times, min_size=1, max_size=16), st.integers(0, 2**32))
+def test_some_deadlock_and_the_others_go_on(settings, seed):
+    generator = np.random.default_rng(seed)
+    inputs = {name: 1.0 * (generator.random(40) < 0.5) for name in "bcde"}
+    agree(THREE, inputs, settings)
+
+
+def timed(monkeypatch):
+    """Counts the configs that are timed together from here on."""
+    found = []
+    run = Timing.run
+
+    def record(timing):
+        run(timing)
+        found.append(int(timing.live.sum()))
+
+    monkeypatch.setattr(Timing, "run", record)
+    return found
+
+
+def test_a_batch_finds_the_firings_once(monkeypatch):
+    found = timed(monkeypatch)
+    loaded = [load(None, {"queues.depth": depth}) for depth in DEPTHS]
+    runs = sim.simulate_many(PRODUCT.graph, matrices(1), loaded, engine="compiled")
+    assert found == [5]
+    assert [run.config["queues"]["depth"] for run in runs] == DEPTHS
+
+
+def test_more_configs_than_lanes(monkeypatch):
+    found = timed(monkeypatch)
+    settings = [
+        {"queues.depth": 2 + n % 50, "queues.latency_cycles": 1 + n // 50} for n in range(70)
+    ]
+    agree(PRODUCT, matrices(2), settings)
+    assert found == [64, 6]
+
+
+def test_lanes_that_need_different_orders_are_timed_apart(monkeypatch):
+    """Each queue is short in one config alone; together they could not go on."""
+    found = timed(monkeypatch)
+    inputs = matrices(3, density=1.0)
+    graph = PRODUCT.graph
+    edges = [str(edge) for edge in graph.edges]
+    settings = [{f"queues.names.{edge}.depth": 1} for edge in edges]
+    agree(PRODUCT, inputs, settings)
+    assert sum(found) <= len(edges)
+
+
+def test_codes_are_read_as_they_come(monkeypatch):
+    """So few bytes of codes are kept that firings and times are found in turns."""
+    monkeypatch.setattr(batch, "_MOST_BYTES", 2000)
+    bound = bind(PRODUCT.graph, matrices(4, size=40))
+    loaded = [load(None, {"queues.depth": depth}) for depth in DEPTHS]
+    found: dict[int, Any] = {}
+    left = batch.run(bound, loaded, [None] * 5, found.__setitem__, most_bytes=2000)
+    assert left == []
+    expected = [sim.simulate(PRODUCT.graph, bound.given, one, engine="compiled") for one in loaded]
+    assert [told(found[n]) for n in range(5)] == [*map(told, expected)]
+
+
+@pytest.mark.parametrize("key", ["queues.latency_cycles", "blocks.initiation_interval_cycles"])
+def test_cycles_that_32_bits_do_not_tell(key):
+    settings = [{key: 2**20}, {key: 1}, {key: 2**19, "queues.depth": 3}, {key: 5}]
+    agree(ROWS, matrices(5, size=9), settings)
+
+
+def test_a_limit_of_cycles_holds_for_each():
+    loaded = [load(None, {"queues.latency_cycles": n}) for n in (1, 2, 3, 4)]
+    cycles = [PRODUCT.simulate(matrices(6), one).cycles for one in loaded]
+    runs = PRODUCT.simulate_many(
+        matrices(6), loaded, engine="compiled", max_cycles=cycles[1], return_errors=True
+    )
+    assert [getattr(run, "cycles", None) for run in runs] == [*cycles[:2], None, None]
+    assert str(runs[2]).startswith(f"the run is not done after {cycles[1]} cycles, the limit")
+
+
+def test_wires_and_memory_run_one_by_one(monkeypatch):
+    found = timed(monkeypatch)
+    settings = [{"queues.depth": n, "memory.levels": [{"name": "DRAM"}]} for n in (2, 3, 4)]
+    agree(PRODUCT, matrices(7), settings)
+    assert found == []
+
+
+def test_failures_are_told_in_the_words_of_a_run_alone():
+    settings = [{"blocks.capacity": 1, "queues.depth": n} for n in (1, 2, 3, 4, "unbounded")]
+    agree(ROWS, matrices(8), settings)
