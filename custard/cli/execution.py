@@ -64,11 +64,13 @@ def prepared(arguments: argparse.Namespace) -> tuple[SamProgram, Config]:
 
 
 def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
+    from custard.cli import several  # here, as programs in C need none of it
     from sam.dot import to_dot
     from sam.drawing import draw
     from sim.simulation import require_engine
 
-    machine = machine_of(arguments)
+    chosen = several.machines(arguments.config, arguments.overrides)
+    several.require_several(arguments, len(chosen))
     outputs = [_output(text, program.cin.target) for text in arguments.outputs]
     require_engine(engine(arguments), arguments.validate)
     if arguments.report is not None:
@@ -81,12 +83,17 @@ def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
             write_whole(path, to_dot(stage.graph))
         if arguments.draw is not None:
             draw(stage.graph, _of_stage(Path(arguments.draw), stage, program))
-    if not (arguments.inputs or arguments.check or outputs or _needs_no_input(program)):
+    wanted = arguments.inputs or arguments.check or outputs or len(chosen) > 1
+    if not (wanted or _needs_no_input(program)):
         told = record.of_program(program, arguments.schedule)
         record.show(_console(arguments), told)
         put_json(arguments.json, told)
         return 0
-    run, told = _simulated(program, machine, arguments)
+    if len(chosen) > 1:
+        status, records = several.run(program, arguments, chosen, _console(arguments))
+        put_json(arguments.json, records)
+        return status
+    run, told = _simulated(program, chosen[0].config, arguments)
     assert run.output is not None
     status = _told(program, run.output, told, outputs, arguments)
     if arguments.report is not None:
@@ -182,6 +189,7 @@ _ONLY = {
         "dot": "--dot",
         "report": "--report",
         "draw": "--draw",
+        "plot": "--plot",
         "max_cycles": "--max-cycles",
         "all_lanes": "--all-lanes",
     },
@@ -210,7 +218,7 @@ def _require_apart(arguments: argparse.Namespace) -> None:
 
     What is no regular file, such as ``/dev/stdout``, takes several.
     """
-    told = [arguments.dot, arguments.draw, arguments.report]
+    told = [arguments.dot, arguments.draw, arguments.plot, arguments.report]
     told.append(None if arguments.json == "-" else arguments.json)
     outputs = [name for name in told if name is not None]
     outputs += [text for text in arguments.outputs if "=" not in text]
@@ -366,7 +374,7 @@ class Progress:
         self._stop()
 
 
-def put_json(place: str | None, document: Mapping[str, Any]) -> None:
+def put_json(place: str | None, document: Any) -> None:
     """Writes the object to stdout ("-") or a file, if either is asked for."""
     text = json.dumps(document, indent=2) + "\n"
     if place == "-":

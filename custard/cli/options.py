@@ -81,7 +81,11 @@ _OPTIONS: Mapping[str, _Options] = {
     },
     "the machine (target sam)": {
         "--config": {"metavar": "NAME", "help": "a shipped config or a file; ideal by default"},
-        "--set": _many("overrides", "KEY=VALUE", "a value of the config, as in queues.depth=8"),
+        "--set": _many(
+            "overrides",
+            "KEY=VALUE",
+            "a value of the config, as in queues.depth=8; a run for each of several: 1,2,4,inf",
+        ),
         "--engine": {"metavar": "NAME", "help": "auto, the default, simpy or compiled"},
         "--validate": {"action": "store_true", "help": "watch every stream for mistakes"},
         "--max-cycles": {
@@ -102,6 +106,10 @@ _OPTIONS: Mapping[str, _Options] = {
             "const": "-",
             "metavar": "FILE",
             "help": "all as one JSON object, to the file or in place of the report",
+        },
+        "--plot": {
+            "metavar": "FILE",
+            "help": "target sam: draw the cycles over the values of --set: .svg, .png or .pdf",
         },
         "--all-lanes": {
             "action": "store_true",

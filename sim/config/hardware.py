@@ -321,11 +321,12 @@ def shipped() -> dict[str, str]:
 
 
 def parse_override(text: str) -> tuple[str, object]:
-    """The key and the value (YAML) of a command line's ``KEY=VALUE``."""
+    """The key and the value (YAML, or inf for "unbounded") of a command line's ``KEY=VALUE``."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise UserError(f'"{text}" sets nothing', hint="KEY=VALUE, as in queues.depth=8")
-    return key.strip(), parse_yaml(value, f"--set {text}")
+    found = parse_yaml(value, f"--set {text}")
+    return key.strip(), "unbounded" if found == "inf" else found
 
 
 @cache

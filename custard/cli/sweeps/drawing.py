@@ -198,6 +198,8 @@ class _Panel:
             self._lines()
         if plot.kind == "pareto":
             self._front()
+        elif "y" not in plot.log:
+            axes.axhline(0, linewidth=0)  # so that 0 is among the values
         if plot.baseline and plot.kind != "pareto":
             axes.axhline(1, color="0.4", linewidth=0.8, linestyle=":", zorder=1)
         axes.set_xlabel(self.layout.x_scale[1])
@@ -268,7 +270,7 @@ class _Panel:
         axes, log, kind = self.axes, self.plot.log, self.plot.kind
         low, high = axes.get_ylim()
         if "y" not in log and kind != "pareto":
-            axes.set_ylim(bottom=low if self._has_negative() else 0)
+            axes.set_ylim(low if self._has_negative() else 0, high)
         if "y" in log and kind == "bar" and not self.plot.baseline:
             axes.set_ylim(bottom=10 ** math.floor(math.log10(low)))
         if kind == "bar":
