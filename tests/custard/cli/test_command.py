@@ -297,7 +297,7 @@ def test_a_reader_that_goes_away_is_no_mistake():
 
 
 def test_progress_is_for_terminals_and_long_runs(monkeypatch):
-    progress = execution._Progress()
+    progress = execution.Progress()
     monkeypatch.setattr(execution.time, "perf_counter", lambda: progress.started + 2)
     progress(8192)
     assert progress.status is None
@@ -308,7 +308,7 @@ def test_progress_is_for_terminals_and_long_runs(monkeypatch):
 
 
 def test_that_kernels_are_compiled_is_shown_at_once_on_terminals(monkeypatch):
-    progress = execution._Progress()
+    progress = execution.Progress()
     progress.compiling(12)
     assert progress.status is None
     progress.console = execution.Console(stderr=True, force_terminal=True)

@@ -120,7 +120,12 @@ def test_a_wrong_result_is_told(run, monkeypatch):
                 ["--set", "queues.depth=1,2,4", *words],
                 f"{words[0]} is for one machine, and --set gives 3",
             )
-            for words in (["-o", "X=x.mtx"], ["--validate"], ["--all-lanes"], ["--report", "r.html"])
+            for words in (
+                ["-o", "X=x.mtx"],
+                ["--validate"],
+                ["--all-lanes"],
+                ["--report", "r.html"],
+            )
         ),
     ],
 )
