@@ -115,18 +115,20 @@ def _write_report(run: Run, arguments: argparse.Namespace) -> None:
 def _run_c(program: CProgram, arguments: argparse.Namespace) -> int:
     sources = [text for text in arguments.outputs if "=" not in text]
     outputs = [_output(t, program.cin.target) for t in arguments.outputs if t not in sources]
+    c = program.linkable(arguments.prefix or "")
     for path in sources:
         if io.is_tensor_file(path):
             raise UserError(
                 f"the C source would go to {path}, which is named as a tensor's file is",
                 hint=f"write -o {program.cin.target.tensor}={path} for the result",
             )
-        write_whole(path, program.source)
-        _console(arguments).print(Text(f"the C source is in {path}"), soft_wrap=True)
+        what = "header" if Path(path).suffix == ".h" else "source"
+        write_whole(path, getattr(c, what))
+        _console(arguments).print(Text(f"the C {what} is in {path}"), soft_wrap=True)
     wanted = arguments.inputs or arguments.check or arguments.time or outputs
     if not wanted and (sources or arguments.json or not _needs_no_input(program)):
         if not (sources or arguments.json == "-"):
-            sys.stdout.write(program.source)
+            sys.stdout.write(c.source)
         put_json(arguments.json, record.of_program(program, arguments.schedule))
         return 0
     with Progress() as progress:
@@ -193,7 +195,7 @@ _ONLY = {
         "max_cycles": "--max-cycles",
         "all_lanes": "--all-lanes",
     },
-    "c": {"time": "--time", "fast_math": "--fast-math"},
+    "c": {"time": "--time", "fast_math": "--fast-math", "prefix": "--prefix"},
 }
 
 

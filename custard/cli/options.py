@@ -74,8 +74,12 @@ _OPTIONS: Mapping[str, _Options] = {
             "outputs",
             "NAME=FILE",
             "write the result to a file, as in X=x.mtx, or to stdout: X=-; "
-            "target c: FILE alone gets the source",
+            "target c: FILE.c alone gets the source, FILE.h its header for C and C++",
         ),
+        "--prefix": {
+            "metavar": "NAME",
+            "help": "target c: the functions and structs of the source are NAME_compute and so on",
+        },
         "--check": {"action": "store_true", "help": "compare the result with dense numpy"},
         "--time": {"action": "store_true", "help": "target c: run the kernel again and again"},
     },
@@ -142,7 +146,7 @@ _OF_TACO: Mapping[str, str] = {
     "-print-concrete": "the report begins with the concrete index notation",
     "-print-iteration-graph": "--draw FILE.svg draws the graph of target sam",
     "-print-nocolor": "NO_COLOR=1 in the environment turns colours off",
-    "-prefix": "-o FILE.c gets the source; rename its functions there",
+    "-prefix": "--prefix NAME, as in --prefix spmv -o spmv.c -o spmv.h",
 }
 # What ``-g`` of TACO makes up, and what does here.
 _GENERATED = {"d": "@dense"}

@@ -13,39 +13,44 @@ from custard.to_c.lowering import Lowered
 _WIDTH = 96
 
 
-def documented(lowered: Lowered, flags: Sequence[str]) -> Kernel:
-    """The kernel under a header; ``flags`` are those of the C compiler."""
-    return replace(lowered.kernel, header=tuple(_lines(lowered, flags)))
+def documented(lowered: Lowered, flags: Sequence[str], prefix: str = "") -> Kernel:
+    """The kernel under a header; ``flags`` are those of the C compiler.
+
+    With a ``prefix`` the names of its functions and structs begin with it and ``_``.
+    """
+    before = f"{prefix}_" if prefix else ""
+    return replace(lowered.kernel, header=tuple(_lines(lowered, flags, before)), prefix=before)
 
 
-def _lines(lowered: Lowered, flags: Sequence[str]) -> Iterator[str]:
+def _lines(lowered: Lowered, flags: Sequence[str], prefix: str) -> Iterator[str]:
     expression, *rest = lowered.kernel.header
     yield from (expression, "", *(f"    {line}" for line in rest), "")
     for note in (*lowered.rearranged, *lowered.decisions):
         yield from _wrapped(f"Note: {note}.")
     yield from ("Compile it with", "")
     yield from _wrapped(f"cc {' '.join(flags)} kernel.c -o kernel.so", "    ", hang="        ")
-    yield from ("", *_wrapped(_call(lowered)), "")
+    yield from ("", *_wrapped(_call(lowered, prefix)), "")
     for code in dict.fromkeys("".join(slot.levels for slot in (*lowered.slots, lowered.result))):
         yield from _wrapped(f"{code}, {LEVEL_FORMATS[code].name}: {_STORAGE[code]}", hang="   ")
 
 
-def _call(lowered: Lowered) -> str:
+def _call(lowered: Lowered, prefix: str) -> str:
     """The contract of ``compute`` and ``release``."""
+    compute, release = f"{prefix}compute()", f"{prefix}release()"
     numbers = "".join(f", and the extent {var.name}" for var in lowered.kernel.numbers)
     result, *_ = (struct.name for struct in lowered.kernel.structs if struct.written)
     if not lowered.kernel.functions:
         return (
-            f"compute() takes the tensors as they are stored below{numbers}; the caller owns all "
+            f"{compute} takes the tensors as they are stored below{numbers}; the caller owns all "
             f"arrays. It sets all of {result}->values, which has room for every coordinate. It "
-            "returns 0, or 1 if there is no memory for what it needs itself; release() frees "
+            f"returns 0, or 1 if there is no memory for what it needs itself; {release} frees "
             "nothing."
         )
     most = "" if any(t == INT for _, t in _indices(lowered)) else ", or for its 32-bit indices"
     return (
-        f"compute() takes the tensors as they are stored below{numbers}; the caller owns the "
-        f"arrays of the inputs, and sets the sizes of {result}. compute() makes the arrays of "
-        f"{result}, which release() frees. It returns 0, or 1 if the result is too large for "
+        f"{compute} takes the tensors as they are stored below{numbers}; the caller owns the "
+        f"arrays of the inputs, and sets the sizes of {result}. {compute} makes the arrays of "
+        f"{result}, which {release} frees. It returns 0, or 1 if the result is too large for "
         f"memory{most}; there is nothing to release then."
     )
 

@@ -361,6 +361,7 @@ class Kernel:
     ``structs``    its parameters, and behind them ``numbers``
     ``functions``  those that it calls
     ``heap``       pointers that are set to NULL first, and freed in the end
+    ``prefix``     what the names of its structs, its own and that of ``release`` begin with
     """
 
     name: str
@@ -370,6 +371,7 @@ class Kernel:
     functions: Sequence[Function]
     heap: Sequence[Var]
     body: Body
+    prefix: str = ""
 
 
 def operands(node: Expr) -> Iterator[Expr]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from custard.to_c.loop_ir import (
     BOOL,
@@ -66,24 +68,83 @@ _OPPOSITES = {"!=": "==", "<": ">=", "<=": ">"}
 _MIXED = {("||", "&&"), ("|", "+"), ("&", "-"), ("&", "+"), ("|", "&")}
 
 
-def printed(kernel: Kernel) -> str:
-    """The C file of a kernel."""
+@dataclass(frozen=True)
+class Entry:
+    """A function beside that of the kernel, with its parameters.
+
+    ``releases``  whether it frees the arrays of the result if it fails
+    """
+
+    name: str
+    about: str
+    body: Body
+    releases: bool = True
+
+
+def printed(kernel: Kernel, entries: Sequence[Entry] = ()) -> str:
+    """The C file of a kernel, and of more functions on the same parameters."""
     body = pruned(kernel.body)
     inner = [statement for function in kernel.functions for statement in function.body]
     found = all_expressions([*inner, *body])
     calls = [node.function for node in found if isinstance(node, Call)]
-    complex_ = any(" complex" in type.name for s in kernel.structs for _, type in s.fields)
+    complex_ = _is_complex(kernel)
     lines = [f"// {line}".rstrip() for line in kernel.header]
     headers = ["stdbool", "stdint", "stdlib", "string", *(["complex"] if complex_ else [])]
     lines += ["", *(f"#include <{name}.h>" for name in sorted(headers))]
     for struct in kernel.structs:
-        lines += ["", *_struct(struct)]
+        lines += ["", *_struct(struct, kernel.prefix)]
     for text in helpers(calls):
         lines += text.rstrip().split("\n")
     for function in kernel.functions:
-        lines += ["", *_local_function(function)]
-    lines += ["", *_release(kernel), "", *_function(kernel, body)]
+        lines += ["", *_local_function(function, kernel.prefix)]
+    own = Entry(kernel.name, "", body)
+    lines += ["", *_release(kernel), "", *_function(kernel, own)]
+    for entry in entries:
+        pruned_entry = replace(entry, body=pruned(entry.body))
+        lines += ["", *_commented(entry.about), *_function(kernel, pruned_entry)]
+    return _joined(lines)
+
+
+def declared(kernel: Kernel, entries: Sequence[Entry] = ()) -> str:
+    """The header of a kernel's C file, for C and C++."""
+    guard = f"{kernel.prefix or 'custard_kernel_'}h".upper()
+    lines = [f"// {line}".rstrip() for line in kernel.header]
+    lines += ["", f"#ifndef {guard}", f"#define {guard}", "", "#include <stdbool.h>"]
+    lines.append("#include <stdint.h>")
+    if _is_complex(kernel):
+        # C++ has other complex numbers, which lie in memory as those of C do.
+        names = {part: f"{kernel.prefix}{part}_complex" for part in ("float", "double")}
+        lines += ["#ifdef __cplusplus", "#include <complex>"]
+        lines += [f"typedef std::complex<{part}> {name};" for part, name in names.items()]
+        lines += ["#else", "#include <complex.h>"]
+        lines += [f"typedef {part} complex {name};" for part, name in names.items()]
+        lines.append("#endif")
+    lines += ["", "#ifdef __cplusplus", 'extern "C" {', "#endif"]
+    for struct in kernel.structs:
+        members = (
+            re.sub(r"(\w+) complex ", rf"{kernel.prefix}\1_complex ", line)
+            for line in _struct(struct, kernel.prefix)
+        )
+        lines += ["", *members]
+    for entry in (Entry(kernel.name, "", ()), *entries):
+        lines += ["", *_commented(entry.about), *_signature(kernel, entry.name, ");", quoted=True)]
+    (result,) = (struct.name for struct in kernel.structs if struct.written)
+    lines += ["", f"// Frees the arrays that {kernel.prefix}compute() made."]
+    lines.append(f"void {kernel.prefix}release(struct {kernel.prefix}{result} *);")
+    lines += ["", "#ifdef __cplusplus", "}", "#endif", "", f"#endif // {guard}"]
+    return _joined(lines)
+
+
+def _joined(lines: Sequence[str]) -> str:
     return "\n".join(part for line in lines for part in _fitted(line)) + "\n"
+
+
+def _commented(text: str) -> list[str]:
+    return [f"// {line}" for line in textwrap.wrap(text, _WIDTH - 3)]
+
+
+def _is_complex(kernel: Kernel) -> bool:
+    return any(" complex" in type.name for s in kernel.structs for _, type in s.fields)
 
 
 # Where a line may be broken, the best first: behind the first two, before the others.
@@ -114,24 +175,45 @@ def _fitted(line: str, more: int = 8) -> Iterator[str]:
     yield from _fitted(" " * (indent + more) + line[place:].lstrip(), 0)
 
 
-def _struct(struct: Struct) -> Iterator[str]:
+def _struct(struct: Struct, prefix: str) -> Iterator[str]:
     yield f"// {struct.about}"
-    yield f"struct {struct.name} {{"
+    yield f"struct {prefix}{struct.name} {{"
     for name, type in struct.fields:
         constant = "const " if type.pointer and not struct.written else ""
         yield f"    {constant}{type.name} {'*' if type.pointer else ''}{name};"
     yield "};"
 
 
-def _function(kernel: Kernel, body: Body) -> Iterator[str]:
+# Names that C takes and C++ does not.
+_CPP_WORDS = """
+    and and_eq asm bitand bitor catch class compl const_cast delete dynamic_cast explicit export
+    false friend mutable namespace new not not_eq operator or or_eq private protected public
+    reinterpret_cast static_assert static_cast template this throw true try typeid typename using
+    virtual wchar_t xor xor_eq alignas alignof char16_t char32_t constexpr decltype noexcept nullptr
+    thread_local
+"""
+
+
+def _signature(kernel: Kernel, name: str, end: str, quoted: bool = False) -> Iterator[str]:
+    """The head of a function with the kernel's parameters; ``quoted`` where C++ reads it too."""
+
+    def named(parameter: str) -> str:
+        return f"{parameter}_" if quoted and parameter in _CPP_WORDS.split() else parameter
+
     parameters = [
-        f"{'' if struct.written else 'const '}struct {struct.name} *{struct.name}"
+        f"{'' if struct.written else 'const '}struct {kernel.prefix}{struct.name} "
+        f"*{named(struct.name)}"
         for struct in kernel.structs
     ]
-    parameters += [f"{_type(var.type)} {var.name}" for var in kernel.numbers]
+    parameters += [f"{_type(var.type)} {named(var.name)}" for var in kernel.numbers]
+    yield from _wrapped(f"int {kernel.prefix}{name}(", parameters, end)
+
+
+def _function(kernel: Kernel, entry: Entry) -> Iterator[str]:
+    body = entry.body
     fails = any(isinstance(one, Require) for one in statements(body))
     written = {struct.name for struct in kernel.structs if struct.written}
-    yield from _wrapped(f"int {kernel.name}(", parameters, ")")
+    yield from _signature(kernel, entry.name, ")")
     yield "{"
     if fails:
         yield "    int status = 1;"
@@ -142,10 +224,10 @@ def _function(kernel: Kernel, body: Body) -> Iterator[str]:
     if fails:
         yield "    status = 0;"
         yield "failed:"
-        for struct in kernel.structs if kernel.functions else ():
+        for struct in kernel.structs if kernel.functions and entry.releases else ():
             if struct.written:
                 yield "    if (status)"
-                yield f"        release({struct.name});"
+                yield f"        {kernel.prefix}release({struct.name});"
     for var in kernel.heap:
         name = var.type.name
         free = f"{name.removeprefix('struct ')}_free" if name.startswith("struct") else "free"
@@ -154,10 +236,11 @@ def _function(kernel: Kernel, body: Body) -> Iterator[str]:
     yield "}"
 
 
-def _local_function(function: Function) -> Iterator[str]:
+def _local_function(function: Function, prefix: str) -> Iterator[str]:
     yield f"// {function.about}"
     numbers = "".join(f", {_type(var.type)} {var.name}" for var in function.numbers)
-    yield f"static bool {function.name}(struct {function.struct} *{function.struct}{numbers})"
+    struct = f"struct {prefix}{function.struct} *{function.struct}"
+    yield f"static bool {function.name}({struct}{numbers})"
     yield "{"
     yield from _body(function.body, 1, {function.struct})
     yield f"    return {_text(function.says)};"
@@ -168,8 +251,8 @@ def _release(kernel: Kernel) -> Iterator[str]:
     """The function that frees what the kernel gave memory to."""
     (struct,) = (struct for struct in kernel.structs if struct.written)
     arrays = [name for name, type in struct.fields if type.pointer] if kernel.functions else []
-    yield "// Frees the arrays that compute() made."
-    yield f"void release(struct {struct.name} *{struct.name})"
+    yield f"// Frees the arrays that {kernel.prefix}compute() made."
+    yield f"void {kernel.prefix}release(struct {kernel.prefix}{struct.name} *{struct.name})"
     yield "{"
     for name in arrays:
         yield f"    free({struct.name}->{name});"
@@ -373,7 +456,7 @@ def _constant(value: object, type: Type) -> tuple[str, int]:
 
 
 def pruned(body: Body) -> list[Stmt]:
-    """The statements without the declarations of variables that nothing reads."""
+    """The statements without the declarations of variables that nothing reads, and empty loops."""
     return _pruned(body, set())[0]
 
 
@@ -389,7 +472,7 @@ def _pruned(body: Body, used: set[str]) -> tuple[list[Stmt], set[str]]:
                 continue
             used.discard(statement.var.name)
         statement, inside = _pruned_inside(statement)
-        if isinstance(statement, If) and not any(parts(statement)[1]):
+        if isinstance(statement, If | For) and not any(parts(statement)[1]):
             continue
         for expression in parts(statement)[0]:
             used |= _names(expression)

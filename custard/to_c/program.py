@@ -18,6 +18,7 @@ from custard.to_c.bounds import require_bounds
 from custard.to_c.builder import Types
 from custard.to_c.call import Bound, Plan
 from custard.to_c.header import documented
+from custard.to_c.linked import Linked, linked
 from custard.to_c.loop_ir import verify
 from custard.to_c.lowering import Lowered, lower
 from custard.to_c.printer import printed
@@ -80,6 +81,19 @@ class CProgram(Program):
         ``kernel`` gives that for other inputs.
         """
         return printed(documented(self.lowered, self.flags))
+
+    def linkable(self, prefix: str = "", types: Types | None = None) -> Linked:
+        """The C file as other programs link it, and its header for C and C++.
+
+        For inputs of float64 with int32 indices, or of the ``types`` of a bound program.
+
+        The names of all functions and structs begin with ``prefix`` and ``_``. A result that is
+        assembled has ``assemble`` and ``recompute`` beside ``compute``
+        (``custard.to_c.linked``). Raises UserError for a prefix that is no name.
+        """
+        lowered = self.lowered if types is None else self._lower(self.formats, types)
+        flags = _exact_where_complex(lowered, self.flags)
+        return linked(lowered, flags, prefix, self.drop_zeros)
 
     def run(self, inputs: Mapping[str, Any] | None = None) -> Tensor:
         """The result for inputs given by name: numpy, scipy.sparse, ``sam.Tensor``, numbers.

@@ -507,6 +507,17 @@ def test_the_source_goes_to_a_file(folder, capsys):
     assert Path("kernel.c").read_text().startswith("// y(i) = A(i,j) * x(j)\n")
 
 
+def test_the_source_and_its_header_have_a_prefix(folder, capsys):
+    assert main([*SPMV, "--prefix", "spmv", "-o", "spmv.c", "-o", "spmv.h"]) == 0
+    assert capsys.readouterr().out == "the C source is in spmv.c\nthe C header is in spmv.h\n"
+    assert "int spmv_compute(struct spmv_y *y, " in Path("spmv.c").read_text()
+    assert "int spmv_compute(struct spmv_y *y, " in Path("spmv.h").read_text()
+    assert main(["y(i) = A(i,j) * x(j)", "--prefix", "spmv"]) == 2
+    assert capsys.readouterr().err == (
+        "custard: --prefix has no meaning on target sam\nhint: it is for target c\n"
+    )
+
+
 @needs_compiler
 def test_a_run_in_c_tells_the_program_and_the_result(folder, capsys):
     assert main([*SPMV, *WITH, "--check"]) == 0

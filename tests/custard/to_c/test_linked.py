@@ -1,0 +1,160 @@
+"""C that other programs link: from C and C++, and in two halves."""
+
+import os
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import custard
+from sam.support import c_compiler as cc
+
+pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+
+A = sp.random_array((7, 9), density=0.4, rng=np.random.default_rng(0)).tocsr()
+B = sp.random_array((9, 7), density=0.4, rng=np.random.default_rng(1)).tocsr()
+
+
+def _dense(*shape):
+    return np.random.default_rng(2).random(shape)
+
+
+CASES = {
+    "addition": (
+        "X(i,j) = A(i,j) + B(j,i)",
+        {"X": "CSR", "A": "CSR", "B": "CSC"},
+        {"A": A, "B": B},
+    ),
+    "product": ("X(i,j) = A(i,k) * B(k,j)", {"X": "CSR", "A": "CSR", "B": "CSR"}, {"A": A, "B": B}),
+    "sampled": (
+        "X(i,j) = A(i,j) * P(i,k) * Q(k,j)",
+        {"X": "CSR", "A": "CSR", "P": "dd", "Q": "dd"},
+        {"A": A, "P": _dense(7, 3), "Q": _dense(3, 9)},
+    ),
+    "rows": (
+        "X(i,j,r) = A(i,k) * B(k,j) * C(k,r)",
+        {"X": "ssd", "A": "CSR", "B": "CSR", "C": "dd"},
+        {"A": A, "B": B, "C": _dense(9, 4)},
+    ),
+    "list": ("X(i,j) = A(i,j) * 2", {"X": "uq", "A": "CSR"}, {"A": A}),
+}
+
+
+def _called(program, inputs, names):
+    """The result of functions of the linked source that are called in turn."""
+    (library,) = cc.build([program.linkable("some").source], flags=cc.supported(program.flags))
+    bound = program.bind(inputs)
+    plan = bound._planned
+    result = plan.result()
+    for name in names:
+        assert getattr(library, f"some_{name}")(result.words, *bound._arguments) == 0
+    return plan.tensor(result, None)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_two_halves_make_what_one_function_makes(case):
+    text, formats, inputs = CASES[case]
+    program = custard.compile(text, formats, target="c")
+    whole = program.run(inputs)
+    # Arrays that are made first have other values when they are computed again.
+    for names in (["compute"], ["assemble", "recompute"], ["compute", "recompute"]):
+        found = _called(program, inputs, names)
+        assert found.format == whole.format
+        for one, other in zip(found.to_coo(), whole.to_coo(), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_a_dense_result_and_one_without_zeros_have_no_halves():
+    names = ("_assemble", "_recompute")
+    dense = custard.compile("x(i) = A(i,j) * y(j)", {"x": "d", "A": "CSR", "y": "d"}, target="c")
+    dropping = custard.compile(
+        "X(i,j) = A(i,j) + B(i,j)", {"X": "CSR", "A": "CSR"}, target="c", drop_zeros=True
+    )
+    for program in (dense, dropping):
+        linked = program.linkable("some")
+        assert not any(name in linked.source + linked.header for name in names)
+
+
+@pytest.mark.parametrize("prefix", ["2x", "a-b", "a b", "_"])
+def test_a_prefix_is_a_name(prefix):
+    program = custard.compile("x(i) = A(i,j) * y(j)", target="c")
+    with pytest.raises(custard.UserError, match=f'the prefix "{prefix}" is not a name in C'):
+        program.linkable(prefix)
+
+
+MAIN = """
+#include "first.h"
+#include "second.h"
+#include <stdio.h>
+
+int main()
+{
+    int32_t segments[] = {0, 2, 3}, coordinates[] = {0, 2, 1};
+    double values[] = {1.0, 2.0, 3.0}, x[] = {10.0, 20.0, 30.0}, y[2];
+    struct first_new in = {2, 3, segments, coordinates, values};
+    struct first_x vector = {3, x};
+    struct first_y result = {2, y};
+    if (first_compute(&result, &in, &vector))
+        return 1;
+    printf("%g %g\\n", y[0], y[1]);
+
+    struct second_new same = {2, 3, segments, coordinates, values};
+    struct second_Z twice = {2, 3};
+    if (second_assemble(&twice, &same) || second_recompute(&twice, &same))
+        return 1;
+    values[0] = 5.0;
+    if (second_recompute(&twice, &same))
+        return 1;
+    printf("%d %d: %g %g %g\\n", twice.segments1[2], twice.coordinates1[1], twice.values[0],
+           twice.values[1], twice.values[2]);
+    second_release(&twice);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("language", ["c", "cc"])
+def test_two_kernels_are_linked_to_a_program(language, tmp_path):
+    compiler = shutil.which(os.environ.get("CC", "cc") if language == "c" else "c++")
+    if compiler is None:
+        pytest.skip("needs a compiler of C++" if language == "cc" else "needs cc")
+    kernels = {
+        "first": ("y(i) = new(i,j) * x(j)", {"y": "d", "new": "CSR", "x": "d"}),
+        "second": ("Z(i,j) = 2 * new(i,j)", {"Z": "CSR", "new": "CSR"}),
+    }
+    for name, (text, formats) in kernels.items():
+        linked = custard.compile(text, formats, target="c").linkable(name)
+        (tmp_path / f"{name}.c").write_text(linked.source)
+        (tmp_path / f"{name}.h").write_text(linked.header)
+    (tmp_path / f"main.{language}").write_text(MAIN)
+
+    def run(*command):
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=100
+        )
+        assert done.stderr == ""
+        return done.stdout
+
+    objects = ["first.o", "second.o"]
+    run(*cc.compiler(), "-Wall", "-std=gnu11", "-c", "first.c", "second.c")
+    run(compiler, "-Wall", f"main.{language}", *objects, "-o", "main")
+    # By hand: 1 * 10 + 2 * 30, 3 * 20; then twice the entries, the first of which is 5.
+    assert run("./main") == "70 60\n3 2: 10 4 6\n"
+
+
+@pytest.mark.parametrize("language", ["c", "cc"])
+def test_the_header_of_complex_values_is_read_by_c_and_cpp(language, tmp_path):
+    compiler = shutil.which(os.environ.get("CC", "cc") if language == "c" else "c++")
+    if compiler is None:
+        pytest.skip("needs a compiler")
+    matrix = A.astype(complex)
+    program = custard.compile("X(i,j) = A(i,j) * 2", {"X": "CSR", "A": "CSR"}, target="c")
+    bound = program.bind({"A": matrix})
+    linked = program.linkable("twice", bound.types)
+    (tmp_path / "twice.h").write_text(linked.header)
+    (tmp_path / f"main.{language}").write_text('#include "twice.h"\nstruct twice_A a;\n')
+    subprocess.run(
+        [compiler, "-Wall", "-Werror", "-c", f"main.{language}"], cwd=tmp_path, check=True
+    )
