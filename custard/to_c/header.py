@@ -86,6 +86,10 @@ _STORAGE = {
         "position heads[p] has the first of the coordinates[...], in order; position nexts[n] the "
         "one after that of position n; -1 where there is none."
     ),
+    "n": (
+        "positions starts[r] to starts[r + 1] - 1 have the coordinates from begins[r] on, for the "
+        "runs r from segments[p] to segments[p + 1] - 1."
+    ),
 }
 
 

@@ -35,6 +35,7 @@ from sam.levels.hashed import Hashed, Reordered
 from sam.levels.linked import Followed, Linked
 from sam.levels.offset import Offset
 from sam.levels.range import Range
+from sam.levels.run_length import RunLength
 from sam.levels.singleton import Singleton, SingletonNonUnique
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "Offset",
     "Range",
     "Reordered",
+    "RunLength",
     "Singleton",
     "SingletonNonUnique",
     "Stored",
@@ -84,6 +86,7 @@ LEVELS: dict[str, type[Level]] = {
         Offset,
         Bitvector,
         Linked,
+        RunLength,
     )
 }
 

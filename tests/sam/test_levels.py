@@ -19,6 +19,7 @@ from sam.levels import (
     Linked,
     Offset,
     Range,
+    RunLength,
     Singleton,
     SingletonNonUnique,
     repeats,
@@ -43,6 +44,7 @@ def test_levels_are_listed_by_code():
         "o": (Offset, "offset"),
         "b": (Bitvector, "bitvector"),
         "l": (Linked, "linked list"),
+        "n": (RunLength, "run-length"),
     }
 
 
@@ -152,6 +154,27 @@ def test_as_lists_gives_python_integers():
         (
             Linked(np.array([0, -1]), np.array([1, -1]), np.array([2, 2])),
             "its coordinates do not increase after position 0",
+        ),
+        (
+            RunLength(*map(np.array, ([0, 1], [0, 1], [2]))),
+            "it has 2 segments, and 2 parents need 3",
+        ),
+        (
+            RunLength(*map(np.array, ([0, 2, 1], [0, 1], [2]))),
+            "its segments do not go up from 0 to its 1 runs",
+        ),
+        (
+            RunLength(*map(np.array, ([0, 1, 1], [1, 2], [2]))),
+            "it has 2 starts, and 1 runs need 2, the first of them 0",
+        ),
+        (RunLength(*map(np.array, ([0, 1, 2], [0, 1, 1], [2, 3]))), "its run 1 has no position"),
+        (
+            RunLength(*map(np.array, ([0, 1, 1], [0, 3], [2]))),
+            "coordinate 4 at position 0 is outside the extent 4",
+        ),
+        (
+            RunLength(*map(np.array, ([0, 2, 2], [0, 2, 3], [0, 1]))),
+            "its run 1 does not begin beyond the one before it",
         ),
         (Range(4, np.array([0]), np.array([1])), "it has 1 begins and 1 ends for 2 parents"),
         (
@@ -268,6 +291,18 @@ def test_range_goes_from_the_first_entry_to_the_last():
     assert positions.tolist() == [3, 11, 13]
 
 
+def test_run_length_stores_runs_without_gaps():
+    """Rows (0, 1, 3), () and (1, 2): three runs, with positions 0 to 1, 2, and 3 to 4."""
+    level, positions = RunLength.build(np.array([0, 0, 0, 2, 2]), np.array([0, 1, 3, 1, 2]), 3, 4)
+    assert level.as_lists().segments == [0, 2, 2, 3]
+    assert level.as_lists().starts == [0, 2, 3, 5]
+    assert level.as_lists().begins == [0, 3, 1]
+    assert positions.tolist() == [0, 1, 2, 3, 4]
+    assert [level.fiber(row) for row in range(3)] == [(0, 3), (3, 3), (3, 5)]
+    assert [level.coordinate(0, step) for step in range(3)] == [0, 1, 3]
+    level.validate(3, 4)
+
+
 def test_offset_is_the_difference_from_the_coordinate_above():
     level, positions = Offset.build(
         np.array([3, 5, 7]), np.array([0, 0, 2]), 8, 6, Context([Dense(2), Dense(4)])
@@ -366,7 +401,7 @@ def test_duplicates_above_a_level_that_cannot_chain(level):
     assert str(error.value) == f"duplicates cannot be joined above a {level.name} level"
 
 
-@given(st.sampled_from("dsuhrbl"), st.sets(st.tuples(st.integers(0, 3), st.integers(0, 4))))
+@given(st.sampled_from("dsuhrbln"), st.sets(st.tuples(st.integers(0, 3), st.integers(0, 4))))
 def test_a_level_gives_back_what_it_was_built_from(code, entries):
     parents, coordinates = np.array(sorted(entries), int).reshape(-1, 2).T
     level, positions = LEVELS[code].build(parents, coordinates, 4, 5)

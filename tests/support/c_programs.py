@@ -24,7 +24,7 @@ from tests.support.programs import programs
 QUICK = (*LIBRARY, "-O1")
 SANITIZED = (*LIBRARY, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
-LEVELS = "dsuqchrobl"
+LEVELS = "dsuqchrobln"
 RESULT_LEVELS = "dsuqchbl"
 
 

@@ -22,6 +22,7 @@ from custard.to_c.levels.linked import Linked
 from custard.to_c.levels.offset import Offset
 from custard.to_c.levels.place import START, Place
 from custard.to_c.levels.range import Range
+from custard.to_c.levels.run_length import RunLength
 from custard.to_c.levels.singleton import Singleton
 
 __all__ = [
@@ -46,4 +47,5 @@ LEVEL_FUNCTIONS: dict[str, type[LevelFunctions]] = {
     "o": Offset,
     "b": Bitvector,
     "l": Linked,
+    "n": RunLength,
 }

@@ -28,7 +28,8 @@ from sam.tensor import Tensor
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus"
 LEVELS = (
     "\nhint: the level formats are d dense, s compressed, u compressed non-unique, q singleton, "
-    "c singleton non-unique, h hashed, r range, o offset, b bitvector, l linked list"
+    "c singleton non-unique, h hashed, r range, o offset, b bitvector, l linked list, "
+    "n run-length"
 )
 NAMES = (
     "\nhint: one of CSR, CSC, DCSR, DCSC, COO, CSF, DENSE, HASH, BITVECTOR, DIA, ELL, BCSR, CSB, "
@@ -226,7 +227,7 @@ def test_declaration_errors(text, message):
 
 
 def test_every_level_can_be_compiled():
-    assert "".join(SUPPORTED) == "dsuqchrobl"
+    assert "".join(SUPPORTED) == "dsuqchrobln"
     require_supported(parse_format("dsuqchrobl"))
 
 
@@ -312,7 +313,7 @@ def test_the_cells_of_table_1(name):
 def test_a_bitvector_is_like_a_compressed_level():
     """SAM, Section 4.3: one bit a coordinate, and positions for the ones alone."""
     assert having("iterates_words") == "b"
-    assert having("iterates_positions") == "suqchobl"
+    assert having("iterates_positions") == "suqchobln"
     bitvector, compressed = LEVEL_FORMATS["b"], LEVEL_FORMATS["s"]
     like = {"code": "s", "name": "compressed", "iterates_words": False}
     assert {**vars(bitvector), **like} == vars(compressed)
@@ -330,8 +331,14 @@ def having(attribute: str) -> str:
     return "".join(code for code, level in LEVEL_FORMATS.items() if getattr(level, attribute))
 
 
+def test_run_length_levels_are_like_compressed_ones_that_are_only_read():
+    runs, compressed = LEVEL_FORMATS["n"], LEVEL_FORMATS["s"]
+    like = {"code": "s", "name": "compressed", "appends": True}
+    assert {**vars(runs), **like} == vars(compressed)
+
+
 def test_levels_that_store_coordinates_without_entries():
-    assert "".join(LEVEL_FORMATS) == "dsuqchrobl"
+    assert "".join(LEVEL_FORMATS) == "dsuqchrobln"
     assert having("padded") == "dro"
 
 

@@ -20,7 +20,7 @@ relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data
 
 # Those that hold any tensor; q and c do where they hang on u or c. A result cannot be a range.
 RESULT_LEVELS = "dsuuhbl"
-LEVELS = RESULT_LEVELS + "r"
+LEVELS = RESULT_LEVELS + "rn"
 
 
 @st.composite

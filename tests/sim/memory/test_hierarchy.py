@@ -447,6 +447,9 @@ def footprint(tensor: Tensor) -> tuple[int, int]:
                 indices += 4 * len(level.coordinates)
             case "r":
                 indices += 4 * (len(level.begins) + len(level.ends))
+            case "n":
+                runs = len(level.begins)
+                indices += 4 * (len(level.segments) + 2 * runs)
             case "l":
                 indices += 4 * (len(level.heads) + len(level.nexts) + len(level.coordinates))
             case "b":
@@ -481,7 +484,7 @@ def test_a_copy_reads_all_of_a_tensor_and_no_more_if_it_fits(data):
     generator = np.random.default_rng(data.draw(st.integers(0, 99)))
     array = np.where(generator.random(shape) < density, generator.integers(1, 9, shape), 0) * 1.0
     modes = ",".join(map(str, data.draw(st.permutations(range(order)))))
-    codes = "".join(data.draw(st.sampled_from("dsuhrbl")) for _ in shape)
+    codes = "".join(data.draw(st.sampled_from("dsuhrbln")) for _ in shape)
     form = data.draw(chained(f"{codes}:{modes}"))
     line = data.draw(st.sampled_from((4, 8, 16, 64)))
     burst = {"line_bytes": data.draw(st.sampled_from((4, 16)))} if line >= 16 else {}
