@@ -133,13 +133,6 @@ def compile(
         "dims": extents,
     }
     if target == "sam":
-        if cin.has_computed(program):
-            raise UserError(
-                f"{program.target} has a computed subscript, which target sam cannot lower yet"
-                if program.spans
-                else "a computed subscript is what target sam cannot lower yet",
-                hint="target c can: --target c, or target='c'",
-            )
         return _sam_program(program, commands, stored, strict, notes, common)
     from custard.to_c.program import FAST_MATH, FLAGS
 

@@ -39,6 +39,7 @@ STREAM_STYLES: Mapping[str, Mapping[str, str]] = {
 _SHAPES = {
     "root": "circle",
     "level_scanner": "box",
+    "window_scanner": "box",
     "bitvector_scanner": "box",
     "array": "cylinder",
     "repeater": "note",

@@ -93,6 +93,12 @@ class Meanings:
         if isinstance(meaning, Coordinates):
             needed = self._variable(meaning)
             known = found if isinstance(found, frozenset) else None
+            if self._is_computed(meaning) and known != {needed}:
+                raise UserError(
+                    f"edge {edge} carries coordinates that may lie outside of {meaning.slot}: its "
+                    f"subscript at level {meaning.level} is computed",
+                    hint="an affine unit that names the slot and level bounds them",
+                )
             return None if known == {needed} else Due(Coordinates(variable=needed), known)
         wanted = self._known(meaning)
         if found == wanted or (found == ROOT and wanted.level == 0):
@@ -121,7 +127,14 @@ class Meanings:
             return meaning.variable
         assert meaning.slot is not None
         assert meaning.level is not None
+        if self._is_computed(meaning):
+            return f"level {meaning.level} of {meaning.slot}"
         return self.slots[meaning.slot].variables[meaning.level]
+
+    def _is_computed(self, meaning: Coordinates) -> bool:
+        """Whether they are coordinates of a level whose subscript is computed."""
+        slot, level = self.slots.get(meaning.slot or ""), meaning.level
+        return slot is not None and level is not None and slot.form(level) is not None
 
     def described(self, meaning: Positions) -> str:
         """References in words."""

@@ -266,6 +266,8 @@ def _stored(
     """What a slot holds."""
     if slot.tensor is None and not slot.levels:
         return Tensor.of(slot.constant)
+    if slot.tensor is None and slot.computed:  # a unit
+        return Tensor.of(np.full(1, slot.constant)).arrange(slot.levels, slot.modes)
     if slot.tensor is None:
         shape = [extents[variable] for variable in slot.subscripts]
         tensor = Tensor.of(np.full(shape, slot.constant))

@@ -18,16 +18,23 @@ from dataclasses import dataclass, field, replace
 
 from custard.ir import cin
 from custard.language.formats import Format, unconditional_levels
-from sam.derivations import Derivation, Fuse, Rename, Split, replaced
+from sam.derivations import Derivation, Fuse, Rename, Split, parts, replaced
 from sam.graph import Graph, Slot
+from sam.subscripts import Affine
+from sam.support.errors import UserError
 
 
 @dataclass(frozen=True)
 class View:
-    """A tensor as an access reads it, or None for a mask: it has these subscripts."""
+    """A tensor as an access reads it, or None for a mask: it has these subscripts.
+
+    ``computed``  by mode the user's form of a computed subscript, None where it is none; a tensor
+                  with some is stored as it is, and only its forms are in derived variables
+    """
 
     tensor: str | None
     subscripts: tuple[str, ...]
+    computed: tuple[Affine | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,9 @@ class Derived:
         view = self.views.get(slot.tensor or "")
         if view is None:
             return slot
+        if view.computed:
+            forms = tuple(view.computed[group[0]] for group in slot.modes)
+            return replace(slot, tensor=view.tensor, computed=forms)
         constant = 1 if view.tensor is None else None
         return replace(slot, tensor=view.tensor, subscripts=view.subscripts, constant=constant)
 
@@ -86,7 +96,7 @@ def derive(
     """
     asked = formats[program.target.tensor]
     if not derivations:
-        return Derived(cin.reordered(program, loops), formats, asked)
+        return Derived(cin.resolved(cin.reordered(program, loops)), formats, asked)
     return _Rewriting(program, tuple(derivations), loops, formats).derived(asked)
 
 
@@ -108,7 +118,7 @@ class _Rewriting:
         self.plain = {
             access.tensor
             for access in (program.target, *accesses)
-            if self.variables(access.variables) == access.variables
+            if self.variables(cin.free_variables(access)) == cin.free_variables(access)
         }
 
     def derived(self, asked: Format) -> Derived:
@@ -118,9 +128,11 @@ class _Rewriting:
         loops = dict.fromkeys(target.variables)
         for node in cin.walk(value):
             if isinstance(node, cin.Access | cin.Reduce):
-                loops.update(dict.fromkeys(node.variables))
+                used = cin.free_variables(node) if isinstance(node, cin.Access) else node.variables
+                loops.update(dict.fromkeys(used))
         ordered = tuple(v for name in self.loops for v in loops if cin.base(v) == name)
         program = replace(program, loops=ordered, target=target, value=value)
+        program = cin.resolved(program)
         formats, notes = self.formats, tuple(self.notes)
         return Derived(program, formats, asked, self.derivations, self.views, notes)
 
@@ -165,6 +177,8 @@ class _Rewriting:
         return cin.Multiply((cin.Mask(name, inside), operand))
 
     def access(self, access: cin.Access) -> cin.Access:
+        if access.computed:
+            return self.computed(access)
         variables = self.variables(access.variables)
         if variables == access.variables:
             return access
@@ -178,6 +192,62 @@ class _Rewriting:
                 self.note(access, variables, form)
             self.formats[name] = form
         return cin.Access(name, variables)
+
+    def computed(self, access: cin.Access) -> cin.Access:
+        """An access with computed subscripts: its forms by what is derived from their variables."""
+        used = cin.free_variables(access)
+        if self.variables(used) == used:
+            return access
+        forms = [access.form(mode) for mode in range(len(access.variables))]
+        pairs = zip(access.variables, forms, strict=True)
+        plain = tuple(variable for variable, form in pairs if form is None)
+        if not self.only_renamed(plain):
+            changed = next(v for v in plain if not self.only_renamed((v,)))
+            raise UserError(
+                f"{access} cannot be stored by what is derived from {cin.base(changed)}, as "
+                "another of its subscripts is computed",
+                hint=f"leave {cin.base(changed)} as it is",
+            )
+        found = tuple(None if form is None else self.form(access, form) for form in forms)
+        variables = tuple(
+            self.variables((variable,))[0] if form is None else form.variable
+            for variable, form in zip(access.variables, found, strict=True)
+        )
+        if isinstance(access, cin.Unit):
+            return replace(access, variables=variables, computed=found)
+        user = tuple(
+            form and form.renamed({v: cin.base(v) for v in form.variables}) for form in forms
+        )
+        view = View(access.tensor, (), user)
+        name = next((name for name, known in self.views.items() if known == view), None)
+        if name is None:
+            name = _unused(access.tensor, [*self.views, *self.plain])
+            self.views[name], self.formats[name] = view, self.given[access.tensor]
+        return cin.Access(name, variables, found)
+
+    def form(self, access: cin.Access, form: Affine) -> Affine:
+        """A form by what is derived from its variables: a split one is tile * size + place."""
+        terms = dict(form.coefficients())
+        for derivation in self.derivations:
+            for variable in list(terms):
+                base, primes = parts(variable)
+                if base not in derivation.sources:
+                    continue
+                scale = terms.pop(variable)
+                outer, *inner = (name + primes for name in derivation.results)
+                if isinstance(derivation, Rename):
+                    terms[outer] = scale
+                elif isinstance(derivation, Split) and not derivation.counts:
+                    terms[outer], terms[inner[0]] = scale * derivation.size, scale
+                else:
+                    what = "divided" if isinstance(derivation, Split) else "fused"
+                    raise UserError(
+                        f"{base} cannot be {what}: it is part of the computed subscript {form} of "
+                        f"{access.tensor}",
+                        hint=f"split({base},{base}0,{base}1,16) has tiles whose size is known",
+                    )
+        *others, (last, scale) = terms.items()
+        return Affine(last, scale, tuple(others), form.constant)
 
     def format(self, stored: Format, subscripts: tuple[str, ...]) -> Format:
         """The format of a tensor by what is derived from its subscripts."""
@@ -216,7 +286,8 @@ def vanishes(node: cin.Expression, variable: str) -> bool:
     """Whether a node is zero wherever all tensors that have a variable are."""
     match node:
         case cin.Access(_, variables):
-            return variable in variables
+            plain = (v for mode, v in enumerate(variables) if node.form(mode) is None)
+            return variable in plain
         case cin.Add(terms):
             return all(vanishes(term, variable) for term in terms)
         case cin.Multiply(factors):

@@ -328,6 +328,9 @@ def _sources(loop: str, derivations: Sequence[Derivation]) -> set[str]:
 
 def _unfusible(access: cin.Access, form: Format, outer: str, inner: str) -> str | None:
     """Why an access cannot have one level for two variables, if it cannot."""
+    for one in access.computed:
+        if one is not None and {outer, inner} & {*map(cin.base, one.variables)}:
+            return f"has the computed subscript {one}"
     stored = [cin.base(access.variables[mode]) for mode in form.mode_order]
     having = [variable for variable in stored if variable in (outer, inner)]
     if having == [outer, inner]:

@@ -22,8 +22,10 @@ from sam.blocks.locate import locate_level
 from sam.blocks.merge import merge
 from sam.blocks.repeat import repeat_stream
 from sam.blocks.scan import Scanned, scan_dimension, skip_to
+from sam.blocks.subscript import add_affine
 from sam.graph import End, Graph, Result, Slot
 from sam.graph_builder import GraphBuilder, unused
+from sam.subscripts import Affine
 
 _WRITERS = ("level_writer", "value_writer")
 
@@ -81,12 +83,15 @@ class Builder:
             title=title,
             nonempty=tuple(self.assumed_nonempty),
             dims=tuple(self.dims.items()),
+            spans=self.program.spans,
         )
 
     # Slots
 
     def slot(self, access: cin.Access, variables: Sequence[str]) -> Slot:
         """The storage that an access wants: its levels in the order of ``variables``."""
+        if isinstance(access, cin.Unit):
+            return self._unit()
         stored = self.formats[access.tensor]
         modes = modes_of(access, variables)
         levels = stored.levels
@@ -100,6 +105,16 @@ class Builder:
             self.rearranged[note] = instead
         names = tuple(cin.base(variable) for variable in variables)
         slot = Slot(access.tensor, access.tensor, levels, modes, names)
+        if access.computed:
+            slot = replace(slot, computed=tuple(by_base(access.form(group[0])) for group in modes))
+        for known in self.slots:
+            if replace(known, name=slot.name) == slot:
+                return known
+        return self._add_slot(slot)
+
+    def _unit(self) -> Slot:
+        """The vector that a unit is."""
+        slot = Slot("unit", None, "d", ((0,),), ("unit",), 1, computed=(Affine("unit"),))
         for known in self.slots:
             if replace(known, name=slot.name) == slot:
                 return known
@@ -188,13 +203,20 @@ class Builder:
         fiber: Fiber,
         reference: Payload,
         payloads: Sequence[Payload],
+        form: Affine | None = None,
+        offset: End | None = None,
     ) -> tuple[Fiber, Payload, list[Payload]]:
         """Looks the coordinates of a fiber up in a level of a slot.
 
         ``reference`` points to the fibers of the level. Gives the coordinates that it has, the
         references to them, and the payloads of the fiber, which go along where the level may lack
         some.
+
+        ``form``    that of a computed subscript, with ``offset`` for the sum of its terms and its
+                    constant, None where it has no terms
         """
+        if form is not None:
+            return self._located_at(slot, level, fiber, reference, payloads, form, offset)
         full = LEVEL_FORMATS[slot.levels[level]].full
         ports = locate_level(
             self.graph,
@@ -211,6 +233,31 @@ class Builder:
             return fiber, reference.at(ports.ref), list(payloads)
         found = Fiber(fiber.variable, ports.crd)
         return found, reference.at(ports.ref), moved(payloads, ports.payloads)
+
+    def _located_at(
+        self,
+        slot: Slot,
+        level: int,
+        fiber: Fiber,
+        reference: Payload,
+        payloads: Sequence[Payload],
+        form: Affine,
+        offset: End | None,
+    ) -> tuple[Fiber, Payload, list[Payload]]:
+        """Looks the values of a form up; the coordinates of the fiber go along."""
+        name, terms = f"{slot.name}_{fiber.variable}", [(form.scale, fiber.end)]
+        if offset is not None:
+            repeated = self.repeated(Payload(offset, "crd", f"{slot.name}_offset"), fiber)
+            terms.append((1, repeated.end))
+        constant = form.constant if offset is None else 0
+        at = add_affine(self.graph, f"subscript_{name}", terms, constant, (slot.name, level))
+        along = [("crd", fiber.end), *((payload.kind, payload.end) for payload in payloads)]
+        ports = locate_level(
+            self.graph, f"locate_{name}", slot.name, level, at, reference.end, along, computed=True
+        )
+        self.note(f"{slot.tensor} is located at {fiber.variable}")
+        crd, *others = ports.payloads
+        return Fiber(fiber.variable, crd), reference.at(ports.ref), moved(payloads, others)
 
     # Repetition and alignment
 
@@ -260,6 +307,13 @@ class Builder:
 def moved(payloads: Sequence[Payload], ends: Sequence[End]) -> list[Payload]:
     """Payloads as they come out of a block, in the same order."""
     return [payload.at(end) for payload, end in zip(payloads, ends, strict=True)]
+
+
+def by_base(form: Affine | None) -> Affine | None:
+    """A form by the bases of its variables."""
+    if form is None:
+        return None
+    return form.renamed({variable: cin.base(variable) for variable in form.variables})
 
 
 def modes_of(access: cin.Access, variables: Sequence[str]) -> tuple[tuple[int, ...], ...]:

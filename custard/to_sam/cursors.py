@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from custard.ir import cin
-from custard.language.commands import Command, require_able
+from custard.language.commands import Command, mistake, require_able
 from custard.language.formats import LEVEL_FORMATS, LevelFormat
 from custard.to_sam.builder import Builder
 from custard.to_sam.cursor import Composite, Cursor, Single, shared_out
@@ -17,7 +17,9 @@ from sam.blocks.alu import compute
 from sam.blocks.array import load_values
 from sam.blocks.bitvector import pack_coordinates, unpack_words
 from sam.blocks.scan import scan_by_words, scan_level
+from sam.blocks.subscript import add_affine, scan_level_window
 from sam.graph import End, Slot
+from sam.subscripts import Affine
 
 
 def cursor(builder: Builder, node: cin.Expression) -> Cursor:
@@ -30,7 +32,9 @@ def cursor(builder: Builder, node: cin.Expression) -> Cursor:
         case cin.Access():
             variables = tuple(v for v in builder.program.loops if v in node.variables)
             slot = builder.slot(node, variables)
-            return Leaf(slot, variables, Payload(builder.root, "ref", slot.name))
+            forms = tuple(node.form(node.variables.index(variable)) for variable in variables)
+            computed = forms if any(forms) else ()
+            return Leaf(slot, variables, Payload(builder.root, "ref", slot.name), 0, computed)
         case cin.Literal(value):
             slot = builder.number(value)
             return Leaf(slot, (), Payload(builder.root, "ref", slot.name))
@@ -109,24 +113,68 @@ class Leaf(Single):
     ``variables``  those of its levels, in the order of storage
     ``reference``  the references to the fibers of the next level, or to the values
     ``level``      the next level
+    ``computed``   by level the form that its subscript is, None where that is the variable; empty
+                   where none is computed
+    ``known``      the coordinates of the variables further out that the forms of levels left need
     """
 
     slot: Slot
     variables: tuple[str, ...]
     reference: Payload
     level: int = 0
+    computed: tuple[Affine | None, ...] = ()
+    known: tuple[tuple[str, Payload], ...] = ()
 
     @property
     def payload(self) -> Payload:
         return self.reference
 
-    def with_payloads(self, payloads: Sequence[Payload]) -> Leaf:
-        (reference,) = payloads
-        return replace(self, reference=reference)
+    @property
+    def form(self) -> Affine | None:
+        """The form that the subscript of the next level is; None where that is its variable."""
+        return self.computed[self.level] if self.computed else None
 
-    def below(self, reference: End) -> Leaf:
-        """The leaf one level further in."""
-        return replace(self, reference=self.reference.at(reference), level=self.level + 1)
+    def needs(self, variable: str) -> bool:
+        """Whether a level that is left has a variable as a term of its form."""
+        forms = [form for form in self.computed[self.level :] if form is not None]
+        return any(variable == name for form in forms for name, _ in form.terms)
+
+    def payloads(self) -> list[Payload]:
+        return [self.reference, *(payload for _, payload in self.known)]
+
+    def with_payloads(self, payloads: Sequence[Payload]) -> Leaf:
+        reference, *coordinates = payloads
+        names = (name for name, _ in self.known)
+        known = tuple(zip(names, coordinates, strict=True))
+        return replace(self, reference=reference, known=known)
+
+    def repeated(self, builder: Builder, fiber: Fiber) -> Leaf:
+        found = self.with_payloads([builder.repeated(one, fiber) for one in self.payloads()])
+        return found.knowing(fiber)
+
+    def knowing(self, fiber: Fiber) -> Leaf:
+        """The leaf with the coordinates of a fiber, if it needs them."""
+        if not self.needs(fiber.variable):
+            return self
+        own = Payload(fiber.end, "crd", f"{self.slot.name}_{fiber.variable}")
+        return replace(self, known=(*self.known, (fiber.variable, own)))
+
+    def below(self, builder: Builder, reference: End, fiber: Fiber) -> Leaf:
+        """The leaf one level further in, inside of a fiber over the variable of the level."""
+        found = replace(self, reference=self.reference.at(reference), level=self.level + 1)
+        known = [(name, one) for name, one in self.known if found.needs(name)]
+        moved = tuple((name, builder.repeated(one, fiber)) for name, one in known)
+        return replace(found, known=moved).knowing(fiber)
+
+    def offset(self, builder: Builder) -> End | None:
+        """The sum of the terms of the next level's form and its constant; None where it has no
+        terms."""
+        form, known = self.form, dict(self.known)
+        if form is None or not form.terms:
+            return None
+        terms = [(scale, known[name].end) for name, scale in form.terms]
+        name = f"offset_{self.slot.name}_{form.variable}"
+        return add_affine(builder.graph, name, terms, form.constant)
 
     def is_next(self, variable: str) -> bool:
         """Whether the next level is that of a variable."""
@@ -138,6 +186,8 @@ class Leaf(Single):
     def descend(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor] | None:
         if not self.is_next(variable):
             return None
+        if self.form is not None:
+            return self._descend_window(builder, variable)
         if self._forced(builder, variable, "bitvector") and self._form.iterates_words:
             builder.in_words.add((self.slot.tensor, cin.base(variable)))
             words = scan_by_words(builder.graph, *self._scan(variable))
@@ -150,11 +200,35 @@ class Leaf(Single):
                 builder.skipping[scanned.crd.node] = choice
         self._note_conversion(builder, variable)
         fiber = Fiber(variable, scanned.crd, self._nonempty(builder), self._form.full)
-        return fiber, self.below(scanned.ref)
+        return fiber, self.below(builder, scanned.ref, fiber)
+
+    def _descend_window(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor]:
+        """The values of a variable that the coordinates of the next level stand for."""
+        choice, form = self._choice(builder, variable), self.form
+        assert form is not None
+        if choice is not None and choice.name == "skip":
+            raise mistake(
+                choice,
+                f"{self.slot.tensor} cannot be skipped through at {variable}: its subscript {form} "
+                "is computed, and a window scanner takes no skips",
+            )
+        scanned = scan_level_window(
+            builder.graph,
+            *self._scan(variable),
+            form,
+            cin.base(variable),
+            self.offset(builder),
+        )
+        self._note_conversion(builder, variable)
+        fiber = Fiber(variable, scanned.crd)
+        return fiber, self.below(builder, scanned.ref, fiber)
 
     def has_words(self, builder: Builder, variable: str) -> bool:
-        """So where the level is of words, and, if the schedule asks for it, compressed."""
-        if not self.is_next(variable) or not self.slot.tensor:
+        """So where the level is of words, and, if the schedule asks for it, compressed; and no
+        coordinates are needed further in."""
+        if not self.is_next(variable) or not self.slot.tensor or self.form is not None:
+            return False
+        if self.known or self.needs(variable):  # coordinates have to go along
             return False
         wanted = self._choice(builder, variable) is None and self._form.iterates_words
         return self._forced(builder, variable, "bitvector") or wanted
@@ -168,7 +242,7 @@ class Leaf(Single):
             name = f"pack_{self.slot.name}_{variable}"
             words = pack_coordinates(builder.graph, name, scanned.crd, scanned.ref)
         fiber = Fiber(variable, words.crd, self._nonempty(builder), in_words=True)
-        return fiber, self.below(words.ref)
+        return fiber, self.below(builder, words.ref, fiber)
 
     def locates(self, builder: Builder, variable: str) -> bool:
         """Whether the coordinates of a variable are to be found by location.
@@ -352,9 +426,9 @@ def _located(
     assert isinstance(leaf, Leaf)
     payloads = [payload for part in others for payload in part.payloads()]
     fiber, reference, payloads = builder.located(
-        leaf.slot, leaf.level, fiber, leaf.reference, payloads
+        leaf.slot, leaf.level, fiber, leaf.reference, payloads, leaf.form, leaf.offset(builder)
     )
-    return fiber, leaf.below(reference.end), shared_out(others, payloads)
+    return fiber, leaf.below(builder, reference.end, fiber), shared_out(others, payloads)
 
 
 @dataclass(frozen=True)
@@ -432,12 +506,21 @@ class Sum(Composite):
 
     def descend(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor] | None:
         free = [v for v in self.left if v not in self.summed]
-        if variable not in free:
+        if variable not in free or variable not in self.parts[0].variables_left():
             return None
         if free == [variable] or self.left[0] != variable:
             return self.computed(builder).descend(builder, variable)
         found = self.parts[0].descend(builder, variable)
         return found and (found[0], replace(self, parts=(found[1],), left=self.left[1:]))
+
+    def repeated(self, builder: Builder, fiber: Fiber) -> Cursor:
+        """The sum inside of a fiber over a variable that it lacks, or has in a form alone."""
+        (part,) = self.parts
+        left = tuple(v for v in self.left if v != fiber.variable)
+        found = replace(self, parts=(part.repeated(builder, fiber),), left=left)
+        if {*left} - {*self.summed}:
+            return found
+        return Computed(computed(builder, found.parts[0], left, self.summed, around=fiber))
 
     def computed(self, builder: Builder) -> Computed:
         """The computed stream that takes the place of the operand."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from custard.to_sam.builder import Builder
 from custard.to_sam.cursor import Cursor
@@ -17,13 +18,16 @@ def computed(
     variables: Sequence[str],
     summed: Collection[str],
     scatter: bool = False,
+    around: Fiber | None = None,
 ) -> Nest:
     """Descends all the variables, computes, and reduces over the summed ones.
 
     Gives the fibers over the variables that are left, and the values. Under ``scatter``, the
-    reduction over a variable that others lie in is left to the writers.
+    reduction over a variable that others lie in is left to the writers. Inside of a fiber
+    ``around`` there is a value for each of its coordinates, ``N`` where nothing is summed.
     """
-    _, nest = _inside(builder, [], cursor, variables, summed, scatter)
+    outer = [] if around is None else [replace(around, in_lane=True)]
+    _, nest = _inside(builder, outer, cursor, variables, summed, scatter)
     return nest
 
 

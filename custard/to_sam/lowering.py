@@ -56,6 +56,7 @@ def lower(
     out of compressed levels; ``lanes`` how many lanes a loop is dealt to, by its base. Raises
     UserError for a choice that cannot be.
     """
+    dims = {**dict(program.fixed), **dims}
     builder = Builder(program, formats, choices, dims, drop_zeros, lanes or {})
     value = program.value
     summed: tuple[str, ...] = ()

@@ -29,8 +29,8 @@ def locate(p: Any, s: Any, m: Any) -> bool | None:
     """Finds each coordinate in the fiber of the located operand.
 
     Emits the coordinate, its payloads and the reference found; nothing where the fiber, or the
-    operand (``N``), has no such coordinate. One that ``keeps`` coordinates emits them all, and
-    ``N`` for what is not found.
+    operand (``N``), has no such coordinate; a computed coordinate may be ``N`` too. One that
+    ``keeps`` coordinates emits them all, and ``N`` for what is not found.
     """
     for payload in p.payloads:
         payload.peek()
@@ -39,7 +39,7 @@ def locate(p: Any, s: Any, m: Any) -> bool | None:
     if found == CHILDLESS and value > 0:
         return None
     position = -1
-    if found == INSIDE and s.kind == DATA:
+    if found == INSIDE and s.kind == DATA and kind == DATA:
         require_within(s.value, m.references)
         require_within(value, m.coordinates)
         position = m.level.locate(s.value, value)
@@ -57,7 +57,7 @@ def locate(p: Any, s: Any, m: Any) -> bool | None:
     elif m.keeps:
         p.crd.give(kind, value)
         p.ref.give(EMPTY, 0)
-    if m.regions and found == INSIDE and s.kind == DATA:
+    if m.regions and found == INSIDE and s.kind == DATA and kind == DATA:
         read(p, m.regions, m.level.touched_by_locate(s.value, value))
     p.in_crd.take()
     for payload in p.payloads:
@@ -66,12 +66,23 @@ def locate(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def _locator(parameters: Parameters) -> Block:
-    """Looks up a level of a slot; ``payloads`` lists the streams that go along, ``["ref"]``."""
+    """Looks up a level of a slot; ``payloads`` lists the streams that go along, ``["ref"]``.
+
+    ``computed``  whether the coordinates come in any order, and ``N`` where there is none
+    """
+    computed = parameters.get("computed", False)
     streams = [(f"{stream}{n}", stream) for n, stream in enumerate(parameters["payloads"])]
     slot, level = parameters["slot"], parameters["level"]
     return Block(
         ports=(
-            into("in_crd", "crd", 1, meaning=Coordinates(slot, level), loop=True),
+            into(
+                "in_crd",
+                "crd",
+                1,
+                meaning=Coordinates(slot, level),
+                loop=not computed,
+                payload=computed,
+            ),
             into("in_located", "ref", meaning=Positions(slot, level)),
             *(
                 into(f"in_{name}", stream, 1, group="payloads", payload=True)
@@ -101,7 +112,13 @@ LOCATOR = Kind(
     "locator",
     "locator",
     _locator,
-    {"slot": TEXT, "level": whole(), "payloads": many(STREAM), "keeps": optional(FLAG)},
+    {
+        "slot": TEXT,
+        "level": whole(),
+        "payloads": many(STREAM),
+        "keeps": optional(FLAG),
+        "computed": optional(FLAG),
+    },
     role=Role.READER,
     capability="locates",
 )
@@ -124,14 +141,18 @@ def locate_level(
     located: End,
     payloads: Sequence[tuple[str, End]] = (),
     keeps: bool = False,
+    computed: bool = False,
 ) -> Located:
     """Adds a locator of ``crd`` in the fibers of a level that ``located`` points to.
 
-    ``payloads`` are kinds and ends; ``keeps`` has coordinates that are not found kept.
+    ``payloads`` are kinds and ends; ``keeps`` has coordinates that are not found kept;
+    ``computed`` coordinates are those of an affine unit.
     """
     streams = {f"{kind}{n}": end for n, (kind, end) in enumerate(payloads)}
     parameters = {"slot": slot, "level": level, "payloads": [kind for kind, _ in payloads]}
     if keeps:
         parameters["keeps"] = True
+    if computed:
+        parameters["computed"] = True
     ports = graph.add("locator", name, parameters, crd=crd, located=located, **streams)
     return Located(ports["crd"], ports["ref"], [ports[stream] for stream in streams])

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import custard
 from custard.dense_evaluator import evaluate
@@ -32,6 +33,31 @@ def test_random_programs_on_target_c(case):
 
 @settings(relaxed, max_examples=examples(1000))
 @given(cases())
+def test_random_programs_on_target_sam(case):
+    schedule = [f"reorder({','.join(case.order)})"] if case.order else []
+    for commands in ([], schedule):
+        program = custard.compile(case.expression, case.formats, commands, "sam", case.dims)
+        found = program.run(case.tensors, engine="simpy", validate=True)
+        np.testing.assert_array_equal(found.to_numpy(), case.due)
+
+
+@needs_c
+@settings(relaxed, max_examples=examples(300, compiles=True))
+@given(cases(), st.sampled_from(("ideal", "finite")))
+def test_both_engines_agree(case, config):
+    program = custard.compile(case.expression, case.formats, (), "sam", case.dims)
+    runs = [
+        program.simulate(case.tensors, config=config, engine=engine)
+        for engine in ("simpy", "compiled")
+    ]
+    for run in runs:
+        np.testing.assert_array_equal(run.output.to_numpy(), case.due)
+    assert runs[0].cycles == runs[1].cycles
+    assert runs[0].blocks == runs[1].blocks
+
+
+@settings(relaxed, max_examples=examples(1000))
+@given(cases())
 def test_the_dense_evaluator_agrees_with_plain_loops(case):
     found = evaluate(case.expression, case.tensors, case.dims, case.formats)
     np.testing.assert_array_equal(found.value, case.due)
@@ -46,7 +72,7 @@ def run(expression, inputs, formats=None, dims=None, target="c"):
     return program.run(inputs).to_numpy()
 
 
-TARGETS = [pytest.param("c", marks=needs_c)]
+TARGETS = ["sam", pytest.param("c", marks=needs_c)]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -180,6 +206,67 @@ def test_windows_that_are_none(expression, what):
     with pytest.raises(UserError) as error:
         custard.compile(expression)
     assert str(error.value) == what
+
+
+SCHEDULES = [
+    "split(i,i0,i1,4)",
+    "split(k,k0,k1,2)",
+    "tile(4,2)",
+    "pos(k,p,F)",
+    "parallelize(i,Lanes,2)",
+    "parallelize(k,Lanes,3)",
+    "precompute(X(i+k)*F(k),i,i,w)",
+    "precompute(X(i+k),i,i,w)",
+    "reorder(k,i)",
+]
+
+
+@pytest.mark.parametrize("command", SCHEDULES)
+@pytest.mark.parametrize("formats", [{}, {"X": "d", "F": "d", "Y": "d"}])
+def test_schedules_on_loops_of_computed_subscripts(command, formats):
+    program = custard.compile("Y(i) = X(i+k) * F(k)", formats, command)
+    found = program.run({"X": X, "F": F}).to_numpy()
+    np.testing.assert_array_equal(found, np.correlate(X, F, "valid"))
+
+
+def test_the_last_tile_of_a_sum_is_masked_where_a_form_reads_beyond_it():
+    program = custard.compile("y = X(i)", {}, "split(i,i0,i1,4)", dims={"i": 8})
+    assert program.run({"X": X}).to_numpy() == X.sum()
+    program = custard.compile("y = X(i+1)", {}, "split(i,i0,i1,4)", dims={"i": 6})
+    assert program.run({"X": X}).to_numpy() == X[1:7].sum()
+
+
+@pytest.mark.parametrize(
+    ("expression", "command", "what"),
+    [
+        (
+            "y = X(i+k) * F(i,k)",
+            "fuse(i,k,f)",
+            "i and k cannot be fused: X has the computed subscript i+k",
+        ),
+        (
+            "y(i) = X(i+k) * F(k)",
+            "divide(i,i0,i1,4)",
+            "i cannot be divided: it is part of the computed subscript i+k of X",
+        ),
+        (
+            "y(i) = A(i,i+1)",
+            "split(i,i0,i1,4)",
+            "A(i,i+1) cannot be stored by what is derived from i, as another of its subscripts is "
+            "computed",
+        ),
+        (
+            "y(i) = X(i+k) * F(k)",
+            "skip(X,k)",
+            "X cannot be skipped through at k: its subscript i+k is computed, and a window scanner "
+            "takes no skips",
+        ),
+    ],
+)
+def test_schedules_that_computed_subscripts_refuse(expression, command, what):
+    with pytest.raises(UserError) as error:
+        custard.compile(expression, {}, command)
+    assert error.value.what == what
 
 
 def test_extents_that_disagree_or_lack():

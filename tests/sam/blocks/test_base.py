@@ -407,6 +407,17 @@ CASES = [
             "in_val1": "1, 2, S0, S0, 9, S1, 3, S0, S1, S2, D",
         },
     ),
+    (
+        "affine_unit",
+        {"scales": [2, -1], "constant": 1, "slot": "B", "level": 0},
+        {"in_crd0": "1, N, S0, S0, 9, S1, D", "in_crd1": "1, 2, S0, S0, 3, S1, D"},
+    ),
+    (
+        "window_scanner",
+        {"slot": "B", "level": 0, "variable": "j", "scale": -2, "constant": 1, "offset": True},
+        {"in_ref": "0, N, 0, S0, S0, 0, S1, D", "in_offset": "1, N, 2, S0, S0, 9, S1, D"},
+    ),
+    ("saturating_reducer", {"least": -8, "most": 7}, {"in_val": "1, N, S0, S0, 2, S1, D"}),
     ("bitvector_scanner", {"slot": "bits", "level": 0}, {"in_ref": "0, N, 0, S0, S0, 0, S1, D"}),
     ("bitvector_intersecter", {"operands": 2}, WORDS),
     ("bitvector_unioner", {"operands": 2}, WORDS),
