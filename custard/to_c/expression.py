@@ -55,7 +55,11 @@ class Operand(Node):
     @property
     def form(self) -> Affine | None:
         """The form that the subscript of the next level is; None where that is its variable."""
-        return self.computed[self.level] if self.computed else None
+        return self.computed[self.level] if self.left and self.computed else None
+
+    def reduces(self, variable: str) -> bool:
+        """Whether the subscript of the next level has a variable that does not resolve it."""
+        return self.form is not None and variable in dict(self.form.terms)
 
     def uses(self, variable: str) -> bool:
         """Whether a variable is in a subscript."""

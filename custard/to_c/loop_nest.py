@@ -41,7 +41,7 @@ from custard.to_c.loop_ir import (
 )
 from custard.to_c.outputs import Output, Region
 from custard.to_c.values import c_type
-from custard.to_c.windows import windowed
+from custard.to_c.windows import NonEmpty, windowed
 
 if TYPE_CHECKING:
     from custard.to_c.lowering import Lowering
@@ -156,9 +156,12 @@ class Nest:
         operand = self.lowering.operand(self.tree, key)
         unique = ordered or not self.output.adds or not is_linear(self.tree, key)
         level = self.lowering.functions_of(operand)
-        found = level.iterate(operand.place, key, ordered, unique)
+        found, begin = level.iterate(operand.place, key, ordered, unique), operand.place.begin
+        if operand.reduces(self.variable):
+            sections = self.lowering.subsections(operand, self.variable, self.output)
+            return sections.iterator(found, self.builder.fresh, begin)
         window = self.lowering.window(operand, self.output)
-        return found if window is None else windowed(found, window, self.builder.fresh)
+        return found if window is None else windowed(found, window, self.builder.fresh, begin)
 
     def clip(self, key: int) -> None:
         """Keeps an operand that is alone to where the level below has coordinates."""
@@ -222,6 +225,11 @@ class Nest:
                     return node
                 if node.key in present:
                     iterator = self.iterators[node.key]
+                    if isinstance(iterator, NonEmpty):
+                        condition = present[node.key]
+                        known = node.place.present if condition is None else condition
+                        place = replace(node.place, begin=iterator.cursor, present=known)
+                        return replace(node, place=place)
                     window = lowering.window(node, self.output)
                     at = self.var if window is None else window.place(self.var)
                     place = node.place.below(

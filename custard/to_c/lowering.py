@@ -26,7 +26,7 @@ import numpy as np
 from custard.ir import cin
 from custard.ir.transposition import transposition
 from custard.language.commands import Command, require_able
-from custard.language.formats import LEVEL_FORMATS, Format, unconditional_levels
+from custard.language.formats import LEVEL_FORMATS, Format, LevelFormat, unconditional_levels
 from custard.scheduling.loops import NUMBERED, LoopNest, Reads
 from custard.to_c import lattice
 from custard.to_c.builder import Builder, Types
@@ -74,7 +74,7 @@ from custard.to_c.loop_ir import (
 from custard.to_c.loop_nest import Nest
 from custard.to_c.outputs import Assembly, Output, Region, ScalarOutput, TensorOutput
 from custard.to_c.values import c_type, concrete, number, presence, value
-from custard.to_c.windows import Window
+from custard.to_c.windows import Subsections, Window, shifted
 from custard.to_c.workspaces import DenseWorkspace, SparseWorkspace, Workspace
 from sam.blocks.arithmetic import ValueType, result_type
 from sam.derivations import parts
@@ -388,14 +388,7 @@ class Lowering:
         format cannot be."""
         for level, mode in enumerate(stored.mode_order):
             form, code = access.form(mode), stored.levels[level]
-            level_format = LEVEL_FORMATS[code]
-            turns = level_format.full or (
-                level_format.ordered
-                and level_format.unique
-                and not level_format.branchless
-                and level_format.iterates_positions
-                and not (level_format.iterates_words or level_format.appends_anywhere)
-            )
+            turns = LEVEL_FORMATS[code].full or _is_listed(LEVEL_FORMATS[code])
             if form is not None and form.scale < 0 and not turns:
                 levels = "".join("d" if LEVEL_FORMATS[c].full else "s" for c in stored.levels)
                 found = Format(levels, stored.mode_order)
@@ -828,7 +821,7 @@ class Lowering:
         One that is full is located, if it is there for certain.
         """
         if operand.left[:1] != (variable,):
-            return False
+            return operand.reduces(variable) and self.has_subsections(operand, variable)
         format = self.functions_of(operand).format
         choice = self.choice(operand, variable)
         if choice is not None and choice.name == "locate":
@@ -836,6 +829,34 @@ class Lowering:
         if choice is not None and format.locates:
             return choice.name == "coiterate"
         return not format.full or operand.form is not None
+
+    def has_subsections(self, operand: Operand, variable: str) -> bool:
+        """Whether a variable goes through the subsections of the next level that hold something.
+
+        Where it does not, it goes through its whole extent.
+        """
+        form = operand.form
+        assert form is not None
+        return _is_listed(self.functions_of(operand).format) and dict(form.terms)[variable] > 0
+
+    def subsections(self, operand: Operand, variable: str, output: Output) -> Subsections:
+        """Where the subsections of the next level lie that belong to the values of a variable."""
+        form = operand.form
+        assert form is not None
+        rest: Expr = Const(form.constant)
+        low: Expr = ZERO
+        high: Expr = ZERO
+        for name, scale in form.coefficients().items():
+            if name == variable:
+                continue
+            if name in output.bound:
+                rest = shifted(rest, output.bound[name], scale)
+            elif scale > 0:
+                high = shifted(high, self.extent(name) - ONE, scale)
+            else:
+                low = shifted(low, self.extent(name) - ONE, scale)
+        extent = self.extent(variable)
+        return Subsections(dict(form.terms)[variable], rest + low, rest + high, extent)
 
     def window(self, operand: Operand, output: Output) -> Window | None:
         """What the values of a variable stand for in the next level, whose subscript is computed;
@@ -845,8 +866,7 @@ class Lowering:
             return None
         rest: Expr = Const(form.constant)
         for variable, scale in form.terms:
-            bound = output.bound[variable]
-            rest = rest - bound * -scale if scale < 0 else bound * scale + rest
+            rest = shifted(rest, output.bound[variable], scale)
         return Window(form.scale, rest, self.extent(form.variable))
 
     def located_at(self, operand: Operand, value: Expr, output: Output) -> Place:
@@ -887,6 +907,12 @@ class Lowering:
         """Notes that some coordinates of the result may be passed over."""
         if isinstance(output, TensorOutput):
             output.assembly.partial |= set(variables) & set(output.assembly.variables)
+
+
+def _is_listed(format: LevelFormat) -> bool:
+    """Whether the coordinates of a fiber stand next to each other, in order."""
+    in_turn = format.iterates_positions and not (format.iterates_words or format.appends_anywhere)
+    return in_turn and format.ordered and format.unique and not format.branchless
 
 
 def _forms(access: cin.Access, modes: Sequence[Sequence[int]]) -> tuple[Affine | None, ...]:

@@ -4,6 +4,10 @@ With ``x = scale * v + rest``, the coordinates x of a fiber from ``rest`` on sta
 of the variable (convolution paper, Section 3.1: an index resolve loop). The coordinates outside of
 the window that the extent of v opens are passed over: by their number where the level counts
 coordinates, by search where it lists them in order, and else one by one.
+
+A variable that does not resolve the subscript goes through the subsections that hold a coordinate
+(an index reduction loop; Section 5.2 has ``subsection_begin`` and ``subsection_next``). The
+position of the first coordinate of a subsection is where the loops inside begin to search.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from custard.to_c.loop_ir import (
     ONE,
     TRUE,
     ZERO,
+    Assign,
     Body,
     Call,
     Const,
@@ -30,6 +35,7 @@ from custard.to_c.loop_ir import (
     While,
     both,
     cast,
+    either,
     op,
     select,
     substituted,
@@ -84,11 +90,13 @@ class Window:
         return self.rest, self.rest + (self.extent - ONE) * self.scale + ONE
 
 
-def windowed(inner: Iterator, window: Window, fresh: Callable[[str], str]) -> Iterator:
+def windowed(
+    inner: Iterator, window: Window, fresh: Callable[[str], str], begin: Expr | None = None
+) -> Iterator:
     """The iterator over the values that the coordinates of another one stand for.
 
     A fiber that a negative scale turns around has to be counted, or listed in order, if its values
-    are to come in order. ``fresh`` makes names.
+    are to come in order. ``fresh`` makes names; a list is gone through from ``begin`` on.
     """
     if not isinstance(inner, Counted):
         return _Filtered(inner, window)
@@ -100,7 +108,7 @@ def windowed(inner: Iterator, window: Window, fresh: Callable[[str], str]) -> It
         begin, behind, limits = found
         return _Window(inner.cursor, begin, behind, inner.cursor, place, limits=limits, most=most)
     if _is_listed(inner):
-        return _listed(inner, window, fresh)
+        return _listed(inner, window, fresh, begin)
     value = window.value(cast(inner.coordinate, INT))
     valid = [] if inner.valid is None else [inner.valid]
     conditions = both(
@@ -115,9 +123,6 @@ class _Window(Counted):
     """A cursor between bounds that are found first; ``most`` tells how many there may be."""
 
     most: Expr | None = field(default=None, kw_only=True)
-
-    def begin(self) -> list[Stmt]:
-        return [*self.limits, *super().begin()]
 
     def length(self) -> Expr | None:
         return self.most
@@ -143,7 +148,9 @@ def _uncast(node: Expr) -> Expr:
     return node
 
 
-def _listed(inner: Counted, window: Window, fresh: Callable[[str], str]) -> Iterator:
+def _listed(
+    inner: Counted, window: Window, fresh: Callable[[str], str], known: Expr | None
+) -> Iterator:
     """The part of a list that lies in the window, from its end on where it is turned around."""
     found = _uncast(inner.coordinate)
     assert isinstance(found, Load)
@@ -157,7 +164,7 @@ def _listed(inner: Counted, window: Window, fresh: Callable[[str], str]) -> Iter
     begin = Var(fresh(f"{name}_begin"))
     end = Var(fresh(f"{name}_end"))
     limits: list[Stmt] = [
-        Declare(begin, sought(inner.first, low), const=True),
+        Declare(begin, sought(inner.first if known is None else known, low), const=True),
         Declare(end, sought(begin, high), const=True),
     ]
     cursor: Expr = inner.cursor
@@ -176,6 +183,78 @@ def _listed(inner: Counted, window: Window, fresh: Callable[[str], str]) -> Iter
         limits=limits,
         most=inner.length(),
     )
+
+
+@dataclass(frozen=True)
+class Subsections:
+    """For each value v of a variable the coordinates from ``scale * v + low`` to that and ``high``.
+
+    ``scale`` is positive, and v goes from 0 to below ``extent``.
+    """
+
+    scale: int
+    low: Expr
+    high: Expr
+    extent: Expr
+
+    def iterator(
+        self, inner: Iterator, fresh: Callable[[str], str], known: Expr | None
+    ) -> NonEmpty:
+        """The values whose subsection of a list holds a coordinate; from ``known`` on, if given."""
+        assert isinstance(inner, Counted)
+        first = inner.first if known is None else known
+        return NonEmpty(inner, self, first, Var(fresh(f"{inner.cursor.name}_offset")))
+
+
+class NonEmpty(Iterator):
+    """The values of a variable whose subsections hold a coordinate; ``cursor`` is at the first."""
+
+    def __init__(self, inner: Counted, sections: Subsections, first: Expr, value: Var) -> None:
+        self.inner, self.sections, self.first, self.value = inner, sections, first, value
+        self.cursor = inner.cursor
+        self.end = inner.end if isinstance(inner.end, Var) else Var(f"{value.name}_end")
+        self.alive = both(self.cursor < self.end, value < sections.extent)
+        self.coordinate, self.position = value, self.cursor
+
+    def begin(self) -> list[Stmt]:
+        sections, found = self.sections, _uncast(self.inner.coordinate)
+        assert isinstance(found, Load)
+        arguments = (found.array, self.first, self.inner.end, sections.low)
+        sought = Call(f"sought_{found.type.name}", arguments, INT)
+        end = [] if self.end == self.inner.end else [Declare(self.end, self.inner.end, const=True)]
+        return [*end, Declare(self.cursor, sought), Declare(self.value, ZERO), self._settle()]
+
+    def _settle(self) -> Stmt:
+        """Goes on until the subsection at the value holds the coordinate at the cursor."""
+        sections = self.sections
+        at, place = cast(self.inner.coordinate, INT), self.value * sections.scale
+        below = op("<", at, place + sections.low)
+        beyond = op(">", at, place + sections.high)
+        far = at - sections.high + (sections.scale - 1)
+        to = Assign(self.value, _floored(far, sections.scale))
+        step = If([(below, [Assign(self.cursor, ONE, "+")])], [to])
+        return While(both(self.cursor < self.end, either(below, beyond)), [step])
+
+    def length(self) -> Expr | None:
+        """Each coordinate lies in so many subsections at most as these have places."""
+        sections = self.sections
+        places = _floored(sections.high - sections.low, sections.scale) + ONE
+        known = self.inner.length()
+        most = None if known is None else Call("times", (known, places), INT)
+        return sections.extent if most is None else _smaller(most, sections.extent)
+
+    def advance(self, condition: Expr) -> list[Stmt]:
+        step = [Assign(self.value, ONE, "+"), self._settle()]
+        return step if condition == TRUE else [If([(condition, step)])]
+
+    def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
+        inside = [Declare(variable, self.value, const=True), *body(), *self.advance(TRUE)]
+        return [*self.begin(), While(self.alive, inside)]
+
+
+def shifted(value: Expr, by: Expr, scale: int) -> Expr:
+    """A value plus another one times a number."""
+    return value - by * -scale if scale < 0 else by * scale + value
 
 
 class _Filtered(Iterator):

@@ -229,6 +229,42 @@ def test_schedules_on_loops_of_computed_subscripts(command, formats):
     np.testing.assert_array_equal(found, np.correlate(X, F, "valid"))
 
 
+@needs_c
+@pytest.mark.parametrize(
+    "command",
+    [
+        "split(i,i0,i1,4)",
+        "split(k,k0,k1,2)",
+        "divide(i,i0,i1,4)",
+        "tile(4,2)",
+        "fuse(i,k,f)",
+        "pos(k,p,F)",
+        "pos(k,p,X)",
+        "unroll(k,2)",
+        "reorder(k,i)",
+    ],
+)
+@pytest.mark.parametrize("formats", [{}, {"X": "d", "F": "d", "Y": "d"}])
+def test_schedules_on_target_c(command, formats):
+    program = custard.compile("Y(i) = X(i+k) * F(k)", formats, command, "c")
+    found = program.run({"X": X, "F": F}).to_numpy()
+    np.testing.assert_array_equal(found, np.correlate(X, F, "valid"))
+
+
+@needs_c
+def test_an_outer_loop_goes_through_subsections_that_hold_something():
+    """Whatever the order, the loops depend on what is stored, and not on the extents."""
+    far = Tensor.from_coo([[5, 10**9, 10**9 + 1]], [1.0, 2.0, 3.0], (2 * 10**9,), "s")
+    for order in ("reorder(i,k)", "reorder(k,i)"):
+        program = custard.compile("Y(i) = X(i+k) * F(k)", {"X": "s", "Y": "s"}, order, "c")
+        found = program.run({"X": far, "F": F})
+        (places,), values = found.to_coo()
+        due = {3: 10.0, 4: 0.0, 5: 1.0}
+        due |= {10**9 - 2: 20, 10**9 - 1: 30, 10**9: 2, 10**9 + 1: 3}
+        kept = {int(at): value for at, value in zip(places, values, strict=True) if value}
+        assert kept == {at: value for at, value in due.items() if value}
+
+
 def test_the_last_tile_of_a_sum_is_masked_where_a_form_reads_beyond_it():
     program = custard.compile("y = X(i)", {}, "split(i,i0,i1,4)", dims={"i": 8})
     assert program.run({"X": X}).to_numpy() == X.sum()

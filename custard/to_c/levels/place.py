@@ -14,6 +14,8 @@ class Place:
     ``group_end``  where the last level repeats coordinates: the end of the positions that agree
     ``present``    whether it is there at all; None where that is certain
     ``clipped``    whether it was only gone through where the next level has a coordinate
+    ``begin``      the position in the next level from which on its coordinates matter; None where
+                   that is the first
     """
 
     positions: tuple[Expr, ...] = (ZERO,)
@@ -21,6 +23,7 @@ class Place:
     group_end: Expr | None = None
     present: Expr | None = None
     clipped: bool = False
+    begin: Expr | None = None
 
     @property
     def position(self) -> Expr:
