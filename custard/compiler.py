@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -367,4 +368,21 @@ def _orders(
                 sparse[order[n]] = None
     dense = [variable for variable in program.loops if variable not in sparse]
     inner = [(outer, variable) for outer in sparse for variable in dense]
-    return [*clashing, *inner, *stored.values()]
+    return [*clashing, *inner, *_level_by_level(accesses, formats), *stored.values()]
+
+
+def _level_by_level(
+    accesses: Sequence[cin.Access], formats: Mapping[str, Format]
+) -> list[tuple[str, str]]:
+    """Pairs that have the variables of a computed subscript before those of the levels below.
+
+    A subsection is then one of a single fiber (convolution paper, Section 5.2.1).
+    """
+    return [
+        (before, after)
+        for access in accesses
+        if access.computed
+        for outer, inner in pairwise(formats[access.tensor].mode_order)
+        for before in access.used(outer)
+        for after in access.used(inner)
+    ]
