@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from numbers import Integral
+from pprint import pformat
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from custard.ir import cin
@@ -26,10 +27,11 @@ from custard.language.formats import (
     require_supported,
     require_writable,
 )
+from custard.pipeline import done, nested
 from custard.program import Program
 from custard.scheduling.loop_scheduler import nest
 from custard.scheduling.loops import LoopNest
-from custard.scheduling.statement import scheduled
+from custard.scheduling.statement import Statement, scheduled
 from sam.support.errors import UserError, one_of
 
 if TYPE_CHECKING:
@@ -106,11 +108,13 @@ def compile(
             hint='as in custard.compile("X(i,j) = B(i,k) * C(k,j)")',
         )
     assignment = notation.parse(expression, formats if isinstance(formats, Mapping) else ())
+    done("notation", assignment, lambda: pformat(assignment))
     orders = {access.tensor: len(access.indices) for access in notation.accesses(assignment)}
     commands = parse_schedule(_texts(schedule))
     named = workspaces(commands) if target == "sam" else []
     resolved, stored = _formats({} if formats is None else formats, orders, named, target)
     program = cin.concretize(assignment)
+    done("cin", program)
     extents = _dims({} if dims is None else dims, program)
     notes: list[str] = _inferred(program, extents)
     if _may_order(commands, target):
@@ -125,6 +129,7 @@ def compile(
         if loops != program.loops:
             notes.append(f"the loop order is {', '.join(loops)}: {why}")
         program = replace(program, loops=loops)
+    done("order", program)
     common: dict[str, Any] = {
         "expression": expression,
         "formats": resolved,
@@ -162,8 +167,10 @@ def _sam_program(
     common: Mapping[str, Any],
 ) -> SamProgram:
     from custard.to_sam.program import SamProgram  # here, as programs in C need none of it
+    from sam.dot import to_dot
 
     found = scheduled(program, common["formats"], commands, stored, strict)
+    done("schedule", found, lambda: "\n".join(map(_nest_of, found.statements)))
     forced = choices(commands, found.variables())
     for choice in forced.values():
         if choice.name == "skip" and choice.arguments[0] not in found.read():
@@ -173,9 +180,14 @@ def _sam_program(
     sam = SamProgram(
         **common, choices=forced, cin=program, notes=(*notes, *found.notes), scheduled=found
     )
+    done("lower", sam, lambda: "\n".join(to_dot(stage.graph) for stage in sam.stages))
     for stage in sam.stages:
         _refuse_rearranged(strict, stage.lowered.rearranged)
     return sam.with_notes()
+
+
+def _nest_of(statement: Statement) -> str:
+    return nested(statement.program, statement.loops, statement.derivations)
 
 
 def _c_program(
@@ -194,6 +206,7 @@ def _c_program(
     program = replace(program, loops=tuple(loops.completed(program.loops)))
     program = cin.resolved(program)
     loops = loops.with_variables(program.loops)
+    done("schedule", program, lambda: nested(program, loops.loops, loops.derivations))
     common = {**common, "dims": {**dict(program.fixed), **common["dims"]}}
     forced = {
         (tensor, variable): choice
@@ -206,7 +219,9 @@ def _c_program(
     lowered = loop_lowering.lower(program, formats, forced, Types(), header, dropped, loops)
     _refuse_rearranged(strict, lowered.rearranged)
     notes = (*notes, *loops.notes, *lowered.rearranged, *lowered.decisions)
-    return CProgram(**common, choices=forced, cin=program, notes=notes, lowered=lowered, nest=loops)
+    c = CProgram(**common, choices=forced, cin=program, notes=notes, lowered=lowered, nest=loops)
+    done("lower", c, lambda: c.source)
+    return c
 
 
 def _refuse_rearranged(strict: bool, rearranged: Mapping[str, str | None]) -> None:

@@ -22,6 +22,7 @@ from custard.ir import cin
 from custard.language import notation
 from custard.language.commands import parse_schedule, workspaces
 from custard.language.formats import parse_declaration
+from custard.pipeline import printed_after
 from custard.program import Program
 from sam import io
 from sam.support.errors import UserError
@@ -39,6 +40,10 @@ def execute(arguments: argparse.Namespace) -> int:
     """Runs the command for arguments that have been parsed; returns its exit status."""
     _refuse_others(arguments)
     _require_apart(arguments)
+    if arguments.print_after is not None:
+        with printed_after(arguments.print_after, print):
+            _compiled(arguments)
+        return 0
     program = _compiled(arguments)
     if arguments.json not in (None, "-"):
         require_folder(arguments.json)

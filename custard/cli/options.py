@@ -54,6 +54,10 @@ _OPTIONS: Mapping[str, _Options] = {
             "help": "refuse to transpose a tensor or pass over a loop",
         },
         "--drop-zeros": {"action": "store_true", "help": "do not store results that are 0"},
+        "--print-after": {
+            "metavar": "PASS",
+            "help": "print the program after notation, cin, order, schedule or lower, and end",
+        },
         "--fast-math": {"action": "store_true", "help": "target c: give NaN and infinity up"},
     },
     "the inputs and the result": {
