@@ -82,8 +82,11 @@ def outcomes_of(
     elsewhere: Collection[str],
     max_cycles: Sequence[int | None],
     finished: Callable[[int, Outcome], None] | None = None,
+    tells: bool = True,
 ) -> list[Outcome]:
     """The outcome for each config, of which each has its own ``max_cycles``.
+
+    ``tells`` says whether a deadlock must be told in full, which takes a run by itself.
 
     The inputs are bound once for all configs with the same tiles.
     """
@@ -110,7 +113,7 @@ def outcomes_of(
         except UserError as mistake:
             finish(n, mistake)
     for (tiles, _), numbers in groups.items():
-        _run_group(bound_by[tiles], configs, numbers, engine, max_cycles, finish)
+        _run_group(bound_by[tiles], configs, numbers, engine, max_cycles, finish, tells)
     return [outcome for outcome in found if outcome is not None]
 
 
@@ -121,6 +124,7 @@ def _run_group(
     engine: str,
     max_cycles: Sequence[int | None],
     finish: Callable[[int, Outcome], None],
+    tells: bool,
 ) -> None:
     """Runs configs that are alike; what SimPy does at once on SimPy, if it may be any engine."""
     left = list(numbers)
@@ -145,6 +149,7 @@ def _run_group(
             chosen,
             [max_cycles[n] for n in left],
             lambda n, outcome: finish(left[n], outcome),
+            tells,
         )
         left = [left[n] for n in alone]
     for n in left:

@@ -17,6 +17,7 @@ from sam.support.errors import StreamError, UserError, nearest, one_of
 # The words that may stand in the place of an expression: what follows them, and what runs them.
 _COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "sweep": ("SWEEP.yaml", "custard.cli.sweeps.command", "main"),
+    "size": ("EXPRESSION ...", "custard.cli.size", "main"),
     "explain": ("EXPRESSION ...", "custard.cli.explain", "main"),
     "report": ("RESULT", "custard.cli.run_record", "report_command"),
     "cache": ("[--clear]", "custard.cli.cache", "main"),

@@ -18,6 +18,7 @@ from sam.blocks import primitives
 from sam.derivations import with_derived
 from sam.graph import Graph, Slot
 from sam.inputs import extents, gather
+from sam.support.errors import UserError
 from sam.tensor import Tensor
 
 
@@ -261,6 +262,33 @@ class SamProgram(Program):
                 given[stage.tensor] = computed
         outcomes = [done[n] for n in range(len(loaded))]
         return outcomes if return_errors else runs_of(outcomes)
+
+    def size_queues(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        config: Any = None,
+        overrides: Mapping[str, Any] | None = None,
+        slack: float = 0.0,
+        engine: str = "auto",
+        tried: Callable[[int], None] | None = None,
+    ) -> Any:
+        """The smallest depth of every queue: a ``sim.sizing.Sizing``.
+
+        Arguments and errors are those of ``sim.sizing.size_queues``; raises UserError for a
+        program of several graphs.
+        """
+        from sim.sizing import size_queues
+
+        if len(self.stages) > 1:
+            tensors = ", ".join(stage.tensor for stage in self.stages)
+            raise UserError(
+                f"the program has {len(self.stages)} graphs, for {tensors}, and queues are sized "
+                "for one",
+                hint="leave out precompute, or size each statement by itself",
+            )
+        given, dense, _ = self._given(inputs)
+        graph, own = self._graph(self.stages[0], given, dense, self.extents(given))
+        return size_queues(graph, own, config, overrides, slack, engine, tried)
 
     def _given(
         self, inputs: Mapping[str, Any] | None

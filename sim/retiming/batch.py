@@ -39,16 +39,19 @@ def run(
     configs: Sequence[Config],
     max_cycles: Sequence[int | None],
     finish: Finish,
+    tells: bool = True,
     most_bytes: int = _MOST_BYTES,
 ) -> list[int]:
     """Runs a bound graph under some configs that are ``alike``.
+
+    Those that deadlock have to run alone if that must be told in full.
 
     Gives the numbers of those that have to run alone: all of them where the graph has wires or
     memory is not ideal, where a step has no translation, or where the run fails.
     """
     if len(configs) <= FEW or configs[0].memory.levels:
         return list(range(len(configs)))
-    batch = _Batch(bound, configs, max_cycles, finish, most_bytes)
+    batch = _Batch(bound, configs, max_cycles, finish, tells, most_bytes)
     try:
         batch.run()
     except Untraceable:
@@ -67,10 +70,11 @@ class _Batch:
         configs: Sequence[Config],
         max_cycles: Sequence[int | None],
         finish: Finish,
+        tells: bool,
         most_bytes: int,
     ) -> None:
         self.bound, self.configs, self.max_cycles = bound, configs, max_cycles
-        self.finish, self.most_bytes = finish, most_bytes
+        self.finish, self.tells, self.most_bytes = finish, tells, most_bytes
         self.gone: set[int] = set()
 
     def left(self) -> list[int]:
@@ -95,6 +99,10 @@ class _Batch:
                         firings = stack.enter_context(closing(Firings(machine, self.most_bytes)))
                     timed, dead = self._time(firings, lanes, wide=True)
                 self.gone |= {*timed}
+                if not self.tells:
+                    self.gone |= {*dead}
+                    for n in dead:
+                        self.finish(n, UserError("deadlock"))
                 left = [n for n in left if n not in timed and n not in dead]
 
     def _time(

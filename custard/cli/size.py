@@ -1,0 +1,92 @@
+"""``custard size EXPRESSION ...``: the smallest depth of every queue that loses no cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import yaml
+from rich.text import Text
+
+from custard.cli import execution
+from custard.cli.arguments import stdout
+from custard.cli.inputs import read_inputs
+from custard.cli.options import parse_command
+from sam.support.errors import UserError
+from sam.support.files import write_whole
+
+
+def main(argv: Sequence[str]) -> int:
+    """Sizes queues: takes what the command takes without a word in front, and two options more.
+
+    ``--slack 1%``   how many cycles more than with unbounded queues there may be
+    ``--save FILE``  where the config is written, instead of being printed
+    """
+    words, slack = _taken(argv, "--slack", "1%")
+    words, place = _taken(words, "--save", "FILE")
+    arguments = parse_command(words, {})
+    if arguments.target != "sam":
+        raise UserError(
+            f"size has no meaning on target {arguments.target}", hint="it is for target sam"
+        )
+    program, machine = execution.prepared(arguments)
+    tensors = read_inputs(arguments.inputs, program, arguments.seed)
+    with execution.Progress() as progress:
+        sizing = program.size_queues(
+            tensors,
+            machine,
+            slack=0.0 if slack is None else _share(slack),
+            engine=execution.engine(arguments),
+            tried=lambda count: progress.show(f"{count:,} machines tried"),
+        )
+    console = stdout(quiet=arguments.json == "-" or arguments.quiet)
+    more = sizing.cycles - sizing.fewest
+    console.print(
+        Text(
+            f"{sizing.words:,} words in {len(sizing.depths)} queues, which hold "
+            f"{sizing.unbounded_words:,} where they are unbounded"
+        ),
+        soft_wrap=True,
+    )
+    told = f"{sizing.cycles:,} cycles, {'none' if more == 0 else f'{more:,}'} more than unbounded"
+    console.print(Text(told), soft_wrap=True)
+    text = yaml.safe_dump(dict(sizing.config), sort_keys=False, width=200)
+    if place is None:
+        console.print()
+        console.print(Text(text.rstrip()), soft_wrap=True)
+    else:
+        write_whole(place, text)
+        console.print(Text(f"the config is in {place}"), soft_wrap=True)
+    execution.put_json(
+        arguments.json,
+        {**asdict(sizing), "words": sizing.words, "unbounded_words": sizing.unbounded_words},
+    )
+    return 0
+
+
+def _taken(words: Sequence[str], option: str, shown: str) -> tuple[list[str], str | None]:
+    """The words without an option, and what it was given last."""
+    left: list[str] = []
+    value = None
+    rest = iter(words)
+    for word in rest:
+        name, equals, text = word.partition("=")
+        if name != option:
+            left.append(word)
+            continue
+        value = text if equals else next(rest, "")
+        if not value:
+            raise UserError(f"{option} is given nothing", hint=f"{option} {shown}")
+    return left, value
+
+
+def _share(text: str) -> float:
+    """A share, as in ``1%`` or ``0.01``."""
+    number, percent = text.removesuffix("%"), text.endswith("%")
+    try:
+        share = float(number) / (100 if percent else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < float("inf"):
+        raise UserError(f'--slack is "{text}", which is no share', hint="as in --slack 1%")
+    return share

@@ -1,0 +1,44 @@
+"""``custard size``: what it prints and saves."""
+
+import json
+
+import yaml
+
+from custard.cli.command import main
+
+SPMV = ["y(i)=A(i,j)*x(j)", "-i", "A=@random(0.5)", "-i", "x=@dense", "--dims=i=5,j=5"]
+
+
+def test_the_config_is_printed_or_saved(tmp_path, capsys):
+    assert main(["size", *SPMV, "--engine=simpy"]) == 0
+    first, second, _, *config = capsys.readouterr().out.splitlines()
+    assert first.endswith("where they are unbounded")
+    assert second.endswith(" cycles, none more than unbounded")
+    read = yaml.safe_load("\n".join(config))
+    assert read["name"] == "ideal-sized"
+    saved = tmp_path / "sized.yaml"
+    assert main(["size", *SPMV, "--engine=simpy", "--save", str(saved)]) == 0
+    assert yaml.safe_load(saved.read_text()) == read
+    assert capsys.readouterr().out.splitlines()[2] == f"the config is in {saved}"
+    assert main([*SPMV, "--config", str(saved), "--json", "-"]) == 0
+    run = json.loads(capsys.readouterr().out)
+    assert f"{run['cycles']:,} cycles" in second
+
+
+def test_slack(capsys):
+    counts = {}
+    for slack in ("0%", "10%"):
+        assert main(["size", *SPMV, "--engine=simpy", f"--slack={slack}", "--json", "-"]) == 0
+        counts[slack] = json.loads(capsys.readouterr().out)
+    assert counts["10%"]["words"] <= counts["0%"]["words"]
+    assert counts["0%"]["cycles"] == counts["0%"]["fewest"]
+    assert counts["10%"]["cycles"] <= 1.1 * counts["0%"]["fewest"]
+
+
+def test_mistakes(capsys):
+    assert main(["size", *SPMV, "--slack", "much"]) == 2
+    assert '--slack is "much", which is no share' in capsys.readouterr().err
+    assert main(["size", *SPMV, "--slack"]) == 2
+    assert "--slack is given nothing" in capsys.readouterr().err
+    assert main(["size", *SPMV, "--target=c"]) == 2
+    assert "size has no meaning on target c" in capsys.readouterr().err
