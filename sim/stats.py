@@ -178,6 +178,26 @@ class Run:
             write_whole(path, text)
         return text
 
+    def to_trace(
+        self,
+        path: str | PathLike[str],
+        window: tuple[int, int] | None = None,
+        most_bytes: int | None = None,
+    ) -> str | None:
+        """Writes what blocks, queues and memory did from cycle to cycle, to be viewed by others.
+
+        ``path``        .vcd for GTKWave and Surfer; .pftrace for Perfetto
+        ``window``      the first cycle that is shown, and the one after the last
+        ``most_bytes``  how large the file may be; 200 MB by default
+
+        Gives what the trace leaves out, in words, if anything. Raises UserError for another
+        suffix, and where the package that writes such a file is not installed.
+        """
+        from sim.traces import MOST_BYTES, writer_of
+
+        most = MOST_BYTES if most_bytes is None else most_bytes
+        return writer_of(path)(self, path, window, most)
+
     def explain(self) -> Explanation:
         """Why the run took as long as it did, and what would make it shorter.
 

@@ -42,9 +42,9 @@ def execute(arguments: argparse.Namespace) -> int:
     _require_apart(arguments)
     if arguments.print_after is not None:
         with printed_after(arguments.print_after, print):
-            _compiled(arguments)
+            compiled(arguments)
         return 0
-    program = _compiled(arguments)
+    program = compiled(arguments)
     if arguments.json not in (None, "-"):
         require_folder(arguments.json)
     run: Any = _run_sam if arguments.target == "sam" else _run_c
@@ -52,20 +52,17 @@ def execute(arguments: argparse.Namespace) -> int:
     return status
 
 
-def machine_of(arguments: argparse.Namespace) -> Config:
-    """The hardware config that is asked for."""
-    from sim.config import hardware as config  # here, as programs in C need none of it
-
-    return config.load(arguments.config, dict(map(config.parse_override, arguments.overrides)))
-
-
 def prepared(arguments: argparse.Namespace) -> tuple[SamProgram, Config]:
     """The program and the machine of a command on target sam, for what runs it by itself."""
     _refuse_others(arguments)
     _require_apart(arguments)
-    machine = machine_of(arguments)
-    program: Any = _compiled(arguments)
-    return program, machine
+    from custard.cli import several  # here, as programs in C need none of it
+
+    chosen = several.machines(arguments.config, arguments.overrides)
+    if len(chosen) > 1:
+        raise UserError(f"this is for one machine, and --set gives {len(chosen)}")
+    program: Any = compiled(arguments)
+    return program, chosen[0].config
 
 
 def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
@@ -78,10 +75,8 @@ def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
     several.require_several(arguments, len(chosen))
     outputs = [_output(text, program.cin.target) for text in arguments.outputs]
     require_engine(engine(arguments), arguments.validate)
-    if arguments.report is not None:
-        require_folder(arguments.report)
-        if not (arguments.inputs or _needs_no_input(program)):
-            raise UserError("--report tells of a run, and no inputs are given", hint="-i NAME=FILE")
+    if _pages(arguments) or arguments.window is not None:
+        _require_pages(arguments, bool(arguments.inputs) or _needs_no_input(program))
     for stage in program.stages:
         if arguments.dot is not None:
             path = _of_stage(Path(arguments.dot), stage, program)
@@ -101,9 +96,49 @@ def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
     run, told = _simulated(program, chosen[0].config, arguments)
     assert run.output is not None
     status = _told(program, run.output, told, outputs, arguments)
+    _write_pages(run, arguments)
+    return status
+
+
+def _pages(arguments: argparse.Namespace) -> dict[str, str]:
+    """The files about a run that are asked for, by option."""
+    named = {name: getattr(arguments, name) for name in ("report", "trace", "vcd")}
+    return {f"--{name}": path for name, path in named.items() if path is not None}
+
+
+def _require_pages(arguments: argparse.Namespace, runs: bool) -> None:
+    """Raises UserError where the files about a run cannot be written."""
+    from sim.traces.states import parse_window
+
+    pages = _pages(arguments)
+    for option, path in pages.items():
+        require_folder(path)
+        suffix = {"--trace": ".pftrace", "--vcd": ".vcd"}.get(option)
+        if suffix is not None and Path(path).suffix.lower() != suffix:
+            raise UserError(f"{option} writes {suffix} files, and {path} is named otherwise")
+        if not runs:
+            raise UserError(
+                f"{option} tells of a run, and no inputs are given", hint="-i NAME=FILE"
+            )
+    if arguments.window is not None:
+        parse_window(arguments.window)
+        if not {"--trace", "--vcd"} & {*pages}:
+            raise UserError("--window is for a trace, and none is asked for", hint="--trace FILE")
+
+
+def _write_pages(run: Run, arguments: argparse.Namespace) -> None:
+    """Writes the files about a run."""
+    from sim.traces.states import parse_window
+
     if arguments.report is not None:
         _write_report(run, arguments)
-    return status
+    shown = None if arguments.window is None else parse_window(arguments.window)
+    for path in (arguments.trace, arguments.vcd):
+        if path is not None:
+            note = run.to_trace(path, shown)
+            lines = [f"the trace is in {path}"] + ([f"note: {note}"] if note else [])
+            for line in lines:
+                _console(arguments).print(Text(line), soft_wrap=True)
 
 
 def _write_report(run: Run, arguments: argparse.Namespace) -> None:
@@ -195,6 +230,9 @@ _ONLY = {
         "validate": "--validate",
         "dot": "--dot",
         "report": "--report",
+        "trace": "--trace",
+        "vcd": "--vcd",
+        "window": "--window",
         "draw": "--draw",
         "plot": "--plot",
         "max_cycles": "--max-cycles",
@@ -225,7 +263,7 @@ def _require_apart(arguments: argparse.Namespace) -> None:
 
     What is no regular file, such as ``/dev/stdout``, takes several.
     """
-    told = [arguments.dot, arguments.draw, arguments.plot, arguments.report]
+    told = [arguments.dot, arguments.draw, arguments.plot, *_pages(arguments).values()]
     told.append(None if arguments.json == "-" else arguments.json)
     outputs = [name for name in told if name is not None]
     outputs += [text for text in arguments.outputs if "=" not in text]
@@ -267,11 +305,12 @@ def _simulated(
             validate=arguments.validate or None,
             max_cycles=arguments.max_cycles,
             compiling=progress.compiling,
-            attribution=arguments.report is not None,
+            attribution=bool(_pages(arguments)),
         )
 
 
-def _compiled(arguments: argparse.Namespace) -> Program:
+def compiled(arguments: argparse.Namespace) -> Program:
+    """The program that is asked for. Raises UserError."""
     declared = [text.partition(":")[0].strip() for text in arguments.formats]
     accesses = notation.accesses(notation.parse(arguments.expression, declared))
     orders = {access.tensor: len(access.indices) for access in accesses}

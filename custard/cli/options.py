@@ -109,6 +109,9 @@ _OPTIONS: Mapping[str, _Options] = {
             "metavar": "FILE",
             "help": "target sam: write an HTML page that says where the cycles went",
         },
+        "--trace": {"metavar": "FILE", "help": "target sam: write a trace for Perfetto: .pftrace"},
+        "--vcd": {"metavar": "FILE", "help": "target sam: write waveforms: .vcd"},
+        "--window": {"metavar": "A:B", "help": "the cycles of --trace and --vcd; all by default"},
         "--json": {
             "nargs": "?",
             "const": "-",

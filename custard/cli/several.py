@@ -32,6 +32,8 @@ _OF_ONE = {
     "validate": "--validate",
     "all_lanes": "--all-lanes",
     "report": "--report",
+    "trace": "--trace",
+    "vcd": "--vcd",
 }
 
 

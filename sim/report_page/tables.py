@@ -117,7 +117,7 @@ def path(run: Run) -> str:
     if rest:
         rows.append((f"{len(parts) - _SHOWN} others", "", rest, percent(rest, run.cycles)))
     heads = ("block", "cause", "cycles", "share")
-    return table("The critical path: its cycles are those of the run", heads, rows)
+    return table("The critical path: its cycles are those of the run", heads, rows, "text")
 
 
 def explained(explanation: Explanation) -> str:

@@ -1,0 +1,174 @@
+"""What each block of a run did from cycle to cycle, and the part of a run that a trace shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sam.support.errors import UserError
+from sim.attribution.log import Array, Log
+from sim.attribution.shares import late_until
+from sim.stats import Run
+
+MOST_BYTES = 200 * 10**6
+"""How large a trace may be, unless it is told."""
+
+BUSY, MEMORY, DONE = "busy", "memory", "done"
+
+
+@dataclass(frozen=True)
+class States:
+    """What a block did: from each of these cycles on, until the next of them.
+
+    ``cycles``  increasing, the first is 0
+    ``state``   by cycle, a number in ``names``
+    """
+
+    cycles: Array
+    state: Array
+    names: tuple[str, ...]
+
+
+def states(log: Log, block: int) -> States:
+    """What a block did: busy, starved or blocked by a port, memory, or done."""
+    waits = log.waits[block]
+    ports = [f"{'starved' if one.is_input else 'blocked'} by {one.port}" for one in waits.awaited]
+    names = (BUSY, MEMORY, DONE, *ports)
+    late = late_until(waits)
+    spans = [(late, waits.asked, waits.cause + 3), (waits.ready, late, 1)]
+    if waits.requests is not None:
+        spans.append((waits.requests.asked, waits.requests.taken, 1))
+    since = np.concatenate([one for one, _, _ in spans])
+    until = np.concatenate([one for _, one, _ in spans])
+    what = np.concatenate([np.zeros_like(start) + one for start, _, one in spans])
+    real = until > since
+    since, until, what = since[real], until[real], what[real]
+    order = np.argsort(since, kind="stable")
+    since, until, what = since[order], until[order], what[order]
+    free = until[:-1] < since[1:]
+    ends = until[np.append(free, True)] if len(until) else until
+    cycles = np.concatenate(([0], since, ends, [waits.fired + 1]))
+    state = np.concatenate(([0], what, np.zeros(len(ends), np.int64), [2]))
+    order = np.argsort(cycles, kind="stable")
+    cycles, state = cycles[order], state[order]
+    last = np.append(cycles[1:] > cycles[:-1], True)
+    cycles, state = cycles[last], state[last]
+    changed = np.append(True, state[1:] != state[:-1])
+    cycles, state = cycles[changed], state[changed]
+    within = cycles < max(1, log.cycles)
+    return States(cycles[within], state[within], names)
+
+
+@dataclass(frozen=True)
+class Window:
+    """The cycles of a graph that a trace shows."""
+
+    first: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A graph of a run, as far as a trace shows it.
+
+    ``prefix``  what its names begin with
+    ``log``     its waits
+    ``start``   the cycle of the run in which it begins
+    ``shown``   its own cycles that are shown
+    """
+
+    prefix: str
+    run: Run
+    log: Log
+    start: int
+    shown: Window
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The part of a run that a trace shows; ``note`` says what it leaves out, if it was not asked.
+
+    ``first``, ``end``  the cycles of the run
+    """
+
+    pieces: tuple[Piece, ...]
+    first: int
+    end: int
+    note: str | None = None
+
+
+def shown(run: Run, asked: tuple[int, int] | None, most_bytes: int, bytes_per_change: int) -> Shown:
+    """The part of a run that a trace shows: what was asked for, as far as there is room for it.
+
+    Raises UserError for cycles that the run does not have.
+    """
+    run = run.attributed
+    first, end = asked or (0, run.cycles)
+    if not 0 <= first < end or first >= max(1, run.cycles):
+        raise UserError(
+            f"the window {first}:{end} has no cycle of the run, which has {run.cycles:,}",
+            hint="as in --window 1000:2000",
+        )
+    end = min(end, max(1, run.cycles))
+    times = [np.zeros(0, np.int64)]
+    sampled = 0
+    graphs = [*_graphs(run)]
+    for _, part, log, start in graphs:
+        times += [states(log, n).cycles + start for n in range(len(log.blocks))]
+        edges = min(end, start + part.cycles) - max(first, start)
+        sampled += len(part.streams) * max(0, edges // log.over_time.stretch + 1)
+    changes = np.sort(np.concatenate(times))
+    changes = changes[(changes >= first) & (changes < end)]
+    room, note, until = max(0, most_bytes // bytes_per_change - sampled), None, end
+    if len(changes) > room:
+        until = max(int(changes[room]), first + 1)
+        note = (
+            f"the trace ends at cycle {until:,}, as more would make it larger than "
+            f"{most_bytes / 1e6:,g} MB; --window {until}:{end} shows the rest"
+        )
+    pieces = tuple(
+        Piece(prefix, part, log, start, Window(max(0, first - start), until - start))
+        for prefix, part, log, start in graphs
+        if start < until and first < start + part.cycles
+    )
+    return Shown(pieces, first, until, note)
+
+
+def _graphs(run: Run) -> Iterator[tuple[str, Run, Log, int]]:
+    """The graphs of a run: what their names begin with, and the cycle in which they begin."""
+    start = 0
+    for part in run.parts or (run,):
+        result = part.graph.result
+        prefix = f"{result.slot.tensor}." if run.parts and result is not None else ""
+        assert part.log is not None
+        yield prefix, part, part.log, start
+        start += part.cycles
+
+
+def parse_window(text: str) -> tuple[int, int]:
+    """The cycles of ``--window 1000:2000``. Raises UserError."""
+    first, colon, end = text.partition(":")
+    if not colon or not first.strip().isdecimal() or not end.strip().isdecimal():
+        raise UserError(f'"{text}" is no window of cycles', hint="as in --window 1000:2000")
+    return int(first), int(end)
+
+
+def within(found: States, shown: Window) -> tuple[Array, Array]:
+    """The changes of a block inside of a window, the first at its beginning."""
+    start = int(np.searchsorted(found.cycles, shown.first, side="right")) - 1
+    end = int(np.searchsorted(found.cycles, shown.end, side="left"))
+    cycles = np.maximum(found.cycles[start:end], shown.first)
+    return cycles, found.state[start:end]
+
+
+def samples(log: Log, values: Any, shown: Window) -> Iterator[tuple[int, int]]:
+    """What changes of numbers that are known at the ends of stretches, with its cycle."""
+    before = None
+    for n, value in enumerate(values.tolist()):
+        cycle = min((n + 1) * log.over_time.stretch, log.cycles) - 1
+        if shown.first <= cycle < shown.end and value != before:
+            yield cycle, value
+            before = value
