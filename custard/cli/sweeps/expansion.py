@@ -81,8 +81,23 @@ def _step(data: Any, origin: str, label: Mapping[str, Any] | None = None) -> _St
     if not isinstance(data, Mapping):
         validated(PointSection, data, origin)
     closed, opened = variables.split(data, _KEYS)
-    given = validated(PointSection, closed, origin).given()
+    try:
+        given = validated(PointSection, closed, origin).given()
+    except UserError as mistake:
+        torn = next((text for text in _texts(closed) if text.count("(") > text.count(")")), None)
+        if torn is None:
+            raise
+        hint = f'{torn}... needs quotes in braces or brackets, as in "reorder(i,j)"'
+        raise UserError(mistake.what, hint=hint) from None
     return _Step(_merged(given, opened), label or {})
+
+
+def _texts(data: Mapping[str, Any]) -> Iterator[str]:
+    """The texts that stand in a section, or in a list in it."""
+    for value in data.values():
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, str):
+                yield item
 
 
 def _places(grid: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:

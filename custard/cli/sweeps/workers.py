@@ -224,10 +224,14 @@ class _Worker:
             self.connection.send([settings for _, settings in group])
 
     def left(self) -> float:
-        """Seconds until the limit. Points that are measured together have a part of each one's."""
+        """Seconds until the limit.
+
+        Points that are measured together have a part of the limits of all, but at least two: an
+        outcome may come with the next one.
+        """
         if self.limits.seconds is None:
             return _FOREVER
-        count = 1 if self.is_alone else 1 + _SHARE_TOGETHER * len(self.tasks)
+        count = 1 if self.is_alone else 1 + max(1, _SHARE_TOGETHER * len(self.tasks))
         return max(0.0, self.started + self.limits.seconds * count - time.monotonic())
 
     def has_news(self) -> bool:

@@ -110,6 +110,11 @@ points: [{dims: {i: 4}}, {dims: {i: 5}, labels: {kind: other}}]
             'grid.matrix.b: unknown key "input"\nhint: did you mean inputs?',
         ),
         (
+            "grid: {order: {ijk: {schedule: reorder(i,j)}}}",
+            'grid.order.ijk: unknown key "j)"\n'
+            'hint: reorder(i... needs quotes in braces or brackets, as in "reorder(i,j)"',
+        ),
+        (
             "grid: {matrix: {a: 3}}",
             "grid.matrix.a: it is 3; it must be a section of keys and values",
         ),

@@ -214,6 +214,9 @@ def test_a_dask_cluster_does_the_same():
     ) as cluster:
         start = partial(run_on_dask, address=cluster.scheduler_address)
         found = dict(start(tasks, misbehave, Limits(seconds=0.6)))
+        alike = [(str(n), {"how": "tell"}) for n in range(4)]
+        together = dict(start(alike, misbehave, Limits(), together=TOGETHER))
+    assert _numbers(together.values()) == [4] * 4
     assert found["1"]["record"] == {"cycles": 7}
     assert found["2"]["error"] == "its process ended with status 3"
     assert found["3"]["error"] == "over the limit of 0.6 seconds"
