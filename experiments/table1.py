@@ -26,6 +26,7 @@ import custard
 from custard.language import notation
 from experiments import figures
 from sam.blocks import primitives
+from sam.graph import Graph
 
 REFERENCE = figures.DATA / "sam_paper_tables.json"
 
@@ -56,12 +57,15 @@ def rows(reference: Path = REFERENCE) -> list[Row]:
     for name, (expression, *counts) in table["rows"].items():
         paper = dict(zip(table["columns"], counts, strict=True))
         for order in _orders(expression, paper):
-            program = custard.compile(
-                expression, _formats(expression, order), [f"reorder({','.join(order)})"]
-            )
-            ours = primitives(program.graph)
+            ours = primitives(graph(expression, order))
             found.append(Row(name, expression, "".join(order), paper, ours))
     return found
+
+
+def graph(expression: str, order: Sequence[str]) -> Graph:
+    """The graph of an expression in a loop order."""
+    schedule = [f"reorder({','.join(order)})"] if order else []
+    return custard.compile(expression, _formats(expression, order), schedule).graph
 
 
 def _orders(expression: str, paper: Mapping[str, int | str]) -> list[tuple[str, ...]]:

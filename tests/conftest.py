@@ -1,10 +1,31 @@
-"""Before any test is read: every run is validated, and hypothesis has its profile."""
+"""Before any test is read: every run is validated, and hypothesis has its profile.
+
+``pytest --update-golden`` writes golden files anew. Read the difference before it is committed.
+"""
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 from tests.support.profiles import PROFILE
 
 os.environ["SAM_VALIDATE"] = "1"
 settings.load_profile(PROFILE)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-golden", action="store_true", help="write the golden files anew")
+
+
+@pytest.fixture
+def golden(request):
+    """Compares a text with that of a golden file, or writes the file anew."""
+
+    def compare(path: Path, text: str) -> None:
+        if request.config.getoption("--update-golden"):
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8"), "pytest --update-golden writes it anew"
+
+    return compare

@@ -1,9 +1,4 @@
-"""The C of a dozen kernels, as it should read: ``tests/custard/to_c/golden/*.c``.
-
-    python -m tests.support.golden_kernels
-
-writes the files anew. Read what has changed before it is committed.
-"""
+"""The kernels whose C stands in ``tests/custard/to_c/golden/*.c``, as it should read."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -52,13 +47,3 @@ KERNELS = {
         "X(i,j) = B(i,k,l) * C(k,j) * D(l,j)", {"X": "dd", "B": "CSF(3)", "C": "dd", "D": "dd"}
     ),
 }
-
-
-def main() -> None:
-    """Writes all files."""
-    for name, kernel in KERNELS.items():
-        (GOLDEN / f"{name}.c").write_text(kernel.source)
-
-
-if __name__ == "__main__":
-    main()

@@ -9,9 +9,8 @@ from tests.support.golden_kernels import GOLDEN, KERNELS
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_golden(name):
-    due = (GOLDEN / f"{name}.c").read_text()
-    assert KERNELS[name].source == due, "python -m tests.support.golden_kernels writes them anew"
+def test_golden(name, golden):
+    golden(GOLDEN / f"{name}.c", KERNELS[name].source)
 
 
 def test_there_is_no_file_too_many():
