@@ -54,8 +54,12 @@ def draw(graph: Graph, path: str | os.PathLike[str]) -> None:
             hint=f"one of {', '.join(FORMATS)}",
         )
     require_folder(target)
-    picture = _render(_with_legend(to_dot(graph)), suffix.removeprefix("."))
-    write_whole(target, picture)
+    write_whole(target, picture(graph, suffix.removeprefix(".")))
+
+
+def picture(graph: Graph, form: str = "svg") -> bytes:
+    """The drawing of a graph, with a legend of its arrows: svg, png or pdf. Raises UserError."""
+    return _render(_with_legend(to_dot(graph)), form)
 
 
 def laid_out(text: str) -> bytes:

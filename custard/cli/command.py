@@ -19,6 +19,7 @@ _COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "sweep": ("SWEEP.yaml", "custard.cli.sweeps.command", "main"),
     "size": ("EXPRESSION ...", "custard.cli.size", "main"),
     "explain": ("EXPRESSION ...", "custard.cli.explain", "main"),
+    "serve": ("[--port N]", "custard.cli.serve.command", "main"),
     "report": ("RESULT", "custard.cli.run_record", "report_command"),
     "cache": ("[--clear]", "custard.cli.cache", "main"),
     "configs": ("", "custard.cli.listings", "configs"),
