@@ -60,6 +60,11 @@ class Program(ABC):
         notes = "".join(f"\n  note: {note}" for note in self.notes)
         return f"{type(self).__name__} {self.expression}\n  {self.cin}\n  formats {stored}{notes}"
 
+    def _repr_html_(self) -> str:
+        from custard.notebook import of_program
+
+        return of_program(self)
+
     @abstractmethod
     def run(self, inputs: Mapping[str, Any] | None = None) -> Tensor:
         """The result for inputs given by name: numpy, scipy.sparse, ``sam.Tensor``, numbers."""

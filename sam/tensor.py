@@ -201,6 +201,11 @@ class Tensor:
             f"dtype={self.dtype}, nnz={self.nnz})"
         )
 
+    def _repr_html_(self) -> str:
+        from sam.notebook import of_tensor
+
+        return of_tensor(self)
+
     # What numpy and scipy users expect of an array: all of it by way of theirs.
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:

@@ -151,6 +151,23 @@ class Run:
         """Tokens put on used streams, stop and done tokens included."""
         return sum(sum(stream.tokens.values()) for stream in self.streams.values())
 
+    def block_records(self) -> list[dict[str, Any]]:
+        """A record for each block, as pandas takes them: ``pandas.DataFrame(records)``."""
+        from sim.notebook import block_records
+
+        return block_records(self)
+
+    def stream_records(self) -> list[dict[str, Any]]:
+        """A record for each stream, as pandas takes them."""
+        from sim.notebook import stream_records
+
+        return stream_records(self)
+
+    def _repr_html_(self) -> str:
+        from sim.notebook import of_run
+
+        return of_run(self)
+
     @cached_property
     def attributed(self) -> Run:
         """The same run with its ``log``: itself, or it is run again. Raises UserError."""

@@ -41,7 +41,8 @@ def of_graph(run: Run, drawn: Layout, prefix: str) -> str:
         f'<svg class="graph" {size} width="{drawn.width + 8:.0f}" '
         f'height="{drawn.height + 8:.0f}" role="group" aria-label="The graph">'
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
-        'markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 L8 4 L0 8 z"/></marker></defs>'
+        'markerHeight="8" markerUnits="userSpaceOnUse" orient="auto">'
+        '<path d="M0 0 L8 4 L0 8 z"/></marker></defs>'
         f'{streams}{blocks}<g class="tokens" aria-hidden="true"></g></svg>'
     )
 

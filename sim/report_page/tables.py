@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from sam.support.html import Markup, table
 from sim.attribution.log import Array
 from sim.explain import Explanation
 from sim.explain.bounds import bytes_per_cycle
@@ -24,34 +25,6 @@ def percent(part: float, whole: float) -> str:
         return "-"
     share = 100 * part / whole
     return "<1 %" if share < 0.5 else f"{share:.0f} %"
-
-
-def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], kind: str = "") -> str:
-    """A table; cells are text that is escaped, or ``Markup``. The first of a row is its head."""
-    head = "".join(f'<th scope="col">{escape(one)}</th>' for one in heads)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<th scope="row">{_cell(one)}</th>' if n == 0 else f"<td>{_cell(one)}</td>"
-            for n, one in enumerate(row)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="wide"><table class="{kind}"><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
-
-
-class Markup(str):
-    """Text that is HTML already."""
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, Markup):
-        return value
-    return escape(f"{value:,}" if isinstance(value, int) else str(value))
 
 
 def bar(parts: Mapping[str, int], whole: int) -> Markup:
