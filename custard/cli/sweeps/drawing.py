@@ -85,7 +85,8 @@ class _Layout:
 
     @property
     def in_row(self) -> int:
-        return min(len(self.chosen.panels), _PANELS_IN_A_ROW)
+        count = len(self.chosen.panels)
+        return 2 if count == 4 else min(count, _PANELS_IN_A_ROW)
 
     @property
     def rows(self) -> int:
@@ -140,8 +141,9 @@ class _Layout:
     @property
     def legend_columns(self) -> int:
         """How many entries of the legend stand beside each other."""
-        most = int(self.width * _SMALL_LETTERS / (self._longest_name + 6))  # with its mark
-        return max(1, min(len(self.names), most))
+        most = max(1, int(self.width * _SMALL_LETTERS / (self._longest_name + 6)))  # with its mark
+        lines = math.ceil(len(self.names) / most)
+        return math.ceil(len(self.names) / max(1, lines)) or 1
 
     @property
     def _longest_name(self) -> int:

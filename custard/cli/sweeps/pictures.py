@@ -109,6 +109,15 @@ def label(column: str) -> str:
     return name.replace("_", " ") + (f" ({unit})" if unit else "")
 
 
+def named(column: str, value: Any) -> str:
+    """A value with the last part of its column's name, and with a unit if the name has one."""
+    name = column.rpartition(".")[2]
+    for ending, unit in _KEY_UNITS.items():
+        if name.endswith(ending):
+            return f"{name.removesuffix(ending).rstrip('_').replace('_', ' ')} = {value} {unit}"
+    return f"{name} = {value}"
+
+
 _PREFIXES = (("", 1.0), ("milli", 1e-3), ("micro", 1e-6), ("nano", 1e-9))
 
 

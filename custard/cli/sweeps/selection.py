@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
+from custard.cli.sweeps.pictures import named
 from custard.cli.sweeps.table import Table
 from sam.support.errors import UserError, one_of
 
@@ -285,7 +286,7 @@ def _require_places(plot: Plot, panels: Iterable[Panel]) -> None:
 def called(values: Mapping[str, Any]) -> str:
     """What points with these values are called; numbers have the name of their column."""
     return ", ".join(
-        value if isinstance(value, str) else f"{column.rpartition('.')[2]} = {value}"
+        value if isinstance(value, str) else named(column, value)
         for column, value in values.items()
     )
 

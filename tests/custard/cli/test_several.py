@@ -74,7 +74,7 @@ def test_a_plot_of_the_cycles(run):
     assert out.splitlines()[-1] == "depths.svg is drawn"
     assert "deadlock after cycle" in out
     drawn = Path("depths.svg").read_text()
-    for text in ("queues.depth (tokens)", "cycles", "latency_cycles = 3", "unbounded", "failed: "):
+    for text in ("queues.depth (tokens)", "cycles", "latency = 3 cycles", "unbounded", "failed: "):
         assert f"<!-- {text}" in drawn
 
 

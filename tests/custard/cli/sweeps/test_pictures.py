@@ -2,7 +2,7 @@
 
 import pytest
 
-from custard.cli.sweeps.pictures import label, scale
+from custard.cli.sweeps.pictures import label, named, scale
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,17 @@ def test_axes_have_units(column, text):
 )
 def test_seconds_have_the_prefix_that_fits(column, values, scaled):
     assert scale(column, values) == scaled
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("set.queues.depth", "depth = 4"),
+        ("set.queues.latency_cycles", "latency = 4 cycles"),
+        ("set.memory.levels.DRAM.bandwidth_gb_per_s", "bandwidth = 4 GB/s"),
+        ("set.memory.levels.LLB.capacity_bytes", "capacity = 4 bytes"),
+        ("n", "n = 4"),
+    ],
+)
+def test_numbers_have_the_name_and_the_unit_of_their_column(column, text):
+    assert named(column, 4) == text
