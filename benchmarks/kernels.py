@@ -230,6 +230,17 @@ def _sparse_results(size: str, entries: int, large: bool) -> Iterator[Case]:
         large,
     )
 
+    yield Case(
+        "A B x",
+        f"uniform {size}",
+        "y(i) = A(i,k) * B(k,j) * x(j)",
+        {"y": "d", "A": "CSR", "B": "CSR", "x": "d"},
+        lambda: {"A": uniform(half), "B": uniform(half, 4), "x": dense(half // PER_ROW)},
+        lambda given: lambda: given["A"] @ (given["B"] @ given["x"]),
+        1.2,
+        large=large,
+    )
+
     def sampled(given: Mapping[str, Any]) -> Callable[[], Any]:
         places = given["A"].tocoo().coords
 

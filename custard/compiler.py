@@ -129,6 +129,11 @@ def compile(
         if loops != program.loops:
             notes.append(f"the loop order is {', '.join(loops)}: {why}")
         program = replace(program, loops=loops)
+    if target == "c" and not commands and not strict:
+        from custard.to_c.factored import factored
+
+        program, split = factored(program, resolved)
+        notes += split
     done("order", program)
     common: dict[str, Any] = {
         "expression": expression,

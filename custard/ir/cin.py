@@ -137,10 +137,14 @@ class Divide(Expression):
 
 @dataclass(frozen=True)
 class Reduce(Expression):
-    """The sum of the operand over all values of the variables."""
+    """The sum of the operand over all values of the variables.
+
+    ``first``  whether it is made before the loops that need it, of all that is left at once
+    """
 
     variables: tuple[str, ...]
     operand: Expression
+    first: bool = False
 
     def __str__(self) -> str:
         return f"sum({', '.join(self.variables)}, {self.operand})"
@@ -201,8 +205,8 @@ def with_children(node: Expression, change: Callable[[Expression], Expression]) 
             return Negate(change(operand))
         case Divide(numerator, denominator):
             return Divide(change(numerator), change(denominator))
-        case Reduce(variables, operand):
-            return Reduce(variables, change(operand))
+        case Reduce(variables, operand, first):
+            return Reduce(variables, change(operand), first)
     return node
 
 

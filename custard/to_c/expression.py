@@ -119,11 +119,15 @@ class Quotient(Node):
 
 @dataclass(frozen=True)
 class Total(Node):
-    """The sum of the operand over some variables; ``free`` are those that it is a function of."""
+    """The sum of the operand over some variables; ``free`` are those that it is a function of.
+
+    ``first``  whether it is made before the loops that need it
+    """
 
     variables: tuple[str, ...]
     free: frozenset[str]
     operand: Node
+    first: bool = False
 
 
 def children(node: Node) -> tuple[Node, ...]:

@@ -35,12 +35,12 @@ def cheapest_order(program: cin.Program, formats: Mapping[str, Format]) -> tuple
     loops = program.loops
     if len(loops) > _MOST_LOOPS or cin.has_computed(program) or not _is_plain(program):
         return loops
-    limit = _CHEAPER * _cost(program, formats)
+    limit = _CHEAPER * cost(program, formats)
     best, least = loops, limit
     for order in permutations(loops):
-        cost = _cost(replace(program, loops=order), formats)
-        if cost < least:
-            best, least = order, cost
+        found = cost(replace(program, loops=order), formats)
+        if found < least:
+            best, least = order, found
     return best
 
 
@@ -50,7 +50,7 @@ def _is_plain(program: cin.Program) -> bool:
     return all(len(set(one.variables)) == len(one.variables) for one in accesses)
 
 
-def _cost(program: cin.Program, formats: Mapping[str, Format]) -> float:
+def cost(program: cin.Program, formats: Mapping[str, Format]) -> float:
     """About what a program costs, in the time of an addition."""
     terms = program.value.terms if isinstance(program.value, cin.Add) else (program.value,)
     moved, codes = 0.0, {}
@@ -61,9 +61,9 @@ def _cost(program: cin.Program, formats: Mapping[str, Format]) -> float:
             stored = sorted(stored, key=program.loops.index)
             moved += _TRANSPOSED * _entries(form)
         codes[node] = dict(zip(stored, form.levels, strict=True))
-    cost = moved + sum(_term_cost(program, term, formats, codes) for term in terms)
+    found = moved + sum(_term_cost(program, term, formats, codes) for term in terms)
     # Of orders that cost the same, the one that reads and writes arrays as they are stored.
-    return cost * (1 + 0.01 * _inversions(program, formats))
+    return found * (1 + 0.01 * _inversions(program, formats))
 
 
 def _inversions(program: cin.Program, formats: Mapping[str, Format]) -> int:

@@ -75,7 +75,12 @@ from custard.to_c.loop_nest import Nest
 from custard.to_c.outputs import Assembly, Output, Region, ScalarOutput, TensorOutput
 from custard.to_c.values import c_type, concrete, number, presence, value
 from custard.to_c.windows import Subsections, Window, shifted
-from custard.to_c.workspaces import DenseWorkspace, SparseWorkspace, Workspace
+from custard.to_c.workspaces import (
+    DenseWorkspace,
+    LocatedWorkspace,
+    SparseWorkspace,
+    Workspace,
+)
 from sam.blocks.arithmetic import ValueType, result_type
 from sam.derivations import parts
 from sam.graph import Slot
@@ -300,11 +305,12 @@ class Lowering:
                 parts = (self.tree(numerator), self.tree(denominator))
                 everywhere = cin.divides(cin.Divide(cin.Literal(1), denominator))
                 return Quotient(_joint_type("divide", parts), *parts, everywhere)
-            case cin.Reduce(variables, operand):
+            case cin.Reduce(variables, operand, first):
                 inner = self.tree(operand)
                 if isinstance(inner, Product):
                     inner = _in_type(inner, inner.dtype)
-                return Total(inner.dtype, variables, frozenset(cin.free_variables(node)), inner)
+                free = frozenset(cin.free_variables(node))
+                return Total(inner.dtype, variables, free, inner, first)
         raise AssertionError(node)
 
     def sum(self, node: cin.Add) -> Sum:
@@ -499,6 +505,10 @@ class Lowering:
                 after = [v for v in around if {*self.nest.originals(v)} & total.free]
                 own = self.own_order(total, output, total.operand)
                 return self.computed(order, tree, output, total, own, after)
+            if self.is_first(total):
+                after = [v for v in around if v in total.free]
+                own = self.own_order(total, output, total.operand)
+                return self.with_workspace(order, tree, output, total, own, after)
         if not order:
             return self.written(tree, output)
         if self.only_sums(order, tree, output):
@@ -517,6 +527,10 @@ class Lowering:
             return False
         derived = any(self.nest.made(loop) is not None or loop in output.pending for loop in order)
         return derived and {*output.assembly.variables} <= {*output.bound}
+
+    def is_first(self, total: Total) -> bool:
+        """Whether a sum is made before the loops around it, and an array has room for it."""
+        return total.first and not any(cin.base(v) in self.types.far for v in total.free)
 
     def totals(
         self, node: Node, order: Sequence[str], output: Output
@@ -651,19 +665,23 @@ class Lowering:
         extents = [self.extent(v) for v in after]
         workspace: Workspace
         is_dense = len(after) == 1 and cin.base(after[0]) not in self.types.far
-        if is_dense:
+        if self.is_first(total):
+            self.listed[cin.base(after[0])] = None
+            workspace = LocatedWorkspace(self.builder, name, after[0], extents[0], dtype)
+        elif is_dense:
             self.listed[cin.base(after[0])] = None
             workspace = DenseWorkspace(self.builder, name, after[0], extents[0], dtype)
         else:
             workspace = SparseWorkspace(self.builder, name, after, extents, dtype, self.types.wide)
             self.keyed.append(tuple(map(cin.base, after)))
-        self._note_workspace(after, is_dense)
+        if not self.is_first(total):
+            self._note_workspace(after, is_dense)
         slot = Slot(name, None, workspace.levels, tuple((n,) for n in range(len(after))))
         for level in range(len(after)):
             self.functions[name, level] = workspace.function(level)
         self.values[name] = workspace.values
         target = workspace.output().inside(output)
-        loops, inner = self.split(total, own)
+        loops, inner = self.split(replace(total, first=False), own)
         fill = self.statements(loops, inner, target)
         self.keys += 1
         operand = Operand(dtype, self.keys, slot, tuple(after))

@@ -1,6 +1,7 @@
 """Workspaces: temporary tensors that take values in any order, and give them back in order.
 
 ``DenseWorkspace``   one dimension: an array of all values, and a bit-tree of those that are set
+``LocatedWorkspace`` the same for a vector that is filled once, and then located in
 ``SparseWorkspace``  any number of dimensions: components are inserted, sorted and merged (Zhang et
                      al., PLDI 2024, Section 5)
 
@@ -11,13 +12,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from custard.to_c.builder import Builder, exists
 from custard.to_c.levels import Counted, Iterator, LevelFunctions, Place, Runs
 from custard.to_c.loop_ir import (
     BOOL,
     INT,
+    ONE,
+    TRUE,
     WIDE,
     WORD,
     ZERO,
@@ -27,6 +30,7 @@ from custard.to_c.loop_ir import (
     Expr,
     Field,
     For,
+    If,
     Op,
     Require,
     Run,
@@ -37,6 +41,7 @@ from custard.to_c.loop_ir import (
     cast,
     op,
     product,
+    select,
 )
 from custard.to_c.outputs import Output
 from custard.to_c.values import adding, c_type, number
@@ -126,6 +131,86 @@ class _Listed(LevelFunctions):
 
     def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
         found = self.workspace.list[self.workspace.cursor]
+        return Counted(self.workspace.cursor, ZERO, self.workspace.count, found, found)
+
+
+class LocatedWorkspace(Workspace):
+    """A vector that is filled once: its values, and whether each is set; coordinates are located.
+
+    Where nothing else goes through its dimension, those that are set are listed.
+    """
+
+    levels = "s"
+
+    def __init__(
+        self, builder: Builder, name: str, variable: str, extent: Expr, dtype: ValueType
+    ) -> None:
+        self.builder, self.variable, self.dtype, self.extent = builder, variable, dtype, extent
+        self.name = name
+        self.values = builder.scratch(f"{name}_values", array(c_type(dtype)), extent)
+        self.set = builder.scratch(f"{name}_set", array(BOOL), extent)
+        self.list: Var | None = None
+        self.count = Var(builder.fresh(f"{name}_count"))
+        self.cursor = Var(builder.fresh(f"p_{name}"))
+
+    def output(self) -> Output:
+        return _LocatedOutput(dtype=self.dtype, workspace=self)
+
+    def listed(self) -> Var:
+        """The coordinates that are set, which ``ready`` lists."""
+        if self.list is None:
+            size = self.extent
+            self.list = self.builder.scratch(f"{self.name}_list", array(INT), size, zeroed=False)
+        return self.list
+
+    def ready(self) -> list[Stmt]:
+        if self.list is None:
+            return []
+        p = Var(self.builder.fresh("p"))
+        append = [Assign(self.list[self.count], p), Assign(self.count, ONE, "+")]
+        return [
+            Declare(self.count, ZERO),
+            For(p, ZERO, self.extent, [If([(self.set[p], append)])]),
+        ]
+
+    def function(self, level: int) -> LevelFunctions:
+        return _Located(self)
+
+    def reset(self) -> list[Stmt]:
+        return []
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LocatedOutput(Output):
+    workspace: LocatedWorkspace
+
+    @property
+    def sparse(self) -> bool:
+        return True
+
+    def write(self, value: Expr) -> list[Stmt]:
+        at, workspace = self.bound[self.workspace.variable], self.workspace
+        add = Assign(workspace.values[at], value, adding(self.dtype))
+        return [add, Assign(workspace.set[at], TRUE)]
+
+
+class _Located(LevelFunctions):
+    """The coordinates that are set; a position is a coordinate."""
+
+    def __init__(self, workspace: LocatedWorkspace) -> None:
+        super().__init__("s", "", 0, INT, workspace.builder)
+        self.format = replace(self.format, locates=True)
+        self.workspace = workspace
+
+    def cursor(self) -> Var:
+        return Var(self.names.fresh(f"p_{self.workspace.name}"))
+
+    def locate(self, above: Place, coordinate: Expr) -> Place:
+        position = select(self.workspace.set[coordinate], coordinate, Op("-", (ONE,), INT))
+        return above.below(position, coordinate)
+
+    def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
+        found = self.workspace.listed()[self.workspace.cursor]
         return Counted(self.workspace.cursor, ZERO, self.workspace.count, found, found)
 
 

@@ -1,0 +1,119 @@
+"""Products of several tensors, as two products where that takes far fewer steps.
+
+``A(i,k) * B(k,j) * x(j)`` is ``A(i,k) * t(k)`` with ``t(k) = B(k,j) * x(j)``: all of B is gone
+through once, not once for each entry of A. The sum over variables that a group of factors has to
+itself is made first, into a vector over the one variable that the group shares with the others.
+Which product that is, if any, is decided as the loop order is (``custard.to_c.loop_order``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import NamedTuple
+
+from custard.ir import cin
+from custard.language.formats import LEVEL_FORMATS, Format
+from custard.to_c.loop_order import cost
+
+# How much cheaper two products have to be than one.
+_CHEAPER = 0.5
+_MOST_FACTORS = 6
+_VECTOR = Format("d", (0,))
+# No tensor of a program has this name.
+_FIRST = "1st"
+
+
+def factored(
+    program: cin.Program, formats: Mapping[str, Format]
+) -> tuple[cin.Program, Sequence[str]]:
+    """The program with sums that are made first, and a note on each of them."""
+    notes: list[str] = []
+
+    def change(node: cin.Expression) -> cin.Expression:
+        match node:
+            case cin.Reduce(_, cin.Multiply()):
+                found = _cheapest(replace(program, value=node), formats)
+                notes.extend(found.notes)
+                return found.value
+            case cin.Add() | cin.Negate():
+                return cin.with_children(node, change)
+        return node
+
+    if cin.has_computed(program):
+        return program, notes
+    return replace(program, value=change(program.value)), notes
+
+
+class _Found(NamedTuple):
+    """A sum, what it costs, and which sums in it are made first."""
+
+    value: cin.Reduce
+    cost: float
+    notes: Sequence[str] = ()
+
+
+def _cheapest(program: cin.Program, formats: Mapping[str, Format]) -> _Found:
+    """The sum that a program computes, split as is cheapest."""
+    assert isinstance(program.value, cin.Reduce)
+    best = _Found(program.value, cost(program, formats))
+    limit = _CHEAPER * best.cost
+    known = {**formats, _FIRST: _VECTOR}
+    for split in _splits(program.value, formats):
+        own = tuple(v for v in program.loops if v == split.kept or v in split.first.variables)
+        vector = cin.Access(_FIRST, (split.kept,))
+        inner = _cheapest(cin.Program(own, vector, split.first), known)
+        left = tuple(v for v in program.loops if v not in split.first.variables)
+        then = replace(program, loops=left, value=split.with_factor(vector))
+        found = inner.cost + cost(then, known)
+        if found < min(limit, best.cost):
+            note = f"{split.first} is computed first, for all {split.kept}: that costs far less"
+            value = split.with_factor(replace(inner.value, first=True))
+            best = _Found(value, found, (*inner.notes, note))
+    return best
+
+
+class _Split(NamedTuple):
+    """A product in two: the sum that is made ``first``, of which only ``kept`` is left, and the
+    ``others``, summed with it over ``variables``."""
+
+    first: cin.Reduce
+    kept: str
+    others: Sequence[cin.Expression]
+    variables: tuple[str, ...]
+
+    def with_factor(self, factor: cin.Expression) -> cin.Reduce:
+        """The sum of the others and of a factor that stands for the first."""
+        return cin.Reduce(self.variables, cin.Multiply((*self.others, factor)))
+
+
+def _splits(total: cin.Reduce, formats: Mapping[str, Format]) -> Iterator[_Split]:
+    """The splits of a product of tensors in which one of the others goes through the vector."""
+    assert isinstance(total.operand, cin.Multiply)
+    factors = total.operand.factors
+    plain = all(isinstance(factor, cin.Access | cin.Literal) for factor in factors)
+    if not plain or len(factors) > _MOST_FACTORS or any(map(cin.divides, factors)):
+        return
+    tensors = [factor for factor in factors if isinstance(factor, cin.Access)]
+    for count in range(2, len(tensors)):
+        for group in combinations(tensors, count):
+            others = [factor for factor in factors if not any(factor is one for one in group)]
+            used = {v for factor in others for v in cin.free_variables(factor)}
+            inner = tuple(v for v in total.variables if v not in used)
+            first = cin.Reduce(inner, cin.Multiply(group))
+            free = cin.free_variables(first)
+            variables = tuple(v for v in total.variables if v not in inner)
+            if len(free) != 1 or not inner or not variables or free[0] not in variables:
+                continue
+            if any(_goes_through(factor, free[0], formats) for factor in others):
+                yield _Split(first, free[0], others, variables)
+
+
+def _goes_through(factor: cin.Expression, variable: str, formats: Mapping[str, Format]) -> bool:
+    """Whether a factor has a loop of its own over a variable, in which the vector is located."""
+    if not isinstance(factor, cin.Access) or factor.variables.count(variable) != 1:
+        return False
+    form = formats[factor.tensor]
+    code = form.levels[form.mode_order.index(factor.variables.index(variable))]
+    return not LEVEL_FORMATS[code].full

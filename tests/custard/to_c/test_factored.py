@@ -1,0 +1,111 @@
+"""Products of several tensors that are computed as two."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import custard
+from sam.support import c_compiler as cc
+
+needs_compiler = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+FORMATS = {"y": "d", "A": "CSR", "B": "CSR", "C": "CSR", "x": "d", "z": "d"}
+TEXT = "y(i) = A(i,k) * B(k,j) * x(j)"
+NOTE = "sum(j, B(k,j) * x(j)) is computed first, for all k: that costs far less"
+
+
+def compiled(text, formats=FORMATS, **options):
+    used = {name: form for name, form in formats.items() if f"{name}(" in text}
+    return custard.compile(text, used, target="c", **options)
+
+
+def matrix(seed, rows, columns, dtype="float64"):
+    found = sp.random_array((rows, columns), density=0.3, rng=np.random.default_rng(seed))
+    return (found * 9).astype(dtype).tocsr()
+
+
+def test_a_note_says_what_is_computed_first():
+    program = compiled(TEXT)
+    assert program.notes == (NOTE,)
+    assert str(program.cin.value) == "sum(k, A(i,k) * sum(j, B(k,j) * x(j)))"
+
+
+@pytest.mark.parametrize(
+    "options", [{"strict": True}, {"schedule": "reorder(i,k,j)"}, {"schedule": "reorder(k,j,i)"}]
+)
+def test_what_is_asked_for_is_kept(options):
+    assert NOTE not in compiled(TEXT, **options).notes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y(i) = A(i,k) * x(k)",
+        "X(i,j) = A(i,k) * B(k,j)",
+        "X(i,j) = A(i,j) * P(i,k) * Q(k,j)",
+        "y(i) = A(i,j) * x(j) * z(j)",
+        "y(i) = 2 * A(i,j) * x(j)",
+    ],
+)
+def test_a_product_that_costs_as_much_is_left(text):
+    assert not any("computed first" in note for note in compiled(text).notes)
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "int64", "complex128", "bool"])
+@pytest.mark.parametrize("result", ["d", "s"])
+def test_values_and_types_are_those_of_one_einsum(dtype, result):
+    a, b, x = matrix(0, 5, 6, dtype), matrix(1, 6, 7, dtype), np.arange(1, 8).astype(dtype)
+    program = compiled(TEXT, {**FORMATS, "y": result})
+    assert NOTE in program.notes
+    found = program.run({"A": a, "B": b, "x": x})
+    due = np.einsum("ik,kj,j->i", a.toarray(), b.toarray(), x)
+    assert found.dtype == due.dtype
+    np.testing.assert_allclose(found.to_numpy(), due, rtol=1e-5)
+
+
+@needs_compiler
+def test_mixed_types_are_those_of_the_whole_product():
+    big = 2**31 - 1
+    a = sp.csr_array(np.array([[1, 0]], "int64"))
+    b, x = sp.csr_array(np.array([[big], [0]], "int32")), np.array([big], "int32")
+    found = compiled(TEXT).run({"A": a, "B": b, "x": x})
+    assert found.to_numpy().tolist() == [big * big]
+
+
+@needs_compiler
+def test_longer_chains_sums_and_other_factors():
+    a, b, c, x = matrix(0, 5, 6), matrix(1, 6, 7), matrix(2, 7, 8), np.arange(1.0, 9)
+    inputs = {"A": a, "B": b, "C": c, "x": x}
+    program = compiled("y(i) = A(i,k) * B(k,j) * C(j,l) * x(l)")
+    assert str(program.cin.value) == ("sum(k, A(i,k) * sum(j, B(k,j) * sum(l, C(j,l) * x(l))))")
+    np.testing.assert_allclose(program.run(inputs).to_numpy(), a @ (b @ (c @ x)))
+    del inputs["C"]
+    inputs |= {"x": x[:7], "z": np.arange(5.0)}
+    program = compiled("y(i) = z(i) - 2 * A(i,k) * B(k,j) * x(j)")
+    assert any("computed first" in note for note in program.notes)
+    np.testing.assert_allclose(program.run(inputs).to_numpy(), inputs["z"] - 2 * (a @ (b @ x[:7])))
+
+
+@needs_compiler
+def test_an_empty_row_is_absent_and_no_zero():
+    a = sp.csr_array(np.array([[np.inf, 1.0], [np.inf, 0.0]]))
+    b, x = sp.csr_array(np.array([[0.0, 0.0], [2.0, 0.0]])), np.array([3.0, 5.0])
+    found = compiled(TEXT, {**FORMATS, "y": "s"}).run({"A": a, "B": b, "x": x})
+    coordinates, values = found.to_coo()
+    assert (coordinates.tolist(), values.tolist()) == ([[0]], [6.0])
+    dense = compiled(TEXT).run({"A": a, "B": b, "x": x})
+    assert dense.to_numpy().tolist() == [6.0, 0.0]
+
+
+@needs_compiler
+@pytest.mark.parametrize("first", [np.asarray, sp.csr_array])
+def test_undeclared_inputs_may_be_dense(first):
+    a, b, x = matrix(0, 5, 6), matrix(1, 6, 7), np.arange(1.0, 8)
+    found = custard.compile(TEXT, target="c").run({"A": first(a.toarray()), "B": b, "x": x})
+    np.testing.assert_allclose(found.to_numpy(), a @ (b @ x))
+
+
+@needs_compiler
+def test_extents_of_nothing():
+    inputs = {"A": sp.csr_array((3, 0)), "B": sp.csr_array((0, 4)), "x": np.ones(4)}
+    assert compiled(TEXT).run(inputs).to_numpy().tolist() == [0.0, 0.0, 0.0]
