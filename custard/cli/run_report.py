@@ -18,7 +18,7 @@ from sam.tensor import Tensor
 from sim.explain.lanes import folded
 from sim.stats import TOKEN_KINDS, BlockStats, Run
 
-_BAR_WIDTH, _NARROW_BAR = 20, 10
+_BAR_WIDTH, _NARROW_BAR, _NARROW_BESIDE_MEMORY = 20, 10, 6
 # A console of this many columns has room for all columns of a table.
 WIDE = 100
 _SHOWN_ENTRIES = 5
@@ -117,6 +117,7 @@ def blocks_table(told: Mapping[str, Any], wide: bool = True, all_lanes: bool = F
         table.add_column("memory", justify="right", no_wrap=True)
     if wide:
         table.add_column("done", justify="right")
+    bar = _NARROW_BESIDE_MEMORY if waits_for_memory else _NARROW_BAR
     marked = told["bottleneck"]
     for name, lanes in rows.items():
         block = _mean(lanes)
@@ -126,7 +127,7 @@ def blocks_table(told: Mapping[str, Any], wide: bool = True, all_lanes: bool = F
             Text(f"{shown} ◀" if is_marked else shown, "bold" if is_marked else ""),
             str(block.fired),
             _spread([lane.busy for lane in lanes], cycles, wide),
-            _bar(block, cycles, _BAR_WIDTH if wide else _NARROW_BAR),
+            _bar(block, cycles, _BAR_WIDTH if wide else bar),
             _by_port(block.starved, cycles, wide),
             _by_port(block.blocked, cycles, wide),
         ]
