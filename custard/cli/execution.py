@@ -179,6 +179,7 @@ def _run_c(program: CProgram, arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             compare=arguments.check,
             timed=arguments.time,
+            threads=arguments.threads,
             compiling=progress.compiling,
         )
     return _told(program, result, told, outputs, arguments)
@@ -238,7 +239,12 @@ _ONLY = {
         "max_cycles": "--max-cycles",
         "all_lanes": "--all-lanes",
     },
-    "c": {"time": "--time", "fast_math": "--fast-math", "prefix": "--prefix"},
+    "c": {
+        "time": "--time",
+        "fast_math": "--fast-math",
+        "prefix": "--prefix",
+        "threads": "--threads",
+    },
 }
 
 

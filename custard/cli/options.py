@@ -59,6 +59,11 @@ _OPTIONS: Mapping[str, _Options] = {
             "help": "print the program after notation, cin, order, schedule or lower, and end",
         },
         "--fast-math": {"action": "store_true", "help": "target c: give NaN and infinity up"},
+        "--threads": {
+            "type": whole_number,
+            "metavar": "N",
+            "help": "target c: how many share parallel loops; one for each CPU by default",
+        },
     },
     "the inputs and the result": {
         "-i": _many(
@@ -140,7 +145,6 @@ _OF_TACO: Mapping[str, str] = {
     "-cuda": "this version has the targets sam and c",
     "-help": "--help lists the options",
     "-h": "--help lists the options",
-    "-nthreads": "this version has one thread",
     "-time": "--time runs the kernel of target c again and again",
     "-write-time": "--time --json FILE has the times of target c",
     "-write-source": "-o FILE.c gets the source of target c",
@@ -206,7 +210,7 @@ def _in_our_words(word: str) -> str:
     if name != "-h" and name in _OF_TACO:
         what = f"{name} is an option of the TACO tool, not of custard"
         raise UserError(what, hint=_OF_TACO[name])
-    return word
+    return "--threads" + word.removeprefix(name) if name == "-nthreads" else word
 
 
 def _with_equals(text: str) -> str:

@@ -190,18 +190,19 @@ def execute(
     seed: int = 0,
     compare: bool = False,
     timed: bool = False,
+    threads: int | None = None,
     compiling: Callable[[int], None] | None = None,
 ) -> tuple[Tensor, dict[str, Any]]:
     """The result of a run in C, and its record.
 
-    With ``timed`` the record has the ``times`` of the kernel alone. The other arguments are those
-    of ``simulate``. Raises UserError.
+    With ``timed`` the record has the ``times`` of the kernel alone; ``threads`` share its parallel
+    loops. The other arguments are those of ``simulate``. Raises UserError.
     """
     tensors = read_inputs(inputs, program, seed)
     expected = _expected(program, tensors) if compare else None
     started = time.perf_counter()
     with c_compiler.watched(compiling) as compiled:
-        bound = program.bind(tensors)
+        bound = program.bind(tensors, threads)
         output = bound.run()
     seconds = time.perf_counter() - started - compiled.seconds
     told = {
@@ -212,6 +213,8 @@ def execute(
         "compile_seconds": compiled.seconds,
         "result": report.result_as_json(program.cin.target.tensor, output),
     }
+    if program.lowered.threaded:
+        told["threads"] = bound.threads
     told["notes"] += [note for note in bound.told if note not in told["notes"]]
     if timed:
         told["times"] = _times(program, bound, tensors)

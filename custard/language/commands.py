@@ -106,7 +106,7 @@ COMMANDS: Mapping[str, Signature] = {
         optional=1,
     ),
     "unroll": Signature((_LOOP, _FACTOR), targets=("c",)),
-    "parallelize": Signature((_LOOP, _choice("unit", _UNITS), _STRATEGY)),
+    "parallelize": Signature((_LOOP, _choice("unit", _UNITS), _STRATEGY), targets=_BOTH),
     "assemble": Signature((_TENSOR, _choice("strategy", "Append Insert")), targets=()),
     "locate": Signature((_TENSOR, _LOOP), targets=_BOTH),
     "coiterate": Signature((_TENSOR, _LOOP), targets=_BOTH),

@@ -299,7 +299,6 @@ class _LoopScheduler(Scheduler):
                 f"parallelize({command.arguments[0]},CPUThread,NoRaces) shares the loop out to "
                 "threads",
             )
-        raise not_on("c", command)
         loop = self.known_loop(command)
         if loop is not None:
             self.parallel[loop] = Parallel(unit, races, command)

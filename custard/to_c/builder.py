@@ -40,6 +40,7 @@ _KEYWORDS = """
     int long register restrict return short signed sizeof static struct switch typedef union
     unsigned void volatile while bool true false complex I NULL asm typeof linux unix main malloc
     calloc realloc free memset memcpy abs div compute release failed status had need size_t
+    threads failures
     int32_t int64_t uint64_t uint32_t INFINITY
 """
 
@@ -78,7 +79,8 @@ class Builder:
     ``structs``   its parameters
     ``bound``     the loop variables in scope
     ``arrays``    the locals that stand for arrays of the parameters
-    ``heap``      the arrays of its own, freed in the end
+    ``heap``      the arrays of its own, freed in the end; ``outer`` are those of the kernel where
+                  ``heap`` has those of a thread
     ``extents``   the locals that stand for numbers in them
     ``prologue``  statements before the loops, ``epilogue`` those behind them
     ``required``  what must hold behind the prologue
@@ -90,6 +92,8 @@ class Builder:
         self.structs: dict[str, Struct] = {}
         self.arrays: dict[Var, Field] = {}
         self.heap: list[Var] = []
+        self.outer: list[Var] = self.heap
+        self.functions: set[str] = set()
         self.extents: dict[Var, Expr] = {}
         self.prologue: list[Stmt] = []
         self.required: list[Expr] = []
@@ -105,13 +109,30 @@ class Builder:
         self.taken.add(found)
         return found
 
+    def function(self, name: str) -> str:
+        """A name for a function: no other gets it, wherever it is made."""
+        found = self.fresh(name)
+        self.functions.add(found)
+        return found
+
     @contextmanager
     def scope(self) -> Iterator[None]:
         """Lets the names that are made inside be made again behind it."""
         before, bound = set(self.taken), set(self.bound)
         yield
-        tops = {v.name for v in (*self.arrays, *self.heap, *self.extents)}
+        tops = {v.name for v in (*self.arrays, *self.heap, *self.extents)} | self.functions
         self.taken, self.bound = before | tops, bound
+
+    @contextmanager
+    def thread(self) -> Iterator[tuple[list[Var], list[Stmt], list[Expr]]]:
+        """Collects what is made inside for the function of a thread: its arrays, what comes before
+        its loops, and what must hold then."""
+        before = self.heap, self.prologue, self.required
+        self.heap, self.prologue, self.required = [], [], []
+        try:
+            yield self.heap, self.prologue, self.required
+        finally:
+            self.heap, self.prologue, self.required = before
 
     def loop_variable(self, name: str) -> Var:
         """The variable of a loop: of this name, unless one around it is."""

@@ -20,6 +20,7 @@ from custard.to_c.loop_ir import Struct as Declared
 from custard.to_c.lowering import Lowered
 from custard.to_c.values import concrete
 from sam.levels import LEVELS, Level, least_bytes
+from sam.support import c_compiler as cc
 from sam.support import free_memory
 from sam.support.errors import UserError
 from sam.tensor import Tensor, made, no_memory
@@ -40,7 +41,17 @@ class Source(Protocol):
     def cin(self) -> cin.Program: ...
     @property
     def formats(self) -> Mapping[str, Format]: ...
+    @property
+    def lowered(self) -> Lowered: ...
     def kernel(self, types: Types, formats: Mapping[str, Format]) -> Kernel: ...
+
+
+OPENMP = ("-fopenmp",)
+
+
+def has_threads() -> bool:
+    """Whether the C compiler has OpenMP."""
+    return bool(cc.supported(OPENMP))
 
 
 class Bound:
@@ -55,6 +66,7 @@ class Bound:
     ``plans``    those of earlier calls, by what decides them
     ``asked``    the format of the result
     ``told``     notes on the formats
+    ``threads``  how many share a loop, where the schedule has them
     """
 
     def __init__(
@@ -69,11 +81,12 @@ class Bound:
         plans: dict[Any, Plan],
         asked: Format,
         told: tuple[str, ...] = (),
+        threads: int = 1,
     ) -> None:
         self.program, self.types, self.formats = program, types, formats
         self.stored, self.extents, self.around = dict(stored), extents, around
         self._restored, self._plans = restored, plans
-        self.asked, self.told = asked, told
+        self.asked, self.told, self.threads = asked, told, threads
         self._plan: Plan | None = None
 
     @property
@@ -86,7 +99,10 @@ class Bound:
             for slot, one in self.stored.items()
             if one.converted is not None
         )
-        return *self.told, *converted
+        alone: tuple[str, ...] = ()
+        if self.program.lowered.threaded and not has_threads():
+            alone = ("the C compiler has no OpenMP: one thread does the work of all",)
+        return *self.told, *alone, *converted
 
     @property
     def kernel(self) -> Kernel:
@@ -112,7 +128,9 @@ class Bound:
             for name, members in plan.inputs.items():
                 self._structs[name] = struct = Struct(members)
                 struct.fill(self.stored[name].members)
-            self._arguments = [*(one.words for one in self._structs.values()), *plan.numbers]
+            threads = [ctypes.c_int64(self.threads)] * plan.threaded
+            structs = (one.words for one in self._structs.values())
+            self._arguments = [*structs, *plan.numbers, *threads]
         return self._plan
 
     def run(self, **inputs: Any) -> Tensor:
@@ -165,6 +183,7 @@ class Plan:
         self.kernel = bound.program.kernel(bound.types, bound.formats)
         lowered = self.kernel.lowered
         self.inputs = {declared.name: _places(declared) for declared in lowered.kernel.structs[1:]}
+        self.threaded = lowered.threaded
         self.numbers = [ctypes.c_int64(bound.extents[name]) for name in lowered.numbers]
         self.members = _places(lowered.kernel.structs[0])
         self.shape = [bound.extents[cin.base(v)] for v in lowered.result.variables]

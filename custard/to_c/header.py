@@ -9,6 +9,7 @@ from dataclasses import replace
 from custard.language.formats import LEVEL_FORMATS
 from custard.to_c.loop_ir import INT, Kernel
 from custard.to_c.lowering import Lowered
+from custard.to_c.threads import THREADS
 
 _WIDTH = 96
 
@@ -37,7 +38,10 @@ def _lines(lowered: Lowered, flags: Sequence[str], prefix: str) -> Iterator[str]
 def _call(lowered: Lowered, prefix: str) -> str:
     """The contract of ``compute`` and ``release``."""
     compute, release = f"{prefix}compute()", f"{prefix}release()"
-    numbers = "".join(f", and the extent {var.name}" for var in lowered.kernel.numbers)
+    numbers = "".join(
+        ", and how many threads share loops" if var == THREADS else f", and the extent {var.name}"
+        for var in lowered.kernel.numbers
+    )
     result, *_ = (struct.name for struct in lowered.kernel.structs if struct.written)
     if not lowered.kernel.functions:
         return (

@@ -27,6 +27,7 @@ from custard.to_c.loop_ir import (
     Kernel,
     Load,
     Op,
+    Parallel,
     Require,
     Stmt,
     Var,
@@ -54,7 +55,8 @@ def linked(
     """The C of a kernel, for C and C++ programs to link.
 
     All global names and the names of structs begin with ``prefix`` and ``_``. With ``drop_zeros``
-    the coordinates of the result depend on its values: there are no halves. Raises UserError for a
+    the coordinates of the result depend on its values: there are no halves, and none where threads
+    share loops. Raises UserError for a
     prefix that is no name in C.
     """
     if prefix and not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", prefix):
@@ -62,7 +64,9 @@ def linked(
             f'the prefix "{prefix}" is not a name in C', hint="letters, digits and _, as in spmv"
         )
     kernel = documented(lowered, flags, prefix)
-    entries = tuple(_halves(kernel)) if kernel.functions and not drop_zeros else ()
+    shared = any(isinstance(one, Parallel) for one in statements(kernel.body))
+    halves = kernel.functions and not drop_zeros and not shared
+    entries = tuple(_halves(kernel)) if halves else ()
     return Linked(printed(kernel, entries), declared(kernel, entries))
 
 

@@ -1,7 +1,7 @@
 """A small imperative IR: what loops, branches, loads and stores a kernel is made of.
 
     Expression  Var | Const | Field | Load | Op | Call
-    Statement   Declare | Assign | For | While | If | Require | Run | Comment
+    Statement   Declare | Assign | For | While | If | Require | Run | Comment | Parallel | Ordered
 
 Expressions are typed and pure, and fold what is constant as they are made; ``+ - * // %`` and the
 comparisons build them. Pointers are what ``Load`` reads and ``Assign`` stores through. ``verify``
@@ -274,6 +274,7 @@ class For(Stmt):
     ``increasing``  the coordinates that the body finds at the variable increase from round to round
     ``unroll``      how often the body is repeated, if not once
     ``step``        what is added to the variable after each round
+    ``vectors``     "simd" where rounds may be done at once, or the clause of OpenMP for its sums
     """
 
     var: Var
@@ -284,6 +285,7 @@ class For(Stmt):
     increasing: bool = False
     unroll: int = 1
     step: Expr = Const(1)
+    vectors: str = ""
 
 
 @dataclass(frozen=True)
@@ -314,6 +316,38 @@ class Run(Stmt):
     """A call for its effect."""
 
     call: Call
+
+
+@dataclass(frozen=True)
+class Parallel(Stmt):
+    """Has threads run a body, each once, by a function of its own.
+
+    ``function``  its name; ``of`` names the loop that is shared out, if it is one
+    ``thread``    the variable that numbers the threads, of which there are ``threads``
+    ``heap``      the pointers of each thread, set to NULL first, and freed in the end
+    ``outs``      the pointers by which the body changes numbers outside of it, and those
+    ``structs``   what stands for structs of the kernel inside, by their names
+    ``ordered``   whether the body has an ``Ordered``
+    ``arguments``  what the function is called with, which the printer finds
+    """
+
+    function: str
+    of: str
+    thread: Var
+    threads: Expr
+    heap: Sequence[Var]
+    body: Body
+    outs: Sequence[tuple[Var, Var]] = ()
+    structs: Sequence[tuple[str, str]] = ()
+    ordered: bool = False
+    arguments: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Ordered(Stmt):
+    """What the threads do one after the other, in their order."""
+
+    body: Body
 
 
 @dataclass(frozen=True)
@@ -362,6 +396,7 @@ class Kernel:
     ``functions``  those that it calls
     ``heap``       pointers that are set to NULL first, and freed in the end
     ``prefix``     what the names of its structs, its own and that of ``release`` begin with
+    ``parts``      structs of the result, one for each thread, which are released in the end
     """
 
     name: str
@@ -372,6 +407,7 @@ class Kernel:
     heap: Sequence[Var]
     body: Body
     prefix: str = ""
+    parts: Var | None = None
 
 
 def operands(node: Expr) -> Iterator[Expr]:
@@ -419,6 +455,10 @@ def parts(statement: Stmt) -> tuple[list[Expr], list[Body]]:
             return [condition for condition, _ in cases], [*(b for _, b in cases), otherwise]
         case Require(call) | Run(call):
             return [call], []
+        case Parallel(threads=threads, body=body):
+            return [threads], [body]
+        case Ordered(body):
+            return [], [body]
     return [], []
 
 
@@ -454,7 +494,7 @@ def rewritten(body: Body, change: Callable[[Stmt], Body | None]) -> list[Stmt]:
             made += new
             continue
         match statement:
-            case For(body=inner) | While(body=inner):
+            case For(body=inner) | While(body=inner) | Parallel(body=inner) | Ordered(body=inner):
                 statement = replace(statement, body=rewritten(inner, change))
             case If(cases, otherwise):
                 changed = [(condition, rewritten(inner, change)) for condition, inner in cases]
@@ -481,7 +521,8 @@ def verify(kernel: Kernel) -> None:
     A variable may be declared again in another block that does not lie in its own.
     """
     fields = {(s.name, name): type for s in kernel.structs for name, type in s.fields}
-    known = {v.name: v.type for v in (*kernel.heap, *kernel.numbers)}
+    own = (*kernel.heap, *kernel.numbers, *((kernel.parts,) if kernel.parts else ()))
+    known = {v.name: v.type for v in own}
     _verify_body(kernel.body, known, fields)
     for function in kernel.functions:
         _verify_body(function.body, {v.name: v.type for v in function.numbers}, fields)
@@ -503,6 +544,11 @@ def _verify_body(body: Body, known: dict[str, Type], fields: dict[tuple[str, str
             _verify_expression(found_after, {**inner, **declared}, fields)
         for expression in found:
             _verify_expression(expression, known, fields)
+        if isinstance(statement, Parallel):
+            own = {s.var.name for s in statement.body if isinstance(s, Declare)}
+            outs = [out for out, _ in statement.outs]
+            inner = {name: type for name, type in known.items() if name not in own}
+            inner |= {v.name: v.type for v in (statement.thread, *statement.heap, *outs)}
         for one in bodies:
             _verify_body(one, inner, fields)
         if isinstance(statement, Declare):

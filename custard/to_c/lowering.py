@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Iterator as Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,6 +29,7 @@ from custard.ir.transposition import transposition
 from custard.language.commands import Command, require_able
 from custard.language.formats import LEVEL_FORMATS, Format, LevelFormat, unconditional_levels
 from custard.scheduling.loops import NUMBERED, LoopNest, Reads
+from custard.scheduling.loops import Parallel as Shared
 from custard.to_c import lattice
 from custard.to_c.builder import Builder, Types
 from custard.to_c.derived_loops import DerivedLoop
@@ -47,7 +49,7 @@ from custard.to_c.expression import (
     walk,
 )
 from custard.to_c.gathered_sums import with_gathered_sums
-from custard.to_c.levels import LEVEL_FUNCTIONS, LevelFunctions, Place
+from custard.to_c.levels import LEVEL_FUNCTIONS, Hashed, LevelFunctions, Place
 from custard.to_c.loop_ir import (
     BOOL,
     FALSE,
@@ -58,6 +60,7 @@ from custard.to_c.loop_ir import (
     Declare,
     Expr,
     Field,
+    For,
     If,
     Kernel,
     Stmt,
@@ -71,9 +74,13 @@ from custard.to_c.loop_ir import (
     select,
     without_variable,
 )
+from custard.to_c.loop_ir import Parallel as SharedByThreads
+from custard.to_c.loop_ir import statements as every_statement
 from custard.to_c.loop_nest import Nest
 from custard.to_c.outputs import Assembly, Output, Region, ScalarOutput, TensorOutput
+from custard.to_c.threads import THREADS, SharedLoop
 from custard.to_c.values import c_type, concrete, number, presence, value
+from custard.to_c.vectors import with_vectors
 from custard.to_c.windows import Subsections, Window, shifted
 from custard.to_c.workspaces import (
     DenseWorkspace,
@@ -99,6 +106,7 @@ class Lowered:
     ``dtype``       the type of the result's values
     ``rearranged``  which tensors are stored in another way, each with the declaration of the
                     format that avoids that, if there is one
+    ``threaded``    whether the number of threads is the last argument
     """
 
     kernel: Kernel
@@ -110,6 +118,14 @@ class Lowered:
     dtype: ValueType
     rearranged: Mapping[str, str | None]
     decisions: tuple[str, ...]
+    threaded: bool = False
+
+    @property
+    def uses_openmp(self) -> bool:
+        """Whether loops are shared out to threads, or to the lanes of vectors."""
+        return self.threaded or any(
+            isinstance(one, For) and one.vectors for one in every_statement(self.kernel.body)
+        )
 
 
 def lower(
@@ -160,6 +176,8 @@ class Lowering:
         self.assembly: Assembly | None = None
         self.located: set[int] = set()
         self.conditional = False
+        self.shared = False
+        self.parts: Var | None = None
 
     # The whole kernel
 
@@ -191,17 +209,29 @@ class Lowering:
             "compute",
             tuple(header),
             tuple(structs),
-            tuple(self.numbers.values()),
+            (*self.numbers.values(), *((THREADS,) if self.shared else ())),
             tuple(self.assembly.functions),
             tuple(builder.heap),
             builder.body(with_gathered_sums(body)),
+            parts=self.parts,
         )
         slots = tuple(replace(slot, name=name) for slot, name in self.slots.items())
         decisions = tuple(self.decisions)
         numbers = tuple(self.numbers)
         keyed = tuple(dict.fromkeys(self.keyed))
         listed, rearranged = tuple(self.listed), self.rearranged
-        return Lowered(kernel, slots, numbers, keyed, listed, result, dtype, rearranged, decisions)
+        return Lowered(
+            kernel,
+            slots,
+            numbers,
+            keyed,
+            listed,
+            result,
+            dtype,
+            rearranged,
+            decisions,
+            self.shared,
+        )
 
     def outer_order(self, tree: Node, output: TensorOutput) -> tuple[list[str], Node]:
         """The variables of the result in the order of the loops, if it can be written so.
@@ -500,9 +530,10 @@ class Lowering:
         """Loops over the variables that write the values of a tree."""
         for total, around in self.totals(tree, order, output):
             own = self.own_order(total, output, tree)
-            used = {*total.variables, *total.free}
+            free = total.free - {*output.bound}
+            used = {*total.variables, *free} - {*output.bound}
             if own[:1] != [v for v in around if {*self.nest.originals(v)} & used][:1] or not own:
-                after = [v for v in around if {*self.nest.originals(v)} & total.free]
+                after = [v for v in around if {*self.nest.originals(v)} & free]
                 own = self.own_order(total, output, total.operand)
                 return self.computed(order, tree, output, total, own, after)
             if self.is_first(total):
@@ -581,6 +612,10 @@ class Lowering:
         if not after:
             return self.with_scalar(order, tree, output, total, own)
         names = [v for v in self.variables(after) if v in total.free and v not in output.bound]
+        # As the loops that read them complete them.
+        made = [{*self.nest.originals(loop)} for loop in after]
+        last = {v: max(n for n, found in enumerate(made) if v in found) for v in names}
+        names = sorted(self.nest.natural(names), key=lambda v: last[v])
         return self.with_workspace(order, tree, output, total, own, names)
 
     def added(self, order: Sequence[str], term: Node, output: Output) -> list[Stmt]:
@@ -615,7 +650,7 @@ class Lowering:
         scalar = Scalar(dtype, var, flag)
         tree = mapped(tree, lambda node: scalar if node is total else node)
         after = self.guarded(order, tree, output, flag is not None)
-        if flag is not None and not reads(after, flag):
+        if flag is not None and not reads(after, flag) and not _changed_by_threads(before, flag):
             before = without_variable(before, flag)
         return [*before, *after]
 
@@ -712,6 +747,9 @@ class Lowering:
     def loop(self, order: Sequence[str], tree: Node, output: Output) -> list[Stmt]:
         """The loops over the first of some loops."""
         loop, *rest = order
+        shares = self.nest.shares(loop)
+        if shares is not None and not output.threaded and loop not in output.pending:
+            return self.shared_loop(shares, order, tree, output)
         plain = self.nest.made(loop) is None and self.nest.repeats(loop) is None
         if plain and loop not in output.pending:
             return self.nested(loop, rest, tree, output)
@@ -719,6 +757,38 @@ class Lowering:
         if position is not None:
             return self.statements(self.elsewhere(order, position), tree, output)
         return DerivedLoop(self, order, tree, output).statements()
+
+    def shared_loop(
+        self, shares: Shared, order: Sequence[str], tree: Node, output: Output
+    ) -> list[Stmt]:
+        """A loop whose iterations are shared out to threads, or to the lanes of vectors."""
+        said = shares.command.text[slice(*shares.command.span)]
+        if shares.unit == "CPUVector":
+            output = replace(output, threaded=False)
+            loops = DerivedLoop(self, order, tree, output).statements()
+            vectors = [with_vectors(one) for one in loops]
+            if all(one is None for one in vectors):
+                note = f"{said} leaves the loop to the C compiler: it does not go along arrays"
+                self.decisions[note] = None
+            return [one if new is None else new
+                    for one, new in zip(loops, vectors, strict=True)]  # fmt: skip
+        shared = SharedLoop(self, order, tree, output)
+        why = shared.refusal()
+        if why is not None:
+            self.decisions[f"{said} works on one thread: {why}"] = None
+            return self.loop(order, tree, replace(output, threaded=True))
+        return shared.statements()
+
+    @contextmanager
+    def own_scratches(self) -> Generator[None]:
+        """Has operands sorted into arrays of a thread's own inside."""
+        tables = [one for one in self.functions.values() if isinstance(one, Hashed)]
+        before = [one.scratches for one in tables]
+        for one in tables:
+            one.scratches = {}
+        yield
+        for one, found in zip(tables, before, strict=True):
+            one.scratches = found
 
     def without_owner(self, loop: str, tree: Node, output: Output) -> str | None:
         """The loop over positions that a loop was split from, where no operand has them."""
@@ -987,6 +1057,12 @@ def _negated(node: Node) -> Node:
     if isinstance(node, Total):
         return replace(node, dtype=dtype, operand=Minus(dtype, node.operand))
     return Minus(dtype, node)
+
+
+def _changed_by_threads(body: Iterable[Stmt], var: Var) -> bool:
+    """Whether threads change a number through a pointer."""
+    shared = (one for one in every_statement(list(body)) if isinstance(one, SharedByThreads))
+    return any(changed == var for one in shared for _, changed in one.outs)
 
 
 def _accumulating(output: Output) -> Output:

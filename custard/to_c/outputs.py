@@ -178,7 +178,10 @@ class _Unit:
 
 
 class Assembly:
-    """The storage of a tensor that is assembled, in the fields of a parameter."""
+    """The storage of a tensor that is assembled, in the fields of a parameter.
+
+    ``made``        the statements that make its arrays; ``room_first`` must hold behind them
+    """
 
     def __init__(
         self,
@@ -199,7 +202,11 @@ class Assembly:
         )
         self.functions = [self._grow(n) for n in range(len(self.units))]
         self.partial: set[str] = set()
+        self.made: list[Stmt] = []
+        self.room_first: list[Expr] = []
         self._prologue(expected)
+        builder.prologue += self.made
+        builder.required += self.room_first
 
     def fields(self) -> list[tuple[str, Type]]:
         """The members of the parameter."""
@@ -242,14 +249,14 @@ class Assembly:
 
     def _prologue(self, expected: Expr) -> None:
         """Makes the arrays, with some room; the innermost level may get ``expected`` positions."""
-        body = self.builder.prologue
+        body = self.made
         body += [Assign(member, Const(None, member.type)) for member in self.arrays()]
         for n, unit in enumerate(self.units):
             body += [Declare(unit.count, ZERO), Assign(unit.capacity, ZERO)]
             if n == 0:
-                self.builder.required.append(exists(unit.segments))
+                self.room_first.append(exists(unit.segments))
             last = unit.last + 1 == len(self.levels)
-            self.builder.required.append(self.grow(n, expected if last else ONE))
+            self.room_first.append(self.grow(n, expected if last else ONE))
 
     def _grow(self, n: int) -> Function:
         """The function that makes room for more positions of a unit."""
@@ -258,12 +265,12 @@ class Assembly:
         if n + 1 < len(self.units):
             below = self.units[n + 1]
             array: Expr = below.segments
-            block = self._block(unit.last + 1, below.first, _times)
+            block = self.block(unit.last + 1, below.first, _times)
             old, new = had * block + 1, _times(unit.capacity, block) + 1
             zeroed = True
         else:
             array = self.values
-            block = self._block(unit.last + 1, len(self.levels), _times)
+            block = self.block(unit.last + 1, len(self.levels), _times)
             old, new, zeroed = had * block, _times(unit.capacity, block), block != ONE
         need = Var("need")
         least = Const(1024) if block == ONE else Const(1) + op("/", Const(1024), block + 1)
@@ -293,7 +300,7 @@ class Assembly:
         enough = either(op("<=", need, unit.capacity), self.grow(n, need))
         return [Declare(need, unit.count + more, const=True), Require(enough)]
 
-    def _block(
+    def block(
         self, first: int, last: int, times: Callable[[Expr, Expr], Expr] = operator.mul
     ) -> Expr:
         """The number of positions that full levels ``first`` to ``last - 1`` have for a parent."""
@@ -338,14 +345,14 @@ class Assembly:
         if not self.units and self.partial:
             p = Var(self.builder.fresh("p"))
             zero = Assign(self.values[p], number(0, self.dtype))
-            self.builder.prologue.append(For(p, ZERO, self._block(0, len(self.levels)), [zero]))
+            self.builder.prologue.append(For(p, ZERO, self.block(0, len(self.levels)), [zero]))
         first = 0
         for n, unit in enumerate(self.units):
             passed_over = bool(self.partial & set(self.variables[first : unit.first]))
             if n == 0:
                 self._make_first_segments(unit, passed_over or unit.first == 0)
             if passed_over:
-                parents = self._block(first, unit.first)
+                parents = self.block(first, unit.first)
                 if n:
                     parents = self.units[n - 1].count * parents
                 self.builder.epilogue.append(self._filled(unit.segments, parents))
@@ -353,11 +360,23 @@ class Assembly:
 
     def _make_first_segments(self, unit: _Unit, zeroed: bool) -> None:
         """Makes the segments of the first unit, zero if the loops do not write all of them."""
-        parents = self._block(0, unit.first, _times)
+        parents = self.block(0, unit.first, _times)
         self.builder.prologue.append(resized(unit.segments, ZERO, parents + 1, zeroed))
         if not zeroed:
             zero = Assign(unit.segments[ZERO], cast(ZERO, self.index))
             self.builder.epilogue.append(zero)
+
+    def completed(self) -> list[Stmt]:
+        """What completes all that loops may have passed over."""
+        found: list[Stmt] = []
+        first = 0
+        for n, unit in enumerate(self.units):
+            parents = self.block(first, unit.first)
+            if n:
+                parents = self.units[n - 1].count * parents
+            found.append(self._filled(unit.segments, parents))
+            first = unit.last + 1
+        return found
 
     def _filled(self, segments: Expr, parents: Expr) -> Stmt:
         """Gives the parents that were passed over an empty fiber."""
@@ -378,12 +397,14 @@ class TensorOutput(Output):
     ``accumulate``  values are added to what is there
     ``drop_zeros``  values that are 0 are left out where levels are appended to
     ``reserved``    there is room for what is written
+    ``values``      a copy that values are added to in the place of the tensor's
     """
 
     assembly: Assembly
     accumulate: bool = False
     drop_zeros: bool = False
     reserved: bool = False
+    values: Expr | None = None
 
     @cached_property
     def appended(self) -> Sequence[str]:
@@ -451,5 +472,6 @@ class TensorOutput(Output):
             if not self.drop_zeros:
                 return write
             return [If([(op("!=", value, number(0, self.dtype)), write)])]
-        place = assembly.values[assembly.position(len(assembly.levels) - 1, self.bound)]
+        values = assembly.values if self.values is None else self.values
+        place = values[assembly.position(len(assembly.levels) - 1, self.bound)]
         return [Assign(place, value, adding(self.dtype) if self.accumulate else "")]

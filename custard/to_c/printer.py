@@ -25,6 +25,8 @@ from custard.to_c.loop_ir import (
     Kernel,
     Load,
     Op,
+    Ordered,
+    Parallel,
     Param,
     Require,
     Run,
@@ -36,6 +38,7 @@ from custard.to_c.loop_ir import (
     all_expressions,
     expressions,
     parts,
+    rewritten,
     statements,
 )
 from custard.to_c.runtime import helpers
@@ -83,7 +86,7 @@ class Entry:
 
 def printed(kernel: Kernel, entries: Sequence[Entry] = ()) -> str:
     """The C file of a kernel, and of more functions on the same parameters."""
-    body = pruned(kernel.body)
+    body = _with_arguments(kernel, pruned(kernel.body))
     inner = [statement for function in kernel.functions for statement in function.body]
     found = all_expressions([*inner, *body])
     calls = [node.function for node in found if isinstance(node, Call)]
@@ -97,11 +100,17 @@ def printed(kernel: Kernel, entries: Sequence[Entry] = ()) -> str:
         lines += text.rstrip().split("\n")
     for function in kernel.functions:
         lines += ["", *_local_function(function, kernel.prefix)]
+    for shared in (one for one in statements(body) if isinstance(one, Parallel)):
+        lines += ["", *_thread(kernel, shared, body)]
     own = Entry(kernel.name, "", body)
     lines += ["", *_release(kernel), "", *_function(kernel, own)]
     for entry in entries:
         pruned_entry = replace(entry, body=pruned(entry.body))
         lines += ["", *_commented(entry.about), *_function(kernel, pruned_entry)]
+    if kernel.parts is not None:
+        name = kernel.parts.type.name
+        prefixed = name.replace("struct ", f"struct {kernel.prefix}")
+        lines = [line.replace(f"{name} ", f"{prefixed} ") for line in lines]
     return _joined(lines)
 
 
@@ -145,6 +154,22 @@ def _commented(text: str) -> list[str]:
 
 def _is_complex(kernel: Kernel) -> bool:
     return any(" complex" in type.name for s in kernel.structs for _, type in s.fields)
+
+
+def _with_arguments(kernel: Kernel, body: Body) -> list[Stmt]:
+    """The statements, each call of a thread's function with its arguments."""
+
+    def change(statement: Stmt) -> Body | None:
+        if not isinstance(statement, Parallel):
+            return None
+        structs, taken = _taken(kernel, statement, body)
+        instead = dict(statement.structs)
+        arguments = [instead.get(name, name) for name in structs]
+        arguments += [var.name for var in taken]
+        arguments += [f"&{var.name}" for _, var in statement.outs]
+        return [replace(statement, arguments=tuple(arguments))]
+
+    return rewritten(body, change)
 
 
 # Where a line may be broken, the best first: behind the first two, before the others.
@@ -211,15 +236,15 @@ def _signature(kernel: Kernel, name: str, end: str, quoted: bool = False) -> Ite
 
 def _function(kernel: Kernel, entry: Entry) -> Iterator[str]:
     body = entry.body
-    fails = any(isinstance(one, Require) for one in statements(body))
+    fails = any(isinstance(one, Require | Parallel) for one in statements(body))
     written = {struct.name for struct in kernel.structs if struct.written}
     yield from _signature(kernel, entry.name, ")")
     yield "{"
     if fails:
         yield "    int status = 1;"
-    for var in kernel.heap:
-        kind = "" if var.type.name.startswith("struct") else "restrict "
-        yield f"    {var.type.name} *{kind}{var.name} = NULL;"
+    yield from _pointers(kernel.heap)
+    if kernel.parts is not None:
+        yield f"    {kernel.parts.type.name} *{kernel.parts.name} = NULL;"
     yield from _body(body, 1, written)
     if fails:
         yield "    status = 0;"
@@ -228,12 +253,81 @@ def _function(kernel: Kernel, entry: Entry) -> Iterator[str]:
             if struct.written:
                 yield "    if (status)"
                 yield f"        {kernel.prefix}release({struct.name});"
-    for var in kernel.heap:
+    if kernel.parts is not None:
+        name = kernel.parts.name
+        yield f"    for (int64_t t = 0; {name} && t < threads; t++)"
+        yield f"        {kernel.prefix}release({name} + t);"
+        yield f"    free({name});"
+    yield from _freed(kernel.heap)
+    yield f"    return {'status' if fails else '0'};"
+    yield "}"
+
+
+def _taken(kernel: Kernel, shared: Parallel, body: Body) -> tuple[list[str], list[Var]]:
+    """The structs and the variables that a thread needs of what is around it."""
+    fields = {struct.name: None for struct in kernel.structs}
+    found = list(all_expressions(shared.body))
+    used = _pruned(shared.body, set())[1] - {shared.thread.name}
+    used -= {var.name for var in (*shared.heap, *(out for out, _ in shared.outs))}
+    handles = {var.name: var for var in kernel.heap}
+    if kernel.parts is not None:
+        handles[kernel.parts.name] = kernel.parts
+    named = {one.name: one for one in found if isinstance(one, Var)}
+    named |= {name: handles[name] for name in used if name in handles}
+    structs = [name for name in fields if name in used]
+    return structs, [named[name] for name in sorted(used) if name not in fields]
+
+
+def _thread(kernel: Kernel, shared: Parallel, body: Body) -> Iterator[str]:
+    """The function of a thread."""
+    structs, taken = _taken(kernel, shared, body)
+    written = {struct.name for struct in kernel.structs if struct.written}
+    # Pointers that point to what is only read.
+    declared = [one for one in body if isinstance(one, Declare) and one.var.type.pointer]
+    constant = {
+        one.var.name
+        for one in declared
+        if not (isinstance(one.value, Field) and one.value.struct in written)
+    }
+    parameters = [
+        f"{'' if n in written else 'const '}struct {kernel.prefix}{n} *{n}" for n in structs
+    ]
+    for var in (*taken, *(out for out, _ in shared.outs)):
+        if var.type.pointer:
+            const = "const " if var.name in constant else ""
+            kind = "" if var.type.name.startswith("struct ") else "restrict "
+            parameters.append(f"{const}{var.type.name} *{kind}{var.name}")
+        else:
+            parameters.append(f"{_type(var.type)} {var.name}")
+    parameters.append(f"int64_t {shared.thread.name}")
+    what = f"a share of the loop over {shared.of}" if shared.of else "its share of the result"
+    yield f"// What one of the threads does: {what}."
+    yield from _wrapped(f"static int {shared.function}(", parameters, ")")
+    yield "{"
+    fails = any(isinstance(one, Require) for one in statements(shared.body))
+    if fails:
+        yield "    int status = 1;"
+    yield from _pointers(shared.heap)
+    yield from _body(shared.body, 1, written)
+    if fails:
+        yield "    status = 0;"
+        yield "failed:"
+    yield from _freed(shared.heap)
+    yield f"    return {'status' if fails else '0'};"
+    yield "}"
+
+
+def _pointers(heap: Sequence[Var]) -> Iterator[str]:
+    for var in heap:
+        kind = "" if var.type.name.startswith("struct") else "restrict "
+        yield f"    {var.type.name} *{kind}{var.name} = NULL;"
+
+
+def _freed(heap: Sequence[Var]) -> Iterator[str]:
+    for var in heap:
         name = var.type.name
         free = f"{name.removeprefix('struct ')}_free" if name.startswith("struct") else "free"
         yield f"    {free}({var.name});"
-    yield f"    return {'status' if fails else '0'};"
-    yield "}"
 
 
 def _local_function(function: Function, prefix: str) -> Iterator[str]:
@@ -300,8 +394,18 @@ def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
             yield f"{pad}{_text(target)}++;"
         case Assign(target, value, operator):
             yield f"{pad}{_text(target)} {operator}= {_text(value)};"
-        case For(var, begin, end, body, after, _, unroll, stride):
-            if unroll > 1:
+        case Ordered(body):
+            yield "#pragma omp ordered"
+            yield f"{pad}{{"
+            yield from _body(body, depth + 1, written)
+            yield f"{pad}}}"
+        case Parallel():
+            yield from _shared(statement, pad)
+        case For(var, begin, end, body, after, _, unroll, stride, vectors):
+            if vectors:
+                clause = "" if vectors == "simd" else f" {vectors}"
+                yield f"#pragma omp simd{clause}"
+            elif unroll > 1:
                 yield f"#pragma GCC unroll {min(unroll, 65534)}"
             step = f"{var.name}++" if stride == Const(1) else f"{var.name} += {_text(stride)}"
             step = step if after is None else f"{var.name} = {_text(after)}"
@@ -336,6 +440,23 @@ def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
             yield f"{pad}{_text(call)};"
 
 
+def _shared(shared: Parallel, pad: str) -> Iterator[str]:
+    """The call of a thread's function by each thread."""
+    n = shared.thread.name
+    clauses = [f"num_threads({_text(shared.threads)})", "schedule(static, 1)"]
+    clauses += ["ordered"] * shared.ordered
+    yield f"{pad}{{"
+    yield f"{pad}    int failures = 0;"
+    yield f"#pragma omp parallel for {' '.join(clauses)} reduction(| : failures)"
+    yield f"{pad}    for (int64_t {n} = 0; {n} < {_text(shared.threads)}; {n}++)"
+    yield from _wrapped(
+        f"{pad}        failures |= {shared.function}(", [*shared.arguments, n], ");"
+    )
+    yield f"{pad}    if (failures)"
+    yield f"{pad}        goto failed;"
+    yield f"{pad}}}"
+
+
 def _undeclared(body: Body, after: Expr) -> list[Stmt]:
     """A loop's body in which the declaration of what comes next is an assignment."""
     return [
@@ -359,6 +480,8 @@ def _negated(condition: Expr) -> Expr:
 
 
 def _declared(var: Var, value: Expr, const: bool, written: set[str]) -> str:
+    if var.type.pointer and var.type.name.startswith("struct "):
+        return f"{var.type.name} *{var.name}"
     if var.type.pointer:
         constant = "" if isinstance(value, Field) and value.struct in written else "const "
         return f"{constant}{var.type.name} *restrict {var.name}"
@@ -474,7 +597,11 @@ def _pruned(body: Body, used: set[str]) -> tuple[list[Stmt], set[str]]:
         statement, inside = _pruned_inside(statement)
         if isinstance(statement, If | For) and not any(parts(statement)[1]):
             continue
-        for expression in parts(statement)[0]:
+        outside = parts(statement)[0]
+        if isinstance(statement, For):
+            # What comes next is told inside of the loop.
+            outside = [statement.begin, statement.end, statement.step]
+        for expression in outside:
             used |= _names(expression)
         used |= inside
         kept.append(statement)
@@ -497,8 +624,16 @@ def _pruned_inside(statement: Stmt) -> tuple[Stmt, set[str]]:
             new_cases = [(condition, new) for (condition, _), (new, _) in bodies]
             changed = replace(statement, cases=new_cases, otherwise=last)
             return changed, used.union(*(names for _, names in found))
+        case Ordered(body):
+            new, used = _pruned(body, set())
+            return replace(statement, body=new), used
+        case Parallel(body=body, thread=thread, heap=heap, outs=outs):
+            new, used = _pruned(body, set())
+            own = {thread.name, *(var.name for var in heap), *(out.name for out, _ in outs)}
+            return replace(statement, body=new), (used - own) | {var.name for _, var in outs}
     return statement, set()
 
 
 def _names(expression: Expr) -> set[str]:
-    return {node.name for node in expressions(expression) if isinstance(node, Var)}
+    found = {node.name for node in expressions(expression) if isinstance(node, Var | Param)}
+    return found | {node.struct for node in expressions(expression) if isinstance(node, Field)}

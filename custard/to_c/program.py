@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from numbers import Integral
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +18,7 @@ from custard.scheduling.loops import LoopNest
 from custard.to_c.arguments import Stored, Tensors, has_runs, stored, types_of
 from custard.to_c.bounds import require_bounds
 from custard.to_c.builder import Types
-from custard.to_c.call import Bound, Plan
+from custard.to_c.call import OPENMP, Bound, Plan
 from custard.to_c.header import documented
 from custard.to_c.linked import Linked, linked
 from custard.to_c.loop_ir import verify
@@ -95,18 +97,20 @@ class CProgram(Program):
         flags = _exact_where_complex(lowered, self.flags)
         return linked(lowered, flags, prefix, self.drop_zeros)
 
-    def run(self, inputs: Mapping[str, Any] | None = None) -> Tensor:
+    def run(self, inputs: Mapping[str, Any] | None = None, threads: int | None = None) -> Tensor:
         """The result for inputs given by name: numpy, scipy.sparse, ``sam.Tensor``, numbers.
 
-        Raises UserError.
+        ``threads`` share the loops that the schedule parallelizes, as many as there are CPUs unless
+        told. Raises UserError.
         """
-        return self.bind(inputs).run()
+        return self.bind(inputs, threads).run()
 
-    def bind(self, inputs: Mapping[str, Any] | None = None) -> Bound:
+    def bind(self, inputs: Mapping[str, Any] | None = None, threads: int | None = None) -> Bound:
         """The program with its inputs, ready to run, and to be run again.
 
-        Raises UserError for inputs that do not fit.
+        Raises UserError for inputs that do not fit, and for a number of threads that is none.
         """
+        threads = number_of_threads(threads)
         given = {} if inputs is None else inputs
         require_inputs(self.slots, given)
         tensors = Tensors(given)
@@ -132,7 +136,17 @@ class CProgram(Program):
             if name not in dense
         )
         return Bound(
-            self, types, formats, kept, by_variable, around, restored, self.plans, asked, told
+            self,
+            types,
+            formats,
+            kept,
+            by_variable,
+            around,
+            restored,
+            self.plans,
+            asked,
+            told,
+            threads,
         )
 
     def _far_rows(
@@ -221,6 +235,23 @@ _MOST_KNOWN = 256
 _MOST_LISTED = 2**28
 
 
+# Threads beyond these would only wait for one another.
+_MOST_THREADS = 1024
+
+
+def number_of_threads(asked: int | None) -> int:
+    """How many threads share a loop: those asked for, or one for each CPU of this process.
+
+    Raises UserError for what is no number of threads.
+    """
+    if asked is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    whole = isinstance(asked, Integral) and not isinstance(asked, bool)
+    if not whole or not 1 <= asked <= _MOST_THREADS:
+        raise UserError(f"threads is {asked!r}, not a whole number from 1 to {_MOST_THREADS}")
+    return int(asked)
+
+
 def _needs_wide_keys(lowered: Lowered, extents: Mapping[str, int]) -> bool:
     """Whether the coordinates of a sparse workspace need a key of more than 64 bits."""
     if not lowered.keyed:
@@ -240,6 +271,7 @@ class Kernel:
         verify(lowered.kernel)
         self.lowered = lowered
         flags = _exact_where_complex(lowered, flags)
+        flags = (*flags, *(OPENMP if lowered.uses_openmp else ()))
         self.source = printed(documented(lowered, flags))
         (library,) = cc.build([self.source], flags=cc.supported(flags))
         self.compute, self.release = library.compute, library.release

@@ -92,7 +92,7 @@ class DenseWorkspace(Workspace):
         self.cursor = Var(builder.fresh(f"p_{name}"))
 
     def output(self) -> Output:
-        return _DenseOutput(dtype=self.dtype, workspace=self)
+        return DenseOutput(dtype=self.dtype, workspace=self)
 
     def ready(self) -> list[Stmt]:
         arguments = (self.words, self.tops, self.touched, self.list)
@@ -108,7 +108,7 @@ class DenseWorkspace(Workspace):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _DenseOutput(Output):
+class DenseOutput(Output):
     workspace: DenseWorkspace
 
     @property
@@ -245,7 +245,7 @@ class SparseWorkspace(Workspace):
         self.count = Field(self.handle.name, "sorted")
 
     def output(self) -> Output:
-        return _SparseOutput(dtype=self.dtype, workspace=self)
+        return SparseOutput(dtype=self.dtype, workspace=self)
 
     def ready(self) -> list[Stmt]:
         return [Run(Call(f"{self.kind}_sort", (self.handle,)))]
@@ -275,7 +275,7 @@ class SparseWorkspace(Workspace):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _SparseOutput(Output):
+class SparseOutput(Output):
     workspace: SparseWorkspace
 
     @property

@@ -16,7 +16,12 @@ from hypothesis import strategies as st
 from sam.support.errors import UserError
 from tests.support.c_programs import SANITIZED, Case, cases
 
-KINDS = ("split", "divide", "fuse", "pos", "reorder", "reorder", "coord", "unroll", "bound", "tile")
+KINDS = (
+    *("split", "divide", "fuse", "pos", "reorder", "reorder", "coord", "unroll", "bound", "tile"),
+    *("parallelize", "parallelize"),
+)
+UNITS = ("CPUThread", "CPUThread", "CPUVector", "NotParallel")
+RACES = ("NoRaces", "IgnoreRaces", "Atomics", "Temporary", "ParallelReduction")
 
 
 @st.composite
@@ -42,6 +47,8 @@ def commands(draw: st.DrawFn, case: Case, loops: list[str], n: int, kinds=KINDS)
         return f"coord({loop},{loop}{n}c)"
     if kind == "bound":
         return f"bound({loop},{loop}{n}m,100,MaxConstraint)"
+    if kind == "parallelize":
+        return f"parallelize({loop},{draw(st.sampled_from(UNITS))},{draw(st.sampled_from(RACES))})"
     return f"unroll({loop},{size})"
 
 
@@ -64,9 +71,10 @@ def scheduled(draw: st.DrawFn, kinds=KINDS, most: int = 6, **options) -> Case:
 def check(case: Case, flags: tuple[str, ...] | None = None) -> None:
     """The program gives what the dense evaluator gives."""
     program = case.compiled() if flags is None else case.compiled(flags)
-    found = program.run(case.tensors)
-    found.validate()
-    np.testing.assert_allclose(found.to_numpy(), case.due, rtol=1e-12, atol=1e-12)
+    for threads in (1, 3) if program.lowered.threaded else (1,):
+        found = program.run(case.tensors, threads=threads)
+        found.validate()
+        np.testing.assert_allclose(found.to_numpy(), case.due, rtol=1e-12, atol=1e-12)
 
 
 def main() -> None:

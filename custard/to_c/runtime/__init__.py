@@ -112,12 +112,14 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
         yield "\ntypedef unsigned __int128 wide_t;\n"
     for name in workspaces:
         yield _workspace(name)
+        if f"{name}_merge" in names:
+            yield _workspace(name, "workspace_merge")
 
 
-def _workspace(name: str) -> str:
+def _workspace(name: str, helper: str = "workspace") -> str:
     """A sparse workspace; ``wide_`` in its name asks for keys of 128 bits."""
     value = name.removeprefix("wide_").removeprefix("workspace_").replace("_complex", " complex")
-    text = re.sub(r"\bW(?=\b|_)", name, _text("workspace"))
+    text = re.sub(r"\bW(?=\b|_)", name, _text(helper))
     text = re.sub(r"\bK\b", "wide_t" if name.startswith("wide_") else "uint64_t", text)
     text = re.sub(r"\bT\b", value, text)
     return text.replace("[to] += ", "[to] |= ") if value == "bool" else text

@@ -583,10 +583,10 @@ def test_a_wrong_result_in_c_fails_the_check(folder, capsys, monkeypatch):
 def _wrong(bind):
     """Inputs of which one value is another."""
 
-    def changed(program, inputs):
+    def changed(program, inputs, threads=None):
         values = inputs["x"].to_numpy()
         values[0] += 1
-        return bind(program, {**inputs, "x": values})
+        return bind(program, {**inputs, "x": values}, threads)
 
     return changed
 

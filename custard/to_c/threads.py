@@ -1,0 +1,385 @@
+"""Loops whose iterations are shared out to threads, and what becomes of their results.
+
+Each thread gets an equal share of the loop's values, in order, and runs a function of its own.
+Where several threads write to one place, each writes to a copy of its own, and the copies are added
+up in the order of the threads: so the order of floating-point sums depends on the number of threads
+alone.
+
+    a dense result, each place written by one thread     shared
+    a dense result, or a number, that threads add to     a copy for each thread
+    a workspace                                          one for each thread
+    a result that is appended to                         a part for each thread
+
+Parts are put together in two passes: their entries are counted, the counts summed up to the places
+where each part begins, and then all threads copy (``Parts``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from custard.to_c.builder import exists, resized
+from custard.to_c.derived_loops import DerivedLoop
+from custard.to_c.expression import Node
+from custard.to_c.loop_ir import (
+    BOOL,
+    INT,
+    ONE,
+    TRUE,
+    ZERO,
+    Assign,
+    Call,
+    Const,
+    Declare,
+    Expr,
+    Field,
+    For,
+    If,
+    Load,
+    Op,
+    Ordered,
+    Parallel,
+    Require,
+    Run,
+    Stmt,
+    Type,
+    Var,
+    array,
+    both,
+    cast,
+    op,
+)
+from custard.to_c.outputs import Output, Part, Region, ScalarOutput, TensorOutput
+from custard.to_c.values import adding, number
+from custard.to_c.workspaces import (
+    DenseOutput,
+    DenseWorkspace,
+    SparseOutput,
+    SparseWorkspace,
+)
+
+if TYPE_CHECKING:
+    from custard.to_c.lowering import Lowering
+
+THREADS = Var("threads")
+
+
+@dataclass
+class Own:
+    """What a thread writes to.
+
+    ``first``, ``last``    statements of the thread's function around its loops
+    ``before``, ``after``  those around all threads
+    ``outs``    numbers outside that threads change, by the pointers to them
+    ``structs``  the structs that stand for those of the kernel, by their names
+    """
+
+    output: Output
+    first: list[Stmt] = field(default_factory=list)
+    last: list[Stmt] = field(default_factory=list)
+    before: list[Stmt] = field(default_factory=list)
+    after: list[Stmt] = field(default_factory=list)
+    outs: list[tuple[Var, Var]] = field(default_factory=list)
+    structs: dict[str, str] = field(default_factory=dict)
+
+
+class SharedLoop:
+    """The loop over the first of some loops, shared out to threads."""
+
+    def __init__(
+        self, lowering: Lowering, order: Sequence[str], tree: Node, output: Output
+    ) -> None:
+        self.lowering, self.builder = lowering, lowering.builder
+        self.order, self.tree, self.output = list(order), tree, output
+
+    def refusal(self) -> str | None:
+        """Why threads cannot share the loop; None where they can."""
+        output = self.output
+        if isinstance(output, TensorOutput) and output.appended:
+            left = set(output.appended) - set(output.bound)
+            if left and (output.bound or output.pending):
+                return "the result is appended to in order, and only its outermost loop is shared"
+            if not left:
+                return "what it writes to is appended to"
+        return None
+
+    def statements(self) -> list[Stmt]:
+        """The loop, with what puts the results of threads together."""
+        lowering, builder, leaf = self.lowering, self.builder, self.order[0]
+        lowering.shared = True
+        thread = Var(builder.fresh("thread"))
+        loop = DerivedLoop(lowering, self.order, self.tree, self.output)
+        extent = loop.number(f"{lowering.name_of(leaf)}_count", loop.extent(leaf))
+        with builder.thread() as (heap, prologue, required), lowering.own_scratches():
+            own = self.own(thread)
+            begin, end = (Var(builder.fresh(f"{lowering.name_of(leaf)}_{n}"))
+                          for n in ("first", "last"))  # fmt: skip
+            own_share = Part(leaf, lambda output: Region(begin, end))
+            inner = replace(
+                own.output, pending={**own.output.pending, leaf: (own_share,)}, threaded=True
+            )
+            loops = lowering.loop(self.order, self.tree, inner)
+            body = [
+                Declare(begin, share(extent, thread), const=True),
+                Declare(end, share(extent, thread + 1), const=True),
+                *prologue,
+                *([Require(both(*required))] if required else []),
+                *own.first,
+                *loops,
+                *own.last,
+            ]
+        function = builder.function(f"{lowering.name_of(leaf)}_part")
+        ordered = any(isinstance(one, Ordered) for one in own.last)
+        structs = tuple(own.structs.items())
+        shared = Parallel(
+            function, leaf, thread, THREADS, tuple(heap), body, tuple(own.outs), structs, ordered
+        )
+        return [*loop.before, *own.before, shared, *own.after]
+
+    # What a thread writes to
+
+    def own(self, thread: Var) -> Own:
+        match self.output:
+            case TensorOutput() if self.output.appended:
+                return Parts(self.lowering, self.output).own(thread)
+            case TensorOutput() if not self.races():
+                return Own(self.output)
+            case TensorOutput():
+                return self.copied(self.output)
+            case ScalarOutput():
+                return self.number(self.output)
+            case DenseOutput():
+                return self.listed(self.output)
+            case SparseOutput():
+                return self.keyed(self.output)
+        raise AssertionError(self.output)
+
+    def races(self) -> bool:
+        """Whether several threads may write to one place of a dense result."""
+        assert isinstance(self.output, TensorOutput)
+        touched = set(self.lowering.nest.originals(self.order[0]))
+        return not touched <= set(self.output.assembly.variables)
+
+    def copied(self, output: TensorOutput) -> Own:
+        """A copy of a dense result, all zero at first, that is added to it."""
+        assembly, builder = output.assembly, self.builder
+        assembly.partial |= set(assembly.variables)
+        values = Var(builder.fresh(f"{assembly.name}_own"), assembly.values.type)
+        builder.heap.append(values)
+        count = assembly.block(0, len(assembly.levels))
+        p = Var(builder.fresh("p"))
+        place = assembly.values[p]
+        add = For(p, ZERO, count, [Assign(place, values[p], adding(output.dtype))])
+        first = [resized(values, ZERO, count, zeroed=True), Require(exists(values))]
+        copy = replace(output, values=values, accumulate=True)
+        return Own(copy, first, [Ordered([add])])
+
+    def number(self, output: ScalarOutput) -> Own:
+        """A number that is added to the one outside."""
+        builder, dtype = self.builder, output.dtype
+        var = Var(builder.fresh(f"{output.var.name}_own"), output.var.type)
+        total = Var(builder.fresh(f"{output.var.name}_out"), array(output.var.type))
+        first: list[Stmt] = [Declare(var, number(0, dtype))]
+        add: list[Stmt] = [Assign(Load(total, ZERO), var, adding(dtype))]
+        outs, flag = [(total, output.var)], None
+        if output.flag is not None:
+            flag = Var(builder.fresh(f"{output.flag.name}_own"), BOOL)
+            found = Var(builder.fresh(f"{output.flag.name}_out"), array(BOOL))
+            first.append(Declare(flag, Const(False, BOOL)))
+            add = [If([(flag, [*add, Assign(Load(found, ZERO), TRUE)])])]
+            outs.append((found, output.flag))
+        return Own(replace(output, var=var, flag=flag), first, [Ordered(add)], outs=outs)
+
+    def listed(self, output: DenseOutput) -> Own:
+        """A dense workspace, whose values are added to those of the one outside."""
+        shared, builder = output.workspace, self.builder
+        name = builder.fresh(f"{shared.count.name.removesuffix('_count')}_own")
+        own = DenseWorkspace(builder, name, shared.variable, shared.extent, output.dtype)
+        p, at = Var(builder.fresh("p")), Var(builder.fresh("at"))
+        mark = Call("mark_bit", (shared.words, shared.tops, shared.touched, at))
+        add = [
+            Declare(at, own.list[p], const=True),
+            Assign(shared.values[at], own.values[at], adding(output.dtype)),
+            Run(mark),
+        ]
+        last: list[Stmt] = [*own.ready(), Ordered([For(p, ZERO, own.count, add)])]
+        return Own(own.output().inside(output), [], last)
+
+    def keyed(self, output: SparseOutput) -> Own:
+        """A sparse workspace, whose components are inserted into the one outside."""
+        shared, builder = output.workspace, self.builder
+        name = builder.fresh(f"{shared.handle.name}_own")
+        wide = shared.key.name == "wide_t"
+        own = SparseWorkspace(builder, name, shared.variables, shared.extents, output.dtype, wide)
+        merged = Var(builder.fresh("merged"), BOOL)
+        merge = Call(f"{shared.kind}_merge", (shared.handle, own.handle), BOOL)
+        last: list[Stmt] = [
+            *own.ready(),
+            Declare(merged, TRUE),
+            Ordered([Assign(merged, merge)]),
+            Require(merged),
+        ]
+        return Own(own.output().inside(output), [], last)
+
+
+def share(extent: Expr, thread: Expr) -> Expr:
+    """Where the share of a thread begins: shares differ by one value at most."""
+    whole, rest = op("/", extent, THREADS), op("%", extent, THREADS)
+    return whole * thread + op("/", rest * thread, THREADS)
+
+
+class Parts:
+    """A result of which each thread assembles a part, and which is then put together."""
+
+    def __init__(self, lowering: Lowering, output: TensorOutput) -> None:
+        self.lowering, self.builder, self.output = lowering, lowering.builder, output
+        self.assembly = output.assembly
+        name = self.assembly.name
+        self.type = Type(f"struct {name}", pointer=True)
+        self.parts = Var(self.builder.fresh(f"{name}_parts"), self.type)
+        self.places = [
+            Var(self.builder.fresh(f"{name}_places{unit.last}"), array(INT))
+            for unit in self.assembly.units
+        ]
+
+    def own(self, thread: Var) -> Own:
+        assembly = self.assembly
+        self.lowering.parts = self.parts
+        before: list[Stmt] = [
+            Assign(
+                self.parts, Call("calloc", (THREADS, Op("sizeof", (self.parts,), INT)), self.type)
+            ),
+            *(
+                Assign(var, Call("calloc", (THREADS + 1, Op("sizeof", (var,), INT)), var.type))
+                for var in self.places
+            ),
+            Require(both(exists(self.parts), *map(exists, self.places))),
+            self.sized(),
+        ]
+        unit = assembly.units[0]
+        parents = assembly.block(0, unit.first)
+        segments = resized(unit.segments, ZERO, parents + 1, zeroed=True)
+        first = [*assembly.made, segments, Require(both(*assembly.room_first))]
+        last = assembly.completed()
+        structs = {assembly.name: f"{self.parts.name} + {thread.name}"}
+        self.builder.outer += self.places
+        return Own(self.output, first, last, before, self.together(), structs=structs)
+
+    def part(self, t: Var) -> tuple[Var, Declare]:
+        """The part of a thread, and its declaration."""
+        var = Var(self.builder.fresh("part"), self.type)
+        return var, Declare(var, Op("+", (self.parts, t), self.type), const=True)
+
+    def sized(self) -> Stmt:
+        """Tells the parts the extents."""
+        t = Var(self.builder.fresh("t"))
+        part, declared = self.part(t)
+        assembly = self.assembly
+        sizes: list[Stmt] = [
+            Assign(Field(part.name, f"size{n}"), assembly.size(n))
+            for n in range(len(assembly.levels))
+        ]
+        return For(t, ZERO, THREADS, [declared, *sizes])
+
+    def together(self) -> list[Stmt]:
+        """Counts, sums the counts up, and copies."""
+        return [*self.counted(), *self.made_room(), self.copied()]
+
+    def own_count(self, part: Var, n: int, above: Expr) -> Expr:
+        """How many positions a part has in a unit, with so many in the unit above."""
+        unit = self.assembly.units[n]
+        parents = above * self.assembly.block(self.begin(n), unit.first)
+        segments = Field(part.name, unit.segments.name, unit.segments.type)
+        return cast(Load(segments, parents), INT)
+
+    def begin(self, n: int) -> int:
+        """The level behind the unit above a unit."""
+        return self.assembly.units[n - 1].last + 1 if n else 0
+
+    def counted(self) -> list[Stmt]:
+        """The place where each part begins, in each unit."""
+        t = Var(self.builder.fresh("t"))
+        part, declared = self.part(t)
+        body: list[Stmt] = [declared]
+        above: Expr = ONE
+        for n, places in enumerate(self.places):
+            count = Var(self.builder.fresh("count"))
+            body += [
+                Declare(count, self.own_count(part, n, above), const=True),
+                Assign(places[t + 1], places[t] + count),
+            ]
+            above = count
+        return [For(t, ZERO, THREADS, body)]
+
+    def made_room(self) -> list[Stmt]:
+        """Room for all entries."""
+        assembly = self.assembly
+        return [
+            Require(
+                both(*(assembly.grow(n, places[THREADS]) for n, places in enumerate(self.places)))
+            )
+        ]
+
+    def copied(self) -> Stmt:
+        """Has each thread copy its part."""
+        builder, assembly = self.builder, self.assembly
+        t = Var(builder.fresh("thread"))
+        part, declared = self.part(t)
+        body: list[Stmt] = [declared, *self.summed(t)]
+        above: Expr = ONE
+        for n, (unit, places) in enumerate(zip(assembly.units, self.places, strict=True)):
+            begin, end = places[t], places[t + 1]
+            if n:
+                block = assembly.block(self.begin(n), unit.first)
+                outer = self.places[n - 1]
+                to = outer[t] * block
+                body += self.moved(unit.segments, part, to, above * block, after=1, add=begin)
+            count = Var(builder.fresh("count"))
+            body.append(Declare(count, end - begin, const=True))
+            for crd in unit.coordinates.values():
+                body += self.moved(crd, part, begin, count)
+            above = count
+        block = assembly.block(assembly.units[-1].last + 1, len(assembly.levels))
+        values = assembly.values
+        assert isinstance(values, Field)
+        body += self.moved(values, part, self.places[-1][t] * block, above * block)
+        name = builder.function(f"{assembly.name}_copy")
+        return Parallel(name, "", t, THREADS, (), body, (), (), False)
+
+    def moved(
+        self, member: Field, part: Var, to: Expr, count: Expr, after: int = 0, add: Expr = ZERO
+    ) -> list[Stmt]:
+        """Copies elements of an array of a part behind those of the parts before."""
+        p, begin = Var(self.builder.fresh("p")), Var(self.builder.fresh("begin"))
+        source = Load(Field(part.name, member.name, member.type), p + after)
+        value: Expr = source
+        if add != ZERO:
+            value = cast(cast(source, INT) + add, source.type)
+        place = member[begin + p + after]
+        return [Declare(begin, to, const=True), For(p, ZERO, count, [Assign(place, value)])]
+
+    def summed(self, t: Var) -> list[Stmt]:
+        """The segments of the first unit: those of all parts, added up."""
+        assembly = self.assembly
+        unit = assembly.units[0]
+        p, u = Var(self.builder.fresh("p")), Var(self.builder.fresh("u"))
+        total = Var(self.builder.fresh("total"))
+        part, declared = self.part(u)
+        parents = Var(self.builder.fresh("parents"))
+        segments = Field(part.name, unit.segments.name, unit.segments.type)
+        inner = [declared, Assign(total, cast(Load(segments, p + 1), INT), "+")]
+        place = unit.segments[p + 1]
+        first, last = Var(self.builder.fresh("first")), Var(self.builder.fresh("last"))
+        body: list[Stmt] = [
+            Declare(total, ZERO),
+            For(u, ZERO, THREADS, inner),
+            Assign(place, cast(total, assembly.index)),
+        ]
+        return [
+            Declare(parents, assembly.block(0, unit.first), const=True),
+            Declare(first, share(parents, t), const=True),
+            Declare(last, share(parents, t + 1), const=True),
+            For(p, first, last, body),
+        ]
