@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from experiments import (
+    convolution,
     cycles,
     figure11,
     figure12,
@@ -34,6 +35,7 @@ SCRIPTS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "figure14": figure14.main,
     "figure15": figure15.main,
     "figure16": figure16.main,
+    "convolution": convolution.main,
     "cycles": cycles.main,
 }
 

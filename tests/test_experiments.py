@@ -9,6 +9,7 @@ from matplotlib import pyplot as plt
 
 from experiments import __main__ as everything
 from experiments import (
+    convolution,
     cycles,
     figure11,
     figure12,
@@ -297,3 +298,12 @@ def test_a_part_of_table_2(tmp_path, capsys):
     assert table2.main(["--quick", "--out", str(tmp_path)]) in (0, 1)  # 1 where compiling is slow
     assert "coordinate dropper" in capsys.readouterr().out
     assert (tmp_path / "table2.csv").read_text().startswith("primitive removed,paper %,")
+
+
+def test_convolutions(tmp_path, capsys):
+    """The values; times and cycles of so small inputs bear nothing out."""
+    convolution.main(["--quick", "--out", str(tmp_path)])
+    assert "WRONG VALUES" not in capsys.readouterr().out
+    rows = (tmp_path / "convolution.csv").read_text().splitlines()
+    assert any(row.startswith('"SAM, input-stationary"') for row in rows)
+    assert (tmp_path / "convolution_sam.png").exists()

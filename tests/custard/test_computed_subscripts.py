@@ -1,6 +1,9 @@
 """Computed subscripts: what they mean, on both targets, beside plain loops over all points."""
 
+import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +12,8 @@ from hypothesis import strategies as st
 
 import custard
 from custard.dense_evaluator import evaluate
+from custard.language import notation
+from sam.inputs import extents
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError
 from sam.tensor import Tensor
@@ -319,3 +324,107 @@ def test_the_dense_evaluator_by_hand():
     np.testing.assert_array_equal(found, np.convolve(X, F))
     found = evaluate("y = X(1) + X(6) * X(9)", inputs, {}).value
     assert found == 5
+
+
+@pytest.mark.parametrize("engine", ["simpy", pytest.param("compiled", marks=needs_c)])
+def test_a_line_buffer_of_k_rows_reads_each_entry_of_the_image_once(engine):
+    rng = np.random.default_rng(5)
+    image = rng.random((12, 20)) * (rng.random((12, 20)) < 0.4)
+    filters = rng.random((3, 3))
+    program = custard.compile(
+        "Y(p,q) = X(p+r,q+s) * F(r,s)",
+        {"X": "ds", "F": "dd", "Y": "dd"},
+        "reorder(p,r,q,s)",
+    )
+    rows = (image != 0).sum(axis=1)
+    three_rows = max(rows[n : n + 3].sum() for n in range(10))
+    entries = 13 + 2 * rows.sum()  # segments, coordinates and values
+
+    def read(lines: int) -> int:
+        overrides = {
+            "memory.levels.line_buffer.capacity_bytes": 4 * lines,
+            "memory.levels.DRAM.line_bytes": 4,
+            "memory.value_bytes": 4,
+            "memory.places": {"F": "line_buffer"},
+        }
+        run = program.simulate({"X": image, "F": filters}, "line_buffer", overrides, engine)
+        return run.memory["DRAM"].tensors["X"].reads
+
+    room = int(9 + 2 * three_rows + 6 + 20)  # the filter, three rows, their segments, the result
+    assert read(room) == entries
+    assert read(room // 3) > entries
+
+
+@pytest.mark.parametrize(("order", "most"), [("reorder(i,k)", 1.05), ("reorder(k,i)", 1.05)])
+def test_cycles_of_a_valid_convolution(order, most):
+    """At most those of the entries in windows and of the windows, and 5 %; at least the useful
+    multiplications."""
+    rng = np.random.default_rng(6)
+    x = (rng.random(500) < 0.2) * 1.0
+    f = np.ones(3)
+    formats = {"X": "s", "F": "d", "Y": "d"}
+    program = custard.compile("Y(i) = X(i+k) * F(k)", formats, order)
+    useful = int(sum(x[n : n + 3].sum() for n in range(498)))
+    cycles = program.simulate({"X": x, "F": f}).cycles
+    assert useful <= cycles <= most * (useful + 498)
+
+
+def _taco_windows():
+    path = Path(__file__).parents[3] / "shared" / "corpus" / "taco_tests.json"
+    if not path.is_file():
+        return []
+    entries = json.loads(path.read_text())
+    return [one for one in entries if "[" in one["expr"] and "{" not in one["expr"]]
+
+
+def _array(entries, shape):
+    found = np.zeros(shape)
+    for coordinates, value in entries:
+        found[tuple(coordinates)] += value
+    return found
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_windows_of_tacos_own_tests(target):
+    entries = _taco_windows()
+    if not entries:
+        pytest.skip("shared/corpus is not here")
+    for entry in entries:
+        expression = re.sub(r"\[(\d+):(\d+):(\d+)\]", r"(\1,\2,\3)", entry["expr"])
+        formats = dict(one.split(":", 1) for one in entry["formats"].split())
+        assignment = notation.parse(expression, formats)
+        name = assignment.target.tensor
+        for case in entry.get("cases") or [None]:
+            if case is None:
+                rng = np.random.default_rng(0)
+                orders = {one.tensor: len(one.indices) for one in notation.accesses(assignment)}
+                inputs = {
+                    tensor: rng.integers(0, 9, (12,) * order) * 1.0
+                    for tensor, order in orders.items()
+                    if tensor != name
+                }
+                shape = (12,) * orders[name]
+            else:
+                shapes = {key: json.loads(text or "[]") for key, text in case["shapes"].items()}
+                inputs = {
+                    key: _array(values, shapes[key]) for key, values in case["inputs"].items()
+                }
+                shape = tuple(shapes[name])
+                if assignment.operator == "+=":
+                    inputs.setdefault(name, np.zeros(shape))
+            computed = [isinstance(one, notation.Affine) for one in assignment.target.indices]
+            dims = {f"{name}{mode}": shape[mode] for mode, one in enumerate(computed) if one}
+            program = custard.compile(expression, formats, target=target, dims=dims)
+            found = program.run(inputs).to_numpy()
+            if case is None:
+                extents = _extents(program, inputs)
+                tensors = {key: Tensor.of(value) for key, value in inputs.items()}
+                due = evaluate(expression, tensors, extents, formats).value
+            else:
+                due = _array(case["result"][name], shape)
+            np.testing.assert_array_equal(found, due, err_msg=expression)
+
+
+def _extents(program, inputs):
+    tensors = {key: Tensor.of(value) for key, value in inputs.items()}
+    return extents(program.slots, tensors, program.dims, (), (), program.cin.spans)
