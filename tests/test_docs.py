@@ -97,6 +97,12 @@ def test_a_page_tells_the_truth(page, copy):
         place = Path(where)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_command_stands_outside_of_a_block_that_runs(page):
+    outside = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(r"^ {4}(?:custard|python|pip) .*$", outside, re.MULTILINE) == []
+
+
 def test_the_site_is_built_without_warnings(tmp_path):
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     run = subprocess.run(build, cwd=ROOT, capture_output=True, text=True)
