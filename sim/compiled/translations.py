@@ -43,11 +43,13 @@ class Translation:
     """A step in C, and by the queues around it its sources and libraries.
 
     ``regions``  those of the memory that was translated, in the order in which they are met
+    ``others``   what others have made of the kernel, by what it is made for
     """
 
     kernel: Kernel
     regions: Sequence[Region] = ()
     sources: dict[Hashable, str] = field(default_factory=dict)
+    others: dict[Hashable, Any] = field(default_factory=dict)
 
     def source(
         self, inputs: Sequence[Queue], outputs: Sequence[Queue], quick: bool, logged: bool

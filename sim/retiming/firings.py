@@ -16,12 +16,13 @@ from sam.tensor import Tensor
 from sim.compiled.bundles import Bundle, bundles
 from sim.compiled.objects import TYPES, CGrowing, Objects, at, pointers
 from sim.compiled.step_to_c import Kernel
-from sim.compiled.translations import c_type, libraries, translated
+from sim.compiled.translations import Translation, c_type, libraries, translated
 from sim.compiled.translations import text as compiled_text
 from sim.endless import require_memory
 from sim.machine import HANDOVER, Machine, Part
 from sim.retiming.codes import FiringCode, code_of
 from sim.retiming.firing_kernel import Event, Queue, firing_kernel
+from sim.stats import TOKEN_KINDS
 
 _ROUNDS, _PLACES, _MOST_RECENT, _PATHS = 4096, 1024, 4096, 64
 _FINISHED = 3
@@ -75,6 +76,7 @@ class Traced:
     """
 
     part: Part
+    translation: Translation
     kernel: Kernel
     events: tuple[Event, ...] = ()
     block: _Block = field(default_factory=_Block)
@@ -96,10 +98,11 @@ class Traced:
         codes = self.block.codes
         return ctypes.string_at(codes.items, codes.length) if codes.length else b""
 
-    @property
-    def tokens(self) -> np.ndarray:
-        """By output, the tokens given by kind."""
-        return self.counts[list(self.kernel.body.given)]
+    @cached_property
+    def tokens(self) -> list[dict[str, int]]:
+        """By output, the tokens given by kind, once all are."""
+        counts = self.counts[list(self.kernel.body.given)].tolist()
+        return [dict(zip(TOKEN_KINDS, one, strict=True)) for one in counts]
 
 
 class Firings:
@@ -114,22 +117,21 @@ class Firings:
     def __init__(self, machine: Machine, most_bytes: int) -> None:
         self.machine = machine
         self.kept: list[Any] = []
-        self.parts = [Traced(part, translated(part)[1]) for part in machine.parts]
+        self.parts = [Traced(part, *translated(part)) for part in machine.parts]
         bodies = {one.part.name: one.kernel.body for one in self.parts}
         self.bundles = bundles(machine, bodies, lambda channel: None)
         self.queues = [self._queue(bundle) for bundle in self.bundles]
         sources = []
         for one in self.parts:
             name = one.part.name
-            kernel = firing_kernel(
-                one.kernel.body,
-                [Queue(bundle.takers) for bundle in self.bundles if bundle.taker == name],
-                [
-                    Queue(bundle.givers, _hands_over(bundle))
-                    for bundle in self.bundles
-                    if bundle.giver == name
-                ],
+            inputs = tuple(Queue(b.takers) for b in self.bundles if b.taker == name)
+            outputs = tuple(
+                Queue(b.givers, _hands_over(b)) for b in self.bundles if b.giver == name
             )
+            made = one.translation.others
+            if (inputs, outputs) not in made:
+                made[inputs, outputs] = firing_kernel(one.kernel.body, inputs, outputs)
+            kernel = made[inputs, outputs]
             one.events = kernel.events
             sources.append(kernel.source)
         self.runtime, *built = firing_libraries(own_text("firing_scheduler.c"), *sources)
@@ -261,6 +263,7 @@ def _headers() -> dict[str, str]:
     return {**shared, "firing.h": own_text("firing.h"), "lanes.h": own_text("lanes.h")}
 
 
+@cache
 def own_text(name: str) -> str:
     """A C file of this package."""
     return resources.files("sim.retiming").joinpath(name).read_text()

@@ -17,6 +17,9 @@
  * first; the most ports that a firing waits for; the latest cycle that 32 bits are trusted with. */
 enum { BATCH = 16, FEW = 64, MOST_WAITS = 256, LATEST = 1 << 30 };
 
+/* A peak that is far needs takings of long ago: its lane has them one after the other. */
+enum { FAR = 256 };
+
 /* How codes are packed: see codes.py. */
 /* What most firings do: how often they wait, need room, take and give. */
 #define GIVING(w, t) SHAPE(w, 0, t, 0) SHAPE(w, 0, t, 1) SHAPE(w, 1, t, 1) SHAPE(w, 2, t, 2)
@@ -51,6 +54,8 @@ typedef struct {
     int64_t peak[LANES];
     Test holds[LANES];
     Row latency;
+    TIME *history[LANES];    /* takings of lanes whose peak is far, as a ring, and its places */
+    int64_t remembers[LANES];
 } Queue;
 
 typedef struct {
@@ -143,18 +148,26 @@ static void sort_depths(Queue *q, const int8_t *live) {
     q->depths = sort_lanes(q->depth_of, near, q->depth, q->has);
 }
 
+static int is_far(const Queue *q, int lane) {
+    return q->depth_of[lane] == INT64_MAX && q->peak_of[lane] > FAR;
+}
+
 static void sort_peaks(Queue *q, const int8_t *live) {
     int8_t grows[LANES];
-    for (int k = 0; k < LANES; k++) grows[k] = live[k] && q->peak_of[k] < q->depth_of[k];
+    q->batch = INT64_MAX;
+    for (int k = 0; k < LANES; k++) {
+        grows[k] = live[k] && q->peak_of[k] < q->depth_of[k];
+        if (grows[k]) q->batch = BATCH;
+        if (is_far(q, k)) grows[k] = 0;
+    }
     q->peaks = sort_lanes(q->peak_of, grows, q->peak, q->holds);
-    q->batch = q->peaks ? BATCH : INT64_MAX;
 }
 
 /* Makes room for what the limit lets in, and for what the peaks depend on. */
 static int make_room(Queue *q, const int8_t *live) {
     int64_t peak = 0;
     for (int k = 0; k < LANES; k++)
-        if (live[k] && q->peak_of[k] > peak) peak = q->peak_of[k];
+        if (live[k] && !is_far(q, k) && q->peak_of[k] > peak) peak = q->peak_of[k];
     if (!more_rows(&q->visible, &q->places, q->limit + BATCH, q->seen, q->tail)) return 0;
     if (!more_rows(&q->taken, &q->kept, peak + margin(q), q->head - q->kept, q->head)) return 0;
     sort_depths(q, live);
@@ -183,11 +196,52 @@ static int64_t raised(const Queue *q, int lane, int64_t peak) {
     return peak;
 }
 
+/* Lets a lane remember takings of which it may need as many as its peak. */
+static int remember(Queue *q, int lane) {
+    const int64_t old = q->remembers[lane], needed = q->peak_of[lane] + q->limit + 2 * BATCH;
+    if (needed < old) return 1;
+    int64_t made = old ? old : 4 * FAR;
+    while (made <= needed) made *= 2;
+    TIME *found = malloc((size_t)made * sizeof(TIME));
+    if (!found) return 0;
+    /* Those that it has, or else those that are there for all lanes. */
+    int64_t n = q->seen - (old ? old : q->kept - (q->head - q->seen));
+    for (n = n < 0 ? 0 : n; n < q->seen; n++)
+        found[n & (made - 1)] = old ? q->history[lane][n & (old - 1)]
+                                    : lane_of(q->taken + (n & (q->kept - 1)), lane);
+    free(q->history[lane]);
+    q->history[lane] = found;
+    q->remembers[lane] = made;
+    return 1;
+}
+
+/* Accounts for the tokens that have been taken in a lane whose peak is far. */
+static int account_far(Queue *q, int lane) {
+    if (!remember(q, lane)) return 0;
+    TIME *const history = q->history[lane];
+    const TIME *visible = (const TIME *)q->visible + lane, *taken = (const TIME *)q->taken + lane;
+    const TIME latency = q->latency_of[lane];
+    const int64_t mask = q->remembers[lane] - 1;
+    int64_t peak = q->peak_of[lane];
+    for (int64_t n = q->seen; n < q->head; n++)
+        history[n & mask] = taken[(n & (q->kept - 1)) * LANES];
+    if (history[(q->head - 1 - peak) & mask] < visible[(q->seen & (q->places - 1)) * LANES] - latency)
+        return 1;
+    for (int64_t n = q->seen; n < q->head; n++) {
+        const TIME given = visible[(n & (q->places - 1)) * LANES] - latency;
+        peak += n >= peak && history[(n - peak) & mask] >= given;
+    }
+    q->peak_of[lane] = peak;
+    return 1;
+}
+
 /* Accounts for the tokens that have been taken. */
 static int account(Machine *m, Queue *q) {
     const int64_t visible_mask = q->places - 1, taken_mask = q->kept - 1;
     int8_t grows[LANES] = {0};
     int grew = 0;
+    for (int k = 0; k < LANES; k++)
+        if (m->live[k] && is_far(q, k) && !account_far(q, k)) return 0;
     for (int64_t n = 0; n < q->peaks; n++) {
         const int64_t peak = q->peak[n];
         for (int v = 0; v < VECTORS; v++) {
@@ -207,18 +261,18 @@ static int account(Machine *m, Queue *q) {
             grew = 1;
         }
     }
-    if (grew) {
+    if (grew)
         for (int k = 0; k < LANES; k++)
             if (grows[k]) q->peak_of[k] = raised(q, k, q->peak_of[k]);
-        q->seen = q->head;
-        sort_peaks(q, m->live);
-        int64_t peak = 0;
-        for (int64_t n = 0; n < q->peaks; n++)
-            if (q->peak[n] > peak) peak = q->peak[n];
-        if (peak + margin(q) > q->kept) return make_room(q, m->live);
-    }
     q->seen = q->head;
-    return 1;
+    if (!grew) return 1;
+    sort_peaks(q, m->live);
+    int64_t peak = 0;
+    for (int k = 0; k < LANES; k++)
+        if (grows[k] && is_far(q, k) && !remember(q, k)) return 0;
+    for (int64_t n = 0; n < q->peaks; n++)
+        if (q->peak[n] > peak) peak = q->peak[n];
+    return peak + margin(q) <= q->kept || make_room(q, m->live);
 }
 
 /* When there is room for the next token, at the earliest. */
@@ -462,7 +516,7 @@ int forget_lanes(Machine *m) {
 int settle(Machine *m) {
     for (int64_t n = 0; n < m->queue_count; n++) {
         Queue *q = m->queues[n];
-        if (q->peaks && q->seen != q->head && !account(m, q)) return 0;
+        if (q->batch == BATCH && q->seen != q->head && !account(m, q)) return 0;
     }
     for (int64_t n = 0; n < m->count; n++)
         memcpy(m->parts[n]->ready_of, &m->parts[n]->ready, sizeof(Row));
@@ -473,6 +527,7 @@ void close_machine(Machine *m) {
     for (int64_t n = 0; n < m->queue_count; n++) {
         free(m->queues[n]->visible);
         free(m->queues[n]->taken);
+        for (int k = 0; k < LANES; k++) free(m->queues[n]->history[k]);
     }
 }
 

@@ -13,10 +13,10 @@ from sim.compiled.bundles import Bundle, bundles
 from sim.compiled.objects import pointers
 from sim.config.hardware import Config
 from sim.endless import require_memory
-from sim.machine import HANDOVER, Channel, passage
+from sim.machine import HANDOVER, Channel, Machine, passage
 from sim.retiming.codes import FiringCode
 from sim.retiming.firings import Firings, Traced, firing_libraries, own_text
-from sim.stats import TOKEN_KINDS, BlockStats, StreamStats
+from sim.stats import BlockStats, StreamStats
 
 MOST_LANES = 64
 _UNBOUNDED = 2**63 - 1
@@ -133,14 +133,27 @@ class Timing:
 
     def _passages(self) -> list[list[tuple[int | None, int]]]:
         """By channel and config, the depth and the latency."""
-        bound = self.firings.machine.bound
-        edges = [channel.edge for channel in self.firings.machine.channels]
-        found: dict[int, list[tuple[int | None, int]]] = {}
-        for config in self.configs:
-            if id(config) not in found:
-                found[id(config)] = [passage(bound, config, edge) for edge in edges]
-        by_config = [found[id(config)] for config in self.configs]
+        machine = self.firings.machine
+        by_config = [self._passages_of(config, machine) for config in self.configs]
         return [list(one) for one in zip(*by_config, strict=True)]
+
+    def _passages_of(self, config: Config, machine: Machine) -> list[tuple[int | None, int]]:
+        """By channel, the depth and the latency; channels of a kind share them if none is named."""
+        bound = machine.bound
+        named = config.queues.names or config.blocks.names
+        found: dict[Any, tuple[int | None, int]] = {}
+        passages = []
+        for channel in machine.channels:
+            edge = channel.edge
+            kinds: Any = edge
+            if not named and edge in bound.streams:
+                ends = (bound.nodes[end.node].kind for end in (edge.source, edge.target))
+                stream = bound.streams[edge]
+                kinds = (*ends, stream.kind, stream.wire, stream.feedback)
+            if kinds not in found:
+                found[kinds] = passage(bound, config, edge)
+            passages.append(found[kinds])
+        return passages
 
     def _interval(self, one: Traced, config: Config) -> int:
         node = one.part.node
@@ -342,18 +355,14 @@ class Timing:
             blocked={name: count for name, count in blocked.items() if count},
             memory=0,
             done=cycles - last - 1,
-            tokens={
-                name: dict(zip(TOKEN_KINDS, tokens[n].tolist(), strict=True))
-                for n, name in enumerate(out_names)
-                if name != HANDOVER
-            },
+            tokens={name: tokens[n] for n, name in enumerate(out_names) if name != HANDOVER},
         )
 
     def streams(self, lane: int) -> Mapping[str, StreamStats]:
         """What went through each edge, and how much it held at once in a lane."""
         machine = self.firings.machine
         tokens = {
-            channel.number: dict(zip(TOKEN_KINDS, one.tokens[n].tolist(), strict=True))
+            channel.number: one.tokens[n]
             for one in self.firings.parts
             for n, output in enumerate(one.part.outputs)
             for channel in output.channels
