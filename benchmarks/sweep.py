@@ -4,11 +4,11 @@
 
 The programs are matrix multiplication in the orders ikj and ijk (2000 x 2000, 4 and 40 nonzeros per
 row), SDDMM and MTTKRP. The configs have depths of 4 to unbounded, and latencies of 1 to 7 cycles.
-The config alone has depth 4. Times are CPU time of whole runs in one process, results and statistics
-included, the median of N runs in turn (3 by default); compilation is left out. The goal is 4 times
-for 16 configs, and 14 times for 64. Each run of a batch must have the cycles of the same config
-alone, which is checked for three of them; exits with 1 where one has not. ``--quick`` has matrices
-of 500 x 500 with 4 per row. Writes ``out/benchmarks/sweep.csv``.
+The config alone has depth 4. Times are CPU time of whole runs in one process, with results and
+statistics, the median of N runs in turn (3 by default); compilation is left out. The goal is 4
+times for 16 configs, and 14 times for 64. Each run of a batch must have the cycles of the same
+config alone, which is checked for three of them; exits with 1 where one has not. ``--quick`` has
+matrices of 500 x 500 with 4 per row. Writes ``out/benchmarks/sweep.csv``.
 """
 
 from __future__ import annotations

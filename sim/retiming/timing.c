@@ -67,7 +67,10 @@ typedef struct {
 typedef struct {
     int64_t waits, rooms, takes, gives;
     Operation *operations;
+    int64_t shape; /* the four numbers in one */
 } Code;
+
+#define SHAPE_OF(w, r, t, g) ((((int64_t)(w) * 256 + (r)) * 256 + (t)) * 256 + (g))
 
 struct Part {
     const uint8_t *at, *end; /* codes that are not read yet */
@@ -137,14 +140,16 @@ static int64_t sort_lanes(const int64_t *of, const int8_t *lanes, int64_t *found
     return count;
 }
 
-/* A queue whose peak is so far below its depth that it cannot be full need not be looked at for room:
- * there are rows for the peak and all tokens that it does not account for yet, twice. */
-static int64_t margin(const Queue *q) { return 2 * (q->limit + BATCH) + 4; }
+/* The tokens of a queue that its peaks may not account for yet. There are rows for the peak, and for
+ * these twice. */
+static int64_t ahead(const Queue *q) { return q->limit + BATCH + 2; }
 
+/* In a lane whose peak is further below its depth than that, the queue cannot be full. */
 static void sort_depths(Queue *q, const int8_t *live) {
     int8_t near[LANES];
     for (int k = 0; k < LANES; k++)
-        near[k] = live[k] && q->depth_of[k] <= q->kept - margin(q) / 2;
+        near[k] = live[k] && q->depth_of[k] != INT64_MAX &&
+                  q->depth_of[k] <= q->peak_of[k] + ahead(q);
     q->depths = sort_lanes(q->depth_of, near, q->depth, q->has);
 }
 
@@ -169,7 +174,7 @@ static int make_room(Queue *q, const int8_t *live) {
     for (int k = 0; k < LANES; k++)
         if (live[k] && !is_far(q, k) && q->peak_of[k] > peak) peak = q->peak_of[k];
     if (!more_rows(&q->visible, &q->places, q->limit + BATCH, q->seen, q->tail)) return 0;
-    if (!more_rows(&q->taken, &q->kept, peak + margin(q), q->head - q->kept, q->head)) return 0;
+    if (!more_rows(&q->taken, &q->kept, peak + 2 * ahead(q), q->head - q->kept, q->head)) return 0;
     sort_depths(q, live);
     return 1;
 }
@@ -272,7 +277,8 @@ static int account(Machine *m, Queue *q) {
         if (grows[k] && is_far(q, k) && !remember(q, k)) return 0;
     for (int64_t n = 0; n < q->peaks; n++)
         if (q->peak[n] > peak) peak = q->peak[n];
-    return peak + margin(q) <= q->kept || make_room(q, m->live);
+    sort_depths(q, m->live);
+    return peak + 2 * ahead(q) <= q->kept || make_room(q, m->live);
 }
 
 /* When there is room for the next token, at the earliest. */
@@ -333,13 +339,14 @@ static inline __attribute__((always_inline)) void firings(Part *p, const Operati
 
 /* The firings of a code; for what most codes are, with their numbers known to the compiler. */
 static void fire_code(Part *p, const Code *c, int64_t many) {
-#define SHAPE(w, r, t, g)                                                   \
-    if (c->waits == w && c->rooms == r && c->takes == t && c->gives == g) { \
-        firings(p, c->operations, many, w, r, t, g);                        \
-        return;                                                             \
+#define SHAPE(w, r, t, g)                            \
+    case SHAPE_OF(w, r, t, g):                       \
+        firings(p, c->operations, many, w, r, t, g); \
+        break;
+    switch (c->shape) {
+        SHAPES
+        default: firings(p, c->operations, many, c->waits, c->rooms, c->takes, c->gives);
     }
-    SHAPES
-    firings(p, c->operations, many, c->waits, c->rooms, c->takes, c->gives);
 }
 
 /* Reads the next code, with how often it comes. Gives 0 where there is none. */

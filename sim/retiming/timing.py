@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sim.config.hardware import Config
 from sim.endless import require_memory
 from sim.machine import HANDOVER, Channel, Machine, passage
 from sim.retiming.codes import FiringCode
+from sim.retiming.firing_kernel import Untraceable
 from sim.retiming.firings import Firings, Traced, firing_libraries, own_text
 from sim.stats import BlockStats, StreamStats
 
@@ -24,7 +26,7 @@ _LONG = 2**20
 """Latencies and intervals of fewer cycles are added in 32 bits."""
 
 _NO_MEMORY, _LATE, _MORE = 0, 2, 3
-_ROUNDS = 1 << 16
+_ROUNDS, _MOST_WAITS = 1 << 16, 256
 
 
 class TooLate(Exception):
@@ -48,6 +50,7 @@ class _Code(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("waits", "rooms", "takes", "gives")),
         ("operations", ctypes.c_void_p),
+        ("shape", ctypes.c_int64),
     ]
 
 
@@ -273,7 +276,11 @@ class Timing:
                     gives.setdefault(self.queue_of[channel.number], len(part.inputs) + n)
             rooms = {q: n for q, n in gives.items() if self._bounded(q)}
             sides = (waits, rooms, takes, gives)
-            found.waits, found.rooms, found.takes, found.gives = map(len, sides)
+            found.waits, found.rooms, found.takes, found.gives = counts = [*map(len, sides)]
+            if found.waits + found.rooms > _MOST_WAITS:
+                raise Untraceable
+            usual = max(counts) < 256
+            found.shape = reduce(lambda shape, n: 256 * shape + n, counts) if usual else -1
             operations = [
                 _Operation(ctypes.addressof(self.queues[q]), n)
                 for side in sides
