@@ -90,7 +90,8 @@ def _run(
     for line in failed[:_SHOWN_FAILURES]:
         complain(line)
     if len(failed) > _SHOWN_FAILURES:
-        complain(f"and {len(failed) - _SHOWN_FAILURES} more: --table has them all")
+        more = len(failed) - _SHOWN_FAILURES
+        complain(f"and {more} other error{'s' * (more > 1)}: --table has them all")
     return 1 if failed else 0
 
 
@@ -112,14 +113,18 @@ def _print_count(points: Sequence[Point], results: Results) -> None:
 
 
 def _failures(points: Sequence[Point], results: Results) -> list[str]:
-    """A line for each point that failed."""
-    lines = []
+    """A line for each error, with the points that failed by it."""
+    failed: dict[str, list[str]] = {}
     for point in points:
         found = results.read(point)
         if found is not None and found["status"] == "failed":
-            axes = ", ".join(f"{axis}={value}" for axis, value in point.axes.items())
-            lines.append(f"{axes or 'the point'}: {found['error'].splitlines()[0]}")
-    return lines
+            given = {axis: value for axis, value in point.axes.items() if value is not None}
+            name = ", ".join(f"{axis}={value}" for axis, value in given.items()) or "the point"
+            failed.setdefault(found["error"].partition("\n")[0], []).append(name)
+    return [
+        f"{first}, and {len(others)} more: {error}" if others else f"{first}: {error}"
+        for error, (first, *others) in failed.items()
+    ]
 
 
 def _plot(asked: sweep.Sweep, tables: Tables) -> int:

@@ -42,8 +42,7 @@ def test_points_are_run_once_and_told(folder, capsys):
     out, err = capsys.readouterr()
     assert out == "4 points: 2 done, 2 failed; 4 ran; results in s\n"
     assert err.splitlines() == [
-        "custard: dims.i=4, schedule=reorder(i,i): reorder names i twice",
-        "custard: dims.i=6, schedule=reorder(i,i): reorder names i twice",
+        "custard: dims.i=4, schedule=reorder(i,i), and 1 more: reorder names i twice",
     ]
     first = _results()
     assert main(["sweep", "s.yaml"]) == 1
