@@ -127,6 +127,7 @@ def cases() -> Iterator[Case]:
         yield from _sparse_results(size, entries, large)
         yield from _transposed(size, entries, large)
     yield from _unequal()
+    yield _outer()
     for n in (1000, 200):
         yield from _tensor_cases(n)
 
@@ -333,6 +334,33 @@ def _unequal() -> Iterator[Case]:
         lambda: {"A": few, "B": many},
         lambda given: lambda: given["A"].multiply(given["B"]),
         0.2,
+    )
+
+
+def _outer() -> Case:
+    """Two sparse vectors, each with each."""
+    random = np.random.default_rng(6)
+    left, right = (
+        sp.coo_array(
+            (random.random(2000), (np.sort(random.choice(10**5, 2000, replace=False)),)),
+            shape=(10**5,),
+        )
+        for _ in range(2)
+    )
+
+    def product(given: Mapping[str, Any]) -> Callable[[], Any]:
+        column = given["A"].reshape((-1, 1)).tocsr()
+        row = given["B"].reshape((1, -1)).tocsr()
+        return lambda: column @ row
+
+    return Case(
+        "a b^T",
+        "2 k x 2 k",
+        "X(i,j) = A(i) * B(j)",
+        {"X": "ss", "A": "s", "B": "s"},
+        lambda: {"A": left, "B": right},
+        product,
+        1.2,
     )
 
 

@@ -21,13 +21,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Iterator as Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
 from custard.ir import cin
 from custard.ir.transposition import transposition
 from custard.language.commands import Command, require_able
-from custard.language.formats import LEVEL_FORMATS, Format, LevelFormat, unconditional_levels
+from custard.language.formats import (
+    LEVEL_FORMATS,
+    Format,
+    LevelFormat,
+    are_full,
+    unconditional_levels,
+)
 from custard.scheduling.loops import NUMBERED, LoopNest, Reads
 from custard.scheduling.loops import Parallel as Shared
 from custard.to_c import lattice
@@ -77,7 +84,7 @@ from custard.to_c.loop_ir import (
 from custard.to_c.loop_ir import Parallel as SharedByThreads
 from custard.to_c.loop_ir import statements as every_statement
 from custard.to_c.loop_nest import Nest
-from custard.to_c.outputs import Assembly, Output, Region, ScalarOutput, TensorOutput
+from custard.to_c.outputs import Assembly, Output, Region, ScalarOutput, TensorOutput, times
 from custard.to_c.threads import THREADS, SharedLoop
 from custard.to_c.values import c_type, concrete, number, presence, value
 from custard.to_c.vectors import with_vectors
@@ -197,6 +204,7 @@ class Lowering:
             dtype,
             self.types.result,
             self.expected(tree) or ONE,
+            lambda variables: self.counted(tree, variables),
         )
         output = TensorOutput(dtype=dtype, assembly=self.assembly, drop_zeros=drop_zeros)
         order, tree = self.outer_order(tree, output)
@@ -308,6 +316,39 @@ class Lowering:
                 known = [n for term in terms if (n := self.expected(term)) is not None]
                 return sum(known[1:], start=known[0]) if known else None
         return next((n for c in children(node) if (n := self.expected(c)) is not None), None)
+
+    def counted(self, node: Node, variables: Sequence[str]) -> Expr | None:
+        """How many coordinates of some variables a tree has; None where that is not known.
+
+        It is for a product in which the sparse operands have none of them in common: of each, the
+        positions of its outer levels, times the extents of the variables that only dense ones have.
+        """
+        while isinstance(node, Total | Minus):
+            node = node.operand
+        factors = node.factors if isinstance(node, Product) and not node.everywhere else (node,)
+        found: list[Expr] = []
+        covered: set[str] = set()
+        for factor in factors:
+            used = [v for v in variables if any(one.uses(v) for one in operands(factor))]
+            if not used or (isinstance(factor, Operand) and are_full(factor.slot.levels)):
+                continue
+            if not isinstance(factor, Operand) or factor.computed or covered & set(used):
+                return None
+            last = LEVEL_FORMATS[factor.slot.levels[len(used) - 1]]
+            if set(factor.variables[: len(used)]) != set(used) or last.full or not last.unique:
+                return None
+            count: Expr | None = ONE
+            for level in range(len(used)):
+                if count is not None:
+                    count = self.functions[factor.slot.name, level].positions(count)
+            if count is None:
+                return None
+            found.append(count)
+            covered |= set(used)
+        left = [v for v in variables if v not in covered]
+        if not found or any(not self.uses(node, v) for v in left):
+            return None
+        return reduce(times, [*found, *map(self.extent, left)])
 
     # Operands and the result
 

@@ -177,6 +177,10 @@ class _Unit:
     coordinates: Mapping[int, Field]
 
 
+# The values that there is room for at first, where nothing is known of their number.
+_LEAST = 1024
+
+
 class Assembly:
     """The storage of a tensor that is assembled, in the fields of a parameter.
 
@@ -192,6 +196,7 @@ class Assembly:
         dtype: ValueType,
         index: Type,
         expected: Expr,
+        counted: Callable[[Sequence[str]], Expr | None] = lambda variables: None,
     ) -> None:
         self.builder, self.name, self.levels = builder, name, levels
         self.variables, self.dtype, self.index = tuple(variables), dtype, index
@@ -204,7 +209,7 @@ class Assembly:
         self.partial: set[str] = set()
         self.made: list[Stmt] = []
         self.room_first: list[Expr] = []
-        self._prologue(expected)
+        self._prologue(expected, counted)
         builder.prologue += self.made
         builder.required += self.room_first
 
@@ -247,8 +252,9 @@ class Assembly:
             {n: Field(self.name, f"coordinates{n}", indices) for n in range(first, last + 1)},
         )
 
-    def _prologue(self, expected: Expr) -> None:
-        """Makes the arrays, with some room; the innermost level may get ``expected`` positions."""
+    def _prologue(self, expected: Expr, counted: Callable[[Sequence[str]], Expr | None]) -> None:
+        """Makes the arrays, with room for all coordinates of the outer variables that are
+        ``counted``; else the innermost level may get ``expected`` positions, the others some."""
         body = self.made
         body += [Assign(member, Const(None, member.type)) for member in self.arrays()]
         for n, unit in enumerate(self.units):
@@ -256,7 +262,8 @@ class Assembly:
             if n == 0:
                 self.room_first.append(exists(unit.segments))
             last = unit.last + 1 == len(self.levels)
-            self.room_first.append(self.grow(n, expected if last else ONE))
+            count = counted(self.variables[: unit.last + 1]) or (expected if last else ONE)
+            self.room_first.append(self.grow(n, count))
 
     def _grow(self, n: int) -> Function:
         """The function that makes room for more positions of a unit."""
@@ -265,15 +272,15 @@ class Assembly:
         if n + 1 < len(self.units):
             below = self.units[n + 1]
             array: Expr = below.segments
-            block = self.block(unit.last + 1, below.first, _times)
-            old, new = had * block + 1, _times(unit.capacity, block) + 1
+            block = self.block(unit.last + 1, below.first, times)
+            old, new = had * block + 1, times(unit.capacity, block) + 1
             zeroed = True
         else:
             array = self.values
-            block = self.block(unit.last + 1, len(self.levels), _times)
-            old, new, zeroed = had * block, _times(unit.capacity, block), block != ONE
+            block = self.block(unit.last + 1, len(self.levels), times)
+            old, new, zeroed = had * block, times(unit.capacity, block), block != ONE
         need = Var("need")
-        least = Const(1024) if block == ONE else Const(1) + op("/", Const(1024), block + 1)
+        least = Const(_LEAST) if block == ONE else Const(1) + op("/", Const(_LEAST), block + 1)
         body: list[Stmt] = [
             Declare(had, unit.capacity, const=True),
             Assign(unit.capacity, Call("grown", (had, need, least, most))),
@@ -360,7 +367,7 @@ class Assembly:
 
     def _make_first_segments(self, unit: _Unit, zeroed: bool) -> None:
         """Makes the segments of the first unit, zero if the loops do not write all of them."""
-        parents = self.block(0, unit.first, _times)
+        parents = self.block(0, unit.first, times)
         self.builder.prologue.append(resized(unit.segments, ZERO, parents + 1, zeroed))
         if not zeroed:
             zero = Assign(unit.segments[ZERO], cast(ZERO, self.index))
@@ -385,7 +392,7 @@ class Assembly:
         return For(p, ZERO, parents, [If([(behind, [Assign(segments[p + 1], segments[p])])])])
 
 
-def _times(left: Expr, right: Expr) -> Expr:
+def times(left: Expr, right: Expr) -> Expr:
     """The product of two counts, which C looks at: memory is asked for by it."""
     return left * right if ONE in (left, right) else Call("times", (left, right))
 

@@ -173,3 +173,41 @@ def test_few_rows_of_many_columns_take_no_more_memory_than_they_have():
     struct = bound.computed()
     assert struct["capacity0"] == 1
     bound.kernel.release(struct.words)
+
+
+@pytest.mark.parametrize(
+    ("text", "formats", "counts"),
+    [
+        # By hand: a 3 x 4 x 5 tensor with 4 fibers in 2 rows, vectors with 2 and 3 entries.
+        (
+            "X(i,j,r) = B(i,j,k) * C(k,r)",
+            {"X": "ssd", "B": "sss", "C": "dd"},
+            {"capacity0": 2, "capacity1": 4},
+        ),
+        ("X(i,j) = a(i) * b(j)", {"X": "ss", "a": "s", "b": "s"}, {"capacity1": 6}),
+        ("X(i,r) = a(i) * c(r)", {"X": "sd", "a": "s", "c": "d"}, {"capacity0": 2}),
+    ],
+)
+def test_room_is_made_once_where_counts_are_known(text, formats, counts, monkeypatch):
+    monkeypatch.setattr("custard.to_c.outputs._LEAST", 1)
+    tensor = np.zeros((3, 4, 5))
+    tensor[0, 1, 2:4] = tensor[0, 3, 0] = tensor[2, 0, 0] = tensor[2, 2, :] = 1
+    inputs = {
+        "B": tensor,
+        "C": np.ones((5, 2)),
+        "a": np.array([0.0, 1, 0, 2]),
+        "b": np.array([1.0, 0, 2, 3]),
+        "c": np.ones(2),
+    }
+    inputs = {name: array for name, array in inputs.items() if f"{name}(" in text}
+    bound = compiled(text, formats).bind(inputs)
+    struct = bound.computed()
+    assert {name: struct[name] for name in counts} == counts
+    bound.kernel.release(struct.words)
+    subscripts = "ijk,kr->ijr" if "B" in inputs else "i,j->ij"
+    np.testing.assert_allclose(bound.run().to_numpy(), np.einsum(subscripts, *inputs.values()))
+
+
+def test_a_count_that_operands_share_is_not_known():
+    program = compiled("X(i,r) = a(i) * b(i) * c(r)", {"X": "sd", "a": "s", "b": "s", "c": "d"})
+    assert "grow_X0(X, 1)" in program.source

@@ -215,7 +215,7 @@ int compute(struct X *X, const struct B *B, const struct c *c)
     int64_t X_count1 = 0;
     X->capacity1 = 0;
     X->segments0 = resized_zero(X->segments0, 0, 2, sizeof *X->segments0);
-    if (!X->segments0 || !grow_X0(X, 1) || !grow_X1(X, B_segments2[B_segments1[B_segments0[1]]]))
+    if (!X->segments0 || !grow_X0(X, B_segments0[1]) || !grow_X1(X, B_segments1[B_segments0[1]]))
         goto failed;
     for (int64_t pB0 = B_segments0[0]; pB0 < B_segments0[1]; pB0++) {
         int64_t i = B_coordinates0[pB0];
