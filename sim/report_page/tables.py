@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -12,6 +12,7 @@ from sam.support.html import Markup, table
 from sim.attribution.log import Array
 from sim.explain import Explanation
 from sim.explain.bounds import bytes_per_cycle
+from sim.explain.lanes import folded
 from sim.report_page.drawing import PARTS, split
 from sim.report_page.timeline import STRETCHES, states, stretch
 from sim.stats import TOKEN_KINDS, Run
@@ -39,27 +40,44 @@ def bar(parts: Mapping[str, int], whole: int) -> Markup:
 
 
 def stalls(run: Run) -> str:
-    """Where the cycles of each block went."""
-    rows = []
-    for name, shares in run.attribution.items():
-        block = run.blocks[name]
-        if block.kind == "root":
-            continue
-        parts = split(shares)
-        rows.append(
-            (
-                name,
-                Markup(bar(parts, run.cycles)),
-                *(percent(parts[part], run.cycles) for part in PARTS),
-                block.fired,
-                _culprits(shares.starved, run.cycles),
-                _culprits(shares.blocked, run.cycles),
-                _listed(shares.memory, run.cycles),
-            )
-        )
+    """Where the cycles of each block went; the blocks of lanes that have copies have one row."""
+    blocks = {name: block for name, block in run.blocks.items() if block.kind != "root"}
+    rows, of_lanes = [], []
+    for name, lanes in folded(blocks).items():
+        rows.append(_stalled(run, name, lanes))
+        if len(lanes) > 1:
+            of_lanes += [_stalled(run, lane, [lane]) for lane in lanes]
     faults = ("starved by, whose fault", "blocked by, whose fault", "memory")
     heads = ("block", "of all cycles", *PARTS, "firings", *faults)
-    return table("Where the cycles of each block went", heads, rows, "stalls")
+    found = table("Where the cycles of each block went", heads, rows, "stalls")
+    if of_lanes:
+        each = table("Blocks of lanes", heads, of_lanes, "stalls")
+        found += f"<details><summary>Each lane by itself</summary>{each}</details>"
+    return found
+
+
+def _stalled(run: Run, name: str, lanes: Sequence[str]) -> tuple[Any, ...]:
+    """A row: the mean of lanes, the least and the most that they are busy, the faults of the worst.
+
+    The worst lane is the one that is busy the longest.
+    """
+    parts = [split(run.attribution[lane]) for lane in lanes]
+    mean = {part: round(sum(one[part] for one in parts) / len(parts)) for part in PARTS}
+    busy = [one["busy"] for one in parts]
+    shares = run.attribution[lanes[busy.index(max(busy))]]
+    told = [percent(mean[part], run.cycles) for part in PARTS]
+    least, most = percent(min(busy), run.cycles), percent(max(busy), run.cycles)
+    if least != most:
+        told[0] = f"{told[0]} ({least} to {most})"
+    return (
+        f"{name} x{len(lanes)}" if len(lanes) > 1 else name,
+        bar(mean, run.cycles),
+        *told,
+        sum(run.blocks[lane].fired for lane in lanes),
+        _culprits(shares.starved, run.cycles),
+        _culprits(shares.blocked, run.cycles),
+        _listed(shares.memory, run.cycles),
+    )
 
 
 def _culprits(faults: Mapping[str, Mapping[str, int]], cycles: int) -> Markup:

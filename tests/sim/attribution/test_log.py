@@ -81,12 +81,12 @@ def test_what_queues_and_memories_did_over_time_is_the_same():
         {"name": "LLB", "capacity_bytes": 300, "latency_cycles": 2},
     ]
     given = {name: np.eye(20) + np.eye(20, k=3) for name in "BC"}
-    simpy, fast = (
-        PRODUCT.simulate(
-            given, overrides={"memory.levels": levels}, engine=name, attribution=True
-        ).log.over_time
+    runs = [
+        PRODUCT.simulate(given, overrides={"memory.levels": levels}, engine=name, attribution=True)
         for name in ("simpy", "compiled")
-    )
+    ]
+    assert runs[0].critical_path == runs[1].critical_path
+    simpy, fast = (run.log.over_time for run in runs)
     assert simpy.stretch == fast.stretch > 1
     for edge in simpy.given:
         assert (simpy.given[edge] == fast.given[edge]).all()

@@ -87,6 +87,18 @@ def test_several_graphs():
     assert "The player shows programs of one graph." in text
 
 
+def test_lanes_have_one_row():
+    program = custard.compile(
+        "y(i) = A(i,j) * x(j)", {"A": "ss", "x": "s"}, ["parallelize(i,Lanes,4)"]
+    )
+    matrix = np.ones((8, 6))
+    matrix[1::4] = 0
+    text = program.simulate({"A": matrix, "x": np.ones(6)}).to_html(explained=False)
+    assert "scan_A_j x4" in text
+    assert re.search(r"scan_A_j x4.*?\d+ % \(\S+ % to \d+ %\)", text, re.S)
+    assert "Each lane by itself" in text
+
+
 def test_states_over_time_add_up():
     run = spmv(MEMORY).attributed
     log: Log = run.log
