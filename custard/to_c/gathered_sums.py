@@ -5,12 +5,16 @@
         sum += values[p] * others[j];
     }
 
-Such a loop becomes a call of ``sparse_dot``, which takes many products at once. How long it goes on
-is hard to foresee, and compilers leave the last few to a loop of their own, which is where most of
-the time goes when fibers are short.
+Such a loop becomes a call of ``sparse_dot``, which takes many products at once; numbers of the
+program multiply their sum. How long it goes on is hard to foresee, and compilers leave the last few
+to a loop of their own, which is where most of the time goes when fibers are short.
 """
 
 from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import reduce
 
 from custard.to_c.loop_ir import (
     FALSE,
@@ -21,6 +25,7 @@ from custard.to_c.loop_ir import (
     Body,
     Call,
     Comment,
+    Const,
     Declare,
     Expr,
     For,
@@ -63,10 +68,15 @@ def _called(loop: Stmt) -> Body | None:
             case _:
                 rest.append(statement)
     match rest:
-        case [Declare(j, coordinate), Assign(Var() as total, Op("*", (left, right)), "+")]:
-            values, picked = (left, right) if _at(left, p) is not None else (right, left)
+        case [Declare(j, coordinate), Assign(Var() as total, Op("*") as product, "+")]:
+            parts = list(_factors(product))
         case _:
             return None
+    changing = [one for one in parts if {p, j} & {*expressions(one)}]
+    if len(changing) != 2 or any(total in expressions(one) for one in parts):
+        return None
+    left, right = changing
+    values, picked = (left, right) if _at(left, p) is not None else (right, left)
     coordinates = _at(coordinate.operands[0] if isinstance(coordinate, Op) else coordinate, p)
     factors, others = _at(values, p), _behind(picked, j)
     if coordinates is None or factors is None or others is None:
@@ -78,8 +88,35 @@ def _called(loop: Stmt) -> Body | None:
         return None
     increasing = TRUE if loop.increasing else FALSE
     arguments = (factors, coordinates, loop.begin, loop.end, others, increasing)
-    added = Assign(total, Call(name, arguments, total.type), "+")
+    found: Expr = Call(name, arguments, total.type)
+    scales = [one for one in parts if one not in changing]
+    if not all(map(_is_finite, scales)):
+        return None  # infinity times each product is not infinity times their sum
+    if scales:
+        found = reduce(lambda one, other: Op("*", (one, other), total.type), [*scales, found])
+    added = Assign(total, found, "+")
     return [added, If([(op("<", loop.begin, loop.end), flags)])] if flags else [added]
+
+
+def _factors(product: Expr) -> Iterator[Expr]:
+    """The factors of a product of one type."""
+    match product:
+        case Op("*", sides) if all(side.type == product.type for side in sides):
+            for side in sides:
+                yield from _factors(side)
+        case _:
+            yield product
+
+
+def _is_finite(node: Expr) -> bool:
+    """Whether this is a number that is known, and finite."""
+    if isinstance(node, Op) and node.name == "cast":
+        (node,) = node.operands
+    return (
+        isinstance(node, Const)
+        and isinstance(node.value, int | float)
+        and math.isfinite(node.value)
+    )
 
 
 def _at(element: Expr, index: Var) -> Expr | None:

@@ -25,6 +25,11 @@ def calls(expression, formats):
         (PLAIN, {"A": "ds", "x": "d"}, "A_segments1[i],A_segments1[i+1],x_values"),
         (PLAIN, {"A": "ss", "x": "d"}, "A_segments1[pA0],A_segments1[pA0+1],x_values"),
         (PLAIN, {"A": "uq", "x": "d"}, "pA0,pA0_next,x_values"),
+        (
+            "y(i) = 2 * A(i,j) * x(j)",
+            {"A": "ds", "x": "d"},
+            "A_segments1[i],A_segments1[i+1],x_values",
+        ),
         ("y(i) = x(j) * A(i,j)", {"A": "ds", "x": "d"}, "A_segments1[i],A_segments1[i+1],x_values"),
         (
             "Y(i,l) = A(i,k) * C(l,k)",
@@ -42,6 +47,7 @@ def test_a_fiber_times_a_dense_one_is_a_call(expression, formats, arguments):
     ("expression", "formats"),
     [
         ("y(i) = A(i,j) * x(j) * z(j)", {"A": "ds", "x": "d", "z": "d"}),
+        ("y(i) = a * A(i,j) * x(j)", {"A": "ds", "x": "d"}),
         ("y(i) = A(i,j) + x(j)", {"y": "d", "A": "ds", "x": "d"}),
         (PLAIN, {"A": "ds", "x": "s"}),
         (PLAIN, {"A": "dd", "x": "d"}),
@@ -52,6 +58,13 @@ def test_a_fiber_times_a_dense_one_is_a_call(expression, formats, arguments):
 )
 def test_other_loops_stay_loops(expression, formats):
     assert calls(expression, formats) == []
+
+
+def test_a_number_multiplies_the_sum():
+    matrix, x = sp.csr_array(ragged(40, 60, np.random.default_rng(3))), np.arange(60.0)
+    program = custard.compile("y(i) = 0.5 * A(i,j) * 3 * x(j)", {"A": "ds", "x": "d"}, target="c")
+    found = program.run({"A": matrix, "x": x}).to_numpy()
+    np.testing.assert_allclose(found, 1.5 * (matrix @ x))
 
 
 def ragged(rows, size, random):
