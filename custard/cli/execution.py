@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.status import Status
 from rich.text import Text
 
 from custard.cli import run_record as record
 from custard.cli.arguments import complain, stdout, whole_number
 from custard.cli.inputs import expand_home, file_of, input_uses
+from custard.cli.progress import Progress
+from custard.cli.run_files import pages, require_pages, write_pages
 from custard.compiler import compile
 from custard.ir import cin
 from custard.language import notation
@@ -75,8 +75,8 @@ def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
     several.require_several(arguments, len(chosen))
     outputs = [_output(text, program.cin.target) for text in arguments.outputs]
     require_engine(engine(arguments), arguments.validate)
-    if _pages(arguments) or arguments.window is not None:
-        _require_pages(arguments, bool(arguments.inputs) or _needs_no_input(program))
+    if pages(arguments) or arguments.window is not None:
+        require_pages(arguments, bool(arguments.inputs) or _needs_no_input(program))
     for stage in program.stages:
         if arguments.dot is not None:
             path = _of_stage(Path(arguments.dot), stage, program)
@@ -96,60 +96,8 @@ def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
     run, told = _simulated(program, chosen[0].config, arguments)
     assert run.output is not None
     status = _told(program, run.output, told, outputs, arguments)
-    _write_pages(run, arguments)
+    write_pages(run, arguments, _console(arguments))
     return status
-
-
-def _pages(arguments: argparse.Namespace) -> dict[str, str]:
-    """The files about a run that are asked for, by option."""
-    named = {name: getattr(arguments, name) for name in ("report", "trace", "vcd")}
-    return {f"--{name}": path for name, path in named.items() if path is not None}
-
-
-def _require_pages(arguments: argparse.Namespace, runs: bool) -> None:
-    """Raises UserError where the files about a run cannot be written."""
-    from sim.traces.states import parse_window
-
-    pages = _pages(arguments)
-    for option, path in pages.items():
-        require_folder(path)
-        suffix = {"--trace": ".pftrace", "--vcd": ".vcd"}.get(option)
-        if suffix is not None and Path(path).suffix.lower() != suffix:
-            raise UserError(f"{option} writes {suffix} files, and {path} is named otherwise")
-        if not runs:
-            raise UserError(
-                f"{option} tells of a run, and no inputs are given", hint="-i NAME=FILE"
-            )
-    if arguments.window is not None:
-        parse_window(arguments.window)
-        if not {"--trace", "--vcd"} & {*pages}:
-            raise UserError("--window is for a trace, and none is asked for", hint="--trace FILE")
-
-
-def _write_pages(run: Run, arguments: argparse.Namespace) -> None:
-    """Writes the files about a run."""
-    from sim.traces.states import parse_window
-
-    if arguments.report is not None:
-        _write_report(run, arguments)
-    shown = None if arguments.window is None else parse_window(arguments.window)
-    for path in (arguments.trace, arguments.vcd):
-        if path is not None:
-            note = run.to_trace(path, shown)
-            lines = [f"the trace is in {path}"] + ([f"note: {note}"] if note else [])
-            for line in lines:
-                _console(arguments).print(Text(line), soft_wrap=True)
-
-
-def _write_report(run: Run, arguments: argparse.Namespace) -> None:
-    """Writes the page about a run."""
-    from sim.report_page.page import page
-
-    with Progress() as progress:
-        text = page(run, trying=lambda what: progress.show(f"the report: trying {what}"))
-    write_whole(arguments.report, text)
-    note = Text(f"the report is in {arguments.report}")
-    _console(arguments).print(note, soft_wrap=True)
 
 
 def _run_c(program: CProgram, arguments: argparse.Namespace) -> int:
@@ -269,7 +217,7 @@ def _require_apart(arguments: argparse.Namespace) -> None:
 
     What is no regular file, such as ``/dev/stdout``, takes several.
     """
-    told = [arguments.dot, arguments.draw, arguments.plot, *_pages(arguments).values()]
+    told = [arguments.dot, arguments.draw, arguments.plot, *pages(arguments).values()]
     told.append(None if arguments.json == "-" else arguments.json)
     outputs = [name for name in told if name is not None]
     outputs += [text for text in arguments.outputs if "=" not in text]
@@ -311,7 +259,7 @@ def _simulated(
             validate=arguments.validate or None,
             max_cycles=arguments.max_cycles,
             compiling=progress.compiling,
-            attribution=bool(_pages(arguments)),
+            attribution=bool(pages(arguments)),
         )
 
 
@@ -381,49 +329,6 @@ def _of_stage(path: Path, stage: Stage, program: SamProgram) -> Path:
 def _needs_no_input(program: Program) -> bool:
     """Whether the program can run although no input is given."""
     return not input_uses(program) and {*program.cin.loops} <= {*program.dims}
-
-
-class Progress:
-    """Shows on a terminal that kernels are compiled, and the cycle that a long run has come to."""
-
-    def __init__(self) -> None:
-        self.console = Console(stderr=True)
-        self.status: Status | None = None
-        self.started = time.perf_counter()
-
-    def __call__(self, cycle: int) -> None:
-        seconds = time.perf_counter() - self.started
-        if seconds >= 1:
-            self.show(f"{cycle:,} cycles, {cycle / seconds:,.0f} cycles/s")
-
-    def compiling(self, kernels: int) -> None:
-        """Shows how many kernels are compiled; 0 once they are, when the run goes on."""
-        if kernels:
-            many = "1 kernel" if kernels == 1 else f"{kernels:,} kernels"
-            self.show(f"compiling {many}, once on this machine")
-        else:
-            self._stop()
-            self.started = time.perf_counter()
-
-    def show(self, text: str) -> None:
-        """Shows a text in place of the one before."""
-        if not self.console.is_terminal:
-            return
-        if self.status is None:
-            self.status = self.console.status(text)
-            self.status.start()
-        self.status.update(text)
-
-    def _stop(self) -> None:
-        if self.status is not None:
-            self.status.stop()
-            self.status = None
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop()
 
 
 def put_json(place: str | None, document: Any) -> None:

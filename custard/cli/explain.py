@@ -10,6 +10,7 @@ from custard.cli import execution
 from custard.cli.arguments import stdout
 from custard.cli.inputs import read_inputs
 from custard.cli.options import parse_command
+from custard.cli.progress import Progress
 from sam.support.errors import UserError
 
 
@@ -22,7 +23,7 @@ def main(argv: Sequence[str]) -> int:
         )
     program, machine = execution.prepared(arguments)
     tensors = read_inputs(arguments.inputs, program, arguments.seed)
-    with execution.Progress() as progress:
+    with Progress() as progress:
         run = program.simulate(
             tensors,
             machine,

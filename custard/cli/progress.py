@@ -1,0 +1,51 @@
+"""What is shown on a terminal while something takes long."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+from rich.status import Status
+
+
+class Progress:
+    """Shows on a terminal that kernels are compiled, and the cycle that a long run has come to."""
+
+    def __init__(self) -> None:
+        self.console = Console(stderr=True)
+        self.status: Status | None = None
+        self.started = time.perf_counter()
+
+    def __call__(self, cycle: int) -> None:
+        seconds = time.perf_counter() - self.started
+        if seconds >= 1:
+            self.show(f"{cycle:,} cycles, {cycle / seconds:,.0f} cycles/s")
+
+    def compiling(self, kernels: int) -> None:
+        """Shows how many kernels are compiled; 0 once they are, when the run goes on."""
+        if kernels:
+            many = "1 kernel" if kernels == 1 else f"{kernels:,} kernels"
+            self.show(f"compiling {many}, once on this machine")
+        else:
+            self._stop()
+            self.started = time.perf_counter()
+
+    def show(self, text: str) -> None:
+        """Shows a text in place of the one before."""
+        if not self.console.is_terminal:
+            return
+        if self.status is None:
+            self.status = self.console.status(text)
+            self.status.start()
+        self.status.update(text)
+
+    def _stop(self) -> None:
+        if self.status is not None:
+            self.status.stop()
+            self.status = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()

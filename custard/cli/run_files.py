@@ -1,0 +1,70 @@
+"""The files about a run that the command writes: its report, and its traces."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from custard.cli.progress import Progress
+from sam.support.errors import UserError
+from sam.support.files import require_folder, write_whole
+
+if TYPE_CHECKING:
+    from sim.stats import Run
+
+
+def pages(arguments: argparse.Namespace) -> dict[str, str]:
+    """The files about a run that are asked for, by option."""
+    named = {name: getattr(arguments, name) for name in ("report", "trace", "vcd")}
+    return {f"--{name}": path for name, path in named.items() if path is not None}
+
+
+def require_pages(arguments: argparse.Namespace, runs: bool) -> None:
+    """Raises UserError where the files about a run cannot be written."""
+    from sim.traces.states import parse_window
+
+    asked = pages(arguments)
+    for option, path in asked.items():
+        require_folder(path)
+        suffix = {"--trace": ".pftrace", "--vcd": ".vcd"}.get(option)
+        if suffix is not None and Path(path).suffix.lower() != suffix:
+            raise UserError(f"{option} writes {suffix} files, and {path} is named otherwise")
+        if not runs:
+            raise UserError(
+                f"{option} tells of a run, and no inputs are given", hint="-i NAME=FILE"
+            )
+    if arguments.window is not None:
+        parse_window(arguments.window)
+        if not {"--trace", "--vcd"} & {*asked}:
+            raise UserError("--window is for a trace, and none is asked for", hint="--trace FILE")
+
+
+def write_pages(run: Run, arguments: argparse.Namespace, console: Console) -> None:
+    """Writes the files about a run."""
+    if not pages(arguments):
+        return
+    from sim.traces.states import parse_window
+
+    if arguments.report is not None:
+        _write_report(run, arguments.report, console)
+    shown = None if arguments.window is None else parse_window(arguments.window)
+    for path in (arguments.trace, arguments.vcd):
+        if path is not None:
+            note = run.to_trace(path, shown)
+            console.print(Text(f"the trace is in {path}"), soft_wrap=True)
+            if note is not None:
+                console.print(Text(f"note: {note}"), soft_wrap=True)
+
+
+def _write_report(run: Run, path: str, console: Console) -> None:
+    """Writes the page about a run."""
+    from sim.report_page.page import page
+
+    with Progress() as progress:
+        text = page(run, trying=lambda what: progress.show(f"the report: trying {what}"))
+    write_whole(path, text)
+    console.print(Text(f"the report is in {path}"), soft_wrap=True)
