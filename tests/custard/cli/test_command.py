@@ -13,7 +13,7 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from custard.cli import execution
+from custard.cli import progress as progress_shown
 from custard.cli.command import main
 from custard.compiler import compile
 from custard.language.commands import COMMANDS
@@ -297,24 +297,24 @@ def test_a_reader_that_goes_away_is_no_mistake():
 
 
 def test_progress_is_for_terminals_and_long_runs(monkeypatch):
-    progress = execution.Progress()
-    monkeypatch.setattr(execution.time, "perf_counter", lambda: progress.started + 2)
+    progress = progress_shown.Progress()
+    monkeypatch.setattr(progress_shown.time, "perf_counter", lambda: progress.started + 2)
     progress(8192)
     assert progress.status is None
-    progress.console = execution.Console(stderr=True, force_terminal=True)
+    progress.console = progress_shown.Console(stderr=True, force_terminal=True)
     with progress:
         progress(8192)
         assert progress.status.status == "8,192 cycles, 4,096 cycles/s"
 
 
 def test_that_kernels_are_compiled_is_shown_at_once_on_terminals(monkeypatch):
-    progress = execution.Progress()
+    progress = progress_shown.Progress()
     progress.compiling(12)
     assert progress.status is None
-    progress.console = execution.Console(stderr=True, force_terminal=True)
+    progress.console = progress_shown.Console(stderr=True, force_terminal=True)
     progress.compiling(12)
     assert progress.status.status == "compiling 12 kernels, once on this machine"
-    monkeypatch.setattr(execution.time, "perf_counter", lambda: 1000.0)
+    monkeypatch.setattr(progress_shown.time, "perf_counter", lambda: 1000.0)
     progress.compiling(0)
     assert (progress.status, progress.started) == (None, 1000.0)
 
