@@ -111,7 +111,7 @@ def compile(
     done("notation", assignment, lambda: pformat(assignment))
     orders = {access.tensor: len(access.indices) for access in notation.accesses(assignment)}
     commands = parse_schedule(_texts(schedule))
-    named = workspaces(commands) if target == "sam" else []
+    named = workspaces(commands)
     resolved, stored = _formats({} if formats is None else formats, orders, named, target)
     program = cin.concretize(assignment)
     done("cin", program)
@@ -149,7 +149,7 @@ def compile(
 
     common["header"] = _header(expression, resolved, _texts(schedule))
     common["flags"] = FAST_MATH if fast_math else FLAGS
-    return _c_program(program, commands, strict, notes, common)
+    return _c_program(program, commands, stored, strict, notes, common)
 
 
 # The commands whose loops are in the order of the text, as they always were.
@@ -198,6 +198,7 @@ def _nest_of(statement: Statement) -> str:
 def _c_program(
     program: cin.Program,
     commands: Sequence[Command],
+    stored: Mapping[str, str],
     strict: bool,
     notes: Sequence[str],
     common: Mapping[str, Any],
@@ -207,7 +208,7 @@ def _c_program(
     from custard.to_c.program import CProgram  # here, as graphs need none of it
 
     formats, target = common["formats"], program.target.tensor
-    loops = nest(program, formats, commands, strict)
+    loops = nest(program, formats, commands, strict, stored)
     program = replace(program, loops=tuple(loops.completed(program.loops)))
     program = cin.resolved(program)
     loops = loops.with_variables(program.loops)

@@ -307,7 +307,7 @@ def cases(entry: Entry, assignment: notation.Assignment) -> Iterator[Case]:
         (("random", 0.6), ("random", 0.3), ("empty", 0.0), ("full", 1.0))
     ):
         random = np.random.default_rng([seed, n])
-        extents = _extents(assignment, random)
+        extents = {**_extents(assignment, random), **_bounded(entry, assignment)}
         inputs = {}
         for tensor, variables in _inputs(assignment):
             shape = [extents[variable] for variable in variables]
@@ -380,6 +380,28 @@ def _extents(assignment: notation.Assignment, random: np.random.Generator) -> di
     while prod(drawn[found] for found in leader.values()) > MOST_POINTS:
         drawn[max(drawn, key=lambda v: (drawn[v], random.random()))] -= 1
     return {variable: drawn[found] for variable, found in leader.items()}
+
+
+def _bounded(entry: Entry, assignment: notation.Assignment) -> dict[str, int]:
+    """The extents that ``bound`` tells exactly: of variables, and of those that are split into
+    tiles whose number it tells."""
+    found: dict[str, int] = {}
+    tiles: dict[str, tuple[str, int]] = {}
+    commands = [text for whole in entry.schedule for text in re.findall(r"\w+\([^()]*\)", whole)]
+    names = {variable: variable for variable in _variables(assignment)}
+    for name, _, rest in (text.partition("(") for text in commands):
+        words = [word.strip() for word in rest.rstrip(")").split(",")]
+        if name == "split" and words[0] in names:
+            tiles[words[1]] = (names[words[0]], int(words[3]))
+        if name == "bound" and words[3] == "MaxExact":
+            number = int(words[2])
+            if words[0] in names:
+                names[words[1]] = names[words[0]]
+                found[names[words[0]]] = number
+            elif words[0] in tiles:
+                variable, size = tiles[words[0]]
+                found[variable] = number * size
+    return found
 
 
 def _recorded(record: Recorded, assignment: notation.Assignment, types: Mapping[str, str]) -> Case:

@@ -11,10 +11,12 @@ from dataclasses import replace
 
 from custard.ir import cin
 from custard.language.commands import CHOICES, LANES, Command, mistake, not_on
-from custard.language.formats import LEVEL_FORMATS, Format
+from custard.language.formats import LEVEL_FORMATS, Format, parse_format
 from custard.scheduling.loops import NUMBERED, Bounded, LoopNest, Parallel, Precomputed, broken
 from custard.scheduling.scheduler import Scheduler
+from custard.scheduling.statement import precomputed
 from sam.derivations import Derivation, Fuse, Rename, Split, parts
+from sam.support.errors import one_of
 
 
 def nest(
@@ -22,13 +24,15 @@ def nest(
     formats: Mapping[str, Format],
     commands: Iterable[Command],
     strict: bool = False,
+    stored: Mapping[str, str] | None = None,
 ) -> LoopNest:
     """The loops of a program after its commands.
 
+    ``stored`` has the formats that are asked for of workspaces.
     ``strict`` refuses loops of a ``reorder`` that are none, which else are passed over with a note.
     Raises UserError, with the place, for a command that cannot be followed.
     """
-    scheduler = _LoopScheduler(program, formats, strict)
+    scheduler = _LoopScheduler(program, formats, strict, stored or {})
     for command in commands:
         if command.name not in CHOICES:
             scheduler.apply(command)
@@ -38,7 +42,13 @@ def nest(
 class _LoopScheduler(Scheduler):
     """The state of a schedule: the graph so far."""
 
-    def __init__(self, program: cin.Program, formats: Mapping[str, Format], strict: bool) -> None:
+    def __init__(
+        self,
+        program: cin.Program,
+        formats: Mapping[str, Format],
+        strict: bool,
+        stored: Mapping[str, str],
+    ) -> None:
         loops = tuple(dict.fromkeys(map(cin.base, program.loops)))
         super().__init__(formats, loops, strict)
         self.program = program
@@ -46,9 +56,11 @@ class _LoopScheduler(Scheduler):
         self.bounds: list[Bounded] = []
         self.unrolled: dict[str, int] = {}
         self.parallel: dict[str, Parallel] = {}
-        self.precomputed: list[Precomputed] = []
+        self.precomputed: dict[str, Precomputed] = {}
+        self.stored, self.value = stored, program.value
         self.placed: list[tuple[Command, str]] = []
         self.split_before: set[str] = set()
+        self.filling: set[str] = set()
         self.actions |= {
             "bound": self.bound,
             "unroll": self.unroll,
@@ -69,7 +81,8 @@ class _LoopScheduler(Scheduler):
             tuple(self.bounds),
             dict(self.unrolled),
             dict(self.parallel),
-            tuple(self.precomputed),
+            dict(self.precomputed),
+            self.value if self.precomputed else None,
             tuple(self.notes),
         )
 
@@ -314,6 +327,10 @@ class _LoopScheduler(Scheduler):
             name = one.name
         if name in self.found.loops:
             return name
+        if name in self.filling:
+            said = command.text[slice(*command.span)]
+            self.notes[f"{said} is passed over, as {name} is the loop of a workspace"] = None
+            return None
         if name not in self.names or self.strict:
             self.check_loop(command, 0)
         now = ", ".join(self.found.leaves(name))
@@ -325,12 +342,76 @@ class _LoopScheduler(Scheduler):
     # Parts of the expression
 
     def precompute(self, command: Command) -> None:
-        """Has a part of the expression go through a workspace."""
-        raise not_on("c", command)
+        """Has a part of the expression go through a workspace, inside of the loops it needs.
+
+        The loop of the workspace is one of its own, which no other command works on.
+        """
+        loop, new = command.arguments[1:3]
+        if loop not in self.names or self.strict:
+            self.check_loop(command, 1)
+        part = self.part(command)
+        if cin.has_computed(self.program):
+            raise mistake(command, "precompute takes no program with computed subscripts")
+        name = self.workspace(command)
+        kept = set(self.found.originals(loop))
+        inside: str | None
+        for inside in (None, *reversed(self.precomputed)):
+            program = replace(self.program, value=self.value)
+            if inside is not None:
+                program = self.precomputed[inside].program
+            found = precomputed(program, part, name, kept)
+            if found is not None:
+                break
+        else:
+            what = f"{command.arguments[0]} does not occur in {self.value}"
+            raise mistake(command, what, 0, "write a whole factor, term or product of it")
+        before, after = found
+        over = tuple(v for v in before.target.variables if parts(v)[0] in kept)
+        if not over:
+            used = [
+                v for v in self.loops if {*self.found.originals(v)} & {*cin.free_variables(part)}
+            ]
+            what = f"{command.arguments[0]} does not use {loop}"
+            raise mistake(command, what, 1, one_of(loop, used))
+        if new != loop and new not in self.filling:
+            self.check_new(command, 2)
+            self.filling.add(new)
+        if inside is None:
+            self.value = after.value
+        else:
+            self.precomputed[inside] = replace(self.precomputed[inside], program=after)
+        self.workspaces[name] = Format("s" * len(over), tuple(range(len(over))))
+        self.precomputed[name] = Precomputed(before, over, self.kind(command, name, len(over)))
+
+    def kind(self, command: Command, name: str, modes: int) -> str | None:
+        """What a workspace is, if its format tells: an array, or a list of coordinates."""
+        if name not in self.stored:
+            return None
+        levels = parse_format(self.stored[name], modes, name).levels
+        if levels == "d":
+            return "dense"
+        if set(levels) <= set("su") and levels:
+            return "sparse"
+        raise mistake(
+            command,
+            f"the workspace {name} cannot be {levels}: it is an array of one mode, or a list of "
+            "coordinates",
+            3,
+            f"give {name} the format {'d or ' * (modes == 1)}{'s' * modes}",
+        )
 
     def assemble(self, command: Command) -> None:
-        """Says how a result is put together."""
-        raise not_on("c", command)
+        """Says how a result is put together, which makes no difference to its storage."""
+        tensor, strategy = command.arguments
+        result = self.program.target.tensor
+        if tensor != result:
+            what = f"assemble names {tensor}, and the result is {result}"
+            raise mistake(command, what, 0, one_of(tensor, [result]))
+        if strategy == "Insert":
+            self.notes[
+                f"{result} is appended to in its order, and what threads append is counted before "
+                "it is put in its place"
+            ] = None
 
 
 def _levels(access: cin.Access, formats: Mapping[str, Format], wanted: Sequence[str]) -> str | None:

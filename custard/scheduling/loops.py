@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from custard.ir import cin
 from custard.language.commands import Command
 from sam.derivations import Derivation, Fuse, Rename, Split, parts
 
@@ -41,12 +42,12 @@ class Parallel:
 
 @dataclass(frozen=True)
 class Precomputed:
-    """A part of the expression that goes through a workspace over some loops."""
+    """What goes through a workspace: the statement that fills it, and the variables that it is over
+    where the others are bound; ``form`` is "dense" or "sparse" where its format tells."""
 
-    text: str
-    loops: tuple[str, ...]
-    workspace: str
-    command: Command = field(compare=False)
+    program: cin.Program
+    variables: tuple[str, ...]
+    form: str | None = None
 
 
 # Whether a part of the program reads a tensor with some variables as levels one below the other.
@@ -67,7 +68,8 @@ class LoopNest:
     ``bounds``       what must hold of the inputs
     ``unrolled``     how often the bodies of loops are repeated
     ``parallel``     the loops whose iterations are shared out
-    ``precomputed``  parts of the expression that go through workspaces
+    ``precomputed``  what goes through workspaces, by their names
+    ``value``        the right side that reads those; None where there are none
     """
 
     loops: tuple[str, ...] = ()
@@ -76,7 +78,8 @@ class LoopNest:
     bounds: tuple[Bounded, ...] = ()
     unrolled: Mapping[str, int] = field(default_factory=dict)
     parallel: Mapping[str, Parallel] = field(default_factory=dict)
-    precomputed: tuple[Precomputed, ...] = ()
+    precomputed: Mapping[str, Precomputed] = field(default_factory=dict)
+    value: cin.Expression | None = None
     notes: tuple[str, ...] = ()
 
     # The graph

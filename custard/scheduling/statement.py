@@ -273,7 +273,7 @@ class _Scheduler(Scheduler):
         for n in range(len(self.statements) - 1, -1, -1):
             statement = self.statements[n]
             kept = _sources(loop, statement.derivations)
-            found = _precomputed(statement.program, part, name, kept)
+            found = precomputed(statement.program, part, name, kept)
             if found is not None:
                 break
         else:
@@ -371,7 +371,7 @@ def _needs(node: cin.Expression, tensor: str, named: Callable[[str], str]) -> bo
 # Workspaces
 
 
-def _precomputed(
+def precomputed(
     program: cin.Program, part: cin.Expression, name: str, kept: Collection[str]
 ) -> tuple[cin.Program, cin.Program] | None:
     """The program of a part, and the program that reads what it computes; None where it does not

@@ -122,12 +122,16 @@ class Total(Node):
     """The sum of the operand over some variables; ``free`` are those that it is a function of.
 
     ``first``  whether it is made before the loops that need it
+    ``over``   the variables that it goes through a workspace over; None where nothing asks for that
+    ``sparse``  whether that workspace is to be a list of coordinates
     """
 
     variables: tuple[str, ...]
     free: frozenset[str]
     operand: Node
     first: bool = False
+    over: frozenset[str] | None = None
+    sparse: bool = False
 
 
 def children(node: Node) -> tuple[Node, ...]:

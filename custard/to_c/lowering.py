@@ -193,7 +193,7 @@ class Lowering:
         target = self.builder.fresh(self.program.target.tensor)
         for variable in self.program.loops:
             self.names[variable] = self.builder.fresh(variable)
-        tree = self.tree(self.program.value)
+        tree = self.tree(self.nest.value or self.program.value)
         dtype = concrete(tree.dtype)
         result = self.result_slot()
         self.assembly = Assembly(
@@ -355,6 +355,8 @@ class Lowering:
     def tree(self, node: cin.Expression) -> Node:
         """The typed tree of an expression."""
         match node:
+            case cin.Access(tensor) if tensor in self.nest.precomputed:
+                return self.precomputed(tensor)
             case cin.Access():
                 slot = self.slot(node)
                 self.keys += 1
@@ -383,6 +385,17 @@ class Lowering:
                 free = frozenset(cin.free_variables(node))
                 return Total(inner.dtype, variables, free, inner, first)
         raise AssertionError(node)
+
+    def precomputed(self, name: str) -> Total:
+        """The tree of what goes through a workspace."""
+        found = self.nest.precomputed[name]
+        inner = self.tree(found.program.value)
+        free = frozenset(found.program.target.variables)
+        if not isinstance(inner, Total) or inner.over is not None:
+            inner = Total(inner.dtype, (), free, inner)
+        return replace(
+            inner, free=free, over=frozenset(found.variables), sparse=found.form == "sparse"
+        )
 
     def sum(self, node: cin.Add) -> Sum:
         """The tree of a sum. What is bracketed in it is merged into it where all have one type."""
@@ -573,6 +586,9 @@ class Lowering:
             own = self.own_order(total, output, tree)
             free = total.free - {*output.bound}
             used = {*total.variables, *free} - {*output.bound}
+            if total.over is not None and free <= total.over:
+                own = self.own_order(total, output, total.operand)
+                return self.forced(order, tree, output, total, own, around)
             if own[:1] != [v for v in around if {*self.nest.originals(v)} & used][:1] or not own:
                 after = [v for v in around if {*self.nest.originals(v)} & free]
                 own = self.own_order(total, output, total.operand)
@@ -639,7 +655,7 @@ class Lowering:
         ``after`` are its variables that those loops bind.
         """
         left = [v for v in self.variables(order) if v not in output.bound]
-        if after and output.takes(left):
+        if after and output.takes(left) and total.over is None:
             if tree is total:
                 loops, inner = self.split(total, own)
                 covered = self.variables(loops)
@@ -652,12 +668,31 @@ class Lowering:
                 return [s for term in terms for s in self.added(order, term, added)]
         if not after:
             return self.with_scalar(order, tree, output, total, own)
+        return self.with_workspace(order, tree, output, total, own, self.kept(total, output, after))
+
+    def forced(
+        self,
+        order: Sequence[str],
+        tree: Node,
+        output: Output,
+        total: Total,
+        own: Sequence[str],
+        around: Sequence[str],
+    ) -> list[Stmt]:
+        """Computes what a schedule has go through a workspace, before the loops that need it."""
+        free = total.free - {*output.bound}
+        after = [v for v in around if {*self.nest.originals(v)} & free]
+        if not after:
+            return self.with_scalar(order, tree, output, total, own)
+        return self.with_workspace(order, tree, output, total, own, self.kept(total, output, after))
+
+    def kept(self, total: Total, output: Output, after: Sequence[str]) -> list[str]:
+        """The variables of a workspace, in the order in which the loops that read it do."""
         names = [v for v in self.variables(after) if v in total.free and v not in output.bound]
         # As the loops that read them complete them.
         made = [{*self.nest.originals(loop)} for loop in after]
         last = {v: max(n for n, found in enumerate(made) if v in found) for v in names}
-        names = sorted(self.nest.natural(names), key=lambda v: last[v])
-        return self.with_workspace(order, tree, output, total, own, names)
+        return sorted(self.nest.natural(names), key=lambda v: last[v])
 
     def added(self, order: Sequence[str], term: Node, output: Output) -> list[Stmt]:
         """Statements that add one of several terms; its loops are its own."""
@@ -667,6 +702,7 @@ class Lowering:
 
     def split(self, total: Total, own: Sequence[str]) -> tuple[list[str], Node]:
         """The loops of a sum up to the last that is kept, and what is summed inside."""
+        total = replace(total, over=None)
         originals = [{*self.nest.originals(loop)} for loop in own]
         last = max(n for n, found in enumerate(originals) if found & total.free)
         loops, inside = list(own[: last + 1]), tuple(self.variables(own[last + 1 :]))
@@ -740,7 +776,8 @@ class Lowering:
         name = self.builder.fresh("w")
         extents = [self.extent(v) for v in after]
         workspace: Workspace
-        is_dense = len(after) == 1 and cin.base(after[0]) not in self.types.far
+        is_near = len(after) == 1 and cin.base(after[0]) not in self.types.far
+        is_dense = is_near and not total.sparse
         if self.is_first(total):
             self.listed[cin.base(after[0])] = None
             workspace = LocatedWorkspace(self.builder, name, after[0], extents[0], dtype)

@@ -97,6 +97,8 @@ class SharedLoop:
     def refusal(self) -> str | None:
         """Why threads cannot share the loop; None where they can."""
         output = self.output
+        if not isinstance(output, TensorOutput | ScalarOutput | DenseOutput | SparseOutput):
+            return "it fills an array that other loops read"
         if isinstance(output, TensorOutput) and output.appended:
             left = set(output.appended) - set(output.bound)
             if left and (output.bound or output.pending):

@@ -18,8 +18,9 @@ from tests.support.c_programs import SANITIZED, Case, cases
 
 KINDS = (
     *("split", "divide", "fuse", "pos", "reorder", "reorder", "coord", "unroll", "bound", "tile"),
-    *("parallelize", "parallelize"),
+    *("parallelize", "parallelize", "precompute"),
 )
+_ACCESS = r"\w+\([\w,]*\)"
 UNITS = ("CPUThread", "CPUThread", "CPUVector", "NotParallel")
 RACES = ("NoRaces", "IgnoreRaces", "Atomics", "Temporary", "ParallelReduction")
 
@@ -39,6 +40,11 @@ def commands(draw: st.DrawFn, case: Case, loops: list[str], n: int, kinds=KINDS)
     if kind == "fuse":
         inner = loops[(loops.index(loop) + 1) % len(loops)]
         return f"fuse({loop},{inner},f{n})"
+    if kind == "precompute":
+        right = case.expression.partition("=")[2]
+        parts = re.findall(rf"(?={_ACCESS} [*+] {_ACCESS})({_ACCESS} [*+] {_ACCESS})", right)
+        part = draw(st.sampled_from([*parts, *re.findall(_ACCESS, right)] or ["B"]))
+        return f"precompute({part},{loop},{loop}{n}w)"
     if kind == "pos":
         right = case.expression.partition("=")[2]
         tensor = draw(st.sampled_from(re.findall(r"\w+(?=\()", right) or ["B"]))

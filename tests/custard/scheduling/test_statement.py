@@ -122,7 +122,7 @@ def test_a_workspace_may_have_a_format():
         ({"Y": "drs"}, "sam", "level 1 of the result Y is range (r), which supports neither "
          "append nor insert"),
         ({"Z": "dls"}, "sam", "a format is given for Z, which the expression does not use"),
-        ({"Y": "dls"}, "c", "a format is given for Y, which the expression does not use"),
+        ({"Y": "dls"}, "c", "Y has 1 mode, but its format has 3 levels"),
     ],
 )  # fmt: skip
 def test_mistakes_in_the_format_of_a_workspace(formats, target, what):

@@ -1,0 +1,74 @@
+"""Parts of an expression that go through workspaces, on target c."""
+
+import numpy as np
+import pytest
+
+import custard
+from custard import UserError
+from tests.custard.to_c.test_derived_loops import matrix
+
+MATMUL = "X(i,j) = A(i,k) * B(k,j)"
+
+
+@pytest.mark.parametrize("result", ["dd", "ds", "ss"])
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "precompute(A(i,k)*B(k,j),j,j)",
+        "reorder(i,k,j);precompute(A(i,k)*B(k,j),j,jw,W);parallelize(i,CPUThread,NoRaces)",
+        "precompute(A(i,k)*B(k,j),k,k)",
+        "precompute(A(i,k),k,kw)",
+        "precompute(A(i,k)*B(k,j),j,jw);split(i,i0,i1,4);unroll(jw,4)",
+        "split(j,j0,j1,4);precompute(A(i,k)*B(k,j),j,jw)",
+    ],
+)
+def test_products(result, schedule):
+    a, b = matrix(13, 17, 3), matrix(17, 11, 4)
+    program = custard.compile(MATMUL, {"X": result, "A": "ds", "B": "ds"}, schedule, "c")
+    found = program.run({"A": a, "B": b}, threads=2)
+    found.validate()
+    np.testing.assert_array_equal(found.to_numpy(), a @ b)
+
+
+def test_a_part_of_what_is_computed_before():
+    a, b = matrix(9, 7, 5), matrix(9, 7, 6)
+    schedule = "precompute(A(i,j)+B(i,j),j,j);precompute(A(i,j),j,j)"
+    program = custard.compile("X(i,j) = A(i,j) + B(i,j)", dict.fromkeys("XAB", "ds"), schedule, "c")
+    np.testing.assert_array_equal(program.run({"A": a, "B": b}).to_numpy(), a + b)
+
+
+@pytest.mark.parametrize(("form", "kind"), [("d", "a dense"), ("s", "a sparse"), ("u", "a sparse")])
+def test_the_format_of_a_workspace_tells_what_it_is(form, kind):
+    schedule = "reorder(i,k,j);precompute(A(i,k)*B(k,j),j,jw,W)"
+    formats = {"X": "ds", "A": "ds", "B": "ds", "W": form}
+    program = custard.compile(MATMUL, formats, schedule, "c")
+    assert f"X(i,j) goes through {kind} workspace over j" in program.notes
+    a, b = matrix(5, 6, 7), matrix(6, 8, 8)
+    np.testing.assert_array_equal(program.run({"A": a, "B": b}).to_numpy(), a @ b)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "message"),
+    [
+        ("precompute(A(i,j),j,jw)",
+         "A(i,j) does not occur in sum(k, A(i,k) * B(k,j))"),
+        ("precompute(A(i,k),j,jw)", "A(i,k) does not use j"),
+        ("precompute(A(i,k),x,jw)", "precompute names x, which is not a loop"),
+        ("precompute(A(i,k),k,kw,B)", "B is a tensor already"),
+        ("assemble(A,Append)", "assemble names A, and the result is X"),
+    ],
+)  # fmt: skip
+def test_preconditions(schedule, message):
+    with pytest.raises(UserError) as error:
+        custard.compile(MATMUL, {"A": "ds"}, schedule, "c")
+    assert str(error.value).split("\n")[0] == message
+
+
+@pytest.mark.parametrize("strategy", ["Append", "Insert"])
+def test_assemble_changes_no_result(strategy):
+    a, b = matrix(5, 6, 7), matrix(6, 8, 8)
+    schedule = ["reorder(i,k,j)", f"assemble(X,{strategy})", "parallelize(i,CPUThread,NoRaces)"]
+    program = custard.compile(MATMUL, dict.fromkeys("XAB", "ds"), schedule, "c")
+    found = program.run({"A": a, "B": b}, threads=3)
+    found.validate()
+    np.testing.assert_array_equal(found.to_numpy(), a @ b)
