@@ -134,7 +134,7 @@ class Run:
     log: Log | None = field(default=None, compare=False)
     again: Callable[..., Run] | None = field(default=None, compare=False)
     about: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    alternatives: Callable[[], Mapping[str, Callable[[], Run]]] | None = field(
+    alternatives: Callable[[], Mapping[str, Callable[..., Run]]] | None = field(
         default=None, compare=False
     )
 

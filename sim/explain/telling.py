@@ -38,6 +38,8 @@ _WORK = {
 }
 _RERUNS, _SHOWN = 8, 6
 _WORTH = 0.02
+# A change is given up when it takes so many times the cycles of the run, and some more.
+_MOST_TIMES, _MOST_MORE = 3, 10_000
 _MANY_FIRINGS, _FEW_MATCHES = 16, 0.25
 
 
@@ -139,11 +141,13 @@ def explain(
     tried: list[WhatIf] = []
     notes: list[str] = []
 
-    def attempt(what: str, how: Sequence[str], again: Callable[[], Run]) -> None:
+    most_cycles = _MOST_TIMES * run.cycles + _MOST_MORE
+
+    def attempt(what: str, how: Sequence[str], again: Callable[..., Run]) -> None:
         if trying is not None:
             trying(what)
         try:
-            cycles = again().cycles
+            cycles = again(max_cycles=most_cycles).cycles
         except UserError as mistake:
             notes.append(f"{what}: {str(mistake).splitlines()[0]}")
         else:

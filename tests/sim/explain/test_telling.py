@@ -127,3 +127,13 @@ def test_a_run_that_cannot_be_run_again():
     assert str(caught.value) == (
         "this run did not keep why its blocks waited\nhint: simulate(..., attribution=True)"
     )
+
+
+def test_a_change_that_takes_for_ever_is_given_up(monkeypatch):
+    from sim.explain import telling
+
+    monkeypatch.setattr(telling, "_MOST_TIMES", 0)
+    monkeypatch.setattr(telling, "_MOST_MORE", 50)
+    explanation = spmv().simulate(INPUTS).explain()
+    assert explanation.what_ifs == ()
+    assert any(note.startswith("skip(A,j): ") for note in explanation.notes)
