@@ -8,8 +8,8 @@ from custard.ir import cin
 def verify(program: cin.Program) -> None:
     """Raises AssertionError unless a program is well-formed.
 
-    Each variable has one loop; sums and products have at least two operands, or stand for a
-    bracket; a sum is over variables that its operand uses and the target does not.
+    Each variable has one loop; sums and products have operands; a sum is over variables that the
+    target does not have. It may be over variables that its operand does not use: ``sum(j, B(i))``.
     """
     assert len({*program.loops}) == len(program.loops), f"a loop comes twice in {program}"
     _use_loops(program, program.target)
@@ -20,8 +20,8 @@ def verify(program: cin.Program) -> None:
         elif isinstance(node, cin.Add | cin.Multiply):
             assert cin.children(node), f"an operation without operands: {type(node).__name__}"
         elif isinstance(node, cin.Reduce):
-            free = {*cin.free_variables(node.operand)}
-            assert {*node.variables} <= free, f"{node} sums over what it does not use"
+            missing = {*node.variables} - {*program.loops}
+            assert not missing, f"{node} sums over {missing}, which have no loop"
             assert not {*node.variables} & kept, f"{node} sums over a variable of the target"
 
 

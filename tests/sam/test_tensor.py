@@ -148,7 +148,7 @@ class TestFromCoo:
                 '"x" is not a level format\n  sx\n   ^\n'
                 "hint: one of d (dense), s (compressed), u (compressed non-unique), q (singleton), "
                 "c (singleton non-unique), h (hashed), r (range), o (offset), b (bitvector), "
-                "l (linked list)",
+                "l (linked list), n (run-length)",
             ),
             (
                 ([[0], [0]], [1], (3, 2), "s"),

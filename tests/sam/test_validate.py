@@ -127,7 +127,7 @@ def test_an_output_may_have_several_readers_or_none():
         (replace(SUM, dims=(("i", -1),)), "the graph gives i the extent -1"),
         (
             replace(SUM, slots=(replace(SUM.slots[0], levels="sz"),)),
-            "slot b has the unknown level format z\nhint: one of d, s, u, q, c, h, r, o, b, l",
+            "slot b has the unknown level format z\nhint: one of d, s, u, q, c, h, r, o, b, l, n",
         ),
         (
             with_nodes(Node("more", "array", {"slot": "bb"})),

@@ -15,12 +15,12 @@ PROGRAM = cin.concretize(notation.parse("y(i) = A(i,j) * x(j)"))
     ("broken", "text"),
     [
         (replace(PROGRAM, loops=("i", "j", "j")), "a loop comes twice"),
-        (replace(PROGRAM, loops=("i",)), "uses j, which has no loop"),
+        (replace(PROGRAM, loops=("i",)), "sums over {'j'}, which have no loop"),
         (replace(PROGRAM, target=cin.Access("y", ("k",))), "uses k, which has no loop"),
         (replace(PROGRAM, value=cin.Add(())), "an operation without operands"),
         (
-            replace(PROGRAM, value=cin.Reduce(("j",), cin.Access("x", ("i",)))),
-            "sums over what it does not use",
+            replace(PROGRAM, value=cin.Reduce(("k",), cin.Access("x", ("j",)))),
+            "sums over {'k'}, which have no loop",
         ),
         (
             replace(PROGRAM, value=cin.Reduce(("i",), cin.Access("x", ("i",)))),
@@ -30,5 +30,6 @@ PROGRAM = cin.concretize(notation.parse("y(i) = A(i,j) * x(j)"))
 )
 def test_a_fault_is_named(broken, text):
     verify(PROGRAM)
+    verify(cin.concretize(notation.parse("y(i) = sum(j, A(i))")))
     with pytest.raises(AssertionError, match=text):
         verify(broken)

@@ -41,7 +41,8 @@ def test_points_are_run_once_and_told(folder, capsys):
     assert main(["sweep", "s.yaml", "--jobs", "2"]) == 1
     out, err = capsys.readouterr()
     assert out == "4 points: 2 done, 2 failed; 4 ran; results in s\n"
-    assert err.splitlines() == [
+    # On a slow machine there are lines of progress besides.
+    assert [line for line in err.splitlines() if line.startswith("custard: ")] == [
         "custard: dims.i=4, schedule=reorder(i,i), and 1 more: reorder names i twice",
     ]
     first = _results()
