@@ -7,7 +7,7 @@ from tests.support.profiles import examples
 
 
 @settings(
-    max_examples=examples(1000),
+    max_examples=examples(1000, compiles=True),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(scheduled())
