@@ -16,8 +16,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from sam.dot import STREAM_STYLES, to_dot
+from sam.dot import to_dot
 from sam.graph import Graph
+from sam.picture import STREAM_STYLES, stream
 from sam.support.errors import UserError
 from sam.support.files import require_folder, write_whole
 
@@ -29,6 +30,7 @@ _LEGEND = {
     "val": "values",
     "bv": "words of bits",
     "skip": "where to go on",
+    "release": "tiles done with",
 }
 
 # A process of its own, as dot is one: the library may write to stderr, or not return.
@@ -59,7 +61,7 @@ def draw(graph: Graph, path: str | os.PathLike[str]) -> None:
 
 def picture(graph: Graph, form: str = "svg") -> bytes:
     """The drawing of a graph, with a legend of its arrows: svg, png or pdf. Raises UserError."""
-    return _render(_with_legend(to_dot(graph)), form)
+    return _render(_with_legend(graph), form)
 
 
 def laid_out(text: str) -> bytes:
@@ -67,18 +69,24 @@ def laid_out(text: str) -> bytes:
     return _render(text, "json")
 
 
-def _with_legend(text: str) -> str:
-    """The DOT text with one sample arrow per kind of stream added."""
+def _with_legend(graph: Graph) -> str:
+    """The DOT text with one sample arrow for each kind of stream that the graph has."""
+    there = {stream(edge) for edge in graph.edges}
+    if not there:
+        return to_dot(graph)
     lines = ["  subgraph cluster_legend {", '    label=""; style=rounded; color=gray;']
-    for stream, name in _LEGEND.items():
-        style = ", ".join(f'{key}="{value}"' for key, value in STREAM_STYLES[stream].items())
-        start, end = f'"legend {stream} start"', f'"legend {stream} end"'
+    for kind, name in _LEGEND.items():
+        if kind not in there:
+            continue
+        look = {**STREAM_STYLES[kind], "constraint": "true"}
+        style = ", ".join(f'{key}="{value}"' for key, value in look.items())
+        start, end = f'"legend {kind} start"', f'"legend {kind} end"'
         lines += [
             f'    {start} [label="{name}", shape=plaintext, style=solid, height=0.2];',
             f'    {end} [label="", shape=point, style=invis];',
             f"    {start} -> {end} [{style}];",
         ]
-    return text.removesuffix("}\n") + "\n".join([*lines, "  }", "}", ""])
+    return to_dot(graph).removesuffix("}\n") + "\n".join([*lines, "  }", "}", ""])
 
 
 def _render(text: str, form: str) -> bytes:

@@ -18,6 +18,8 @@ from sam.graph import Edge, End, Graph, Slot
 from sam.support.errors import UserError
 
 Variables = frozenset[str]
+Meant = Positions | Variables | None
+"""What references point to, or the variables that coordinates are of; None where nobody knows."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Meanings:
         self.same: dict[Slot, str] = {}
         for slot in graph.slots:
             self.same.setdefault(replace(slot, name=""), slot.name)
-        self.made: dict[End, Positions | Variables | None] = {}
+        self.made: dict[End, Meant] = {}
 
     def take(self, node: str, edges: Iterable[Edge]) -> dict[Edge, Due]:
         """What comes into a node and is not known to be as its ports want it.
@@ -50,7 +52,7 @@ class Meanings:
         """
         into = {edge.target.port: edge for edge in edges}
         due = {}
-        coming: dict[str, Positions | Variables | None] = {}
+        coming: dict[str, Meant] = {}
         for name, edge in into.items():
             port = self.ports[node][name]
             found = self.made.get(edge.source)
@@ -66,9 +68,7 @@ class Meanings:
                 self.made[End(node, port.name)] = self._made(port, coming)
         return due
 
-    def _made(
-        self, port: Port, coming: Mapping[str, Positions | Variables | None]
-    ) -> Positions | Variables | None:
+    def _made(self, port: Port, coming: Mapping[str, Meant]) -> Meant:
         if isinstance(port.meaning, Positions):
             return self._known(port.meaning)
         if isinstance(port.meaning, Coordinates):
@@ -87,9 +87,7 @@ class Meanings:
         source = self.ports[references.source.node][references.source.port]
         return source.counts == words.source.port
 
-    def _compare(
-        self, edge: Edge, meaning: Meaning, found: Positions | Variables | None
-    ) -> Due | None:
+    def _compare(self, edge: Edge, meaning: Meaning, found: Meant) -> Due | None:
         if isinstance(meaning, Coordinates):
             needed = self._variable(meaning)
             known = found if isinstance(found, frozenset) else None

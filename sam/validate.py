@@ -11,7 +11,7 @@ from sam.blocks.base import Role
 from sam.derivations import Derivation, Split, replaced
 from sam.graph import Edge, End, Graph, Node, Slot
 from sam.levels import LEVELS, Level
-from sam.meanings import Due, Meanings
+from sam.meanings import Due, Meanings, Meant
 from sam.support.errors import UserError, one_of, quoted, shown
 
 
@@ -39,6 +39,18 @@ def validate(graph: Graph) -> Mapping[Edge, Stream]:
     or feedback, an input that takes another kind of stream or another depth than it gets, or
     references to another tensor or level.
     """
+    return _validated(graph)[0]
+
+
+def meanings(graph: Graph) -> Mapping[End, Meant]:
+    """What the references and coordinates on the outputs of a sound graph mean.
+
+    Raises UserError as ``validate`` does.
+    """
+    return _validated(graph)[1].made
+
+
+def _validated(graph: Graph) -> tuple[Mapping[Edge, Stream], Meanings]:
     nodes: dict[str, Node] = {}
     for node in graph.nodes:
         if node.name in nodes:
@@ -55,7 +67,8 @@ def validate(graph: Graph) -> Mapping[Edge, Stream]:
     _check_slots(graph)
     _check_result(graph)
     _check_ends(graph, ports)
-    return _streams(graph, ports)
+    found = Meanings(graph, ports)
+    return _streams(graph, ports, found), found
 
 
 def _check_slots(graph: Graph) -> None:
@@ -177,7 +190,9 @@ def _check_ends(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> None:
                 raise UserError(f"input {node}.{port.name} has no producer")
 
 
-def _streams(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> Mapping[Edge, Stream]:
+def _streams(
+    graph: Graph, ports: Mapping[str, Mapping[str, Port]], meanings: Meanings
+) -> Mapping[Edge, Stream]:
     into: dict[str, list[Edge]] = {name: [] for name in ports}
     out_of: dict[str, list[Edge]] = {name: [] for name in ports}
     for edge in graph.edges:
@@ -191,7 +206,6 @@ def _streams(graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> Mapping[E
     except CycleError as loop:
         raise UserError("the graph has a loop: " + " -> ".join(reversed(loop.args[1]))) from None
     streams: dict[Edge, Stream] = {}
-    meanings = Meanings(graph, ports)
     for name in order:
         base = None
         for edge in into[name]:

@@ -284,9 +284,9 @@ def _serializer(parameters: Parameters) -> Block:
 
 _LANES = {"lanes": whole(1), "streams": many(STREAM), "depth": whole()}
 PARALLELIZER = Kind(
-    "parallelizer", "parallelizer", _parallelizer, _LANES, drawing=Drawing("triangle")
+    "parallelizer", "parallelizer", _parallelizer, _LANES, drawing=Drawing("trapezium")
 )
-SERIALIZER = Kind("serializer", "serializer", _serializer, _LANES, drawing=Drawing("invtriangle"))
+SERIALIZER = Kind("serializer", "serializer", _serializer, _LANES, drawing=Drawing("invtrapezium"))
 
 
 def deal_to_lanes(

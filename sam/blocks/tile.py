@@ -155,5 +155,5 @@ TILE_RELEASER = Kind(
     None,
     _tile_releaser,
     {"depth": whole(), "levels": whole()},
-    drawing=Drawing("cds"),
+    drawing=Drawing("invhouse"),
 )

@@ -41,7 +41,7 @@ class Layout:
 
 
 def layout(graph: Graph) -> Layout:
-    """The layout of a graph, in rows from left to right. Raises UserError without Graphviz."""
+    """The layout of a graph, from top to bottom. Raises UserError without Graphviz."""
     found: dict[str, Any] = json.loads(laid_out(to_dot(graph)))
     _, _, width, height = map(float, found["bb"].split(","))
     objects = [one for one in found.get("objects", []) if "pos" in one and "width" in one]

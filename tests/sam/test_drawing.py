@@ -10,9 +10,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+import custard
 from sam.drawing import draw
 from sam.graph import Edge, End, Graph, Node
 from sam.support.errors import UserError
+from sim.config.hardware import load
+from sim.tiling import with_tiles
 
 NODES = {
     "root B": ("root", {"slot": "B"}),
@@ -74,17 +77,17 @@ def _classed(svg: ElementTree.Element, name: str) -> list[ElementTree.Element]:
 
 
 def test_every_block_and_every_stream_is_drawn(svg: ElementTree.Element) -> None:
-    legend_names, legend_arrows = 5, 5
+    legend_names, legend_arrows = 3, 3
     assert len(_classed(svg, "node")) == 17 + legend_names
     assert len(_classed(svg, "edge")) == 23 + legend_arrows
 
 
 def test_labels_tell_kind_tensor_and_variable(svg: ElementTree.Element) -> None:
     words = ["".join(text.itertext()) for text in svg.iter() if text.tag.endswith("text")]
-    assert {"level scanner", "B i", "C j", "intersecter", "*", "X(i,j) = B(i,k) * C(k,j)"} <= set(
-        words
-    )
+    assert {"scan Bi", "level scanner", "intersect k", "intersecter", "reduce k"} <= set(words)
+    assert "X(i,j) = B(i,k) * C(k,j)" in words
     assert {"coordinates", "references", "values"} <= set(words)
+    assert not {"words of bits", "where to go on", "tiles done with"} & set(words)
 
 
 def test_references_are_stippled(svg: ElementTree.Element) -> None:
@@ -100,8 +103,45 @@ def test_png_is_large_enough_to_read(tmp_path: Path) -> None:
     data = (tmp_path / "figure.png").read_bytes()
     assert data.startswith(b"\x89PNG\r\n")
     width, height = struct.unpack(">II", data[16:24])
-    assert width > 1200
-    assert height > 300
+    assert width > 400
+    assert height > 1000
+
+
+def _drawn(program, tmp_path: Path) -> tuple[list[str], ElementTree.Element]:  # type: ignore[no-untyped-def]
+    """The words of the picture of a graph, and the picture."""
+    draw(program, tmp_path / "drawn.svg")
+    root = ElementTree.parse(tmp_path / "drawn.svg").getroot()
+    return ["".join(text.itertext()) for text in root.iter() if text.tag.endswith("text")], root
+
+
+def test_loops_and_lanes_have_boxes(tmp_path: Path) -> None:
+    schedule = ["parallelize(i, Lanes, 4)"]
+    graph = custard.compile("y(i) = A(i,j) * x(j)", schedule=schedule).graph
+    words, root = _drawn(graph, tmp_path)
+    assert [words.count(f"lane {n} of i") for n in range(5)] == [1, 1, 1, 1, 0]
+    assert (words.count("loop i"), words.count("loop j")) == (1, 4)
+    assert {"scan_A_j_3", "intersect_j_2", "parallelizer 4"} <= {*words}
+    # Four lanes with a loop in each, the loop around them, and the legend.
+    assert len(_classed(root, "cluster")) == 4 + 4 + 1 + 1
+
+
+def test_tile_loaders_and_skip_wires_are_drawn(tmp_path: Path) -> None:
+    program = custard.compile("X(i,j) = B(i,k) * C(k,j)", {}, ["tile(128)"])
+    words, _ = _drawn(with_tiles(program.graph, load("extensor")), tmp_path)
+    assert {"load_B", "release_C", "tile loader peb", "tiles done with"} <= {*words}
+    words, _ = _drawn(custard.compile("x(i) = b(i) * c(i)", {}, ["skip(b,i)"]).graph, tmp_path)
+    assert "where to go on" in words
+
+
+def test_a_graph_of_sixty_nodes_fits_a_page(tmp_path: Path) -> None:
+    """On an A4 page on its side, with margins, the text is more than 4 points high."""
+    schedule = ["parallelize(i, Lanes, 4)"]
+    graph = custard.compile("X(i,j) = B(i,k) * C(k,j) * E(i,j)", schedule=schedule).graph
+    assert len(graph.nodes) > 60
+    _, root = _drawn(graph, tmp_path)
+    width, height = (float(root.attrib[side].removesuffix("pt")) for side in ("width", "height"))
+    assert 11 * min(1, 277 / 25.4 * 72 / width) > 4
+    assert 11 * min(1, 190 / 25.4 * 72 / height) > 4
 
 
 def test_pdf_and_a_suffix_in_capitals(tmp_path: Path) -> None:

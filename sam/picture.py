@@ -1,0 +1,197 @@
+"""How a graph is drawn: the labels and shapes of its nodes, boxes around loops and lanes, arrows.
+
+The arrows are those of the SAM paper's Figure 4: stippled references, solid coordinates, double
+values. A node has the name that reports give it, and its kind. What works on the coordinates of one
+index variable stands in the box of that loop, and what is the same in several lanes in a box for
+each lane, as far as the graph is sound and tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from sam.blocks import KINDS, Port, block_of
+from sam.blocks.base import Drawing
+from sam.dot_text import label, quote
+from sam.graph import Edge, End, Graph, Node
+from sam.meanings import Meant
+from sam.support.errors import UserError
+from sam.validate import meanings
+
+# How Graphviz draws a stream; the keys are prefixes of port names.
+STREAM_STYLES: Mapping[str, Mapping[str, str]] = {
+    "crd": {"style": "solid"},
+    "ref": {"style": "dashed"},
+    "val": {"color": "black:invis:black"},
+    "bv": {"style": "bold"},
+    "skip": {"style": "dotted", "constraint": "false"},
+    "release": {"style": "dotted", "color": "gray40", "constraint": "false"},
+}
+
+_TENSOR_COLOURS = ["#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#b3e2cd", "#f4cae4"]
+# Parameters that name the tensor that a block reads or writes.
+_TENSOR_PARAMETERS = ("slot", "tensor")
+# What of a node's parameters its label tells behind the kind; the rest is in its name, or small.
+_TOLD = ("operation", "lanes", "memory", "buffers")
+
+Lane = tuple[str, int]
+"""A lane: of which loop, and its number."""
+
+
+class Picture:
+    """The drawing of one graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        tensors = dict.fromkeys(name for node in graph.nodes if (name := _tensor(node)) is not None)
+        self.colours = {
+            name: _TENSOR_COLOURS[n % len(_TENSOR_COLOURS)] for n, name in enumerate(tensors)
+        }
+
+    def of_node(self, node: Node) -> dict[str, str]:
+        """The attributes of a node, as DOT."""
+        drawing = KINDS[node.kind].drawing if node.kind in KINDS else Drawing()
+        tensor = _tensor(node)
+        return {
+            "label": label(_label(node)),
+            "shape": drawing.shape,
+            "fillcolor": quote(drawing.colour if tensor is None else self.colours[tensor]),
+        }
+
+    def of_edge(self, edge: Edge) -> dict[str, str]:
+        """The attributes of an edge, as DOT."""
+        return {name: quote(value) for name, value in STREAM_STYLES[stream(edge)].items()}
+
+    def boxes(self) -> list[str]:
+        """The boxes around loops and lanes, as lines of DOT."""
+        lines: list[str] = []
+        for lane in sorted({lane for lane in self._lanes.values() if lane is not None}):
+            inside = [node for node in self.graph.nodes if self._lanes[node.name] == lane]
+            lines += _box(f"lane_{lane[0]}_{lane[1]}", f"lane {lane[1]} of {lane[0]}", _LANE)
+            lines += ["  " + line for line in self._loops(inside, f"_{lane[0]}_{lane[1]}")]
+            lines += [f"    {quote(node.name)};" for node in inside]
+            lines.append("  }")
+        lines += self._loops(node for node in self.graph.nodes if self._lanes[node.name] is None)
+        return lines
+
+    def _loops(self, nodes: Iterable[Node], suffix: str = "") -> list[str]:
+        """Boxes around those of some nodes that work on the coordinates of the same variable."""
+        loops: dict[str, list[Node]] = {}
+        for node in nodes:
+            variable = self._variable(node)
+            if variable is not None:
+                loops.setdefault(variable, []).append(node)
+        lines = []
+        for variable, inside in loops.items():
+            if len(inside) > 1:
+                lines += _box(f"loop_{variable}{suffix}", f"loop {variable}", _LOOP)
+                lines += [f"    {quote(node.name)};" for node in inside]
+                lines.append("  }")
+        return lines
+
+    @cached_property
+    def _ports(self) -> Mapping[str, Mapping[str, Port]]:
+        return {
+            node.name: {port.name: port for port in block_of(node).ports}
+            for node in self.graph.nodes
+        }
+
+    @cached_property
+    def _meanings(self) -> Mapping[End, Meant]:
+        """What the streams mean; nothing is known of those of a graph that is not sound."""
+        try:
+            return meanings(self.graph)
+        except UserError:
+            return {}
+
+    @cached_property
+    def _into(self) -> Mapping[End, End]:
+        return {edge.target: edge.source for edge in self.graph.edges}
+
+    def _of(self, end: End | None) -> str | None:
+        """The variable whose coordinates an output gives."""
+        known = None if end is None else self._meanings.get(end)
+        return min(known) if isinstance(known, frozenset) and known else None
+
+    def _variable(self, node: Node) -> str | None:
+        """The loop that a node belongs to: of a writer, or of the coordinates that it merges,
+        makes, or repeats something over."""
+        if not self._meanings:
+            return None
+        if KINDS[node.kind].role.writes:
+            variable = node.parameters.get("variable")
+            return variable if isinstance(variable, str) else None
+        ports = self._ports[node.name].values()
+        for port in ports:
+            if port.loop:
+                return self._of(self._into.get(End(node.name, port.name)))
+        coordinates = [port for port in ports if port.direction == "out" and port.stream != "ref"]
+        made = [self._of(End(node.name, port.name)) for port in coordinates]
+        return next((variable for variable in made if variable is not None), None)
+
+    @cached_property
+    def _lanes(self) -> Mapping[str, Lane | None]:
+        """The lane of each node that one lane alone leads to, of the innermost loop with lanes."""
+        found: dict[str, dict[str, set[int]]] = {node.name: {} for node in self.graph.nodes}
+        if self._meanings:
+            for node in self.graph.nodes:
+                if "lanes" in node.parameters and KINDS[node.kind].primitive == "parallelizer":
+                    self._follow_lanes(node, found)
+        lanes: dict[str, Lane | None] = {}
+        for name, by_loop in found.items():
+            alone = [(loop, min(of)) for loop, of in by_loop.items() if len(of) == 1]
+            lanes[name] = alone[-1] if alone else None
+        return lanes
+
+    def _follow_lanes(self, dealer: Node, found: dict[str, dict[str, set[int]]]) -> None:
+        loop = self._of(self._into.get(End(dealer.name, "in_crd"))) or dealer.name
+        readers: dict[str, list[Edge]] = {}
+        for edge in self.graph.edges:
+            readers.setdefault(edge.source.node, []).append(edge)
+        for first in readers.get(dealer.name, []):
+            digits = first.source.port.rpartition("_")[2].removeprefix("crd")
+            if not digits.isdecimal():
+                continue
+            waiting = [first.target.node]
+            while waiting:
+                name = waiting.pop()
+                lanes = found[name].setdefault(loop, set())
+                if int(digits) not in lanes:
+                    lanes.add(int(digits))
+                    waiting += [edge.target.node for edge in readers.get(name, [])]
+
+
+_LOOP = 'style="rounded,filled"; color="#d0d0d0"; fillcolor="#f7f7f7";'
+_LANE = 'style="rounded,filled"; color="#9a9a9a"; fillcolor="#ececec";'
+
+
+def _box(name: str, text: str, style: str) -> list[str]:
+    return [
+        f"  subgraph {quote(f'cluster_{name}')} {{",
+        f"    label={label(text)}; labeljust=l; labelloc=t; fontsize=11; {style}",
+    ]
+
+
+def stream(edge: Edge) -> str:
+    """The kind of an edge's stream, which one of its ports' names tells; "crd" if neither."""
+    for port in (edge.source.port, edge.target.port.removeprefix("in_")):
+        for prefix in STREAM_STYLES:
+            if port.startswith(prefix):
+                return prefix
+    return "crd"
+
+
+def _label(node: Node) -> str:
+    """The name, then the kind with what else matters, where the name does not say as much."""
+    values = [node.parameters.get(key) for key in _TOLD]
+    more = [str(value) for value in values if value is not None and str(value) not in node.name]
+    kind = " ".join([node.kind.replace("_", " "), *more])
+    return node.name if node.name.replace("_", " ") == kind else f"{node.name}\n{kind}"
+
+
+def _tensor(node: Node) -> str | None:
+    for key in _TENSOR_PARAMETERS:
+        if isinstance(node.parameters.get(key), str):
+            return str(node.parameters[key])
+    return None
