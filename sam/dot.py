@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sam.dot_text import brackets, label, parsed, quote, unquote, with_subgraphs
+from sam.dot_text import brackets, label, parsed, quote, texts, unquote, with_subgraphs
 from sam.graph import Edge, End, Graph, Node
 from sam.graph_json import as_json, described, parts_of, read_json
 from sam.picture import Picture
@@ -92,12 +92,12 @@ def from_dot(text: str) -> Graph:
     attributes = drawn.get_attributes()
     for defaults in drawn.get_node("graph"):  # where Graphviz itself writes a graph's attributes
         attributes = defaults.get_attributes() | attributes
-    texts = {name: unquote(value) for name, value in attributes.items() if value is not None}
+    told = texts(attributes)
     return Graph(
         nodes=tuple(nodes.values()),
         edges=tuple(edges),
-        title=texts.get("title", ""),
-        **parts_of(texts),
+        title=told.get("title", ""),
+        **parts_of(told),
     )
 
 

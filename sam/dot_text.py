@@ -35,6 +35,11 @@ def unquote(value: str) -> str:
     )
 
 
+def texts(attributes: Mapping[str, str | None]) -> dict[str, str]:
+    """What attributes spell; one without a value is left out."""
+    return {name: unquote(value) for name, value in attributes.items() if value is not None}
+
+
 def label(text: str) -> str:
     """A DOT string that Graphviz draws as ``text``: its own escapes and entities do not apply."""
     for plain, escaped in {"\\": r"\\", '"': r"\"", "&": "&amp;", "\n": r"\n"}.items():

@@ -24,6 +24,8 @@ from sam.support.files import require_folder, write_whole
 
 FORMATS = (".svg", ".png", ".pdf")
 
+_MOST_IN_NOTEBOOKS = 300
+
 _LEGEND = {
     "crd": "coordinates",
     "ref": "references",
@@ -49,24 +51,44 @@ def draw(graph: Graph, path: str | os.PathLike[str]) -> None:
     cannot be written, and where no Graphviz is installed.
     """
     target = Path(path)
-    suffix = target.suffix.lower()
+    form = form_of(target)
+    require_folder(target)
+    write_whole(target, picture(graph, form))
+
+
+def form_of(path: Path) -> str:
+    """The form of a picture, by its suffix: "svg", "png" or "pdf"; raises UserError."""
+    suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise UserError(
-            f"cannot draw to {target}: its suffix tells no format",
+            f"cannot draw to {path}: its suffix tells no format",
             hint=f"one of {', '.join(FORMATS)}",
         )
-    require_folder(target)
-    write_whole(target, picture(graph, suffix.removeprefix(".")))
+    return suffix.removeprefix(".")
+
+
+def svg_or_words(graph: Graph) -> str:
+    """The picture of a graph as SVG for a notebook; or, as SVG, why there is none."""
+    count = len(graph.nodes)
+    if count > _MOST_IN_NOTEBOOKS:
+        return in_words(f"a graph of {count:,} blocks: sam.drawing.draw(graph, path) draws it")
+    try:
+        return picture(graph).decode()
+    except UserError as mistake:
+        return in_words(f"a graph of {count:,} blocks; {mistake.what}")
+
+
+def in_words(text: str) -> str:
+    """A line of text as SVG."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{8 * len(text) + 16}" height="28">'
+        f'<text x="8" y="19" font-family="monospace" font-size="13">{escape(text)}</text></svg>'
+    )
 
 
 def picture(graph: Graph, form: str = "svg") -> bytes:
     """The drawing of a graph, with a legend of its arrows: svg, png or pdf. Raises UserError."""
-    return _render(_with_legend(graph), form)
-
-
-def laid_out(text: str) -> bytes:
-    """Where Graphviz puts the nodes and edges of a DOT text, as its JSON."""
-    return _render(text, "json")
+    return laid_out(_with_legend(graph), form)
 
 
 def _with_legend(graph: Graph) -> str:
@@ -89,7 +111,11 @@ def _with_legend(graph: Graph) -> str:
     return to_dot(graph).removesuffix("}\n") + "\n".join([*lines, "  }", "}", ""])
 
 
-def _render(text: str, form: str) -> bytes:
+def laid_out(text: str, form: str = "json") -> bytes:
+    """What Graphviz makes of a DOT text in a form: a picture, or as JSON where each thing is.
+
+    Raises UserError where no Graphviz is installed, and where it fails.
+    """
     program = shutil.which("dot")
     if program is None and find_spec("pygraphviz") is None:
         raise UserError("no Graphviz is installed to draw with", hint="pip install pygraphviz")

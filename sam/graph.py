@@ -113,6 +113,12 @@ class Graph:
     # The inputs that other graphs of the same program compute before.
     computed: tuple[str, ...] = field(default=(), compare=False)
 
+    def _repr_svg_(self) -> str:
+        """The picture that a notebook shows."""
+        from sam.drawing import svg_or_words  # here, as graphs are plain data
+
+        return svg_or_words(self)
+
     def node(self, name: str) -> Node:
         """The node of that name; raises KeyError."""
         for node in self.nodes:

@@ -195,6 +195,12 @@ class Tensor:
         """The format in the format language, as in ``"ds:0,1"``; empty for a scalar."""
         return f"{self._codes}:{','.join(map(str, self.mode_order))}" if self.ndim else ""
 
+    def _repr_svg_(self) -> str:
+        """The fibertree that a notebook shows."""
+        from sam.fibertree import svg_or_words  # here, as tensors need no drawing
+
+        return svg_or_words(self)
+
     def __repr__(self) -> str:
         return (
             f"Tensor(shape={self.shape}, format={self.format!r}, "

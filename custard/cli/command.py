@@ -17,6 +17,8 @@ from sam.support.errors import StreamError, UserError, nearest, one_of
 # The words that may stand in the place of an expression: what follows them, and what runs them.
 _COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "sweep": ("SWEEP.yaml", "custard.cli.sweeps.command", "main"),
+    "sim": ("GRAPH.gv [options]", "custard.cli.graph_run", "main"),
+    "draw": ("EXPRESSION | GRAPH.gv | tensor FILE ...", "custard.cli.drawing", "main"),
     "size": ("EXPRESSION ...", "custard.cli.size", "main"),
     "explain": ("EXPRESSION ...", "custard.cli.explain", "main"),
     "serve": ("[--port N]", "custard.cli.serve.command", "main"),

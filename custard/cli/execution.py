@@ -32,6 +32,7 @@ from sam.tensor import Tensor
 if TYPE_CHECKING:
     from custard.to_c.program import CProgram
     from custard.to_sam.program import SamProgram, Stage
+    from sam.graph import Graph
     from sim.config.hardware import Config
     from sim.stats import Run
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 def execute(arguments: argparse.Namespace) -> int:
     """Runs the command for arguments that have been parsed; returns its exit status."""
     _refuse_others(arguments)
-    _require_apart(arguments)
+    require_apart(arguments)
     if arguments.print_after is not None:
         with printed_after(arguments.print_after, print):
             compiled(arguments)
@@ -55,7 +56,7 @@ def execute(arguments: argparse.Namespace) -> int:
 def prepared(arguments: argparse.Namespace) -> tuple[SamProgram, Config]:
     """The program and the machine of a command on target sam, for what runs it by itself."""
     _refuse_others(arguments)
-    _require_apart(arguments)
+    require_apart(arguments)
     from custard.cli import several  # here, as programs in C need none of it
 
     chosen = several.machines(arguments.config, arguments.overrides)
@@ -73,16 +74,17 @@ def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
 
     chosen = several.machines(arguments.config, arguments.overrides)
     several.require_several(arguments, len(chosen))
-    outputs = [_output(text, program.cin.target) for text in arguments.outputs]
+    outputs = [output_of(text, program.cin.target) for text in arguments.outputs]
     require_engine(engine(arguments), arguments.validate)
     if pages(arguments) or arguments.window is not None:
         require_pages(arguments, bool(arguments.inputs) or _needs_no_input(program))
     for stage in program.stages:
         if arguments.dot is not None:
             path = _of_stage(Path(arguments.dot), stage, program)
-            write_whole(path, to_dot(stage.graph))
+            write_whole(path, to_dot(stage.graph, arguments.dot_dialect))
         if arguments.draw is not None:
-            draw(stage.graph, _of_stage(Path(arguments.draw), stage, program))
+            path = _of_stage(Path(arguments.draw), stage, program)
+            draw(as_run(stage.graph, chosen[0].config), path)
     wanted = arguments.inputs or arguments.check or outputs or len(chosen) > 1
     if not (wanted or _needs_no_input(program)):
         told = record.of_program(program, arguments.schedule)
@@ -95,14 +97,24 @@ def _run_sam(program: SamProgram, arguments: argparse.Namespace) -> int:
         return status
     run, told = _simulated(program, chosen[0].config, arguments)
     assert run.output is not None
-    status = _told(program, run.output, told, outputs, arguments)
+    status = tell(program.cin.target.tensor, run.output, told, outputs, arguments)
     write_pages(run, arguments, _console(arguments))
     return status
 
 
+def as_run(graph: Graph, machine: Config) -> Graph:
+    """A graph with the tile loaders that a machine puts into it, if it has tiles that fit."""
+    from sim.tiling import with_tiles
+
+    try:
+        return with_tiles(graph, machine)
+    except UserError:
+        return graph
+
+
 def _run_c(program: CProgram, arguments: argparse.Namespace) -> int:
     sources = [text for text in arguments.outputs if "=" not in text]
-    outputs = [_output(t, program.cin.target) for t in arguments.outputs if t not in sources]
+    outputs = [output_of(t, program.cin.target) for t in arguments.outputs if t not in sources]
     c = program.linkable(arguments.prefix or "")
     for path in sources:
         if io.is_tensor_file(path):
@@ -130,17 +142,17 @@ def _run_c(program: CProgram, arguments: argparse.Namespace) -> int:
             threads=arguments.threads,
             compiling=progress.compiling,
         )
-    return _told(program, result, told, outputs, arguments)
+    return tell(program.cin.target.tensor, result, told, outputs, arguments)
 
 
-def _told(
-    program: Program,
+def tell(
+    tensor: str,
     result: Tensor,
     told: Mapping[str, Any],
     outputs: Sequence[Path],
     arguments: argparse.Namespace,
 ) -> int:
-    """Tells of a run, and writes its result; the exit status."""
+    """Tells of a run, and writes its result, a tensor of some name; the exit status."""
     console = _console(arguments)
     record.show(console, told, arguments.all_lanes)
     if told.get("difference"):
@@ -152,7 +164,7 @@ def _told(
             sys.stdout.buffer.write(io.write_bytes(result))
             continue
         io.write(path, result)
-        console.print(Text(f"{program.cin.target.tensor} is in {path}"), soft_wrap=True)
+        console.print(Text(f"{tensor} is in {path}"), soft_wrap=True)
     return 0 if told.get("matches_numpy", True) else 1
 
 
@@ -212,7 +224,7 @@ def engine(arguments: argparse.Namespace) -> str:
     return "auto" if arguments.engine is None else arguments.engine
 
 
-def _require_apart(arguments: argparse.Namespace) -> None:
+def require_apart(arguments: argparse.Namespace) -> None:
     """Raises UserError where two outputs go to one file, or another than the result to an input's.
 
     What is no regular file, such as ``/dev/stdout``, takes several.
@@ -280,14 +292,14 @@ def compiled(arguments: argparse.Namespace) -> Program:
         formats,
         arguments.schedule,
         arguments.target,
-        _extents(arguments.dims),
+        extents_of(arguments.dims),
         arguments.strict,
         arguments.drop_zeros,
         arguments.fast_math,
     )
 
 
-def _extents(texts: Sequence[str]) -> dict[str, int]:
+def extents_of(texts: Sequence[str]) -> dict[str, int]:
     extents: dict[str, int] = {}
     for variable, extent in (_extent(part) for text in texts for part in text.split(",")):
         if extents.setdefault(variable, extent) != extent:
@@ -305,7 +317,7 @@ def _extent(text: str) -> tuple[str, int]:
         raise UserError(f'"{text}" is no extent', hint="--dims i=5, or --dims i=5,j=6") from None
 
 
-def _output(text: str, target: cin.Access) -> Path:
+def output_of(text: str, target: cin.Access) -> Path:
     name, equals, path = (part.strip() for part in text.partition("="))
     if not equals or not path:
         hint = f"NAME=FILE, as in {target.tensor}=result.tns"

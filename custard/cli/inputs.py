@@ -19,6 +19,7 @@ import math
 import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ from custard.ir import cin
 from custard.language import notation
 from custard.program import Program
 from sam import io
-from sam.subscripts import Affine, with_inferred
+from sam.subscripts import Affine, Span, with_inferred
 from sam.support.errors import UserError, one_of
 from sam.tensor import Tensor
 
@@ -39,14 +40,39 @@ _DENSITY = 0.1
 _MOST_ENTRIES = 10**8
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """The inputs of a program or a graph, and what is known of their extents.
+
+    ``uses``    the accesses that read each input
+    ``dims``    extents by variable; ``spans`` those that follow from others
+    ``loops``   the variables whose extents are needed
+    ``levels``  the level formats of each input
+    """
+
+    uses: Mapping[str, Sequence[cin.Access]]
+    dims: Mapping[str, int]
+    spans: Sequence[Span]
+    loops: Sequence[str]
+    levels: Mapping[str, str]
+
+
 def read_inputs(texts: Sequence[str], program: Program, seed: int = 0) -> dict[str, Tensor]:
-    """The inputs that the ``-i`` options give to a program, by tensor.
+    """The inputs that the ``-i`` options give to a program, by tensor: see ``read_wanted``."""
+    uses = input_uses(program)
+    levels = {name: program.formats[name].levels for name in uses}
+    loops = tuple(program.cin.loops)
+    return read_wanted(texts, Wanted(uses, program.dims, program.cin.spans, loops, levels), seed)
+
+
+def read_wanted(texts: Sequence[str], wanted: Wanted, seed: int = 0) -> dict[str, Tensor]:
+    """The inputs that the ``-i`` options give, by tensor.
 
     Raises UserError for an option that is malformed, names no input of the program or repeats
     one; for a file that cannot be read; for inputs that are missing; and for extents that nothing
     fixes.
     """
-    uses = input_uses(program)
+    uses = wanted.uses
     given = _parse(texts, uses)
     missing = [name for name in uses if name not in given]
     if missing:
@@ -54,7 +80,7 @@ def read_inputs(texts: Sequence[str], program: Program, seed: int = 0) -> dict[s
             f"no input is given for {', '.join(missing)}",
             hint=f"{' '.join(f'-i {name}=@random' for name in missing)}, or name a file",
         )
-    tensors, extents = _read_files(given, uses, program.dims)
+    tensors, extents = _read_files(given, uses, wanted.dims)
     sizes = [
         (_by_base(form), size)
         for name, tensor in tensors.items()
@@ -62,8 +88,8 @@ def read_inputs(texts: Sequence[str], program: Program, seed: int = 0) -> dict[s
         for form, size in zip(access.computed, tensor.shape, strict=False)
         if form is not None
     ]
-    extents = with_inferred(extents, sizes, program.cin.spans)
-    for variable in map(cin.base, program.cin.loops):
+    extents = with_inferred(extents, sizes, wanted.spans)
+    for variable in map(cin.base, wanted.loops):
         if variable not in extents:
             raise UserError(f"no input fixes the extent of {variable}", hint=f"--dims {variable}=8")
     for name in uses:
@@ -72,7 +98,7 @@ def read_inputs(texts: Sequence[str], program: Program, seed: int = 0) -> dict[s
                 max(_size(access, mode, extents) for access in uses[name])
                 for mode in range(len(uses[name][0].variables))
             )
-            tensors[name] = _generate(name, given[name], shape, program, seed)
+            tensors[name] = _generate(name, given[name], shape, wanted.levels[name], seed)
     return {name: tensors[name] for name in uses}
 
 
@@ -181,7 +207,7 @@ def _read(
     else:
         fixed = not accesses[0].computed and all(variable in known for variable in variables)
         shape = [known[variable] for variable in variables] if fixed else None
-        tensor = _read_place(value, shape, len(variables))
+        tensor = read_place(value, shape, len(variables))
     if tensor.ndim != len(variables):
         raise UserError(
             f"{name} has {_modes(len(variables))} in the program, and {value} has "
@@ -190,7 +216,7 @@ def _read(
     return tensor
 
 
-def _read_place(value: str, shape: Sequence[int] | None, modes: int) -> Tensor:
+def read_place(value: str, shape: Sequence[int] | None, modes: int | None) -> Tensor:
     """The tensor in a file or in standard input."""
     place, listing = split_listing(value)
     options = {_LISTINGS[word]: True for word in listing.split(":")[1:]}
@@ -258,8 +284,8 @@ def _by_base(form: Affine) -> Affine:
     return form.renamed({variable: cin.base(variable) for variable in form.variables})
 
 
-def _generate(name: str, value: str, shape: tuple[int, ...], program: Program, seed: int) -> Tensor:
-    density = _density(value, dense=set(program.formats[name].levels) <= {"d"})
+def _generate(name: str, value: str, shape: tuple[int, ...], levels: str, seed: int) -> Tensor:
+    density = _density(value, dense=set(levels) <= {"d"})
     places = math.prod(shape)
     count = min(places, math.ceil(density * places))
     if places >= 2**63 or count > _MOST_ENTRIES:

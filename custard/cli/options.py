@@ -109,6 +109,11 @@ _OPTIONS: Mapping[str, _Options] = {
     },
     "the report": {
         "--dot": {"metavar": "FILE", "help": "target sam: write the graph as Graphviz DOT"},
+        "--dot-dialect": {
+            "metavar": "NAME",
+            "default": "custard",
+            "help": "of --dot: custard, the default, or published, the SAM compiler's",
+        },
         "--draw": {"metavar": "FILE", "help": "target sam: draw the graph: .svg, .png or .pdf"},
         "--report": {
             "metavar": "FILE",
@@ -193,6 +198,47 @@ def parse_command(argv: Sequence[str], commands: Mapping[str, str]) -> argparse.
         name, _, kind = text.partition(":")
         found.inputs.append(f"{name}={_GENERATED.get(kind, '@random')}")
     found.dims = [*found.dims, *(text.replace(":", "=") for text in found.extents)]
+    return found
+
+
+# What ``custard sim`` takes of the options of ``custard EXPRESSION``.
+_OF_GRAPHS: Mapping[str, Sequence[str]] = {
+    "the program": ("--dims",),
+    "the inputs and the result": ("-i", "--seed", "-o"),
+    "the machine (target sam)": (),  # all
+    "the report": (),
+}
+_NOT_OF_GRAPHS = ("--plot",)
+_GRAPH_EXAMPLES = """\
+examples:
+  A graph as the published SAM compiler writes it:
+    custard sim spmv.gv -i B=west0067.mtx -i c=@random --config finite
+  Only drawn, and written in our own dialect:
+    custard sim spmv.gv --draw spmv.svg --dot ours.gv
+"""
+
+
+def parse_graph_command(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments of ``custard sim GRAPH.gv ...``; raises UserError."""
+    parser = Parser(
+        prog="custard sim",
+        description="Runs a SAM graph that a DOT file draws, ours or the published compiler's.",
+        epilog=_GRAPH_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("graph", metavar="GRAPH.gv", help="a DOT file")
+    parser.set_defaults(plot=None)
+    known = []
+    for title, chosen in _OF_GRAPHS.items():
+        group = parser.add_argument_group(title.partition(" (")[0])
+        for names, settings in _OPTIONS[title].items():
+            if names not in _NOT_OF_GRAPHS and (not chosen or names in chosen):
+                group.add_argument(*names.split(), **settings)
+                known += names.split()
+    found = parse(parser, argv, known)
+    found.inputs = [_with_equals(text) for text in found.inputs]
+    found.outputs = [_with_equals(text) for text in found.outputs]
     return found
 
 

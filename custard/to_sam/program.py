@@ -83,6 +83,10 @@ class SamProgram(Program):
         """The concrete index notation of each graph, by its own loops."""
         return tuple(self._derived(stage.statement, {}).program for stage in self.stages)
 
+    def _repr_svg_(self) -> str:
+        """The picture that a notebook shows: of the graph that makes the result."""
+        return self.graph._repr_svg_()
+
     def with_notes(self) -> SamProgram:
         """The program, with the notes of its graphs."""
         notes = dict.fromkeys(self.notes)

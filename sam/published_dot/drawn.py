@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sam.dot_text import unquote, with_subgraphs
+from sam.dot_text import texts, unquote, with_subgraphs
 from sam.support.errors import UserError, one_of, quoted
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def drawn(graph: pydot.Dot) -> Drawn:
         if found.get_name() in ("graph", "node", "edge"):
             continue
         name = unquote(found.get_name())
-        attributes = {key: unquote(value) for key, value in found.get_attributes().items()}
+        attributes = texts(found.get_attributes())
         if "type" not in attributes:
             raise UserError(f'node "{quoted(name)}" has no attribute "type"')
         node = DrawnNode(name, attributes.pop("type"), attributes)
@@ -140,7 +140,7 @@ def drawn(graph: pydot.Dot) -> Drawn:
     edges = sorted(
         with_subgraphs(graph, lambda part: part.get_edges()), key=lambda edge: edge.get_sequence()
     )
-    attributes = {key: unquote(value) for key, value in graph.get_attributes().items()}
+    attributes = texts(graph.get_attributes())
     return Drawn(attributes, nodes, [_edge(found, nodes) for found in edges])
 
 
@@ -154,7 +154,7 @@ def _edge(found: object, nodes: Mapping[str, DrawnNode]) -> _Edge:
         if name not in nodes:
             raise UserError(f'{where}: there is no node "{quoted(name)}"')
     given = found.get_attributes()  # type: ignore[attr-defined]
-    attributes = {key: unquote(value) for key, value in given.items()}
+    attributes = texts(given)
     kind = attributes.get("type", "")
     if kind not in STREAMS:
         raise UserError(f"{where} carries {quoted(kind) or 'nothing'}", hint=one_of(kind, STREAMS))

@@ -206,6 +206,19 @@ def test_without_any_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     )
 
 
+def test_notebooks_show_graphs_and_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = custard.compile("y(i) = A(i,j) * x(j)")
+    assert program._repr_svg_() == program.graph._repr_svg_()
+    assert program.graph._repr_svg_().count('class="node"') == 13 + 3
+    many = Graph(tuple(Node(str(n), "sink") for n in range(400)), ())
+    assert "a graph of 400 blocks: sam.drawing.draw(graph, path) draws it" in many._repr_svg_()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sam.drawing.find_spec", lambda name: None)
+    assert "a graph of 13 blocks; no Graphviz is installed" in program._repr_svg_()
+
+
 @pytest.mark.parametrize("name", ["x.gif", "x"])
 def test_an_unknown_suffix(name: str) -> None:
     with pytest.raises(UserError) as raised:

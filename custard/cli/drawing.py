@@ -1,0 +1,88 @@
+"""``custard draw``: the graph of an expression or of a DOT file, or a tensor as a fibertree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.text import Text
+
+from custard.cli import execution, graph_run
+from custard.cli.arguments import Parser, parse, stdout, whole_number
+from custard.cli.inputs import read_place
+from custard.cli.options import parse_command
+from custard.language.formats import parse_format
+from sam.drawing import draw
+from sam.fibertree import MOST_COORDINATES, draw_fibertree
+from sam.support.errors import UserError
+
+_GRAPHS = (".gv", ".dot")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Draws what the words name; ``-o FILE`` is the picture, .svg, .png or .pdf."""
+    if argv and argv[0] == "tensor":
+        return _tensor(argv[1:])
+    words, picture = _without_picture(argv)
+    if words and Path(words[0]).suffix in _GRAPHS:
+        if len(words) > 1:
+            raise UserError(
+                f"{words[1]} is one argument too many", hint="custard draw g.gv -o g.svg"
+            )
+        picture = picture or Path(words[0]).with_suffix(".svg").name
+        draw(graph_run.read_graph(Path(words[0])), picture)
+    else:
+        picture = picture or "graph.svg"
+        arguments = parse_command([*words, "--draw", picture, "--quiet"], {})
+        execution.execute(arguments)
+    _say(picture)
+    return 0
+
+
+def _without_picture(argv: Sequence[str]) -> tuple[list[str], str | None]:
+    """The words without ``-o``, and what it was given last."""
+    words: list[str] = []
+    picture = None
+    rest = iter(argv)
+    for word in rest:
+        if word == "-o" or word.startswith("-o="):
+            picture = word[3:] if word.startswith("-o=") else next(rest, "")
+            if not picture:
+                raise UserError("-o is given nothing", hint="-o FILE, as in -o graph.svg")
+        else:
+            words.append(word)
+    return words, picture
+
+
+def _tensor(argv: Sequence[str]) -> int:
+    parser = Parser(
+        prog="custard draw tensor",
+        description="Draws the storage of a tensor as a fibertree.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "file", metavar="FILE", help="as after -i: A.mtx, A.tns:pattern, - for stdin"
+    )
+    parser.add_argument("-f", metavar="FORMAT", dest="format", help="as in CSR or ds:1,0")
+    parser.add_argument("-o", metavar="PICTURE", dest="picture", help=".svg, .png or .pdf")
+    parser.add_argument(
+        "--most",
+        metavar="N",
+        type=whole_number,
+        default=MOST_COORDINATES,
+        help=f"coordinates of a fiber that are drawn; {MOST_COORDINATES} by default",
+    )
+    arguments = parse(parser, argv, ["-f", "-o", "--most"])
+    tensor = read_place(arguments.file, None, None)
+    name = Path(arguments.file.partition(":")[0]).stem
+    if arguments.format is not None:
+        form = parse_format(arguments.format, tensor.ndim)
+        tensor = tensor.convert(form.levels, form.mode_order)
+    picture = arguments.picture or f"{name if name != '-' else 'tensor'}.svg"
+    draw_fibertree(tensor, picture, name, arguments.most)
+    _say(picture)
+    return 0
+
+
+def _say(picture: str) -> None:
+    stdout().print(Text(f"the picture is in {picture}"), soft_wrap=True)

@@ -1,0 +1,168 @@
+"""``custard sim GRAPH.gv``: runs the graph of a DOT file, ours or the published compiler's."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from custard.cli import execution, several
+from custard.cli import run_record as record
+from custard.cli import run_report as report
+from custard.cli.arguments import stdout
+from custard.cli.inputs import Wanted, read_wanted
+from custard.cli.options import parse_graph_command
+from custard.cli.progress import Progress
+from custard.cli.run_files import pages, require_pages, write_pages
+from custard.ir import cin
+from sam.blocks import primitives
+from sam.dot import from_dot, to_dot
+from sam.drawing import draw
+from sam.graph import Graph, Slot
+from sam.support import c_compiler
+from sam.support.errors import UserError
+from sam.support.files import require_folder, write_whole
+from sim.config.hardware import Config
+from sim.simulation import require_engine, simulate
+
+_MOST_BYTES = 64 * 2**20
+
+
+def main(argv: Sequence[str]) -> int:
+    """Reads a graph, draws or writes it where that is asked for, and runs it on its inputs."""
+    arguments = parse_graph_command(argv)
+    graph = read_graph(Path(arguments.graph))
+    machine = _machine(arguments)
+    require_engine(execution.engine(arguments), arguments.validate)
+    execution.require_apart(arguments)
+    if arguments.json not in (None, "-"):
+        require_folder(arguments.json)
+    if arguments.dot is not None:
+        write_whole(arguments.dot, to_dot(graph, arguments.dot_dialect))
+    if arguments.draw is not None:
+        draw(execution.as_run(graph, machine), arguments.draw)
+    wanted = _wanted(graph, execution.extents_of(arguments.dims))
+    require_pages(arguments, bool(arguments.inputs) or not wanted.uses)
+    if wanted.uses and not arguments.inputs and (arguments.dot or arguments.draw):
+        return 0
+    return _run(graph, wanted, machine, arguments)
+
+
+def _machine(arguments: argparse.Namespace) -> Config:
+    """The one machine that is asked for."""
+    chosen = several.machines(arguments.config, arguments.overrides)
+    if len(chosen) > 1:
+        raise UserError(f"a graph runs on one machine, and --set gives {len(chosen)}")
+    return chosen[0].config
+
+
+def read_graph(path: Path) -> Graph:
+    """The graph in a file; raises UserError."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise UserError(f"{path} is larger than any graph")
+        return from_dot(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is no text in UTF-8") from None
+    except OSError as mistake:
+        raise UserError(f"cannot read {path}: {mistake.strerror}") from None
+    except UserError as mistake:
+        raise mistake.about(str(path)) from None
+
+
+def _wanted(graph: Graph, dims: dict[str, int]) -> Wanted:
+    """The inputs of a graph, each as an access by the variables of its modes."""
+    uses: dict[str, list[cin.Access]] = {}
+    levels: dict[str, str] = {}
+    for slot in graph.slots:
+        if slot.tensor is not None:
+            uses.setdefault(slot.tensor, []).append(cin.Access(slot.tensor, _variables(slot)))
+            levels.setdefault(slot.tensor, slot.levels)
+    for name, accesses in uses.items():
+        if len({len(access.variables) for access in accesses}) > 1:
+            raise UserError(f"the graph reads {name} with different numbers of modes")
+    extents = {**dict(graph.dims), **dims}
+    variables = dict.fromkeys(
+        name for of_one in uses.values() for one in of_one for name in one.variables
+    )
+    return Wanted(uses, extents, graph.spans, tuple(variables), levels)
+
+
+def _variables(slot: Slot) -> tuple[str, ...]:
+    """The variables of a tensor's modes."""
+    if slot.subscripts:
+        return slot.subscripts
+    by_mode = {
+        mode: variable
+        for variable, modes in zip(slot.variables, slot.modes, strict=False)
+        for mode in modes
+    }
+    if sorted(by_mode) != [*range(len(by_mode))]:
+        raise UserError(f"slot {slot.name} does not store each mode of its tensor once")
+    return tuple(by_mode[mode] for mode in range(len(by_mode)))
+
+
+def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Namespace) -> int:
+    result = graph.result
+    outputs = []
+    for text in arguments.outputs:
+        if result is None:
+            raise UserError("the graph writes no tensor")
+        order = range(len(result.mode_order))
+        target = cin.Access(result.slot.tensor or "", tuple(str(n) for n in order))
+        outputs.append(execution.output_of(text, target))
+    tensors = read_wanted(arguments.inputs, wanted, arguments.seed)
+    with Progress() as progress:
+        started = time.perf_counter()
+        with c_compiler.watched(progress.compiling) as compiled:
+            run = simulate(
+                graph,
+                tensors,
+                machine,
+                engine=execution.engine(arguments),
+                progress=progress,
+                validate=arguments.validate or None,
+                max_cycles=arguments.max_cycles,
+                attribution=bool(pages(arguments)),
+            )
+        seconds = time.perf_counter() - started - compiled.seconds
+    told = {
+        **_described(graph, arguments.graph),
+        "inputs": list(arguments.inputs),
+        "seed": arguments.seed,
+        **report.as_json(run),
+        "seconds": seconds,
+        "compile_seconds": compiled.seconds,
+    }
+    told["notes"] = list(run.notes)
+    if run.output is not None and result is not None:
+        status = execution.tell(result.slot.tensor or "", run.output, told, outputs, arguments)
+    else:
+        record.show(stdout(quiet=arguments.quiet), told, arguments.all_lanes)
+        execution.put_json(arguments.json, told)
+        status = 0
+    write_pages(run, arguments, stdout(quiet=arguments.json == "-" or arguments.quiet))
+    return status
+
+
+def _described(graph: Graph, name: str) -> dict[str, Any]:
+    """What a record tells of a graph."""
+    stored = {}
+    for slot in graph.slots:
+        if slot.tensor is not None:
+            modes = (str(mode) for group in slot.modes for mode in group)
+            stored[slot.tensor] = f"{slot.levels}:{','.join(modes)}"
+    return {
+        "record_version": record.RECORD_VERSION,
+        "target": "sam",
+        "expression": graph.title or name,
+        "formats": stored,
+        "schedule": [],
+        "cin": f"{name}, a graph of {len(graph.nodes)} blocks",
+        "notes": [],
+        "dims": dict(graph.dims),
+        "primitives": primitives(graph),
+        "versions": record.versions(),
+    }
