@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from sam.blocks import KINDS
 from sam.support.html import Markup, table
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def of_run(run: Run) -> str:
             block.fired,
         )
         for name, block in run.blocks.items()
-        if block.kind != "root"
+        if block.kind not in KINDS or not KINDS[block.kind].source
     ]
     title = escape(run.graph.title or "A graph")
     told = f"{run.cycles:,} cycles on {run.config.get('name')}, engine {run.engine}"

@@ -20,25 +20,27 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Literal
 
+from sam.blocks import KINDS, Port, block_of
+from sam.blocks.base import Role
+from sam.blocks.tile import TILE_LOADER, TILE_RELEASER
 from sam.derivations import Rename, Split, parts, replaced
 from sam.graph import Edge, End, Graph, Node
 from sam.support.errors import UserError
 from sam.validate import validate
 from sim.config.hardware import Config, TileLevel
 
-_SCANNERS = ("level_scanner", "bitvector_scanner")
-# The port at which a block takes the coordinates of the loop that it adds to its references.
-_COORDINATES = {"repeater": "in_coordinates", "locator": "in_crd"}
-
 
 def with_tiles(graph: Graph, config: Config) -> Graph:
     """The graph with the loaders and releasers that the config's ``tiling`` asks for.
+
+    A graph that has loaders stays as it is.
 
     Raises UserError where the graph has no tiles, more levels of them than the config, or a tile
     loop inside a loop in a tile.
     """
     places = config.tiling.levels
-    if not places:
+    loaded = any(KINDS[node.kind].role is Role.LOADER for node in graph.nodes if node.kind in KINDS)
+    if not places or loaded:
         return graph
     loops = _tile_loops(graph)
     levels = max(loops.values(), default=-1) + 1
@@ -81,6 +83,7 @@ class _Boundary:
         self.graph, self.outside = graph, outside
         self.streams = validate(graph)
         self.nodes = {node.name: node for node in graph.nodes}
+        self.blocks = {node.name: block_of(node) for node in graph.nodes}
         self.slots = {slot.name: slot for slot in graph.slots}
         self.into = {edge.target: edge for edge in graph.edges}
         self.out_of: dict[End, list[Edge]] = {}
@@ -104,7 +107,7 @@ class _Boundary:
             depth, deepest = self.streams[edge].depth, self.streams[last].depth
             loader = Node(
                 _unused(f"load_{slot}", self.nodes),
-                "tile_loader",
+                TILE_LOADER.name,
                 {
                     "slot": slot,
                     "level": self._first_level(slot, path),
@@ -119,7 +122,7 @@ class _Boundary:
             )
             releaser = Node(
                 _unused(f"release_{slot}", self.nodes),
-                "tile_releaser",
+                TILE_RELEASER.name,
                 {"depth": deepest, "levels": deepest - depth},
             )
             self.nodes |= {node.name: node for node in (loader, releaser)}
@@ -139,7 +142,8 @@ class _Boundary:
                 continue
             path = tuple(self._path(edge))
             array = self.nodes[path[-1].target.node]
-            if array.kind == "array" and self.slots[array.parameters["slot"]].tensor is not None:
+            slot = self.blocks[array.name].values.slot
+            if slot is not None and self.slots[slot].tensor is not None:
                 yield path
 
     def _first_level(self, slot: str, path: Iterable[Edge]) -> int:
@@ -164,7 +168,7 @@ class _Boundary:
             inner = self._added(node)
             if inner in self.outside:
                 outer = inner
-            elif outer and self.nodes[node].kind in _SCANNERS:
+            elif outer and self._scans(node):
                 raise UserError(
                     f"loop {outer} goes over tiles, inside loop {inner}, which is in a tile",
                     hint=f"put {outer} outside, with reorder",
@@ -175,8 +179,11 @@ class _Boundary:
         """The edges that carry the references on which one depends, to the last of them."""
         while True:
             yield edge
-            node, port = edge.target.node, edge.target.port
-            on = self.out_of.get(End(node, "ref" if port == "in_located" else port[3:]), [])
+            node, into = edge.target.node, edge.target.port
+            ports = [p for p in self.blocks[node].ports if into in p.of or into == p.below]
+            if len(ports) != 1:  # lanes
+                return
+            on = self.out_of.get(End(node, ports[0].name), [])
             on = [one for one in on if self.streams[one].kind == "ref"]
             if not on:
                 return
@@ -185,22 +192,27 @@ class _Boundary:
     def _before(self, edge: Edge) -> Iterator[str]:
         """The nodes that references on an edge have come through, the last first."""
         while True:
-            node, port = edge.source.node, edge.source.port
+            node = edge.source.node
             yield node
-            ends = [End(node, f"in_{port}"), End(node, "in_located")]
-            on = [self.into[end] for end in ends if end in self.into]
+            port = self._port(edge.source)
+            names = [*port.of, *([] if port.below is None else [port.below])]
+            on = [self.into[End(node, name)] for name in names] if len(names) == 1 else []
             if not on:
                 return
             edge = on[-1]
 
     def _added(self, name: str) -> str | None:
         """The loop that a node adds to the references that go through it."""
-        node = self.nodes[name]
-        if node.kind in _SCANNERS:
-            return self._scanned(node)
-        if node.kind in _COORDINATES:
-            return self._loop(self.into[End(name, _COORDINATES[node.kind])])
-        return None
+        if self._scans(name):
+            return self._scanned(self.nodes[name])
+        loops = [port.name for port in self.blocks[name].ports if port.loop]
+        return self._loop(self.into[End(name, loops[0])]) if loops else None
+
+    def _scans(self, name: str) -> bool:
+        return KINDS[self.nodes[name].kind].role is Role.SCANNER
+
+    def _port(self, end: End) -> Port:
+        return next(port for port in self.blocks[end.node].ports if port.name == end.port)
 
     def _scanned(self, node: Node) -> str:
         """The loop of a scanner."""
@@ -213,10 +225,11 @@ class _Boundary:
 
     def _loop(self, edge: Edge) -> str:
         """The loop whose coordinates an edge carries."""
-        while self.nodes[edge.source.node].kind not in _SCANNERS:
-            name, port = edge.source.node, edge.source.port
+        while not self._scans(edge.source.node):
+            name = edge.source.node
             into = [one for end, one in self.into.items() if end.node == name]
-            same = [one for one in into if one.target.port == f"in_{port}"]
+            passed = self._port(edge.source).of
+            same = [one for one in into if one.target.port in passed]
             edge = (same or [one for one in into if self.streams[one].kind in ("crd", "bv")])[0]
         return self._scanned(self.nodes[edge.source.node])
 
