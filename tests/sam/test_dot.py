@@ -280,9 +280,9 @@ def test_what_variables_are_derived_from_comes_back() -> None:
 @pytest.mark.parametrize(
     ("program", "dialect"),
     [
-        (custard.compile("x(i) = b(i) * c(i)", {"b": "b", "x": "h"}), "custard"),
+        (custard.compile("x(i) = b(i)", {"b": "b", "x": "h"}), "custard"),
         (custard.compile("x(i) = b(i)", schedule=["parallelize(i, Lanes, 2)"]), "custard"),
-        (custard.compile("y(j) = A(i,j)"), "published"),
+        (custard.compile("x = b(i)"), "published"),
     ],
 )
 def test_mutants_of_a_graph_are_read_or_refused(program, dialect):
