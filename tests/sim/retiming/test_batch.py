@@ -197,3 +197,23 @@ def test_wires_and_memory_run_one_by_one(monkeypatch):
 def test_failures_are_told_in_the_words_of_a_run_alone():
     settings = [{"blocks.capacity": 1, "queues.depth": n} for n in (1, 2, 3, 4, "unbounded")]
     agree(ROWS, matrices(8), settings)
+
+
+def test_peaks_of_all_sizes():
+    """Some queues hold thousands of tokens; some of these are bounded, and some never full."""
+    program = custard.compile("X(i,j)=B(i,j)*c", {"B": "ss"})
+    inputs = {"B": np.ones((3, 2000)), "c": 2.0}
+    settings = [
+        {
+            "queues.depth": depth,
+            "blocks.kinds.array.initiation_interval_cycles": slow,
+            "queues.latency_cycles": latency,
+        }
+        for depth in ("unbounded", 300, 700, 5000)
+        for slow, latency in ((1, 1), (2, 3), (3, 1), (7, 2))
+    ]
+    agree(program, inputs, settings, ["compiled"])
+    runs = program.simulate_many(inputs, [load(None, one) for one in settings], engine="compiled")
+    peaks = [max(stream.peak for stream in run.streams.values()) for run in runs]
+    assert max(peaks) > 3000
+    assert sum(peak in (300, 700) for peak in peaks) >= 4
