@@ -160,7 +160,7 @@ def explain(
             attempt(change.what, how, partial(again, config=run.config, overrides=change.overrides))
     if run.alternatives is not None:
         for what, alternative in list(run.alternatives().items())[:reruns]:
-            attempt(what, (), alternative)
+            attempt(what, [f'-s "{what}"' if what.endswith(")") else f"-f {what}"], alternative)
     tried.sort(key=lambda one: -one.saves)
     causes = grouped(run)
     uneven = imbalance(run)

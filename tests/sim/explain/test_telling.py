@@ -102,6 +102,9 @@ def test_alternatives_say_what_to_write():
     explanation = spmv(schedule=["reorder(i,j)"]).simulate(INPUTS).explain()
     tried = [one.what for one in explanation.what_ifs]
     assert {"parallelize(i,Lanes,2)", "skip(A,j)", "A:ds:0,1"} <= set(tried)
+    how = {one.what: one.how for one in explanation.what_ifs}
+    assert how["skip(A,j)"] == ('-s "skip(A,j)"',)
+    assert how["A:ds:0,1"] == ("-f A:ds:0,1",)
     assert [one.saves for one in explanation.what_ifs] == sorted(
         (one.saves for one in explanation.what_ifs), reverse=True
     )
