@@ -8,6 +8,7 @@
     -i x=@random           a tenth of all places; every place where all levels are dense
     -i x=@random(0.02)     that share of all places
     -i x=@dense            every place
+    -i X=@image(0.4)       activations, @pruned(2:4) and @pruned(0.1) pruned weights: ``structured``
 
 What is made up has values in (0, 1], drawn from the seed and the tensor's name. Its extents are
 those of the files and numbers beside it, and of ``--dims``.
@@ -24,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
+from custard.cli import structured
 from custard.ir import cin
 from custard.language import notation
 from custard.program import Program
@@ -32,7 +34,7 @@ from sam.subscripts import Affine, Span, with_inferred
 from sam.support.errors import UserError, one_of
 from sam.tensor import Tensor
 
-GENERATORS = ("@random", "@dense")
+GENERATORS = ("@random", "@dense", *structured.WORDS)
 STDIN = "-"
 _LISTINGS = {"pattern": "pattern", "0-based": "zero_based"}
 
@@ -285,6 +287,9 @@ def _by_base(form: Affine) -> Affine:
 
 
 def _generate(name: str, value: str, shape: tuple[int, ...], levels: str, seed: int) -> Tensor:
+    if value.partition("(")[0] in structured.WORDS:
+        random = np.random.default_rng([seed, *name.encode()])
+        return structured.structured(value, shape, random, name, _MOST_ENTRIES)
     density = _density(value, dense=set(levels) <= {"d"})
     places = math.prod(shape)
     count = min(places, math.ceil(density * places))

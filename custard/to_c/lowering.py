@@ -28,13 +28,7 @@ import numpy as np
 from custard.ir import cin
 from custard.ir.transposition import transposition
 from custard.language.commands import Command, require_able
-from custard.language.formats import (
-    LEVEL_FORMATS,
-    Format,
-    LevelFormat,
-    are_full,
-    unconditional_levels,
-)
+from custard.language.formats import LEVEL_FORMATS, Format, are_full, unconditional_levels
 from custard.scheduling.loops import NUMBERED, LoopNest, Reads
 from custard.scheduling.loops import Parallel as Shared
 from custard.to_c import lattice
@@ -478,7 +472,7 @@ class Lowering:
         format cannot be."""
         for level, mode in enumerate(stored.mode_order):
             form, code = access.form(mode), stored.levels[level]
-            turns = LEVEL_FORMATS[code].full or _is_listed(LEVEL_FORMATS[code])
+            turns = LEVEL_FORMATS[code].full or _is_listed(code)
             if form is not None and form.scale < 0 and not turns:
                 levels = "".join("d" if LEVEL_FORMATS[c].full else "s" for c in stored.levels)
                 found = Format(levels, stored.mode_order)
@@ -1003,7 +997,8 @@ class Lowering:
         """
         form = operand.form
         assert form is not None
-        return _is_listed(self.functions_of(operand).format) and dict(form.terms)[variable] > 0
+        code = operand.slot.levels[operand.level]
+        return _is_listed(code) and dict(form.terms)[variable] > 0
 
     def subsections(self, operand: Operand, variable: str, output: Output) -> Subsections:
         """Where the subsections of the next level lie that belong to the values of a variable."""
@@ -1075,10 +1070,10 @@ class Lowering:
             output.assembly.partial |= set(variables) & set(output.assembly.variables)
 
 
-def _is_listed(format: LevelFormat) -> bool:
-    """Whether the coordinates of a fiber stand next to each other, in order."""
-    in_turn = format.iterates_positions and not (format.iterates_words or format.appends_anywhere)
-    return in_turn and format.ordered and format.unique and not format.branchless
+def _is_listed(code: str) -> bool:
+    """Whether the coordinates of a fiber stand next to each other in an array, each once."""
+    arrays = LEVEL_FUNCTIONS[code].arrays
+    return "segments" in arrays and "coordinates" in arrays and LEVEL_FORMATS[code].unique
 
 
 def _forms(access: cin.Access, modes: Sequence[Sequence[int]]) -> tuple[Affine | None, ...]:

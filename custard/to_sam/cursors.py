@@ -17,7 +17,7 @@ from sam.blocks.alu import compute
 from sam.blocks.array import load_values
 from sam.blocks.bitvector import pack_coordinates, unpack_words
 from sam.blocks.scan import scan_by_words, scan_level
-from sam.blocks.subscript import add_affine, scan_level_window
+from sam.blocks.subscript import add_affine, scan_level_subsections, scan_level_window
 from sam.graph import End, Slot
 from sam.subscripts import Affine
 
@@ -166,24 +166,34 @@ class Leaf(Single):
         moved = tuple((name, builder.repeated(one, fiber)) for name, one in known)
         return replace(found, known=moved).knowing(fiber)
 
+    def reduced(self) -> list[str]:
+        """The variables that go through the subsections of the next level which hold something:
+        they are in the form of its subscript, and do not resolve it."""
+        if self.level == len(self.variables) or self.form is None or self._form.full:
+            return []
+        known = dict(self.known)
+        return [name for name, scale in self.form.terms if scale > 0 and name not in known]
+
     def offset(self, builder: Builder) -> End | None:
-        """The sum of the terms of the next level's form and its constant; None where it has no
-        terms."""
+        """The sum of the terms of the next level's form that are known, and its constant; None
+        where none is known."""
         form, known = self.form, dict(self.known)
-        if form is None or not form.terms:
+        if form is None:
             return None
-        terms = [(scale, known[name].end) for name, scale in form.terms]
+        terms = [(scale, known[name].end) for name, scale in form.terms if name in known]
         name = f"offset_{self.slot.name}_{form.variable}"
-        return add_affine(builder.graph, name, terms, form.constant)
+        return add_affine(builder.graph, name, terms, form.constant) if terms else None
 
     def is_next(self, variable: str) -> bool:
         """Whether the next level is that of a variable."""
         return variable in self.variables[self.level : self.level + 1]
 
     def variables_left(self) -> Collection[str]:
-        return self.variables[self.level :]
+        return [*self.variables[self.level :], *self.reduced()]
 
     def descend(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor] | None:
+        if variable in self.reduced():
+            return self._descend_subsections(builder, variable)
         if not self.is_next(variable):
             return None
         if self.form is not None:
@@ -222,6 +232,33 @@ class Leaf(Single):
         self._note_conversion(builder, variable)
         fiber = Fiber(variable, scanned.crd)
         return fiber, self.below(builder, scanned.ref, fiber)
+
+    def _descend_subsections(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor]:
+        """The values of a variable whose subsections of the next level hold something."""
+        form, known = self.form, dict(self.known)
+        assert form is not None
+        coefficients, offset = form.coefficients(), self.offset(builder)
+        others = [
+            (cin.base(name), scale)
+            for name, scale in coefficients.items()
+            if name != variable and name not in known
+        ]
+        scanned = scan_level_subsections(
+            builder.graph,
+            f"subsections_{self.slot.name}_{variable}",
+            self.slot.name,
+            self.level,
+            self.reference.end,
+            (cin.base(variable), coefficients[variable]),
+            others,
+            form.constant if offset is None else 0,
+            offset,
+        )
+        self._note_conversion(builder, variable)
+        fiber = Fiber(variable, scanned.crd)
+        moved = tuple((name, builder.repeated(one, fiber)) for name, one in self.known)
+        leaf = replace(self, reference=self.reference.at(scanned.ref), known=moved)
+        return fiber, leaf.knowing(fiber)
 
     def has_words(self, builder: Builder, variable: str) -> bool:
         """So where the level is of words, and, if the schedule asks for it, compressed; and no

@@ -28,7 +28,7 @@ from sam.blocks.reduce import REDUCER
 from sam.blocks.repeat import REPEATER
 from sam.blocks.saturate import SATURATING_REDUCER
 from sam.blocks.scan import BITVECTOR_SCANNER, LEVEL_SCANNER
-from sam.blocks.subscript import AFFINE_UNIT, WINDOW_SCANNER
+from sam.blocks.subscript import AFFINE_UNIT, SUBSECTION_SCANNER, WINDOW_SCANNER
 from sam.blocks.tile import TILE_LOADER, TILE_RELEASER
 from sam.blocks.writers import LEVEL_WRITER, VALUE_WRITER
 from sam.graph import Graph, Node
@@ -63,6 +63,7 @@ KINDS: dict[str, Kind] = {
         LOCATOR,
         AFFINE_UNIT,
         WINDOW_SCANNER,
+        SUBSECTION_SCANNER,
         PARALLELIZER,
         SERIALIZER,
         BITVECTOR_SCANNER,

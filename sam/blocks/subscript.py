@@ -5,6 +5,10 @@ v by a window scanner: it finds the bounds of the window by search, as a locator
 the coordinates that are stored there, and emits for each the value of v that it stands for. An
 affine unit computes ``rest`` of the coordinates of the loops further out; it also computes the
 coordinates to locate in a level that locates.
+
+A variable further out, which does not resolve the subscript, is gone through by a subsection
+scanner: it emits the values whose subsection of the fiber holds a coordinate, in order
+(convolution paper, Section 5.2).
 """
 
 from __future__ import annotations
@@ -64,8 +68,21 @@ def add_up(p: Any, s: Any, m: Any) -> bool | None:
 
 def scan_window(p: Any, s: Any, m: Any) -> bool | None:
     """Goes one step along a window, or emits the stop token that ends it, as level scanners do."""
+    return _along(p, s, m, _advance, _open_window)
+
+
+def scan_subsections(p: Any, s: Any, m: Any) -> bool | None:
+    """Emits the next value whose subsection holds a coordinate, with the reference of the fiber.
+
+    What comes before is found by search; if there is none, that is all that a firing finds out.
+    """
+    return _along(p, s, m, _advance_value, _open_subsections)
+
+
+def _along(p: Any, s: Any, m: Any, advance: Any, start: Any) -> bool | None:
+    """Advances along a fiber, from where ``start`` finds its first step, or ends it."""
     if s.step < s.end:
-        _advance(p, s, m)
+        advance(p, s, m)
         return None
     kind, value = p.in_ref.peek()
     rest = m.constant
@@ -101,18 +118,22 @@ def scan_window(p: Any, s: Any, m: Any) -> bool | None:
         p.ref.give(STOP, 0)
     if there:
         require_within(value, m)
-        first, last = m.level.fiber(value)
-        low = rest if m.scale > 0 else rest + m.reach
-        high = rest + m.reach + 1 if m.scale > 0 else rest + 1
         s.parent = value
         s.rest = rest
-        s.step = m.level.seek(value, first, last, low)
-        s.end = m.level.seek(value, s.step, last, high)
-        s.mirror = s.step + s.end - 1
+        start(s, m)
         if m.regions:
             read(p, m.regions, m.level.touched_by_fiber(value))
     s.open = True
     return None
+
+
+def _open_window(s: Any, m: Any) -> None:
+    first, last = m.level.fiber(s.parent)
+    low = s.rest if m.scale > 0 else s.rest + m.reach
+    high = s.rest + m.reach + 1 if m.scale > 0 else s.rest + 1
+    s.step = m.level.seek(s.parent, first, last, low)
+    s.end = m.level.seek(s.parent, s.step, last, high)
+    s.mirror = s.step + s.end - 1
 
 
 def _advance(p: Any, s: Any, m: Any) -> None:
@@ -128,6 +149,40 @@ def _advance(p: Any, s: Any, m: Any) -> None:
     if m.regions:
         read(p, m.regions, m.level.touched_by_step(s.parent, step, 1))
     s.step += 1
+
+
+def _open_subsections(s: Any, m: Any) -> None:
+    first, last = m.level.fiber(s.parent)
+    s.value = 0
+    s.step = m.level.seek(s.parent, first, last, s.rest + m.low)
+    s.end = last if m.extent > 0 else s.step
+
+
+def _advance_value(p: Any, s: Any, m: Any) -> None:
+    """Emits the first value, from the one at hand on, whose subsection holds the next coordinate.
+
+    Subsections that leave places out between them may have none.
+    """
+    value = s.value
+    step = m.level.seek(s.parent, s.step, s.end, value * m.scale + s.rest + m.low)
+    if step < s.end:
+        coordinate = m.level.coordinate(s.parent, step)
+        if m.level.gapless or coordinate >= 0:
+            least = (coordinate - s.rest - m.high + m.scale - 1) // m.scale
+            if least > value:
+                value = least
+            if value < m.extent and value * m.scale + s.rest + m.low <= coordinate:
+                p.crd.give(DATA, value)
+                p.ref.give(DATA, s.parent)
+                value += 1
+        if m.regions:
+            read(p, m.regions, m.level.touched_by_step(s.parent, step, 1))
+        if not m.level.gapless and coordinate < 0:
+            step += 1
+    s.step = step
+    s.value = value
+    if value >= m.extent:
+        s.end = step
 
 
 def _affine_unit(parameters: Parameters) -> Block:
@@ -194,6 +249,50 @@ def _window_scanner(parameters: Parameters) -> Block:
     )
 
 
+def _subsection_scanner(parameters: Parameters) -> Block:
+    """Scans the values v of a ``variable`` for which a level holds a coordinate in a subsection:
+    from ``scale * v + offset + constant`` on, as far as ``others`` times ``scales`` reach.
+
+    ``offset``  whether it takes an offset with each reference
+    """
+    slot, level, scale = parameters["slot"], parameters["level"], parameters["scale"]
+    others, scales = parameters["others"], parameters["scales"]
+    if len(others) != len(scales):
+        raise UserError("a subsection has as many scales as other variables")
+    if scale < 1:
+        raise UserError("a subsection needs a positive scale")
+
+    def memory(around: Surroundings) -> SimpleNamespace:
+        reaches = [
+            of_one * (around.extents[name] - 1) for name, of_one in zip(others, scales, strict=True)
+        ]
+        empty = any(around.extents[name] == 0 for name in others)
+        return SimpleNamespace(
+            level=around.level(slot, level),
+            regions=around.level_regions(slot, level),
+            scale=scale,
+            constant=parameters["constant"],
+            low=sum(min(0, reach) for reach in reaches),
+            high=sum(max(0, reach) for reach in reaches),
+            extent=0 if empty else around.extents[parameters["variable"]],
+            **around.limit("in_ref"),
+        )
+
+    offsets = [into("in_offset", "crd", group="offsets", payload=True)]
+    return Block(
+        (
+            into("in_ref", "ref", meaning=Positions(slot, level)),
+            *(offsets if parameters["offset"] else ()),
+            out("crd", "crd", 1, meaning=Coordinates(variable=parameters["variable"])),
+            out("ref", "ref", 1, of=("in_ref",)),
+        ),
+        scan_subsections,
+        {"parent": 0, "step": 0, "end": 0, "value": 0, "rest": 0, "open": False},
+        memory,
+        groups=("offsets",),
+    )
+
+
 AFFINE_UNIT = Kind(
     "affine_unit",
     None,
@@ -216,6 +315,24 @@ WINDOW_SCANNER = Kind(
         "variable": TEXT,
         "scale": NUMBER,
         "constant": NUMBER,
+        "offset": FLAG,
+    },
+    role=Role.SCANNER,
+)
+
+
+SUBSECTION_SCANNER = Kind(
+    "subsection_scanner",
+    "level_scanner",
+    _subsection_scanner,
+    {
+        "slot": TEXT,
+        "level": whole(),
+        "variable": TEXT,
+        "scale": NUMBER,
+        "constant": NUMBER,
+        "others": many(TEXT),
+        "scales": many(NUMBER),
         "offset": FLAG,
     },
     role=Role.SCANNER,
@@ -265,4 +382,36 @@ def scan_level_window(
     }
     inputs = {"ref": ref} if offset is None else {"ref": ref, "offset": offset}
     ports = graph.add("window_scanner", name, parameters, **inputs)
+    return Scanned(ports["crd"], ports["ref"])
+
+
+def scan_level_subsections(
+    graph: GraphBuilder,
+    name: str,
+    slot: str,
+    level: int,
+    ref: End,
+    variable: tuple[str, int],
+    others: Sequence[tuple[str, int]],
+    constant: int,
+    offset: End | None,
+) -> Scanned:
+    """Adds a subsection scanner of a level, for the fibers that ``ref`` points to.
+
+    ``variable``  the one that is gone through, and its coefficient
+    ``others``    those further in, with theirs
+    ``offset``    the sum of the terms that are known; None where there are none
+    """
+    parameters = {
+        "slot": slot,
+        "level": level,
+        "variable": variable[0],
+        "scale": variable[1],
+        "constant": constant,
+        "others": [name for name, _ in others],
+        "scales": [scale for _, scale in others],
+        "offset": offset is not None,
+    }
+    inputs = {"ref": ref} if offset is None else {"ref": ref, "offset": offset}
+    ports = graph.add("subsection_scanner", name, parameters, **inputs)
     return Scanned(ports["crd"], ports["ref"])

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import custard
+from custard.cli.inputs import read_inputs
 from custard.dense_evaluator import evaluate
 from custard.language import notation
 from sam.inputs import extents
@@ -428,3 +429,19 @@ def test_windows_of_tacos_own_tests(target):
 def _extents(program, inputs):
     tensors = {key: Tensor.of(value) for key, value in inputs.items()}
     return extents(program.slots, tensors, program.dims, (), (), program.cin.spans)
+
+
+def test_made_up_inputs_have_room_for_their_subscripts():
+    program = custard.compile("Y(i) = X(2*i+k) * F(k)", dims={"i": 5, "k": 3})
+    found = read_inputs(["X=@image(0.5)", "F=@pruned(1:3)"], program)
+    assert (found["X"].shape, found["F"].shape) == ((11,), (3,))
+    assert program.run(found).shape == (5,)
+
+
+def test_an_outer_loop_on_sam_goes_through_subsections():
+    """Cycles depend on what is stored: each entry lies in three windows."""
+    far = Tensor.from_coo([[5, 500, 90_000]], [1.0, 2.0, 3.0], (10**5,), "s")
+    program = custard.compile("Y(i) = X(i+k) * F(k)", {"X": "s", "F": "d"}, "reorder(i,k)")
+    run = program.simulate({"X": far, "F": F})
+    assert run.cycles < 40
+    assert run.output.to_numpy()[500] == 2

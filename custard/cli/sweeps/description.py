@@ -27,6 +27,7 @@ from custard.cli.sweeps.sections import PointSection
 from custard.cli.sweeps.table import require_own_names
 from custard.cli.sweeps.workers import Limits, Measure, Together
 from custard.compiler import compile
+from custard.ir import cin
 from custard.language import notation
 from custard.language.commands import parse_schedule, workspaces
 from custard.to_sam.program import SamProgram
@@ -211,9 +212,9 @@ def _require_names(point: PointSection) -> None:
 @lru_cache
 def _names(expression: str) -> tuple[list[str], list[str]]:
     """The tensors and the variables of an expression."""
-    nodes = list(notation.walk(notation.parse(expression)))
-    tensors = [node.tensor for node in nodes if isinstance(node, notation.Access)]
-    variables = [node.name for node in nodes if isinstance(node, notation.Variable)]
+    assignment = notation.parse(expression)
+    tensors = [access.tensor for access in notation.accesses(assignment)]
+    variables = map(cin.base, cin.concretize(assignment).loops)
     return list(dict.fromkeys(tensors)), list(dict.fromkeys(variables))
 
 

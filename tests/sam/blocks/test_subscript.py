@@ -107,3 +107,59 @@ def test_a_window_has_a_scale():
                  "offset": False},
             )
         )  # fmt: skip
+
+
+def subsections(tensor, scale, constant, others, scales, ref, due, extents, offset=None):
+    inputs = {"in_ref": ref}
+    if offset is not None:
+        inputs["in_offset"] = offset
+    check_block(
+        "subsection_scanner",
+        {
+            "slot": "A",
+            "level": 0,
+            "variable": "i",
+            "scale": scale,
+            "constant": constant,
+            "others": others,
+            "scales": scales,
+            "offset": offset is not None,
+        },
+        inputs,
+        {"crd": due[0], "ref": due[1]},
+        tensors={"A": tensor},
+        extents=extents,
+    )
+
+
+def test_subsections_that_hold_something_as_in_figure_3_of_the_convolution_paper():
+    """Coordinates 2, 8 and 9 of 10, in subsections of two places from 0 to 7 on."""
+    stored = Tensor.from_coo([[2, 8, 9]], [1.0, 2.0, 3.0], (10,), "s")
+    due = "1, 2, 7, S0, D", "0, 0, 0, S0, D"
+    subsections(stored, 1, 0, ["j"], [1], "0, D", due, {"i": 8, "j": 2})
+
+
+def test_subsections_with_a_stride_leave_places_out():
+    """Places 0 and 1, 5 and 6, 10 and 11: coordinates 3 and 9 lie between them."""
+    stored = Tensor.from_coo([[3, 6, 9, 10]], [1.0, 2.0, 3.0, 4.0], (12,), "s")
+    due = "1, 2, S0, D", "0, 0, S0, D"
+    subsections(stored, 5, 0, ["j"], [1], "0, D", due, {"i": 3, "j": 2})
+
+
+def test_subsections_reach_back_where_a_scale_is_negative():
+    """i - j for j below 3: coordinate 4 lies in those of 4, 5 and 6."""
+    stored = Tensor.from_coo([[4]], [1.0], (9,), "b")
+    due = "4, 5, 6, S0, D", "0, 0, 0, S0, D"
+    subsections(stored, 1, 0, ["j"], [-1], "0, D", due, {"i": 9, "j": 3})
+
+
+def test_subsections_follow_an_offset():
+    due = "0, S0, S0, 0, 1, S1, D", "0, S0, S0, 0, 0, S1, D"
+    stored = Tensor.from_coo([[2]], [1.0], (9,), "s")
+    subsections(stored, 1, 0, ["j"], [1], "0, N, 0, S0, D", due, {"i": 2, "j": 2}, "2, N, 1, S0, D")
+
+
+def test_there_are_no_subsections_without_places():
+    due = "S0, D", "S0, D"
+    subsections(SPARSE, 1, 0, ["j"], [1], "0, D", due, {"i": 3, "j": 0})
+    subsections(SPARSE, 1, 0, ["j"], [1], "0, D", due, {"i": 0, "j": 3})
