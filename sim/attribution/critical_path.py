@@ -7,8 +7,8 @@ the run. To make a part of a machine faster that is not on the path gains nothin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def critical_path(log: Log, events: Events | None = None) -> tuple[Part, ...]:
     ends = np.concatenate(([log.cycles - 1], events.origins.cycle[path[:-1]]))
     _runs(parts, events, path, ends)
     found = [replace(part, cycles=cycles) for part, cycles in parts.items() if cycles]
-    return tuple(sorted(found, key=lambda part: (-part.cycles, part.block, part.cause)))
+    return _ranked(found)
 
 
 def _walk(events: Events) -> Array:
@@ -155,6 +155,11 @@ def _runs(parts: Counter[Part], events: Events, path: Array, ends: Array) -> Non
     parts[Part(log.blocks[last], "busy", 0)] += 1
 
 
+def _ranked(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """The longest first, and of equally long ones in the order of their names."""
+    return tuple(sorted(parts, key=lambda part: (-part.cycles, astuple(part))))
+
+
 def in_turn(paths: Sequence[tuple[str, Sequence[Part]]]) -> tuple[Part, ...]:
     """The paths of several runs, one after the other, each with what its names begin with."""
     parts = [
@@ -166,4 +171,4 @@ def in_turn(paths: Sequence[tuple[str, Sequence[Part]]]) -> tuple[Part, ...]:
         for prefix, path in paths
         for part in path
     ]
-    return tuple(sorted(parts, key=lambda part: (-part.cycles, part.block, part.cause)))
+    return _ranked(parts)

@@ -66,6 +66,18 @@ def agree(program, inputs, config):
 
 
 @compiler
+def test_parts_that_are_equally_long_are_in_one_order():
+    """Queues into one block delay tokens by the same cycles on both ways."""
+    program = custard.compile(
+        "X(l) = B(j) + B(j) - C(j,l)", {"X": "s", "B": "d", "C": "dd"}, ["reorder(l,j)"]
+    )
+    config = {"queues.latency_cycles": 5, "queues.depth": 3, "blocks.latency_cycles": 5}
+    config |= {"queues.kinds.crd.latency_cycles": 1, "queues.kinds.ref.depth": 1}
+    inputs = {"B": np.array([2.0]), "C": np.array([[0.0, -3, 4, 1, -1]])}
+    agree(program, inputs, {**config, "queues.kinds.val.depth": 4})
+
+
+@compiler
 @settings(relaxed, max_examples=examples(500, compiles=True))
 @given(programs(), configs)
 def test_random_programs_and_configs(program, config):
