@@ -305,8 +305,8 @@ class Tensor:
     def to_scipy(self, format: str = "csr") -> Any:
         """The scipy.sparse array: of ``format`` for two modes, a coo_array for other numbers.
 
-        ``"ds:0,1"`` to CSR and ``"ds:1,0"`` to CSC share the values. Raises UserError for a
-        scalar, which scipy.sparse does not have.
+        ``"ds:0,1"`` to CSR and ``"ds:1,0"`` to CSC share the values. Indices have 32 bits if they
+        fit, as scipy's own. Raises UserError for a scalar, which scipy.sparse does not have.
         """
         import scipy.sparse
 
@@ -316,8 +316,11 @@ class Tensor:
             compressed = self.levels[1]
             assert isinstance(compressed, Compressed)
             kind = scipy.sparse.csr_array if format == "csr" else scipy.sparse.csc_array
-            parts = (self.values, compressed.coordinates, compressed.segments)
-            return kind(parts, shape=self.shape)
+            fits = max(len(self.values), *self.shape) <= np.iinfo(np.int32).max
+            index = np.int32 if fits else np.int64
+            stored = (compressed.coordinates, compressed.segments)
+            indices = (np.asarray(array).astype(index, copy=False) for array in stored)
+            return kind((self.values, *indices), shape=self.shape)
         coordinates, values = self.to_coo()
         entries = scipy.sparse.coo_array((values, tuple(coordinates)), shape=self.shape)
         if self.ndim != 2:

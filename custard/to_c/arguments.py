@@ -83,12 +83,15 @@ class Struct:
                 self[name] = value
 
     def take(self, name: str, count: int, dtype: Any) -> np.ndarray[Any, Any]:
-        """The array that a member points to; its memory is freed with it."""
-        return np.asarray(_Owned(self[name], count, np.dtype(dtype)))
+        """The array that a member points to; its memory is freed with it, and trimmed to it."""
+        found = np.dtype(dtype)
+        self[name] = _REALLOC(self[name], max(1, count * found.itemsize)) or self[name]
+        return np.asarray(_Owned(self[name], count, found))
 
 
-_FREE = ctypes.CDLL(None).free
+_FREE, _REALLOC = ctypes.CDLL(None).free, ctypes.CDLL(None).realloc
 _FREE.argtypes = (ctypes.c_void_p,)
+_REALLOC.argtypes, _REALLOC.restype = (ctypes.c_void_p, ctypes.c_size_t), ctypes.c_void_p
 
 
 class _Owned:

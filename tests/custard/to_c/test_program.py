@@ -1,6 +1,7 @@
 """Programs on target c: what they take, what they refuse, and that many may run at once."""
 
 import copy
+import ctypes
 import os
 import pickle
 import re
@@ -497,3 +498,29 @@ def test_what_is_converted_is_noted():
     assert program.bind({"A": matrix.tocsc(), "x": X}).notes == ()
     (note,) = program.bind({"A": matrix, "x": X}).notes
     assert note.startswith("A is converted from csr on each call")
+
+
+def test_a_result_that_is_fed_back_needs_no_second_kernel():
+    matrix = scipy.sparse.random_array((50, 50), density=0.02, rng=np.random.default_rng(0)).tocsr()
+    matrix.indices, matrix.indptr = matrix.indices.astype("i4"), matrix.indptr.astype("i4")
+    formats = {"X": "CSR", "A": "CSR", "B": "CSR"}
+    program = custard.compile("X(i,j) = A(i,k) * B(k,j)", formats, target="c")
+    square = program.run({"A": matrix, "B": matrix})
+    assert square.to_scipy().indices.dtype == square.to_scipy().indptr.dtype == np.int32
+    fourth = program.run({"A": square, "B": square.to_scipy()})
+    np.testing.assert_allclose(fourth.to_numpy(), np.linalg.matrix_power(matrix.toarray(), 4))
+    assert len(program.kernels) == 1
+
+
+def test_a_result_has_no_more_memory_than_its_values():
+    usable = getattr(ctypes.CDLL(None), "malloc_usable_size", None)
+    if usable is None:
+        pytest.skip("needs malloc_usable_size")
+    usable.argtypes, usable.restype = (ctypes.c_void_p,), ctypes.c_size_t
+    few = scipy.sparse.random_array((300, 400), density=0.02, rng=np.random.default_rng(0)).tocsr()
+    many = scipy.sparse.random_array((300, 400), density=0.9, rng=np.random.default_rng(1)).tocsr()
+    formats = {"X": "CSR", "A": "CSR", "B": "CSR"}
+    program = custard.compile("X(i,j) = A(i,j) * B(i,j)", formats, target="c")
+    values = program.run({"A": many, "B": few}).values
+    assert usable(values.ctypes.data) < 8 * len(values) + 100
+    assert np.count_nonzero(values) == (many * few).count_nonzero()
