@@ -819,15 +819,15 @@ class Lowering:
     def loop(self, order: Sequence[str], tree: Node, output: Output) -> list[Stmt]:
         """The loops over the first of some loops."""
         loop, *rest = order
+        position = self.without_owner(loop, tree, output)
+        if position is not None:
+            return self.statements(self.elsewhere(order, position), tree, output)
         shares = self.nest.shares(loop)
         if shares is not None and not output.threaded and loop not in output.pending:
             return self.shared_loop(shares, order, tree, output)
         plain = self.nest.made(loop) is None and self.nest.repeats(loop) is None
         if plain and loop not in output.pending:
             return self.nested(loop, rest, tree, output)
-        position = self.without_owner(loop, tree, output)
-        if position is not None:
-            return self.statements(self.elsewhere(order, position), tree, output)
         return DerivedLoop(self, order, tree, output).statements()
 
     def shared_loop(

@@ -30,6 +30,18 @@ def test_products(result, schedule):
     np.testing.assert_array_equal(found.to_numpy(), a @ b)
 
 
+def test_what_is_read_from_a_workspace_has_no_positions():
+    a, x = matrix(13, 17, 3), np.arange(1.0, 18)
+    schedule = (
+        "fuse(i,j,f);pos(f,p,A);split(p,p0,p1,8);precompute(A(i,j)*x(j),f,f);"
+        "parallelize(p0,CPUThread,Atomics)"
+    )
+    formats = {"y": "d", "A": "ds", "x": "d"}
+    program = custard.compile("y(i) = A(i,j) * x(j)", formats, schedule, "c")
+    found = program.run({"A": a, "x": x}, threads=2)
+    np.testing.assert_array_equal(found.to_numpy(), a @ x)
+
+
 def test_a_part_of_what_is_computed_before():
     a, b = matrix(9, 7, 5), matrix(9, 7, 6)
     schedule = "precompute(A(i,j)+B(i,j),j,j);precompute(A(i,j),j,j)"
