@@ -25,7 +25,7 @@ MATVEC = "y(i) = A(i,j) * x(j)"
 EXAMPLE = "hint: write, for example, X(i,j) = B(i,k) * C(k,j)"
 LEVELS = (
     "d dense, s compressed, u compressed non-unique, q singleton, c singleton non-unique, "
-    "h hashed, r range, o offset, b bitvector, l linked list"
+    "h hashed, r range, o offset, b bitvector, l linked list, n run-length"
 )
 SHIPPED = f"shipped are {', '.join(shipped())}; or give a path to a YAML file"
 EYE, ONES = np.eye(4), np.ones(4)
