@@ -32,6 +32,7 @@ from custard.to_c.loop_ir import (
 )
 from custard.to_c.outputs import Output, Part, Region
 from sam.derivations import Fuse, Rename, Split, parts
+from sam.support.errors import UserError
 
 if TYPE_CHECKING:
     from custard.to_c.lowering import Lowering
@@ -255,7 +256,13 @@ class DerivedLoop:
     def positions(self, name: str) -> Positions:
         """The positions that a loop goes over, which the operand's place tells."""
         owner = self.lowering.owner(self.tree, name)
-        assert owner is not None
+        if owner is None:
+            raise UserError(
+                f"{self.leaf} goes over positions of {self.nest.tensor_of(name)}, which are not "
+                "known there",
+                hint=f"reorder the loops so that those derived from {name} stand together, or "
+                "leave pos out",
+            )
         chain = self.nest.originals(name)
         levels = tuple(
             self.lowering.functions[owner.slot.name, owner.level + n] for n in range(len(chain))

@@ -201,3 +201,18 @@ def test_notes(schedule, note):
     assert note in program.notes
     found = program.run({"A": a, "x": np.ones(7)}).to_numpy()
     np.testing.assert_array_equal(found, a.sum(axis=1))
+
+
+def test_positions_that_a_loop_in_between_leaves_behind():
+    schedule = ["pos(j,jpos,A)", "split(jpos,jpos0,jpos1,8)", "reorder(i,jpos0,k,jpos1)"]
+    with pytest.raises(UserError) as raised:
+        custard.compile(
+            "Y(i,j) = A(i,j) * X(i,k) * X(j,k)",
+            {"Y": "ds", "A": "ds", "X": "dd"},
+            schedule,
+            target="c",
+        )
+    assert str(raised.value) == (
+        "jpos1 goes over positions of A, which are not known there\n"
+        "hint: reorder the loops so that those derived from jpos stand together, or leave pos out"
+    )
