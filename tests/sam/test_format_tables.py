@@ -83,6 +83,7 @@ def test_roles():
         "level_scanner",
         "bitvector_scanner",
         "window_scanner",
+        "subsection_scanner",
     }
     assert {name for name, role in roles.items() if role.reads and role is not Role.SCANNER} == {
         "affine_unit",

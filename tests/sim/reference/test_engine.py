@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import custard
 from sam.blocks import KINDS
-from sam.blocks.base import Block, Kind, out
+from sam.blocks.base import Block, Kind, Values, out
 from sam.graph import Edge, End, Graph, Node
 from sam.levels import Compressed, Dense
 from sam.support.errors import UserError
@@ -69,6 +69,7 @@ def paced(monkeypatch):
             step=pace,
             state={"next": 0},
             memory=lambda around: SimpleNamespace(tokens=tokens),
+            values=Values(number=0.0),
         )
 
     monkeypatch.setitem(KINDS, "source", Kind("source", None, source, source=True))
