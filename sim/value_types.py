@@ -15,6 +15,7 @@ import numpy as np
 from sam.blocks import Block, block_of
 from sam.blocks.arithmetic import ValueType, result_type
 from sam.graph import Edge, Graph, Node
+from sam.support.errors import UserError
 from sam.tensor import Tensor
 from sam.validate import Stream
 
@@ -59,9 +60,21 @@ class _Values:
         self.arriving: dict[str, dict[str, Made]] = {name: {} for name in self.nodes}
         for edge, stream in streams.items():
             if stream.kind == "val":
+                self.require_known(edge)
                 made = self.given(self.nodes[edge.source.node], edge.source.port)
                 self.arriving[edge.target.node][edge.target.port] = made
         self.types = {name: self.given(node, "val")[0] for name, node in self.nodes.items()}
+
+    def require_known(self, edge: Edge) -> None:
+        """Raises UserError for values of a block that takes none and declares no type for them."""
+        name = edge.source.node
+        values = self.blocks[name].values
+        declared = (values.slot, values.number, values.operation)
+        if not self.arriving[name] and declared == (None, None, None):
+            raise UserError(
+                f"node {name} gives values of no known type: it takes none",
+                hint="declare their type, as in Block(..., values=Values(number=0.0))",
+            )
 
     def given(self, node: Node, port: str) -> Made:
         """What a node gives on a port."""

@@ -244,6 +244,7 @@ class _Writer:
         body = self.body
         restore = _each(" {0} = o{0};", ((name,) for name in self.saved))
         return _TEMPLATE.format(
+            ends=ENDS,
             headers="".join(f'#include "{name}"\n' for name in self.headers()),
             fields=_each("    {} {};\n", ((t, name) for name, (t, _) in body.state.items()))
             + _each(_WIRE_FIELDS, ((n, body.inputs[n].ctype) for _, n in self.wires))
@@ -973,6 +974,24 @@ _UNLESS_DATA = "if (!KNOWN_DATA(gk{n})) "
 _COUNTED = "given{n} += (uint64_t){given} << 16 * gk{n};"
 _PUSHED = "out{q}->control[{at}] = ({made} + L{q}) << 2 | gk{n};{values}"
 
+ENDS = """starved:
+    b->status = STARVED;
+    goto back;
+finished:
+    b->status = FINISHED_BLOCK;
+    goto back;
+failed:
+    b->status = FAILED;
+    goto back;
+over_capacity:
+    b->status = OVER_CAPACITY;
+    goto back;
+no_memory:
+    b->status = NO_MEMORY;
+    goto back;
+"""
+"""Why a call of a kernel ends, besides want of room: the labels that firings go to."""
+
 # What is loaded once, ahead of the firings, has to be kept somewhere: there are too few registers.
 _TEMPLATE = """#pragma GCC optimize("no-tree-loop-im", "no-ivopts")
 {headers}
@@ -1008,22 +1027,7 @@ crowded:
 {crowded}    b->status = RUNNING;
     wake(b);
     goto back;
-starved:
-    b->status = STARVED;
-    goto back;
-finished:
-    b->status = FINISHED_BLOCK;
-    goto back;
-failed:
-    b->status = FAILED;
-    goto back;
-over_capacity:
-    b->status = OVER_CAPACITY;
-    goto back;
-no_memory:
-    b->status = NO_MEMORY;
-    goto back;
-{ordered}{blocked}back:
+{ends}{ordered}{blocked}back:
     b->ready = ready;
     b->fired += fired;
     b->tries = {tries};

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim.compiled.kernel import Body, Fail, Leave, Line, Wait
+from sim.compiled.kernel import ENDS, Body, Fail, Leave, Line, Wait
 
 MOST_BITS = 128
 
@@ -84,6 +84,7 @@ class _Writer:
         if body.general:
             firings += [f"    any_tokens:;\n{self.reset()}", self.text(body.general)]
         return _TEMPLATE.format(
+            ends=ENDS,
             fields="".join(f"    {t} {name};\n" for name, (t, _) in body.state.items())
             or "    char none;\n",
             starts="".join(f"    s->{n} = {value};\n" for n, (_, value) in body.state.items()),
@@ -329,21 +330,7 @@ int64_t fire(Block *b) {{
 {crowded}    b->status = RUNNING;
     wake(b);
     goto back;
-starved:
-    b->status = STARVED;
-    goto back;
-finished:
-    b->status = FINISHED_BLOCK;
-    goto back;
-failed:
-    b->status = FAILED;
-    goto back;
-over_capacity:
-    b->status = OVER_CAPACITY;
-    goto back;
-no_memory:
-    b->status = NO_MEMORY;
-back:
+{ends}back:
     b->fired += fired;
 {back}
     return fired;
