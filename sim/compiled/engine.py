@@ -29,8 +29,9 @@ from sim.binding import Bound, located
 from sim.compiled.bundles import Bundle, bundles
 from sim.compiled.kernel import Queue, slots
 from sim.compiled.memory import CompiledHierarchy
-from sim.compiled.objects import TYPES, CGrowing, Objects, at, pointers
+from sim.compiled.objects import TYPES, Objects, at, pointers
 from sim.compiled.step_to_c import Kernel
+from sim.compiled.structures import GAP, CBlock, CLog, CMachine, CQueue
 from sim.compiled.translations import Translation, c_type, libraries, text, translated
 from sim.config.hardware import Config
 from sim.deadlock import Wait, deadlock
@@ -42,7 +43,7 @@ Progress = Callable[[int], None]
 
 _ROUNDS = 4096
 _SECONDS_BETWEEN_LOOKS = 0.25
-_PLACES, _GAP, _FEW, _SHORT = 1024, 8, 64, 17
+_PLACES, _SHORT = 1024, 17
 _FINISHED, _FAILED, _OVER_CAPACITY = 4, 6, 7
 _STARVED = 1
 # The words of a log that are kept in memory, once it has so many; the others go to a file.
@@ -72,72 +73,6 @@ def run(
         machine.close()
 
 
-class _Queue(ctypes.Structure):
-    _fields_ = [
-        ("writer", ctypes.c_void_p),
-        ("reader", ctypes.c_void_p),
-        ("from_", ctypes.c_void_p),
-        ("to", ctypes.c_void_p),
-        ("oldest", ctypes.c_void_p),
-        ("newest", ctypes.c_void_p),
-        ("spare", ctypes.c_void_p),
-        *((name, ctypes.c_int64) for name in ("size", "places", "head", "tail", "base")),
-        ("depth", ctypes.c_int64),
-        *((name, ctypes.c_int64) for name in ("latency", "seen", "batch", "peak", "grew")),
-        *((name, ctypes.c_int64) for name in ("starves", "crowds", "prepared", "stamps", "wire")),
-        *((name, ctypes.c_void_p) for name in ("given", "taken")),
-        ("latest", ctypes.c_uint32 * _FEW),
-    ]
-
-
-class _Log(ctypes.Structure):
-    _fields_ = [
-        ("words", CGrowing),
-        *((name, ctypes.c_int64) for name in ("limit", "in_file")),
-        ("file", ctypes.c_void_p),
-    ]
-
-
-class _Block(ctypes.Structure):
-    _fields_ = [
-        *((name, ctypes.c_void_p) for name in ("in_", "out")),
-        ("outs", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ("state", "memory", "numbers", "waits", "counts")),
-        *((name, ctypes.c_void_p) for name in ("fire", "account", "pull")),
-        ("pulls", ctypes.c_int64),
-        ("awake", ctypes.c_void_p),
-        ("bit", ctypes.c_uint64),
-        *(
-            (name, ctypes.c_int64)
-            for name in ("interval", "ready", "fired", "tries", "always", "status", "port", "which")
-        ),
-        *((name, ctypes.c_int64) for name in ("key", "limit", "ahead")),
-        *((name, ctypes.c_int64) for name in ("asks", "until", "reach")),
-        *((name, ctypes.c_void_p) for name in ("hierarchy", "touch", "regions")),
-        *((name, ctypes.c_int64) for name in ("asker", "taken", "served", "waited", "made")),
-        ("places", ctypes.c_void_p),
-        *((name, ctypes.c_int64) for name in ("outstanding", "place")),
-        *((name, _Log) for name in ("waits_log", "requests_log")),
-        *((name, ctypes.c_void_p) for name in ("log", "log_end")),
-        ("logged", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ("write", "note")),
-        *((name, ctypes.c_int64) for name in ("placed", "held_up", "crowded")),
-        *((name, ctypes.c_int64) for name in ("last_region", "links")),
-        ("link", ctypes.c_void_p),
-    ]
-
-
-class _Scheduled(ctypes.Structure):
-    _fields_ = [
-        ("count", ctypes.c_int64),
-        ("blocks", ctypes.c_void_p),
-        ("awake", ctypes.c_void_p),
-        ("failed", ctypes.c_int64),
-        ("ordered_count", ctypes.c_int64),
-        ("ordered", ctypes.c_void_p),
-    ]
-
-
 @dataclass
 class _Compiled:
     """A part of the machine, compiled."""
@@ -149,7 +84,7 @@ class _Compiled:
     queues_out: list[_Shared] = field(default_factory=list)
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
     waits: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    block: _Block = field(default_factory=_Block)
+    block: CBlock = field(default_factory=CBlock)
 
     @property
     def slots(self) -> list[tuple[int, int]]:
@@ -193,7 +128,7 @@ class _Shared:
     bundle: Bundle
     stamped: bool = False
     ahead: bool = False
-    queue: _Queue = field(default_factory=_Queue)
+    queue: CQueue = field(default_factory=CQueue)
     moved: tuple[np.ndarray, np.ndarray] = field(default_factory=lambda: (bins(), bins()))
 
     @property
@@ -301,7 +236,7 @@ class _Machine:
         queue.depth, queue.latency, queue.wire = shared.depth, shared.latency, shared.wire
         queue.places = shared.places
         sizes = sum(np.dtype(TYPES[c_type(one.dtype)]).itemsize for one in shared.bundle.channels)
-        queue.size = 16 + (queue.places + _GAP) * (12 + sizes) + 4 * _GAP
+        queue.size = 16 + (queue.places + GAP) * (12 + sizes) + 4 * GAP
         if shared.stamped:
             queue.stamps = queue.size
             queue.size += 4 * queue.places
@@ -321,7 +256,7 @@ class _Machine:
         # A block that hands over gives but seldom what has to wait for room.
         hands_over = any(output.name == HANDOVER for output in part.outputs)
         numbers = np.array([at(part.memory, path) for path in kernel.numbers] or [0], np.int64)
-        one.block = _Block(
+        one.block = CBlock(
             asker=part.asker or 0,
             in_=pointers(self.kept, [shared.queue for shared in one.queues_in]),
             out=pointers(self.kept, [shared.queue for shared in one.queues_out]),
@@ -335,8 +270,8 @@ class _Machine:
             interval=part.timing.initiation_interval,
             tries=hands_over,
             always=hands_over,
-            waits_log=_Log(limit=_WORDS_KEPT),
-            requests_log=_Log(limit=_WORDS_KEPT),
+            waits_log=CLog(limit=_WORDS_KEPT),
+            requests_log=CLog(limit=_WORDS_KEPT),
         )
         self.kept += [state, numbers]
         self.states.append(state)
@@ -365,7 +300,7 @@ class _Machine:
             _NEVER,
         )
 
-    def _schedule(self, libraries: list[ctypes.CDLL]) -> _Scheduled:
+    def _schedule(self, libraries: list[ctypes.CDLL]) -> CMachine:
         """What the scheduler sees; and, for each queue, the blocks at its two ends."""
         for one in self.parts:
             here = ctypes.addressof(one.block)
@@ -378,7 +313,7 @@ class _Machine:
             one.block.limit, one.block.ahead = -1, self._ahead(one)
         awake = np.zeros(len(self.parts) // 64 + 1, np.uint64)
         self.kept += [awake, *libraries]
-        scheduled = _Scheduled(
+        scheduled = CMachine(
             count=len(self.parts),
             blocks=pointers(self.kept, [one.block for one in self.parts]),
             awake=awake.ctypes.data,
@@ -541,7 +476,7 @@ class _Machine:
         over_time = OverTime.of(cycles, moved, traffic)
         return Log(names_of_parts, waits, cycles, over_time, *names(layout))
 
-    def _words(self, log: _Log) -> np.ndarray:
+    def _words(self, log: CLog) -> np.ndarray:
         """The words of a log."""
         words = np.empty(log.in_file + log.words.length, np.uint32)
         if not self.runtime.copy_log(ctypes.byref(log), ctypes.c_void_p(words.ctypes.data)):
@@ -559,7 +494,7 @@ class _Machine:
         self.objects.close()
 
 
-def _last(block: _Block) -> int:
+def _last(block: CBlock) -> int:
     """The cycle of the last firing; -1 before the first."""
     return block.ready - block.interval if block.fired else -1
 

@@ -1,0 +1,84 @@
+"""The structures of ``runtime.h`` and ``scheduler.c``, field by field in the same order."""
+
+from __future__ import annotations
+
+import ctypes
+
+from sim.compiled.objects import CGrowing
+
+GAP, FEW = 8, 64
+"""As in ``runtime.h``."""
+
+
+class CQueue(ctypes.Structure):
+    """``Queue`` in ``runtime.h``."""
+
+    _fields_ = [
+        ("writer", ctypes.c_void_p),
+        ("reader", ctypes.c_void_p),
+        ("from_", ctypes.c_void_p),
+        ("to", ctypes.c_void_p),
+        ("oldest", ctypes.c_void_p),
+        ("newest", ctypes.c_void_p),
+        ("spare", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("size", "places", "head", "tail", "base")),
+        ("depth", ctypes.c_int64),
+        *((name, ctypes.c_int64) for name in ("latency", "seen", "batch", "peak", "grew")),
+        *((name, ctypes.c_int64) for name in ("starves", "crowds", "prepared", "stamps", "wire")),
+        *((name, ctypes.c_void_p) for name in ("given", "taken")),
+        ("latest", ctypes.c_uint32 * FEW),
+    ]
+
+
+class CLog(ctypes.Structure):
+    """``Log`` in ``runtime.h``."""
+
+    _fields_ = [
+        ("words", CGrowing),
+        *((name, ctypes.c_int64) for name in ("limit", "in_file")),
+        ("file", ctypes.c_void_p),
+    ]
+
+
+class CBlock(ctypes.Structure):
+    """``Block`` in ``runtime.h``."""
+
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("in_", "out")),
+        ("outs", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("state", "memory", "numbers", "waits", "counts")),
+        *((name, ctypes.c_void_p) for name in ("fire", "account", "pull")),
+        ("pulls", ctypes.c_int64),
+        ("awake", ctypes.c_void_p),
+        ("bit", ctypes.c_uint64),
+        *(
+            (name, ctypes.c_int64)
+            for name in ("interval", "ready", "fired", "tries", "always", "status", "port", "which")
+        ),
+        *((name, ctypes.c_int64) for name in ("key", "limit", "ahead")),
+        *((name, ctypes.c_int64) for name in ("asks", "until", "reach")),
+        *((name, ctypes.c_void_p) for name in ("hierarchy", "touch", "regions")),
+        *((name, ctypes.c_int64) for name in ("asker", "taken", "served", "waited", "made")),
+        ("places", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("outstanding", "place")),
+        *((name, CLog) for name in ("waits_log", "requests_log")),
+        *((name, ctypes.c_void_p) for name in ("log", "log_end")),
+        ("logged", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("write", "note")),
+        *((name, ctypes.c_int64) for name in ("placed", "held_up", "crowded")),
+        *((name, ctypes.c_int64) for name in ("last_region", "links")),
+        ("link", ctypes.c_void_p),
+    ]
+
+
+class CMachine(ctypes.Structure):
+    """``Machine`` in ``scheduler.c``."""
+
+    _fields_ = [
+        ("count", ctypes.c_int64),
+        ("blocks", ctypes.c_void_p),
+        ("awake", ctypes.c_void_p),
+        ("failed", ctypes.c_int64),
+        ("ordered_count", ctypes.c_int64),
+        ("ordered", ctypes.c_void_p),
+    ]
