@@ -107,6 +107,10 @@ class LoopNest:
         found = [v for source in one.sources for v in self.originals(source)]
         return tuple(v + primes for v in dict.fromkeys(found))
 
+    def variables(self, loops: Iterable[str]) -> list[str]:
+        """The variables of the program that some loops are derived from."""
+        return list(dict.fromkeys(v for loop in loops for v in self.originals(loop)))
+
     def leaves(self, loop: str) -> tuple[str, ...]:
         """The loops that there are, derived from a variable or loop."""
         base, primes = parts(loop)

@@ -77,7 +77,7 @@ class Builder:
     """Collects what a kernel is made of besides its loops.
 
     ``structs``   its parameters
-    ``bound``     the loop variables in scope
+    ``bound``     the loop variables in scope; ``loop_names`` are the names of all loops in C
     ``arrays``    the locals that stand for arrays of the parameters
     ``heap``      the arrays of its own, freed in the end; ``outer`` are those of the kernel where
                   ``heap`` has those of a thread
@@ -89,6 +89,7 @@ class Builder:
     def __init__(self) -> None:
         self.taken: set[str] = {*_KEYWORDS.split(), *NAMES}
         self.bound: set[str] = set()
+        self.loop_names: dict[str, str] = {}
         self.structs: dict[str, Struct] = {}
         self.arrays: dict[Var, Field] = {}
         self.heap: list[Var] = []
@@ -133,6 +134,12 @@ class Builder:
             yield self.heap, self.prologue, self.required
         finally:
             self.heap, self.prologue, self.required = before
+
+    def name_of(self, loop: str) -> str:
+        """The name in C of a loop."""
+        if loop not in self.loop_names:
+            self.loop_names[loop] = self.fresh(loop)
+        return self.loop_names[loop]
 
     def loop_variable(self, name: str) -> Var:
         """The variable of a loop: of this name, unless one around it is."""

@@ -17,7 +17,7 @@ from custard.to_c.builder import Types
 from custard.to_c.levels import LEVEL_FUNCTIONS
 from custard.to_c.loop_ir import INT
 from custard.to_c.loop_ir import Struct as Declared
-from custard.to_c.lowering import Lowered
+from custard.to_c.lowered import Lowered
 from custard.to_c.values import concrete
 from sam.levels import LEVELS, Level, least_bytes
 from sam.support import c_compiler as cc

@@ -31,6 +31,7 @@ from custard.to_c.loop_ir import (
     select,
 )
 from custard.to_c.outputs import Output, Part, Region
+from custard.to_c.positions import owner
 from sam.derivations import Fuse, Rename, Split, parts
 from sam.support.errors import UserError
 
@@ -116,7 +117,7 @@ class DerivedLoop:
 
         ``again`` has the loop go on to what the name was derived from, a round at a time.
         """
-        var = self.builder.loop_variable(self.lowering.name_of(name))
+        var = self.builder.loop_variable(self.builder.name_of(name))
         if region is None:
             region = Region(ZERO, self.number(f"{var.name}_end", self.extent(name)))
         parts_left = list(left)
@@ -255,29 +256,28 @@ class DerivedLoop:
 
     def positions(self, name: str) -> Positions:
         """The positions that a loop goes over, which the operand's place tells."""
-        owner = self.lowering.owner(self.tree, name)
-        if owner is None:
+        found = owner(self.nest, self.tree, name)
+        if found is None:
             raise UserError(
                 f"{self.leaf} goes over positions of {self.nest.tensor_of(name)}, which are not "
                 "known there",
                 hint=f"reorder the loops so that those derived from {name} stand together, or "
                 "leave pos out",
             )
-        chain = self.nest.originals(name)
-        levels = tuple(
-            self.lowering.functions[owner.slot.name, owner.level + n] for n in range(len(chain))
-        )
-        first: Expr = owner.place.position
-        end = first + 1 if owner.place.group_end is None else owner.place.group_end
-        if owner.place.present is not None:
-            end = select(owner.place.present, end, first)
+        functions = self.lowering.storage.functions
+        chain = range(found.level, found.level + len(self.nest.originals(name)))
+        levels = tuple(functions[found.slot.name, level] for level in chain)
+        first: Expr = found.place.position
+        end = first + 1 if found.place.group_end is None else found.place.group_end
+        if found.place.present is not None:
+            end = select(found.place.present, end, first)
         ranges = []
         for n, level in enumerate(levels):
             first, end = level.positions(first), level.positions(end)  # type: ignore[assignment]
             first = self.number(f"first{n}", first)
             end = self.number(f"last{n}", end)
             ranges.append((first, end))
-        return Positions(owner, levels, tuple(ranges))
+        return Positions(found, levels, tuple(ranges))
 
     # Numbers
 
@@ -301,10 +301,10 @@ class DerivedLoop:
         primes, made = parts(name)[1], self.nest.made(name)
         match made:
             case None:
-                return self.lowering.extent(name)
+                return self.lowering.storage.extent(name)
             case Rename(variable):
                 over = self.nest.tensor_of(name) is not None
-                if over and self.lowering.owner(self.tree, name) is not None:
+                if over and owner(self.nest, self.tree, name) is not None:
                     found = self.positions(name)
                     return self.number(f"{name}_size", found.end - found.first)
                 return self.extent(variable + primes)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from custard.to_c.levels import START, Place
 from custard.to_c.loop_ir import Expr
-from sam.blocks.arithmetic import ValueType
+from sam.blocks.arithmetic import ValueType, result_type
 from sam.graph import Slot
 from sam.subscripts import Affine
 
@@ -172,6 +172,16 @@ def operands(node: Node) -> Iterator[Operand]:
     return (one for one in walk(node) if isinstance(one, Operand))
 
 
+def operand_of(node: Node, key: int) -> Operand:
+    """The operand of a key."""
+    return next(one for one in operands(node) if one.key == key)
+
+
+def uses(node: Node, variable: str) -> bool:
+    """Whether the value of a tree depends on a variable."""
+    return any(operand.uses(variable) for operand in operands(node))
+
+
 def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
     """The tree with each node replaced, parents first; what replaces one is not looked into."""
     changed = change(node)
@@ -210,6 +220,27 @@ def without(node: Node, absent: Container[int]) -> Node | None:
     if any(part is None for part in parts):
         return None
     return rebuilt(node, [part for part in parts if part is not None])
+
+
+def assumed(tree: Node, present: Expr) -> Node:
+    """The tree where a condition is known to hold."""
+
+    def change(node: Node) -> Node:
+        if isinstance(node, Scalar) and node.present == present:
+            return replace(node, present=None)
+        if isinstance(node, Operand) and node.place.present == present:
+            return replace(node, place=replace(node.place, present=None))
+        return node
+
+    return mapped(tree, change)
+
+
+def negated(node: Node) -> Node:
+    """The tree with its sign changed, under its sum if it is one."""
+    dtype = result_type("negate", node.dtype)
+    if isinstance(node, Total):
+        return replace(node, dtype=dtype, operand=Minus(dtype, node.operand))
+    return Minus(dtype, node)
 
 
 def is_linear(node: Node, key: int) -> bool:

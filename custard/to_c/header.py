@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from custard.language.formats import LEVEL_FORMATS
 from custard.to_c.loop_ir import INT, Kernel
-from custard.to_c.lowering import Lowered
+from custard.to_c.lowered import Lowered
 from custard.to_c.threads import THREADS
 
 _WIDTH = 96

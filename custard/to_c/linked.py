@@ -36,7 +36,7 @@ from custard.to_c.loop_ir import (
     rewritten,
     statements,
 )
-from custard.to_c.lowering import Lowered
+from custard.to_c.lowered import Lowered
 from custard.to_c.printer import Entry, declared, printed
 from sam.support.errors import UserError
 

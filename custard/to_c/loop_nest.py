@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from custard.to_c import lattice
+from custard.to_c.coiteration import Coiteration
 from custard.to_c.expression import (
     Node,
     Operand,
@@ -14,11 +15,13 @@ from custard.to_c.expression import (
     Total,
     is_linear,
     mapped,
+    operand_of,
     operands,
     walk,
     without,
 )
 from custard.to_c.levels import Counted, Iterator, dimension
+from custard.to_c.locating import bound, located_at, subsections, window
 from custard.to_c.loop_ir import (
     BOOL,
     INT,
@@ -63,29 +66,28 @@ class Nest:
         rest: Sequence[str],
         tree: Node,
         output: Output,
-        formula: lattice.Formula,
+        where: Coiteration,
         region: Region | None = None,
     ) -> None:
-        self.lowering, self.builder = lowering, lowering.builder
+        self.lowering, self.builder, self.storage = lowering, lowering.builder, lowering.storage
         self.variable, self.rest, self.tree, self.output = variable, rest, tree, output
-        self.located, self.conditional = lowering.located, lowering.conditional
-        self.var = self.builder.loop_variable(lowering.names[variable])
+        self.located, self.conditional = where.located, where.conditional
+        self.var = self.builder.loop_variable(self.builder.name_of(variable))
         self.iterators: dict[int, Iterator] = {}
         self.clipped = False
         self.region, self.guards = region, list[Expr]()
-        self.formula = lattice.replaced(formula, self._guard)
+        self.formula = lattice.replaced(where.formula, self._guard)
 
     def _guard(self, when: lattice.When) -> lattice.Formula:
         """Stands for a condition in a union: the whole dimension, or nothing of it."""
         key = -1 - len(self.iterators)
         cursor = Var(self.builder.fresh(f"{self.var.name}_all"))
-        extent = self.lowering.extent(self.variable)
+        extent = self.storage.extent(self.variable)
         self.iterators[key] = dimension(cursor, extent, when.condition)
         return lattice.Has(key)
 
     def statements(self) -> list[Stmt]:
         """The loops along the lattice."""
-        lowering = self.lowering
         points = lattice.points(self.formula, MOST_POINTS)
         keys = lattice.iterated(self.formula)
         dense = lattice.is_dense(self.formula)
@@ -96,7 +98,7 @@ class Nest:
                 self.iterators[key] = self.iterator(key, ordered)
         self.restrict(alone)
         if not dense:
-            lowering.note_partial(self.output, [self.variable])
+            self.output.skips([self.variable])
         room: list[Stmt] = []
         most = None if self.rest else self.most(self.formula)
         if most is not None and not self.is_single(keys):
@@ -108,11 +110,11 @@ class Nest:
         region = self.region
         if region is None:
             return
-        extent = self.lowering.extent(self.variable)
+        extent = self.storage.extent(self.variable)
         kept = {
             key: self.output.kept[at]
             for key in self.iterators
-            if key >= 0 and (at := (key, self.lowering.operand(self.tree, key).level))
+            if key >= 0 and (at := (key, operand_of(self.tree, key).level))
             in self.output.kept
         }  # fmt: skip
         if all(one.restricts() or key in kept for key, one in self.iterators.items()):
@@ -131,7 +133,7 @@ class Nest:
     def limits(self) -> tuple[Expr, Expr]:
         """Between which coordinates the loops go, if nothing else tells."""
         if self.region is None:
-            return ZERO, self.lowering.extent(self.variable)
+            return ZERO, self.storage.extent(self.variable)
         return self.region.begin, self.region.end
 
     def is_single(self, keys: Sequence[int]) -> bool:
@@ -153,23 +155,23 @@ class Nest:
 
     def iterator(self, key: int, ordered: bool) -> Iterator:
         """The iterator over an operand's next level."""
-        operand = self.lowering.operand(self.tree, key)
+        operand = operand_of(self.tree, key)
         unique = ordered or not self.output.adds or not is_linear(self.tree, key)
-        level = self.lowering.functions_of(operand)
+        level = self.storage.level(operand)
         found, begin = level.iterate(operand.place, key, ordered, unique), operand.place.begin
         if operand.reduces(self.variable):
-            sections = self.lowering.subsections(operand, self.variable, self.output)
+            sections = subsections(self.storage, operand, self.variable, self.output)
             return sections.iterator(found, self.builder.fresh, begin)
-        window = self.lowering.window(operand, self.output)
-        return found if window is None else windowed(found, window, self.builder.fresh, begin)
+        points = window(self.storage, operand, self.output)
+        return found if points is None else windowed(found, points, self.builder.fresh, begin)
 
     def clip(self, key: int) -> None:
         """Keeps an operand that is alone to where the level below has coordinates."""
-        operand, iterator = self.lowering.operand(self.tree, key), self.iterators[key]
+        operand, iterator = operand_of(self.tree, key), self.iterators[key]
         levels = operand.slot.levels[operand.level + 1 :]
         if not levels or not isinstance(iterator, Counted) or operand.form is not None:
             return
-        below = self.lowering.functions[operand.slot.name, operand.level + 1]
+        below = self.storage.functions[operand.slot.name, operand.level + 1]
         limits = below.limits(operand.place)
         if limits is not None and iterator.coordinate == iterator.cursor:
             iterator.clip(*limits)
@@ -186,7 +188,7 @@ class Nest:
                 lengths = [self.most(part) for part in parts]
                 known = [length for length in lengths if length is not None]
                 return sum(known[1:], start=known[0]) if len(known) == len(lengths) else None
-        return self.lowering.extent(self.variable)
+        return self.storage.extent(self.variable)
 
     def alone(self, key: int | None) -> list[Stmt]:
         """The loop over one operand, or over the whole dimension."""
@@ -230,8 +232,8 @@ class Nest:
                         known = node.place.present if condition is None else condition
                         place = replace(node.place, begin=iterator.cursor, present=known)
                         return replace(node, place=place)
-                    window = lowering.window(node, self.output)
-                    at = self.var if window is None else window.place(self.var)
+                    points = window(self.storage, node, self.output)
+                    at = self.var if points is None else points.place(self.var)
                     place = node.place.below(
                         iterator.position, at, iterator.group_end, present[node.key]
                     )
@@ -242,7 +244,7 @@ class Nest:
                 return node
 
             known = {one.key: one.place.present for one in operands(tree)}
-            tree = lowering.bound(mapped(tree, change), output)
+            tree = bound(self.storage, mapped(tree, change), output)
             new_condition |= any(one.place.present != known[one.key] for one in operands(tree))
             inner = lowering.guarded(self.rest, tree, output, new_condition)
             found = [
@@ -255,9 +257,9 @@ class Nest:
 
     def locate(self, operand: Operand, before: list[Stmt]) -> Operand:
         """An operand whose level may lack the coordinate."""
-        level, lowering = self.lowering.functions_of(operand), self.lowering
+        level = self.storage.level(operand)
         if operand.form is not None:
-            there = lowering.located_at(operand, self.var, self.output)
+            there = located_at(self.storage, operand, self.var, self.output)
             if not level.format.full:
                 position = level.cursor()
                 before.append(Declare(position, there.position, const=True))
@@ -273,7 +275,7 @@ class Nest:
 
     def label(self, key: int) -> str:
         """What tells the coordinates of an operand from those of others."""
-        return self.lowering.operand(self.tree, key).slot.name if key >= 0 else "all"
+        return operand_of(self.tree, key).slot.name if key >= 0 else "all"
 
     def merged(
         self, points: Sequence[lattice.Point], keys: Sequence[int], dense: bool
@@ -418,13 +420,13 @@ class Nest:
                 return node
             var = Var(self.builder.fresh(f"{node.slot.name}_value"), c_type(node.dtype))
             position = self.iterators[node.key].position
-            loads.append(Declare(var, self.lowering.value_array(node)[position], const=True))
+            loads.append(Declare(var, self.storage.value_array(node)[position], const=True))
             return Scalar(node.dtype, var, here[node.key], zero=False)
 
         tree = without(self.tree, [key for key in keys if key not in here])
         assert tree is not None
         output = self.output.bind(self.variable, self.var)
-        tree = self.lowering.bound(mapped(tree, change), output)
+        tree = bound(self.storage, mapped(tree, change), output)
         return [
             *loads,
             *output.enter(self.variable),

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -142,6 +142,14 @@ class Output(ABC):
     def adds(self) -> bool:
         """Whether a value that is written is added to what is there."""
         return True
+
+    def accumulating(self) -> Output:
+        """The output, with values added to what is there."""
+        return self
+
+    def skips(self, variables: Iterable[str]) -> None:
+        """Notes that loops may pass over some coordinates of these variables."""
+        return
 
     @abstractmethod
     def write(self, value: Expr) -> list[Stmt]:
@@ -425,6 +433,13 @@ class TensorOutput(Output):
     @property
     def adds(self) -> bool:
         return self.accumulate
+
+    def accumulating(self) -> Output:
+        self.skips(self.assembly.variables)
+        return replace(self, accumulate=True)
+
+    def skips(self, variables: Iterable[str]) -> None:
+        self.assembly.partial |= {*variables} & {*self.assembly.variables}
 
     def takes(self, variables: Sequence[str]) -> bool:
         return not set(variables) & set(self.appended)

@@ -22,7 +22,8 @@ from custard.to_c.call import OPENMP, Bound, Plan
 from custard.to_c.header import documented
 from custard.to_c.linked import Linked, linked
 from custard.to_c.loop_ir import verify
-from custard.to_c.lowering import Lowered, lower
+from custard.to_c.lowered import Lowered
+from custard.to_c.lowering import lower
 from custard.to_c.printer import printed
 from sam.graph import Slot
 from sam.inputs import extents, require_inputs

@@ -16,13 +16,15 @@ where each part begins, and then all threads copy (``Parts``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from custard.to_c.builder import exists, resized
 from custard.to_c.derived_loops import DerivedLoop
 from custard.to_c.expression import Node
+from custard.to_c.levels import Hashed
 from custard.to_c.loop_ir import (
     BOOL,
     INT,
@@ -52,6 +54,7 @@ from custard.to_c.loop_ir import (
     op,
 )
 from custard.to_c.outputs import Output, Part, Region, ScalarOutput, TensorOutput
+from custard.to_c.storage import Storage
 from custard.to_c.values import adding, number
 from custard.to_c.workspaces import (
     DenseOutput,
@@ -113,10 +116,10 @@ class SharedLoop:
         lowering.shared = True
         thread = Var(builder.fresh("thread"))
         loop = DerivedLoop(lowering, self.order, self.tree, self.output)
-        extent = loop.number(f"{lowering.name_of(leaf)}_count", loop.extent(leaf))
-        with builder.thread() as (heap, prologue, required), lowering.own_scratches():
+        extent = loop.number(f"{builder.name_of(leaf)}_count", loop.extent(leaf))
+        with builder.thread() as (heap, prologue, required), own_scratches(lowering.storage):
             own = self.own(thread)
-            begin, end = (Var(builder.fresh(f"{lowering.name_of(leaf)}_{n}"))
+            begin, end = (Var(builder.fresh(f"{builder.name_of(leaf)}_{n}"))
                           for n in ("first", "last"))  # fmt: skip
             own_share = Part(leaf, lambda output: Region(begin, end))
             inner = replace(
@@ -132,7 +135,7 @@ class SharedLoop:
                 *loops,
                 *own.last,
             ]
-        function = builder.function(f"{lowering.name_of(leaf)}_part")
+        function = builder.function(f"{builder.name_of(leaf)}_part")
         ordered = any(isinstance(one, Ordered) for one in own.last)
         structs = tuple(own.structs.items())
         shared = Parallel(
@@ -224,6 +227,18 @@ class SharedLoop:
             Require(merged),
         ]
         return Own(own.output().inside(output), [], last)
+
+
+@contextmanager
+def own_scratches(storage: Storage) -> Iterator[None]:
+    """Has operands sorted into arrays of a thread's own inside."""
+    tables = [one for one in storage.functions.values() if isinstance(one, Hashed)]
+    before = [one.scratches for one in tables]
+    for one in tables:
+        one.scratches = {}
+    yield
+    for one, found in zip(tables, before, strict=True):
+        one.scratches = found
 
 
 def share(extent: Expr, thread: Expr) -> Expr:

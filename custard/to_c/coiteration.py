@@ -1,0 +1,115 @@
+"""Which operands a loop iterates over together, and which it locates where others are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from custard.ir import cin
+from custard.language.commands import Command, require_able
+from custard.to_c import lattice
+from custard.to_c.expression import Node, Operand, Product, Quotient, Scalar, Sum, children
+from custard.to_c.locating import has_subsections
+from custard.to_c.loop_ir import Expr
+from custard.to_c.storage import Storage
+
+
+@dataclass(frozen=True)
+class Coiteration:
+    """Where a tree is present over a variable.
+
+    ``formula``      in terms of the operands that are iterated over
+    ``located``      the keys of the operands that are located instead
+    ``conditional``  whether some factor may be absent for all values of the variable
+    """
+
+    formula: lattice.Formula
+    located: frozenset[int]
+    conditional: bool
+
+
+def coiteration(
+    tree: Node, variable: str, storage: Storage, choices: Mapping[tuple[str, str], Command]
+) -> Coiteration:
+    """Where a tree is present over a variable.
+
+    ``choices`` has what the schedule forces by tensor and variable.
+    """
+    search = _Search(variable, storage, choices)
+    formula = search.formula(tree)
+    return Coiteration(formula, frozenset(search.located), search.conditional)
+
+
+class _Search:
+    """The walk through one tree."""
+
+    def __init__(
+        self, variable: str, storage: Storage, choices: Mapping[tuple[str, str], Command]
+    ) -> None:
+        self.variable, self.storage, self.choices = variable, storage, choices
+        self.located: set[int] = set()
+        self.conditional = False
+
+    def formula(self, node: Node) -> lattice.Formula:
+        match node:
+            case Operand():
+                if self.iterates(node):
+                    return lattice.Has(node.key)
+                return _condition(node.place.present)
+            case Scalar():
+                return _condition(node.present)
+            case Sum():
+                return lattice.disjunction(list(map(self.formula, node.terms)))
+            case Product(everywhere=True) | Quotient(everywhere=True):
+                parts = map(self.formula, children(node))
+                return lattice.disjunction([lattice.ALWAYS, *parts])
+            case Product():
+                return self.product(node)
+            case Quotient():
+                return self.formula(node.numerator)
+        (operand,) = children(node)
+        return self.formula(operand)
+
+    def product(self, node: Product) -> lattice.Formula:
+        """Where all factors are; those that can be located where another is, do not iterate."""
+        parts = list(map(self.formula, node.factors))
+        iterating = [n for n, part in enumerate(parts) if lattice.iterated(part)]
+        for n in list(iterating):
+            factor = node.factors[n]
+            if len(iterating) > 1 and isinstance(factor, Operand) and self.locates(factor):
+                self.located.add(factor.key)
+                parts[n] = lattice.ALWAYS
+                iterating.remove(n)
+        # A factor with a condition does not iterate; the condition is tested inside the loop.
+        self.conditional |= any(isinstance(part, lattice.When) for part in parts)
+        return lattice.conjunction(parts)
+
+    def locates(self, operand: Operand) -> bool:
+        """Whether an operand's next level is to be located rather than merged."""
+        choice = self.choice(operand, operand.left[0])
+        return self.storage.level(operand).format.locates and (
+            choice is None or choice.name == "locate"
+        )
+
+    def iterates(self, operand: Operand) -> bool:
+        """Whether the loop iterates over an operand's coordinates.
+
+        A full level is located, if it is there for certain.
+        """
+        if operand.left[:1] != (self.variable,):
+            return operand.reduces(self.variable) and has_subsections(operand, self.variable)
+        format = self.storage.level(operand).format
+        choice = self.choice(operand, self.variable)
+        if choice is not None and choice.name == "locate":
+            require_able(format, choice)
+        if choice is not None and format.locates:
+            return choice.name == "coiterate"
+        return not format.full or operand.form is not None
+
+    def choice(self, operand: Operand, variable: str) -> Command | None:
+        """What the schedule says of an operand at a variable."""
+        return self.choices.get((operand.slot.tensor or "", cin.base(variable)))
+
+
+def _condition(present: Expr | None) -> lattice.Formula:
+    return lattice.ALWAYS if present is None else lattice.When(present)

@@ -1,0 +1,136 @@
+"""From concrete index notation to the expression of a kernel: types, and the slots of accesses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from custard.ir import cin
+from custard.scheduling.loops import Precomputed
+from custard.to_c.expression import Node, Operand, Product, Quotient, Scalar, Sum, Total, negated
+from custard.to_c.storage import Storage
+from custard.to_c.values import concrete
+from sam.blocks.arithmetic import ValueType, result_type
+
+
+@dataclass(frozen=True)
+class KernelTrees:
+    """Makes the trees of one kernel.
+
+    ``storage``      gives each access its slot
+    ``precomputed``  what a schedule has go through workspaces, by their names
+    ``keys``         the numbers that tell operands apart
+    """
+
+    storage: Storage
+    precomputed: Mapping[str, Precomputed]
+    keys: Iterator[int]
+
+    def of(self, node: cin.Expression) -> Node:
+        """The typed tree of an expression."""
+        match node:
+            case cin.Access(tensor) if tensor in self.precomputed:
+                return self._precomputed(tensor)
+            case cin.Access():
+                slot, key = self.storage.slot(node), next(self.keys)
+                variables = tuple(node.variables[group[0]] for group in slot.modes)
+                is_unit = isinstance(node, cin.Unit)
+                dtype = np.dtype(bool) if is_unit else self.storage.types.value(node.tensor)
+                forms = tuple(node.form(group[0]) for group in slot.modes)
+                computed = forms if any(forms) else ()
+                return Operand(dtype, key, slot, variables, computed=computed)
+            case cin.Literal(value):
+                return Scalar(value, value)
+            case cin.Add():
+                return self._sum(node)
+            case cin.Multiply():
+                return self._product(node)
+            case cin.Negate(operand):
+                return negated(self.of(operand))
+            case cin.Divide(numerator, denominator):
+                parts = (self.of(numerator), self.of(denominator))
+                everywhere = cin.divides(cin.Divide(cin.Literal(1), denominator))
+                return Quotient(_joint_type("divide", parts), *parts, everywhere)
+            case cin.Reduce(variables, operand, first):
+                inner = self.of(operand)
+                if isinstance(inner, Product):
+                    inner = _in_type(inner, inner.dtype)
+                free = frozenset(cin.free_variables(node))
+                return Total(inner.dtype, variables, free, inner, first)
+        raise AssertionError(node)
+
+    def _precomputed(self, name: str) -> Total:
+        """The tree of what goes through a workspace."""
+        found = self.precomputed[name]
+        inner = self.of(found.program.value)
+        free = frozenset(found.program.target.variables)
+        if not isinstance(inner, Total) or inner.over is not None:
+            inner = Total(inner.dtype, (), free, inner)
+        return replace(
+            inner, free=free, over=frozenset(found.variables), sparse=found.form == "sparse"
+        )
+
+    def _sum(self, node: cin.Add) -> Sum:
+        """The tree of a sum. What is bracketed in it is merged into it where all have one type."""
+        first, *rest = node.terms
+        terms, steps, minus = [self.of(first)], [], [False]
+        steps.append(terms[0].dtype)
+        for term in rest:
+            subtracted = isinstance(term, cin.Negate)
+            terms.append(self.of(term.operand if isinstance(term, cin.Negate) else term))
+            name = "subtract" if subtracted else "add"
+            steps.append(result_type(name, steps[-1], terms[-1].dtype))
+            minus.append(subtracted)
+        dtype = steps[-1]
+        merged: list[tuple[Node, ValueType, bool]] = []
+        for own, step, sign in zip(terms, steps, minus, strict=True):
+            if isinstance(own, Sum) and _have_type((*own.steps, *steps), dtype):
+                inside = zip(own.terms, own.steps, own.minus, strict=True)
+                merged += [(part, of_part, one != sign) for part, of_part, one in inside]
+            else:
+                merged.append((own, step, sign))
+        parts, types, signs = zip(*merged, strict=True)
+        return Sum(dtype, parts, types, signs)
+
+    def _product(self, node: cin.Multiply) -> Product:
+        """The tree of a product. What is bracketed in it is merged into it if all have one type.
+
+        A sum over variables of one factor is made in the type of the product, as if it were made
+        after multiplying: so has ``numpy.einsum`` it.
+        """
+        parts = tuple(map(self.of, node.factors))
+        dtype = _joint_type("multiply", parts)
+        merged: list[Node] = []
+        for part in parts:
+            types = [one.dtype for one in parts]
+            if isinstance(part, Product) and _have_type(types, dtype):
+                merged += part.factors
+            elif isinstance(part, Total) and concrete(part.dtype) != concrete(dtype):
+                merged.append(replace(part, dtype=dtype, operand=_in_type(part.operand, dtype)))
+            else:
+                merged.append(part)
+        everywhere = any(map(cin.divides, node.factors))
+        is_masked = isinstance(node.factors[0], cin.Mask)
+        return Product(dtype, tuple(merged), everywhere and not is_masked)
+
+
+def _have_type(types: Iterable[ValueType], dtype: ValueType) -> bool:
+    """Whether all are one type, but for numbers of the program, which take it on."""
+    return all(one == dtype for one in types if isinstance(one, np.dtype))
+
+
+def _in_type(node: Node, dtype: ValueType) -> Node:
+    """A tree whose values are converted to a type before they are multiplied."""
+    if isinstance(node, Product):
+        factors = tuple(_in_type(factor, dtype) for factor in node.factors)
+        return replace(node, dtype=dtype, factors=factors)
+    return node if concrete(node.dtype) == concrete(dtype) else Product(dtype, (node,))
+
+
+def _joint_type(name: str, parts: Sequence[Node]) -> ValueType:
+    dtype = parts[0].dtype
+    for part in parts[1:]:
+        dtype = result_type(name, dtype, part.dtype)
+    return dtype

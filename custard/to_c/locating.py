@@ -1,0 +1,91 @@
+"""Where the values of loop variables lie in the levels of operands.
+
+A level whose subscript is a variable is located at the variable's value. One whose subscript is
+computed, such as ``2*i + j``, is so at what the subscript gives, if that is within the level; a
+loop over such a variable goes through a ``Window`` of the level or its ``Subsections``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from custard.to_c.expression import Node, Operand, mapped
+from custard.to_c.levels import Place
+from custard.to_c.loop_ir import ONE, ZERO, Const, Expr, both, op, select
+from custard.to_c.outputs import Output
+from custard.to_c.storage import Storage, lists_coordinates
+from custard.to_c.windows import Subsections, Window, shifted
+
+
+def bound(storage: Storage, tree: Node, output: Output) -> Node:
+    """The tree with all levels located whose variables are bound."""
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, Operand):
+            return node
+        while node.left[:1] and node.left[0] in output.bound:
+            node = replace(
+                node, place=located_at(storage, node, output.bound[node.left[0]], output)
+            )
+        return node
+
+    return mapped(tree, change)
+
+
+def located_at(storage: Storage, operand: Operand, value: Expr, output: Output) -> Place:
+    """The place of the next level at a value of its variable; absent where a computed
+    subscript points outside."""
+    level, points = storage.level(operand), window(storage, operand, output)
+    if points is None:
+        return level.locate(operand.place, value)
+    at = points.place(value)
+    position, known = level.locate(operand.place, at).position, operand.place.present
+    found = both(at >= ZERO, at < level.size)
+    if not level.format.full:
+        position = select(found, position, Const(-1))
+        found = op(">=", position, ZERO)
+    present = found if known is None else both(known, found)
+    return operand.place.below(position, at, None, present)
+
+
+def window(storage: Storage, operand: Operand, output: Output) -> Window | None:
+    """What the values of a variable stand for in the next level, whose subscript is computed;
+    None where it is not."""
+    form = operand.form
+    if form is None:
+        return None
+    rest: Expr = Const(form.constant)
+    for variable, scale in form.terms:
+        rest = shifted(rest, output.bound[variable], scale)
+    return Window(form.scale, rest, storage.extent(form.variable))
+
+
+def has_subsections(operand: Operand, variable: str) -> bool:
+    """Whether a variable goes through the subsections of the next level that hold something.
+
+    Where it does not, it goes through its whole extent.
+    """
+    form = operand.form
+    assert form is not None
+    code = operand.slot.levels[operand.level]
+    return lists_coordinates(code) and dict(form.terms)[variable] > 0
+
+
+def subsections(storage: Storage, operand: Operand, variable: str, output: Output) -> Subsections:
+    """Where the subsections of the next level lie that belong to the values of a variable."""
+    form = operand.form
+    assert form is not None
+    rest: Expr = Const(form.constant)
+    low: Expr = ZERO
+    high: Expr = ZERO
+    for name, scale in form.coefficients().items():
+        if name == variable:
+            continue
+        if name in output.bound:
+            rest = shifted(rest, output.bound[name], scale)
+        elif scale > 0:
+            high = shifted(high, storage.extent(name) - ONE, scale)
+        else:
+            low = shifted(low, storage.extent(name) - ONE, scale)
+    extent = storage.extent(variable)
+    return Subsections(dict(form.terms)[variable], rest + low, rest + high, extent)

@@ -1,0 +1,45 @@
+"""What lowering a program gives: the kernel, and what was decided for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from custard.to_c.loop_ir import For, Kernel
+from custard.to_c.loop_ir import statements as every_statement
+from sam.blocks.arithmetic import ValueType
+from sam.graph import Slot
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A kernel, and what was decided for it, in sentences.
+
+    ``slots``       the storage of the inputs that it reads, in the order of its parameters
+    ``numbers``     the variables whose extents are parameters of their own
+    ``keyed``       the variables of each sparse workspace
+    ``listed``      the variables of the dense workspaces
+    ``result``      the slot that it fills, before what is done to it behind the kernel
+    ``dtype``       the type of the result's values
+    ``rearranged``  which tensors are stored in another way, each with the declaration of the
+                    format that avoids that, if there is one
+    ``threaded``    whether the number of threads is the last argument
+    """
+
+    kernel: Kernel
+    slots: tuple[Slot, ...]
+    numbers: tuple[str, ...]
+    keyed: tuple[tuple[str, ...], ...]
+    listed: tuple[str, ...]
+    result: Slot
+    dtype: ValueType
+    rearranged: Mapping[str, str | None]
+    decisions: tuple[str, ...]
+    threaded: bool = False
+
+    @property
+    def uses_openmp(self) -> bool:
+        """Whether loops are shared out to threads, or to the lanes of vectors."""
+        return self.threaded or any(
+            isinstance(one, For) and one.vectors for one in every_statement(self.kernel.body)
+        )

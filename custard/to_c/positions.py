@@ -1,0 +1,66 @@
+"""Loops over the positions of a tensor (``pos``): which operand has the positions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from custard.ir import cin
+from custard.scheduling.loops import NUMBERED, LoopNest, Reads
+from custard.to_c.expression import Node, Operand, operands
+from custard.to_c.outputs import Output
+from sam.derivations import parts
+from sam.graph import Slot
+
+
+def levels_of(tree: Node) -> Reads:
+    """Which levels the operands of a tree have."""
+    found = [operand.slot for operand in operands(tree)]
+
+    def has(tensor: str, variables: Sequence[str]) -> bool:
+        return any(_chain(slot, tensor, variables) is not None for slot in found)
+
+    return has
+
+
+def owner(nest: LoopNest, tree: Node, name: str) -> Operand | None:
+    """The operand over whose positions a loop goes, once all levels above are done."""
+    tensor, wanted = nest.tensor_of(name), nest.originals(name)
+    for operand in operands(tree):
+        codes = _chain(operand.slot, tensor or "", wanted)
+        if operand.left[: len(wanted)] == wanted and codes is not None:
+            return operand
+    return None
+
+
+def without_owner(nest: LoopNest, loop: str, tree: Node, output: Output) -> str | None:
+    """The loop over positions that a loop was split from, where no operand has them."""
+    name = loop
+    while (made := nest.made(name)) is not None:
+        if nest.tensor_of(name) is not None:
+            begun = any(leaf in output.pending for leaf in nest.leaves(name))
+            return None if begun or owner(nest, tree, name) is not None else name
+        if len(made.sources) > 1:
+            return None
+        name = made.sources[0] + parts(loop)[1]
+    return None
+
+
+def elsewhere(nest: LoopNest, order: Sequence[str], position: str) -> list[str]:
+    """Loops with what is derived from positions as loops over coordinates again."""
+    leaves = nest.leaves(position)
+    variables = nest.originals(position)
+    return [*variables, *(loop for loop in order if loop not in leaves)]
+
+
+def _chain(slot: Slot, tensor: str, variables: Sequence[str]) -> str | None:
+    """The levels of a slot for some variables, one below the other, if their positions are
+    numbered in the order of the coordinates."""
+    if slot.tensor != tensor:
+        return None
+    bases = [cin.base(v) for v in variables]
+    for n in range(len(slot.variables) - len(bases) + 1):
+        forms = [slot.form(n + level) for level in range(len(bases))]
+        if list(slot.variables[n : n + len(bases)]) == bases and not any(forms):
+            codes = slot.levels[n : n + len(bases)]
+            return codes if all(code in NUMBERED for code in codes) else None
+    return None
