@@ -329,16 +329,19 @@ class Nest:
             here = Var(self.builder.fresh(f"{self.var.name}{self.label(key)}"))
             inside.append(Declare(here, self.iterators[key].coordinate, const=True))
             at[key] = here
+        alone = {other for other in below if len(other) == 1}
+        covered = counter is not None or len(alone) == len(together)
+        last = covered and len(together) > 0 and len(below) > 1 and self.is_last(keys)
+        if last and counter is None and len(together) > 1:
+            return While(alive, [*inside, self.met(at, keys)])
         if counter is not None:
             inside.append(Declare(self.var, counter, const=True))
         elif len(together) == 1:
             inside = [Declare(self.var, self.iterators[together[0]].coordinate, const=True)]
             at[together[0]] = self.var
         else:
-            inside += self.smallest([at[key] for key in together])
-        alone = {other for other in below if len(other) == 1}
-        covered = counter is not None or len(alone) == len(together)
-        if covered and len(together) > 0 and len(below) > 1 and self.is_last(keys):
+            inside += self.smallest(list(at.values()))
+        if last:
             inside += self.masked({key: at[key].eq(self.var) for key in together}, keys)
             return While(alive, [*inside, *self.advanced(at, counter)])
         cases: list[tuple[Expr, Sequence[Stmt]]] = []
@@ -353,6 +356,22 @@ class Nest:
         if far is not None:
             return While(alive, [*inside, *self.galloped(at, far)])
         return While(alive, [*inside, *self.advanced(at, counter)])
+
+    def met(self, at: Mapping[int, Var], keys: Sequence[int]) -> Stmt:
+        """What is done where all of some operands meet, which is easily foreseen for some inputs;
+        where they do not, what is done depends on no condition."""
+        first, *others = at.values()
+        with self.builder.scope():
+            declared = Declare(self.var, first, const=True)
+            absent = [key for key in keys if key not in at]
+            body = [declared, *self.body(dict.fromkeys(at), absent)]
+            steps = [step for key in at for step in self.iterators[key].advance(TRUE)]
+        apart = [
+            *self.smallest(list(at.values())),
+            *self.masked({key: one.eq(self.var) for key, one in at.items()}, keys),
+            *self.advanced(at, None),
+        ]
+        return If([(both(*(first.eq(other) for other in others)), [*body, *steps])], apart)
 
     def far_apart(self, points: Sequence[lattice.Point], keys: Sequence[int]) -> Declare | None:
         """Declares whether one of two intersected fibers is much longer than the other.

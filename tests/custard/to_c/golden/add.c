@@ -144,14 +144,23 @@ int compute(struct X *X, const struct A *A, const struct B *B)
         while (pA1 < pA1_end && pB1 < pB1_end) {
             const int64_t jA = A_coordinates1[pA1];
             const int64_t jB = B_coordinates1[pB1];
-            const int64_t j = jA < jB ? jA : jB;
-            const double A_value = A_values[pA1];
-            const double B_value = B_values[pB1];
-            X->values[X_count1] = kept_double(jA == j, A_value) + kept_double(jB == j, B_value);
-            X->coordinates1[X_count1] = (int32_t)j;
-            X_count1++;
-            pA1 += jA == j;
-            pB1 += jB == j;
+            if (jA == jB) {
+                const int64_t j = jA;
+                X->values[X_count1] = A_values[pA1] + B_values[pB1];
+                X->coordinates1[X_count1] = (int32_t)j;
+                X_count1++;
+                pA1++;
+                pB1++;
+            } else {
+                const int64_t j = jA < jB ? jA : jB;
+                const double A_value = A_values[pA1];
+                const double B_value = B_values[pB1];
+                X->values[X_count1] = kept_double(jA == j, A_value) + kept_double(jB == j, B_value);
+                X->coordinates1[X_count1] = (int32_t)j;
+                X_count1++;
+                pA1 += jA == j;
+                pB1 += jB == j;
+            }
         }
         while (pA1 < pA1_end) {
             const int64_t j = A_coordinates1[pA1];

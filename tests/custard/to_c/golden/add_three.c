@@ -162,57 +162,94 @@ int compute(struct X *X, const struct A *A, const struct B *B, const struct C *C
             const int64_t jA = A_coordinates1[pA1];
             const int64_t jB = B_coordinates1[pB1];
             const int64_t jC = C_coordinates1[pC1];
-            int64_t j = jA;
-            if (jB < j)
-                j = jB;
-            if (jC < j)
-                j = jC;
-            const double A_value = A_values[pA1];
-            const double B_value = B_values[pB1];
-            const double C_value = C_values[pC1];
-            X->values[X_count1] = kept_double(jA == j, A_value) + kept_double(jB == j, B_value)
-                    + kept_double(jC == j, C_value);
-            X->coordinates1[X_count1] = (int32_t)j;
-            X_count1++;
-            pA1 += jA == j;
-            pB1 += jB == j;
-            pC1 += jC == j;
+            if (jA == jB && jA == jC) {
+                const int64_t j = jA;
+                X->values[X_count1] = A_values[pA1] + B_values[pB1] + C_values[pC1];
+                X->coordinates1[X_count1] = (int32_t)j;
+                X_count1++;
+                pA1++;
+                pB1++;
+                pC1++;
+            } else {
+                int64_t j = jA;
+                if (jB < j)
+                    j = jB;
+                if (jC < j)
+                    j = jC;
+                const double A_value = A_values[pA1];
+                const double B_value = B_values[pB1];
+                const double C_value = C_values[pC1];
+                X->values[X_count1] = kept_double(jA == j, A_value) + kept_double(jB == j, B_value)
+                        + kept_double(jC == j, C_value);
+                X->coordinates1[X_count1] = (int32_t)j;
+                X_count1++;
+                pA1 += jA == j;
+                pB1 += jB == j;
+                pC1 += jC == j;
+            }
         }
         while (pA1 < pA1_end && pB1 < pB1_end) {
             const int64_t jA = A_coordinates1[pA1];
             const int64_t jB = B_coordinates1[pB1];
-            const int64_t j = jA < jB ? jA : jB;
-            const double A_value = A_values[pA1];
-            const double B_value = B_values[pB1];
-            X->values[X_count1] = kept_double(jA == j, A_value) + kept_double(jB == j, B_value);
-            X->coordinates1[X_count1] = (int32_t)j;
-            X_count1++;
-            pA1 += jA == j;
-            pB1 += jB == j;
+            if (jA == jB) {
+                const int64_t j = jA;
+                X->values[X_count1] = A_values[pA1] + B_values[pB1];
+                X->coordinates1[X_count1] = (int32_t)j;
+                X_count1++;
+                pA1++;
+                pB1++;
+            } else {
+                const int64_t j = jA < jB ? jA : jB;
+                const double A_value = A_values[pA1];
+                const double B_value = B_values[pB1];
+                X->values[X_count1] = kept_double(jA == j, A_value) + kept_double(jB == j, B_value);
+                X->coordinates1[X_count1] = (int32_t)j;
+                X_count1++;
+                pA1 += jA == j;
+                pB1 += jB == j;
+            }
         }
         while (pA1 < pA1_end && pC1 < pC1_end) {
             const int64_t jA = A_coordinates1[pA1];
             const int64_t jC = C_coordinates1[pC1];
-            const int64_t j = jA < jC ? jA : jC;
-            const double A_value = A_values[pA1];
-            const double C_value = C_values[pC1];
-            X->values[X_count1] = kept_double(jA == j, A_value) + kept_double(jC == j, C_value);
-            X->coordinates1[X_count1] = (int32_t)j;
-            X_count1++;
-            pA1 += jA == j;
-            pC1 += jC == j;
+            if (jA == jC) {
+                const int64_t j = jA;
+                X->values[X_count1] = A_values[pA1] + C_values[pC1];
+                X->coordinates1[X_count1] = (int32_t)j;
+                X_count1++;
+                pA1++;
+                pC1++;
+            } else {
+                const int64_t j = jA < jC ? jA : jC;
+                const double A_value = A_values[pA1];
+                const double C_value = C_values[pC1];
+                X->values[X_count1] = kept_double(jA == j, A_value) + kept_double(jC == j, C_value);
+                X->coordinates1[X_count1] = (int32_t)j;
+                X_count1++;
+                pA1 += jA == j;
+                pC1 += jC == j;
+            }
         }
         while (pB1 < pB1_end && pC1 < pC1_end) {
             const int64_t jB = B_coordinates1[pB1];
             const int64_t jC = C_coordinates1[pC1];
-            const int64_t j = jB < jC ? jB : jC;
-            const double B_value = B_values[pB1];
-            const double C_value = C_values[pC1];
-            X->values[X_count1] = kept_double(jB == j, B_value) + kept_double(jC == j, C_value);
-            X->coordinates1[X_count1] = (int32_t)j;
-            X_count1++;
-            pB1 += jB == j;
-            pC1 += jC == j;
+            if (jB == jC) {
+                const int64_t j = jB;
+                X->values[X_count1] = B_values[pB1] + C_values[pC1];
+                X->coordinates1[X_count1] = (int32_t)j;
+                X_count1++;
+                pB1++;
+                pC1++;
+            } else {
+                const int64_t j = jB < jC ? jB : jC;
+                const double B_value = B_values[pB1];
+                const double C_value = C_values[pC1];
+                X->values[X_count1] = kept_double(jB == j, B_value) + kept_double(jC == j, C_value);
+                X->coordinates1[X_count1] = (int32_t)j;
+                X_count1++;
+                pB1 += jB == j;
+                pC1 += jC == j;
+            }
         }
         while (pA1 < pA1_end) {
             const int64_t j = A_coordinates1[pA1];
