@@ -18,10 +18,13 @@ Span: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True)
 class Argument:
-    """What a command takes in one place: what it is called there, and what may stand there."""
+    """What a command takes in one place: what it is called there, and what may stand there.
+
+    A ``loop`` is one that there is, unless its name is ``new``.
+    """
 
     name: str
-    kind: Literal["name", "size", "expression", "choice", "choice or size"] = "name"
+    kind: Literal["name", "loop", "new", "size", "expression", "choice", "choice or size"] = "name"
     choices: tuple[str, ...] = ()
 
 
@@ -54,7 +57,7 @@ class Command:
     spans: tuple[Span, ...] = field(compare=False, repr=False)
 
 
-_LOOP = Argument("loop")
+_LOOP = Argument("loop", "loop")
 _TENSOR = Argument("tensor")
 _FACTOR = Argument("factor", "size")
 LANES = "Lanes"
@@ -80,7 +83,7 @@ def _choice(name: str, words: str) -> Argument:
 
 
 _BOTH = ("sam", "c")
-_TILED = (_LOOP, Argument("outer loop"), Argument("inner loop"), _FACTOR)
+_TILED = (_LOOP, Argument("outer loop", "new"), Argument("inner loop", "new"), _FACTOR)
 
 COMMANDS: Mapping[str, Signature] = {
     "reorder": Signature((_LOOP,), repeats=True, targets=_BOTH),
@@ -88,12 +91,22 @@ COMMANDS: Mapping[str, Signature] = {
     "divide": Signature(_TILED, targets=_BOTH),
     "tile": Signature((Argument("extent of a tile", "size"),), repeats=True, targets=_BOTH),
     "fuse": Signature(
-        (Argument("outer loop"), Argument("inner loop"), Argument("fused loop")), targets=_BOTH
+        (
+            Argument("outer loop", "loop"),
+            Argument("inner loop", "loop"),
+            Argument("fused loop", "new"),
+        ),
+        targets=_BOTH,
     ),
-    "pos": Signature((_LOOP, Argument("position loop"), _TENSOR), targets=_BOTH),
-    "coord": Signature((Argument("position loop"), _LOOP), targets=_BOTH),
+    "pos": Signature((_LOOP, Argument("position loop", "new"), _TENSOR), targets=_BOTH),
+    "coord": Signature((Argument("position loop", "loop"), Argument("loop", "new")), targets=_BOTH),
     "bound": Signature(
-        (_LOOP, Argument("bounded loop"), Argument("bound", "size"), _choice("type", _BOUNDS)),
+        (
+            _LOOP,
+            Argument("bounded loop", "new"),
+            Argument("bound", "size"),
+            _choice("type", _BOUNDS),
+        ),
         targets=("c",),
     ),
     "precompute": Signature(
@@ -137,6 +150,16 @@ def workspaces(commands: Iterable[Command]) -> list[str]:
         for command in commands
         if command.name == "precompute" and len(command.arguments) > 3
     ]
+
+
+def with_loops(command: Command, names: Mapping[str, str]) -> Command:
+    """The command with other names for loops that there are."""
+    signature = COMMANDS[command.name]
+    last = len(signature.arguments) - 1
+    kinds = [signature.arguments[min(n, last)].kind for n in range(len(command.arguments))]
+    words = [names.get(word, word) if kind == "loop" else word
+             for word, kind in zip(command.arguments, kinds, strict=True)]  # fmt: skip
+    return replace(command, arguments=tuple(words))
 
 
 def with_reordered(loops: Sequence[str], listed: Sequence[str]) -> list[str]:
@@ -284,7 +307,7 @@ def _problem(argument: Argument, word: str) -> tuple[str, str | None] | None:
     """What is wrong with ``word`` as this argument, and a hint."""
     if not word:
         return "is empty", None
-    if argument.kind == "name" and not (word.isascii() and word.isidentifier()):
+    if argument.kind in ("name", "loop", "new") and not (word.isascii() and word.isidentifier()):
         return f"must be a name, not {word}", None
     if argument.kind == "size" and not _is_size(word):
         return f"must be a whole number from 1 to {_MOST}, not {word}", None

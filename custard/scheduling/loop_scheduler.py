@@ -15,7 +15,7 @@ from custard.language.formats import LEVEL_FORMATS, Format, parse_format
 from custard.scheduling.loops import NUMBERED, Bounded, LoopNest, Parallel, Precomputed, broken
 from custard.scheduling.scheduler import Scheduler
 from custard.scheduling.statement import precomputed
-from sam.derivations import Derivation, Fuse, Rename, Split, parts
+from sam.derivations import Derivation, Rename, Split, parts
 from sam.support.errors import one_of
 
 
@@ -35,7 +35,7 @@ def nest(
     scheduler = _LoopScheduler(program, formats, strict, stored or {})
     for command in commands:
         if command.name not in CHOICES:
-            scheduler.apply(command)
+            scheduler.follow(command)
     return scheduler.done()
 
 
@@ -59,7 +59,6 @@ class _LoopScheduler(Scheduler):
         self.precomputed: dict[str, Precomputed] = {}
         self.stored, self.value = stored, program.value
         self.placed: list[tuple[Command, str]] = []
-        self.split_before: set[str] = set()
         self.filling: set[str] = set()
         self.actions |= {
             "bound": self.bound,
@@ -106,17 +105,21 @@ class _LoopScheduler(Scheduler):
         self.found = LoopNest(loops, (*self.found.derivations, derivation))
 
     def check_coordinates(self, command: Command, loop: str) -> None:
-        """Loops that are fused go over coordinates; with that, one over positions does again."""
-        tensor = self.tensor_of(loop)
-        if command.name != "fuse" or tensor is None:
+        """What is fused goes through all values of the inner loop for each of the outer one's: how
+        many positions an inner one has would depend on the outer one."""
+        at = self.over_positions(loop)
+        inner = command.name == "fuse" and loop == command.arguments[1]
+        if at is None or not inner or self.tile_of(loop) is not None:
             return
-        if loop in self.positions and not self.strict:
-            self.back(loop, "as it is fused")
+        if not self.strict:
+            self.back(at, f"as {loop} is fused" if at != loop else "as it is fused")
             return
+        tensor = self.positions[at]
         raise mistake(
             command,
-            f"fuse cannot work on {loop}, a loop over the positions of {tensor}",
-            command.arguments.index(loop),
+            f"fuse cannot have {loop} as the inner loop: it goes over the positions of {tensor}, "
+            "and each value of the outer one has another number of them",
+            1,
             "fuse loops over coordinates, and take the fused loop to positions with pos",
         )
 
@@ -125,49 +128,17 @@ class _LoopScheduler(Scheduler):
         del self.positions[loop]
         self.notes[f"{loop} goes over coordinates, {why}"] = None
 
-    def fuse(self, command: Command) -> None:
-        taken = command.arguments[2]
-        if taken in command.arguments[:2] and taken in self.loops:
-            # The loop makes place for the one that takes its name.
-            new = self.new_name(taken)
-            self.rename(taken, new)
-            del self.names[taken]
-            arguments = tuple(new if n < 2 and word == taken else word
-                              for n, word in enumerate(command.arguments))  # fmt: skip
-            command = replace(command, arguments=arguments)
-        super().fuse(command)
-
-    def rename(self, old: str, new: str) -> None:
-        """Gives a loop another name."""
-
-        def named(word: str) -> str:
-            return new if word == old else word
-
-        changed: list[Derivation] = []
-        for one in self.found.derivations:
-            match one:
-                case Split(variable, outer, inner, size, counts):
-                    words = named(variable), named(outer), named(inner)
-                    changed.append(Split(*words, size, counts))
-                case Fuse(outer, inner, fused):
-                    changed.append(Fuse(named(outer), named(inner), named(fused)))
-                case Rename(variable, name):
-                    changed.append(Rename(named(variable), named(name)))
-        self.found = LoopNest(tuple(map(named, self.found.loops)), tuple(changed))
-        self.positions = {named(loop): tensor for loop, tensor in self.positions.items()}
-        self.unrolled = {named(loop): times for loop, times in self.unrolled.items()}
-        self.parallel = {named(loop): one for loop, one in self.parallel.items()}
-
     def check_fusible(self, command: Command) -> None:
         self.check_nested(command, self.found.loops)
 
+    def over_positions(self, loop: str) -> str | None:
+        """The loop over positions that a loop is, or is derived from."""
+        return next((one for one in self.found.ancestors(loop) if one in self.positions), None)
+
     def tensor_of(self, loop: str) -> str | None:
-        """The tensor over whose positions a loop goes, itself or one that it was split from."""
-        one = self.found.made(loop)
-        while loop not in self.positions and one is not None and len(one.sources) == 1:
-            loop = one.sources[0]
-            one = self.found.made(loop)
-        return self.positions.get(loop)
+        """The tensor over whose positions a loop goes, or one that it is derived from."""
+        at = self.over_positions(loop)
+        return None if at is None else self.positions[at]
 
     # Positions
 
@@ -181,13 +152,12 @@ class _LoopScheduler(Scheduler):
 
     def check_positions(self, command: Command) -> None:
         """The loop is over coordinates, and the levels that it goes through number positions."""
-        loop, name, tensor = command.arguments
+        loop, _, tensor = command.arguments
         if self.tensor_of(loop) is not None:
             what = f"{loop} goes over positions already, those of {self.tensor_of(loop)}"
             raise mistake(command, what, 0)
         wanted = self.found.originals(loop)
         if self.is_split(loop):
-            self.split_before.add(name)
             return
         for node in cin.walk(self.program.value):
             if not isinstance(node, cin.Access) or node.tensor != tensor:
@@ -205,14 +175,14 @@ class _LoopScheduler(Scheduler):
                         + " or ".join(LEVEL_FORMATS[one].name for one in NUMBERED),
                     )
             if codes is not None:
-                break
-        self.placed.append((command, name))
+                return
 
-    def position(self, command: Command) -> None:
-        super().position(command)
-        loop, name, _ = command.arguments
-        if name in self.split_before:
+    def positioned(self, command: Command, loop: str, name: str) -> None:
+        super().positioned(command, loop, name)
+        if self.is_split(loop):
             self.back(name, f"as {loop} was split before")
+        else:
+            self.placed.append((command, name))
 
     def is_split(self, loop: str) -> bool:
         """Whether a loop comes from one that was split."""
@@ -256,7 +226,7 @@ class _LoopScheduler(Scheduler):
     def bound(self, command: Command) -> None:
         """Says something of the coordinates of a loop, which gets another name."""
         loop = self.check_loop(command, 0)
-        _, name, number, kind = command.arguments
+        name, number, kind = command.arguments[1:]
         if self.tensor_of(loop) is not None and self.tile_of(loop) is None:
             raise mistake(
                 command,
@@ -271,7 +241,7 @@ class _LoopScheduler(Scheduler):
             if problem:
                 raise mistake(command, f"{loop} has {size} values, {problem}", 2)
         if name != loop:
-            self.check_new(command, 1)
+            (name,) = self.new_loops(command, 1)
             self.derive(Rename(loop, name))
         if size is None:
             self.bounds.append(Bounded(loop, kind, int(number), command))
@@ -382,6 +352,9 @@ class _LoopScheduler(Scheduler):
             self.precomputed[inside] = replace(self.precomputed[inside], program=after)
         self.workspaces[name] = Format("s" * len(over), tuple(range(len(over))))
         self.precomputed[name] = Precomputed(before, over, self.kind(command, name, len(over)))
+
+    def filled(self, workspace: str) -> cin.Access:
+        return self.precomputed[workspace].program.target
 
     def kind(self, command: Command, name: str, modes: int) -> str | None:
         """What a workspace is, if its format tells: an array, or a list of coordinates."""

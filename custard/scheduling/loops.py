@@ -111,6 +111,18 @@ class LoopNest:
         """The variables of the program that some loops are derived from."""
         return list(dict.fromkeys(v for loop in loops for v in self.originals(loop)))
 
+    def ancestors(self, loop: str) -> Iterator[str]:
+        """The loop, and all that it is derived from."""
+        base, primes = parts(loop)
+        yield loop
+        one = self.made(base)
+        for source in () if one is None else one.sources:
+            yield from self.ancestors(source + primes)
+
+    def over_positions(self, loop: str) -> bool:
+        """Whether a loop is, or is derived from, one over positions."""
+        return any(self.tensor_of(one) is not None for one in self.ancestors(loop))
+
     def leaves(self, loop: str) -> tuple[str, ...]:
         """The loops that there are, derived from a variable or loop."""
         base, primes = parts(loop)
@@ -185,15 +197,23 @@ class LoopNest:
             ordered |= dict.fromkeys([*group, variable])
         return list(ordered)
 
-    def _fused_with(self, variable: str) -> tuple[str, ...]:
-        """The variables of the loop that a variable goes into with others, in their order."""
-        found: tuple[str, ...] = ()
+    def _fused_with(self, variable: str) -> list[str]:
+        """The variables of the loop that a variable goes into with others, in the order in which
+        their coordinates are known."""
+        found: list[str] = []
         for one in self.derivations:
             if isinstance(one, Fuse):
-                group = self.originals(one.fused)
-                if parts(variable)[0] in group:
-                    found = group
+                turns = self._turns(one.fused)
+                if parts(variable)[0] in turns:
+                    found = list(dict.fromkeys(reversed(turns)))[::-1]
         return found
+
+    def _turns(self, loop: str) -> list[str]:
+        """The variables that a loop goes through, in turn; one that was split may have several."""
+        one = self.made(loop)
+        if one is None:
+            return [loop]
+        return [variable for source in one.sources for variable in self._turns(source)]
 
     def with_variables(self, variables: Sequence[str]) -> LoopNest:
         """The nest with loops for new variables, each behind the one that it follows in a list."""

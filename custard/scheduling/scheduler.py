@@ -12,6 +12,7 @@ from custard.language.commands import (
     Command,
     check_loops,
     mistake,
+    with_loops,
     with_reordered,
     without_unknown_loops,
 )
@@ -19,11 +20,15 @@ from custard.language.formats import Format
 from sam.derivations import Derivation, Fuse, Rename, Split
 from sam.support.errors import UserError, one_of
 
+# The workspace to which no command gives a name, as TACO calls it.
+WORKSPACE = "workspace"
+
 
 class Scheduler(ABC):
     """The state of a schedule.
 
     ``names``      of all loops that there are or were
+    ``called``     what a loop is called here whose name was taken when it was made
     ``positions``  the tensor of each loop over positions
     """
 
@@ -32,6 +37,7 @@ class Scheduler(ABC):
         self.workspaces: dict[str, Format] = {}
         self.notes: dict[str, None] = {}
         self.names = dict.fromkeys(loops)
+        self.called: dict[str, str] = {}
         self.positions: dict[str, str] = {}
         self.actions: dict[str, Callable[[Command], None]] = {
             "reorder": self.reorder,
@@ -66,14 +72,45 @@ class Scheduler(ABC):
             raise mistake(command, what, argument, one_of(name, self.loops))
         return name
 
-    def check_new(self, command: Command, *arguments: int) -> None:
-        """Raises UserError unless some arguments are names that no loop has or had."""
+    def check_new(self, command: Command, argument: int) -> None:
+        """Raises UserError unless an argument is a name that no loop has or had."""
+        name = command.arguments[argument]
+        if name in self.names:
+            what = f"{command.name} names {name}, which is or was a loop already"
+            raise mistake(command, what, argument, "give the new loop another name")
+        self.names[name] = None
+
+    def new_loops(self, command: Command, *arguments: int) -> list[str]:
+        """The names of the loops that a command makes.
+
+        One that another loop has or had stands for the new one from here on, which gets another
+        name here; under strict, it is refused.
+        """
+        found = []
         for argument in arguments:
             name = command.arguments[argument]
-            if name in self.names:
-                what = f"{command.name} names {name}, which is or was a loop already"
-                raise mistake(command, what, argument, "give the new loop another name")
-            self.names[name] = None
+            if name in self.names and not self.strict:
+                if name in command.arguments[arguments[0] : argument]:
+                    raise mistake(command, f"{command.name} names {name} twice", argument)
+                new = self.called[name] = self.new_name(name)
+                said = command.text[slice(*command.span)]
+                self.notes[
+                    f"the loop {name} of {said} is called {new}, as there was one {name}"
+                ] = None
+                found.append(new)
+            else:
+                self.check_new(command, argument)
+                self.called.pop(name, None)
+                found.append(name)
+        return found
+
+    def follow(self, command: Command) -> None:
+        """Follows a command, which may name loops as they were called when they were made."""
+        self.apply(with_loops(command, self.called))
+
+    @abstractmethod
+    def apply(self, command: Command) -> None:
+        """Follows a command, which names loops as they are called here."""
 
     def new_name(self, name: str) -> str:
         """The name for a new loop, with zeros behind it where one has it."""
@@ -105,9 +142,9 @@ class Scheduler(ABC):
         """A tile of so many values, or (``divide``) so many tiles."""
         variable = self.check_loop(command, 0)
         self.check_coordinates(command, variable)
-        self.check_new(command, 1, 2)
-        _, outer, inner, size = command.arguments
-        self.derive(Split(variable, outer, inner, int(size), command.name == "divide"))
+        outer, inner = self.new_loops(command, 1, 2)
+        size = int(command.arguments[3])
+        self.derive(Split(variable, outer, inner, size, command.name == "divide"))
 
     def tile(self, command: Command) -> None:
         """Tiles of each extent, the largest first: their loops go outside of those in them.
@@ -139,8 +176,8 @@ class Scheduler(ABC):
         if outer == inner:
             raise mistake(command, f"fuse names {outer} twice", 1)
         self.check_fusible(command)
-        self.check_new(command, 2)
-        self.derive(Fuse(*command.arguments))
+        (fused,) = self.new_loops(command, 2)
+        self.derive(Fuse(outer, inner, fused))
 
     def check_nested(self, command: Command, loops: Sequence[str]) -> None:
         """Raises UserError unless the second loop of a command is directly inside the first."""
@@ -157,17 +194,20 @@ class Scheduler(ABC):
 
     def position(self, command: Command) -> None:
         """Has a loop go over the positions of a tensor."""
-        loop, name, tensor = command.arguments
-        self.check_loop(command, 0)
+        loop, tensor = self.check_loop(command, 0), command.arguments[2]
         having = self.having(loop)
         if tensor not in having:
             what = f"{tensor} has no loop {loop}" if tensor in self.formats else None
             what = what or f"pos names {tensor}, which is not a tensor"
             raise mistake(command, what, 2, one_of(tensor, having))
         self.check_positions(command)
-        self.check_new(command, 1)
+        (name,) = self.new_loops(command, 1)
         self.derive(Rename(loop, name))
-        self.positions[name] = tensor
+        self.positioned(command, loop, name)
+
+    def positioned(self, command: Command, loop: str, name: str) -> None:
+        """Notes that a loop goes over positions, by a new name."""
+        self.positions[name] = command.arguments[2]
 
     @abstractmethod
     def having(self, loop: str) -> Collection[str]:
@@ -179,10 +219,10 @@ class Scheduler(ABC):
 
     def coordinate(self, command: Command) -> None:
         """Takes a loop over positions back to coordinates."""
-        loop, name = self.check_loop(command, 0), command.arguments[1]
+        loop = self.check_loop(command, 0)
         if loop not in self.positions:
             raise mistake(command, f"coord needs a loop over positions, and {loop} is none", 0)
-        self.check_new(command, 1)
+        (name,) = self.new_loops(command, 1)
         self.derive(Rename(loop, name))
         del self.positions[loop]
 
@@ -204,13 +244,28 @@ class Scheduler(ABC):
             target += "x"
         try:
             declared = [*self.formats, *self.workspaces]
-            return cin.part(notation.parse(f"{target}={text}", declared))
+            found = cin.part(notation.parse(f"{target}={text}", declared))
+            return self.with_workspaces(found)
         except UserError as error:
             span = command.spans[0]
             if error.span is not None:
                 moved = [start + max(0, place - len(target) - 1) for place in error.span]
                 span = (min(moved[0], end), min(moved[1], end))
             raise UserError(error.what, source=command.text, span=span, hint=error.hint) from None
+
+    def with_workspaces(self, node: cin.Expression) -> cin.Expression:
+        """A part with the accesses to workspaces as they are: those of all variables.
+
+        One may be written by fewer, where the loops around bind the others.
+        """
+        if isinstance(node, cin.Access) and node.tensor in self.workspaces:
+            whole = self.filled(node.tensor)
+            return whole if {*node.variables} <= {*whole.variables} else node
+        return cin.with_children(node, self.with_workspaces)
+
+    @abstractmethod
+    def filled(self, workspace: str) -> cin.Access:
+        """The access by which a workspace is filled."""
 
     def workspace(self, command: Command) -> str:
         """The name of a new workspace."""
@@ -220,8 +275,8 @@ class Scheduler(ABC):
             if name in taken:
                 raise mistake(command, f"{name} is a tensor already", 3)
             return name
-        name, n = "ws", 1
+        name, n = WORKSPACE, 1
         while name in taken:
             n += 1
-            name = f"ws{n}"
+            name = f"{WORKSPACE}{n}"
         return name

@@ -109,7 +109,7 @@ def scheduled(
     scheduler = _Scheduler(program, formats, stored, strict)
     for command in commands:
         if command.name not in CHOICES:
-            scheduler.apply(command)
+            scheduler.follow(command)
     return scheduler.done()
 
 
@@ -300,6 +300,10 @@ class _Scheduler(Scheduler):
         else:
             form = _ordered(_format(before, {**self.formats, **self.workspaces}), producer)
         self.workspaces[name] = form
+
+    def filled(self, workspace: str) -> cin.Access:
+        targets = (one.program.target for one in self.statements)
+        return next(target for target in targets if target.tensor == workspace)
 
     def check_whole(self, command: Command, program: cin.Program, other: Statement) -> None:
         """Raises UserError where a half of a statement has one of two loops that are fused."""

@@ -33,7 +33,6 @@ from custard.to_c.loop_ir import (
 from custard.to_c.outputs import Output, Part, Region
 from custard.to_c.positions import owner
 from sam.derivations import Fuse, Rename, Split, parts
-from sam.support.errors import UserError
 
 if TYPE_CHECKING:
     from custard.to_c.lowering import Lowering
@@ -98,6 +97,9 @@ class DerivedLoop:
                     left.insert(0, Part(inner + primes, self.inner(made, primes, region)))
                     region = self.outer(made, primes, region)
                     name = outer + primes
+                    if region is not None and self.nest.over_positions(outer):
+                        # Which of the inner one's values are left depends on the position.
+                        return self.counted(name, region, left, again=True)
 
     # The two kinds of loops
 
@@ -120,12 +122,15 @@ class DerivedLoop:
         var = self.builder.loop_variable(self.builder.name_of(name))
         if region is None:
             region = Region(ZERO, self.number(f"{var.name}_end", self.extent(name)))
+        if {*self.nest.originals(name)} & {*self.output.appended}:
+            # Where there are no rounds, nothing ends the fibers.
+            self.output.skips(self.output.bound)
         parts_left = list(left)
         if again:
             parts_left.insert(0, Part(name, lambda output: Region(var, var + 1)))
         with self.builder.scope():
             self.builder.bound.add(var.name)
-            output = self.output if again else self.output.bind(name, var)
+            output = self.output if name == self.leaf and again else self.output.bind(name, var)
             output = replace(output, pending={**output.pending, self.leaf: tuple(parts_left)})
             order = [self.leaf, *self.rest] if parts_left else self.rest
             body = self.lowering.statements(order, self.tree, output)
@@ -194,21 +199,24 @@ class DerivedLoop:
         primes, made = parts(name)[1], self.nest.made(name)
         match made:
             case Rename(variable):
-                return self.later(variable + primes)
+                return self.known(name, self.later(variable + primes))
             case Fuse(outer, inner):
                 above, below = self.later(outer + primes), self.later(inner + primes)
                 size = self.extent(inner + primes)
-                return lambda output: above(output) * size + below(output)
+                return self.known(name, lambda output: above(output) * size + below(output))
             case Split(variable, outer, _):
                 sign = "/" if parts(name)[0] == outer else "%"
                 whole, tile = self.later(variable + primes), self.tile(made, primes)
-
-                def found(output: Output) -> Expr:
-                    known = output.bound.get(name)
-                    return op(sign, whole(output), tile) if known is None else known
-
-                return found
+                return self.known(name, lambda output: op(sign, whole(output), tile))
         return lambda output: output.bound[name]
+
+    def known(self, name: str, found: Callable[[Output], Expr]) -> Callable[[Output], Expr]:
+        """What a variable or loop is where that is known, or else is found to be."""
+
+        def value(output: Output) -> Expr:
+            return output.bound[name] if name in output.bound else found(output)
+
+        return value
 
     # Positions
 
@@ -254,16 +262,17 @@ class DerivedLoop:
         assert value is not None
         return value
 
+    def places_positions(self, name: str) -> bool:
+        """Whether the positions that a loop goes over are known, or were before the operand's
+        values went into a workspace."""
+        known = name in self.output.positions
+        return known or owner(self.nest, self.tree, name) is not None
+
     def positions(self, name: str) -> Positions:
         """The positions that a loop goes over, which the operand's place tells."""
         found = owner(self.nest, self.tree, name)
         if found is None:
-            raise UserError(
-                f"{self.leaf} goes over positions of {self.nest.tensor_of(name)}, which are not "
-                "known there",
-                hint=f"reorder the loops so that those derived from {name} stand together, or "
-                "leave pos out",
-            )
+            return self.output.positions[name]
         functions = self.lowering.storage.functions
         chain = range(found.level, found.level + len(self.nest.originals(name)))
         levels = tuple(functions[found.slot.name, level] for level in chain)
@@ -277,7 +286,9 @@ class DerivedLoop:
             first = self.number(f"first{n}", first)
             end = self.number(f"last{n}", end)
             ranges.append((first, end))
-        return Positions(found, levels, tuple(ranges))
+        known = {**self.output.positions, name: Positions(found, levels, tuple(ranges))}
+        self.output = replace(self.output, positions=known)
+        return known[name]
 
     # Numbers
 
@@ -304,7 +315,7 @@ class DerivedLoop:
                 return self.lowering.storage.extent(name)
             case Rename(variable):
                 over = self.nest.tensor_of(name) is not None
-                if over and owner(self.nest, self.tree, name) is not None:
+                if over and self.places_positions(name):
                     found = self.positions(name)
                     return self.number(f"{name}_size", found.end - found.first)
                 return self.extent(variable + primes)

@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from custard.language.formats import LEVEL_FORMATS
 from custard.to_c.builder import Builder, exists, resized
@@ -51,6 +52,9 @@ from custard.to_c.loop_ir import (
 from custard.to_c.values import adding, c_type, number
 from sam.blocks.arithmetic import ValueType
 
+if TYPE_CHECKING:
+    from custard.to_c.derived_loops import Positions
+
 
 @dataclass(frozen=True)
 class Region:
@@ -76,6 +80,7 @@ class Output(ABC):
     ``bound``    the loop variables that are bound, with their coordinates
     ``pending``  what loops that have begun still have to go through
     ``kept``     the positions that levels of operands, by key and level, are to keep to
+    ``positions``  those that loops go over, by loop, which were found so far
     ``threaded``  whether the loops are inside of one that is shared out to threads
     """
 
@@ -83,6 +88,7 @@ class Output(ABC):
     bound: Mapping[str, Expr] = field(default_factory=dict)
     pending: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
     kept: Mapping[tuple[int, int], tuple[Expr, Expr]] = field(default_factory=dict)
+    positions: Mapping[str, Positions] = field(default_factory=dict)
     threaded: bool = False
 
     def inside(self, other: Output) -> Output:
@@ -92,6 +98,7 @@ class Output(ABC):
             bound=other.bound,
             pending=other.pending,
             kept=other.kept,
+            positions=other.positions,
             threaded=other.threaded,
         )
 

@@ -8,7 +8,6 @@ from custard.ir import cin
 from custard.scheduling.loops import NUMBERED, LoopNest, Reads
 from custard.to_c.expression import Node, Operand, operands
 from custard.to_c.outputs import Output
-from sam.derivations import parts
 from sam.graph import Slot
 
 
@@ -33,23 +32,18 @@ def owner(nest: LoopNest, tree: Node, name: str) -> Operand | None:
 
 
 def without_owner(nest: LoopNest, loop: str, tree: Node, output: Output) -> str | None:
-    """The loop over positions that a loop was split from, where no operand has them."""
-    name = loop
-    while (made := nest.made(name)) is not None:
+    """The loop over positions that a loop is derived from, where no operand has them."""
+    for name in nest.ancestors(loop):
         if nest.tensor_of(name) is not None:
             begun = any(leaf in output.pending for leaf in nest.leaves(name))
             return None if begun or owner(nest, tree, name) is not None else name
-        if len(made.sources) > 1:
-            return None
-        name = made.sources[0] + parts(loop)[1]
     return None
 
 
 def elsewhere(nest: LoopNest, order: Sequence[str], position: str) -> list[str]:
     """Loops with what is derived from positions as loops over coordinates again."""
     leaves = nest.leaves(position)
-    variables = nest.originals(position)
-    return [*variables, *(loop for loop in order if loop not in leaves)]
+    return [*nest.variables(leaves), *(loop for loop in order if loop not in leaves)]
 
 
 def _chain(slot: Slot, tensor: str, variables: Sequence[str]) -> str | None:

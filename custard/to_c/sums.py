@@ -140,7 +140,9 @@ class OwnSum:
             if tree is total:
                 loops, inner = self.split(own)
                 covered = nest.variables(loops)
-                loops += [v for v in self.order if not {*nest.originals(v)} <= {*covered}]
+                # A loop that is fused of some that are covered and others goes over the others alone.
+                others = nest.order([v for v in left if v not in covered], levels_of(inner))
+                loops += [loop for loop in others if loop not in output.done]
                 return lowering.statements(loops, inner, output.accumulating())
             if isinstance(tree, Sum) and all(t.dtype == tree.dtype for t in tree.terms):
                 added = output.accumulating()

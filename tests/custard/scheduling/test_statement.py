@@ -16,8 +16,8 @@ def statements(expression, *schedule, formats=None):
 
 def test_a_part_is_summed_before_where_nothing_else_has_the_variable():
     assert statements(MTTKRP, "reorder(i,k,l,j)", "precompute(B(i,k,l)*D(l,j),j,j)") == [
-        "forall(i) forall(k) forall(l) forall(j) ws(i,j,k) = sum(l, B(i,k,l) * D(l,j))",
-        "forall(i) forall(k) forall(j) A(i,j) = sum(k, ws(i,j,k) * C(k,j))",
+        "forall(i) forall(k) forall(l) forall(j) workspace(i,j,k) = sum(l, B(i,k,l) * D(l,j))",
+        "forall(i) forall(k) forall(j) A(i,j) = sum(k, workspace(i,j,k) * C(k,j))",
     ]
 
 
@@ -32,15 +32,16 @@ def test_the_loop_of_a_workspace_may_have_its_own_name_and_commands():
     assert statements(
         SPGEMM, "reorder(i,k,j)", "precompute(B(i,k)*C(k,j),j,jw)", "split(jw,j0,j1,4)"
     ) == [
-        "forall(i) forall(k) forall(j0) forall(j1) ws(i,j0,j1) = sum(k, B(i,k) * C(k,j0,j1))",
-        "forall(i) forall(j) A(i,j) = ws(i,j)",
+        "forall(i) forall(k) forall(j0) forall(j1) "
+        "workspace(i,j0,j1) = sum(k, B(i,k) * C(k,j0,j1))",
+        "forall(i) forall(j) A(i,j) = workspace(i,j)",
     ]
 
 
 def test_a_derived_loop_may_be_named():
     assert statements("y(i) = a(i) * b(i)", "split(i,i0,i1,4)", "precompute(a(i)*b(i),i1,w)") == [
-        "forall(i0) forall(w) ws(i0,w) = a(i0,w) * b(i0,w)",
-        "forall(i0) forall(i1) y(i0,i1) = ws(i0,i1)",
+        "forall(i0) forall(w) workspace(i0,w) = a(i0,w) * b(i0,w)",
+        "forall(i0) forall(i1) y(i0,i1) = workspace(i0,i1)",
     ]
 
 
@@ -79,9 +80,9 @@ def test_a_part_of_a_part():
         "precompute(c(i)*a(i),i,i)",
     )
     assert [text.partition(") ")[2] for text in found] == [
-        "ws2(i) = c(i) * a(i)",
-        "ws(i) = b(i) * ws2(i)",
-        "y(i) = ws(i) + d(i)",
+        "workspace2(i) = c(i) * a(i)",
+        "workspace(i) = b(i) * workspace2(i)",
+        "y(i) = workspace(i) + d(i)",
     ]
 
 
@@ -92,7 +93,7 @@ def test_workspaces_are_dense_where_all_coordinates_are_there():
         ["reorder(i,k,j)", "precompute(B(i,k)*C(k,j),j,j)"],
     )
     assert program.notes[0] == (
-        "ws(i,j) = sum(k, B(i,k) * C(k,j)) is computed before, stored as dd:0,1"
+        "workspace(i,j) = sum(k, B(i,k) * C(k,j)) is computed before, stored as dd:0,1"
     )
 
 
@@ -146,6 +147,20 @@ def test_commands_follow_one_another():
     ]
 
 
+def test_a_name_that_is_taken_stands_for_the_new_loop():
+    assert statements(SPGEMM, "split(i,i,j,4)", "reorder(j,i)") == [
+        "forall(j0) forall(i0) forall(j) forall(k) A(i0,j0,j) = sum(k, B(i0,j0,k) * C(k,j))"
+    ]
+
+
+def test_a_workspace_is_named_by_the_variables_that_the_loops_around_leave():
+    parts = ["precompute(C(k,l)*D(l,j),j,j)", "precompute(workspace(j)*B(i,k),j,j)"]
+    assert statements("A(i,j) = C(k,l) * D(l,j) * B(i,k)", *parts)[1:] == [
+        "forall(i) forall(k) forall(j) workspace2(i,j) = sum(k, workspace(k,j) * B(i,k))",
+        "forall(i) forall(j) A(i,j) = workspace2(i,j)",
+    ]
+
+
 def test_positions_are_what_a_scanner_goes_through():
     assert statements(SDDMM, "pos(j,p,B)", "coord(p,c)") == [
         "forall(i) forall(k) forall(c) A(i,c) = sum(k, B(i,c) * C(i,k) * D(k,c))"
@@ -156,8 +171,7 @@ def test_positions_are_what_a_scanner_goes_through():
     ("expression", "schedule", "what"),
     [
         (SPGEMM, "split(l,l0,l1,2)", "split names l, which is not a loop"),
-        (SPGEMM, "split(i,i,i1,2)", "split names i, which is or was a loop already"),
-        (SPGEMM, "split(i,i0,i0,2)", "split names i0, which is or was a loop already"),
+        (SPGEMM, "split(i,i0,i0,2)", "split names i0 twice"),
         (SPGEMM, "fuse(i,k,f)", "i and k cannot be fused: A has i alone"),
         (SPGEMM, "fuse(i,j,f)", "fuse needs j directly inside of i, and the loops are i, k, j"),
         (SPGEMM, "fuse(i,i,f)", "fuse names i twice"),

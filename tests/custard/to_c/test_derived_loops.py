@@ -162,8 +162,6 @@ def test_bounds_are_checked_when_inputs_are_there(bound, message):
         ("pos(j,p,A);pos(p,q,A)", "p goes over positions already, those of A"),
         ("pos(i,p,x)", "x has no loop i"),
         ("coord(i,p)", "coord needs a loop over positions, and i is none"),
-        ("pos(j,p,A);split(p,p0,p1,2);fuse(i,p0,f)",
-         "fuse cannot work on p0, a loop over the positions of A"),
         ("fuse(j,i,f)", "fuse needs i directly inside of j, and the loops are i, j"),
         ("parallelize(i,Lanes,4)", "target c has no Lanes: they are for target sam"),
     ],
@@ -172,6 +170,17 @@ def test_preconditions(schedule, message):
     with pytest.raises(UserError) as error:
         custard.compile(MATVEC, {"A": "ds", "x": "d"}, schedule, "c")
     assert str(error.value).split("\n")[0] == message
+
+
+def test_under_strict_a_loop_over_positions_is_no_inner_loop_of_fuse():
+    schedule = "pos(j,p,A);split(p,p0,p1,2);fuse(i,p0,f)"
+    with pytest.raises(UserError) as error:
+        custard.compile(MATVEC, {"A": "ds", "x": "d"}, schedule, "c", strict=True)
+    assert str(error.value) == (
+        "fuse cannot have p0 as the inner loop: it goes over the positions of A, and each value of "
+        f"the outer one has another number of them\n  {schedule}\n{' ' * 37}^^\n"
+        "hint: fuse loops over coordinates, and take the fused loop to positions with pos"
+    )
 
 
 def test_a_level_that_does_not_number_its_entries_has_no_positions():
@@ -189,6 +198,7 @@ def test_a_level_that_does_not_number_its_entries_has_no_positions():
     ("schedule", "note"),
     [
         ("pos(j,p,A);fuse(i,p,f)", "p goes over coordinates, as it is fused"),
+        ("pos(j,p,A);split(p,p0,p1,2);fuse(i,p0,f)", "p goes over coordinates, as p0 is fused"),
         ("split(j,j0,j1,2);pos(j1,p,A)", "p goes over coordinates, as j1 was split before"),
         ("pos(j,p,A);split(p,p0,p1,2);reorder(p0,i,p1)",
          "p goes over coordinates, as the positions of A there are known only inside of i"),
@@ -203,16 +213,66 @@ def test_notes(schedule, note):
     np.testing.assert_array_equal(found, a.sum(axis=1))
 
 
-def test_positions_that_a_loop_in_between_leaves_behind():
-    schedule = ["pos(j,jpos,A)", "split(jpos,jpos0,jpos1,8)", "reorder(i,jpos0,k,jpos1)"]
-    with pytest.raises(UserError) as raised:
-        custard.compile(
-            "Y(i,j) = A(i,j) * X(i,k) * X(j,k)",
-            {"Y": "ds", "A": "ds", "X": "dd"},
-            schedule,
-            target="c",
-        )
-    assert str(raised.value) == (
-        "jpos1 goes over positions of A, which are not known there\n"
-        "hint: reorder the loops so that those derived from jpos stand together, or leave pos out"
-    )
+def test_positions_that_a_workspace_has_taken_in():
+    """The values go through a workspace over j: what reads it has no positions of A any more."""
+    schedule = ["pos(j,jpos,A)", "split(jpos,jpos0,jpos1,3)", "reorder(i,jpos0,k,jpos1)"]
+    formats = {"Y": "ds", "A": "ds", "X": "dd"}
+    program = custard.compile("Y(i,j) = A(i,j) * X(i,k) * X(j,k)", formats, schedule, target="c")
+    a, x = matrix(9, 9, 3), matrix(9, 4, 4)
+    a[2] = 0
+    found = program.run({"A": a, "X": x})
+    found.validate()
+    np.testing.assert_array_equal(found.to_numpy(), a * (x @ x.T))
+
+
+@pytest.mark.parametrize("result", ["dd", "ds"])
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "pos(k,p,B);fuse(p,j,f);split(f,f0,f1,3)",
+        "pos(k,p,B);fuse(p,j,f);split(f,f0,f1,3);reorder(f1,f0)",
+        "pos(k,p,B);split(p,p0,p1,4);fuse(p1,j,f);split(f,f0,f1,3);reorder(i,p0,f1,f0)",
+        "pos(k,p,B);split(p,p0,p1,4);fuse(p0,p1,f);fuse(f,j,g);split(g,g0,g1,3)",
+        "pos(k,p,B);split(p,p0,p1,4);reorder(i,p0,j,p1);fuse(j,p1,f);split(f,f0,f1,3)",
+        "pos(k,p,B);split(p,p0,p1,4);reorder(i,p0,j,p1);fuse(j,p1,f);fuse(p0,f,g);split(g,g0,g1,3)",
+        "fuse(i,k,f);pos(f,p,B);split(p,p0,p1,7);fuse(p1,j,g);split(g,g0,g1,5);reorder(p0,g1,g0);"
+        "parallelize(p0,CPUThread,Atomics)",
+    ],
+)
+def test_loops_over_positions_that_are_fused(result, schedule):
+    b, c = matrix(7, 11, 5), matrix(11, 5, 6)
+    program = custard.compile(MATMUL, {"X": result, "B": "ds", "C": "dd"}, schedule, "c")
+    found = program.run({"B": b, "C": c}, threads=3)
+    found.validate()
+    np.testing.assert_array_equal(found.to_numpy(), b @ c)
+
+
+@pytest.mark.parametrize("columns", [0, 1, 5])
+@pytest.mark.parametrize("schedule", ["split(j,j0,j1,4)", "pos(j,p,A);split(p,p0,p1,2)"])
+def test_rows_without_any_tile_are_empty(columns, schedule):
+    program = custard.compile("X(i,j) = A(i,j)", {"X": "ds", "A": "ds"}, schedule, "c")
+    assert "resized_zero(X->segments1" in program.source
+    a = matrix(40, columns, 5)
+    found = program.run({"A": a})
+    found.validate()
+    np.testing.assert_array_equal(found.to_numpy(), a)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "note"),
+    [
+        ("split(i,i,i1,2)", "the loop i of split(i,i,i1,2) is called i0, as there was one i"),
+        ("fuse(i,j,i);split(i,i0,i1,5)",
+         "the loop i of fuse(i,j,i) is called i0, as there was one i"),
+        ("split(i,j,i1,2);split(j,j,i,2)",
+         "the loop j of split(i,j,i1,2) is called j0, as there was one j"),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_taken_stands_for_the_new_loop(schedule, note):
+    a = matrix(5, 7, 8)
+    program = custard.compile(MATVEC, {"A": "ds", "x": "d"}, schedule, "c")
+    assert note in program.notes
+    found = program.run({"A": a, "x": np.ones(7)}).to_numpy()
+    np.testing.assert_array_equal(found, a.sum(axis=1))
+    with pytest.raises(UserError, match="which is or was a loop already"):
+        custard.compile(MATVEC, {"A": "ds", "x": "d"}, schedule, "c", strict=True)
