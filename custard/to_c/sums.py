@@ -140,7 +140,7 @@ class OwnSum:
             if tree is total:
                 loops, inner = self.split(own)
                 covered = nest.variables(loops)
-                # A loop that is fused of some that are covered and others goes over the others alone.
+                # What is fused of a covered loop and another one leaves the other one.
                 others = nest.order([v for v in left if v not in covered], levels_of(inner))
                 loops += [loop for loop in others if loop not in output.done]
                 return lowering.statements(loops, inner, output.accumulating())

@@ -276,3 +276,17 @@ def test_a_name_that_is_taken_stands_for_the_new_loop(schedule, note):
     np.testing.assert_array_equal(found, a.sum(axis=1))
     with pytest.raises(UserError, match="which is or was a loop already"):
         custard.compile(MATVEC, {"A": "ds", "x": "d"}, schedule, "c", strict=True)
+
+
+def test_a_sum_that_has_one_of_two_fused_loops_leaves_the_other():
+    """The second sum has l and not i: its loops are those of l, and then that over i."""
+    program = custard.compile(
+        "X(l,i) = B(k) * D(i) + C(k,l)",
+        {"X": "ss", "B": "s", "C": "ss"},
+        "fuse(l,i,f);split(f,g,h,4)",
+        "c",
+    )
+    b, c, d = matrix(1, 5, 3)[0], matrix(5, 4, 4), matrix(1, 6, 5)[0]
+    found = program.run({"B": b, "C": c, "D": d})
+    found.validate()
+    np.testing.assert_array_equal(found.to_numpy(), b.sum() * d + c.sum(axis=0)[:, None])
