@@ -82,6 +82,11 @@ class LoopNest:
     value: cin.Expression | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the loops are those over the variables, and no schedule changes any."""
+        return not (self.derivations or self.parallel or self.unrolled or self.precomputed)
+
     # The graph
 
     def made(self, loop: str) -> Derivation | None:

@@ -17,12 +17,16 @@ from math import prod
 
 from custard.ir import cin
 from custard.language.formats import LEVEL_FORMATS, Format, are_full
+from custard.to_c.scattered import is_scattered
+from custard.to_c.storage import written_levels
 
 _EXTENT, _FIBER = 10_000.0, 8.0
 # What a point costs in an innermost loop: over an array in order, over coordinates, across rows.
 _IN_ORDER, _SPARSE, _ACROSS = 0.5, 1.5, 4.0
 # What it costs to put a value into a workspace: into an array, or into a list that is sorted.
 _SCATTERED, _SORTED = 2.0, 30.0
+# What it costs to put a value where the count of those before it tells, in a second pass.
+_PLACED = 2.0
 # What it costs to transpose, for each entry.
 _TRANSPOSED = 6.0
 # How much cheaper an order has to be.
@@ -113,6 +117,8 @@ def _term_cost(
         points *= _coordinates(term, variable, loops[:n], codes) or _EXTENT
         cost += points
     cost += points * (_weight(program, term, loops, formats, codes) - 1 if loops else 0)
+    if _is_scattered(program, formats):
+        return 2 * cost + points * _PLACED
     return cost + points * _written(program, loops, formats)
 
 
@@ -168,16 +174,28 @@ def _weight(
     return _SPARSE if sparse else _IN_ORDER
 
 
+def _appended(program: cin.Program, formats: Mapping[str, Format]) -> list[str]:
+    """The variables of the result that it is appended to in the order of."""
+    target, form = program.target, formats[program.target.tensor]
+    count = max((n + 1 for n, c in enumerate(form.levels) if not LEVEL_FORMATS[c].full), default=0)
+    return [target.variables[mode] for mode in form.mode_order[:count]]
+
+
+def _is_scattered(program: cin.Program, formats: Mapping[str, Format]) -> bool:
+    """Whether the result is filled in two passes."""
+    written, stored = set(program.target.variables), _appended(program, formats)
+    order = [v for v in program.loops if v in written][: len(stored)]
+    levels = written_levels(formats[program.target.tensor].levels)
+    return order != stored and is_scattered(program, levels)
+
+
 def _written(program: cin.Program, loops: Sequence[str], formats: Mapping[str, Format]) -> float:
     """What it costs to write a point of the result, beside the point itself."""
-    target = program.target
-    form = formats[target.tensor]
-    if are_full(form.levels):
+    target, stored = program.target, _appended(program, formats)
+    if not stored:
         return 0.0
     order = [v for v in loops if v in target.variables]
-    stored = [target.variables[mode] for mode in form.mode_order]
-    appended = max(n for n, code in enumerate(form.levels) if not LEVEL_FORMATS[code].full) + 1
-    if order[:appended] != stored[:appended]:
+    if order[: len(stored)] != stored:
         return _SORTED if len(order) > 1 else _SCATTERED
     summed = [n for n, v in enumerate(loops) if v not in target.variables]
     inside = sum(v in target.variables for v in loops[summed[0] :]) if summed else 0

@@ -36,6 +36,7 @@ from custard.to_c.loop_nest import Nest
 from custard.to_c.lowered import Lowered
 from custard.to_c.outputs import Assembly, Output, Region, TensorOutput
 from custard.to_c.positions import elsewhere, levels_of, without_owner
+from custard.to_c.scattered import Counts, Filled, ends_of_rows, is_scattered
 from custard.to_c.storage import Storage
 from custard.to_c.sums import OwnSum, fused, with_sums_elsewhere
 from custard.to_c.threads import THREADS, SharedLoop
@@ -116,10 +117,8 @@ class Lowering:
         )
         storage.assembly = assembly
         output = TensorOutput(dtype=dtype, assembly=assembly, drop_zeros=drop_zeros)
-        order, tree = self.outer_order(tree, output)
         self._note_ignored()
-        body = self.statements(order, tree, output)
-        assembly.finish()
+        body = self.body(tree, output)
         kernel = Kernel(
             "compute",
             tuple(header),
@@ -147,21 +146,35 @@ class Lowering:
         """Notes a decision for the user."""
         self.decisions[decision] = None
 
-    def outer_order(self, tree: Node, output: TensorOutput) -> tuple[list[str], Node]:
-        """The variables of the result in the order of the loops, if it can be written so.
+    def body(self, tree: Node, output: TensorOutput) -> list[Stmt]:
+        """The loops that write the value of a tree to the result.
 
-        If not, they come in the order of its storage, and the whole value goes through a
-        workspace.
+        Where they do not go through the result in its order, it is filled in two passes, or the
+        whole value goes through a workspace.
         """
-        stored = output.assembly.variables
-        levels = levels_of(tree)
+        assembly = output.assembly
+        stored, levels = assembly.variables, levels_of(tree)
         order = self.nest.order(stored, levels)
-        if self.in_order(order, self.nest.nest(stored, levels), output):
-            return order, tree
-        if not isinstance(tree, Total):
-            free = frozenset(v for v in stored if uses(tree, v))
-            tree = Total(tree.dtype, (), free, tree)
-        return list(stored), tree
+        if not self.in_order(order, self.nest.nest(stored, levels), output):
+            if self.nest.is_plain and is_scattered(self.program, assembly.levels):
+                return self.in_two_passes(order, tree, output)
+            order = list(stored)
+            if not isinstance(tree, Total):
+                free = frozenset(v for v in stored if uses(tree, v))
+                tree = Total(tree.dtype, (), free, tree)
+        loops = self.statements(order, tree, output)
+        assembly.finish()
+        return loops
+
+    def in_two_passes(self, order: Sequence[str], tree: Node, output: TensorOutput) -> list[Stmt]:
+        """The loops twice: they count the coordinates of each row, then put them in place."""
+        target, assembly, dropped = self.program.target, output.assembly, output.drop_zeros
+        self.note(f"{target} is gone through twice: its coordinates are counted, then put in place")
+        counts = Counts(dtype=output.dtype, assembly=assembly, drop_zeros=dropped)
+        counted = self.statements(order, tree, counts)
+        ends, between = ends_of_rows(self.builder, assembly)
+        filled = Filled(dtype=output.dtype, assembly=assembly, drop_zeros=dropped, ends=ends)
+        return [*counted, *between, *self.statements(order, tree, filled)]
 
     def in_order(self, order: Sequence[str], natural: Sequence[str], output: TensorOutput) -> bool:
         """Whether loops go through what is appended to in its order, and once.

@@ -372,7 +372,7 @@ class Assembly:
         for n, unit in enumerate(self.units):
             passed_over = bool(self.partial & set(self.variables[first : unit.first]))
             if n == 0:
-                self._make_first_segments(unit, passed_over or unit.first == 0)
+                self.make_first_segments(unit, passed_over or unit.first == 0)
             if passed_over:
                 parents = self.block(first, unit.first)
                 if n:
@@ -380,7 +380,7 @@ class Assembly:
                 self.builder.epilogue.append(self._filled(unit.segments, parents))
             first = unit.last + 1
 
-    def _make_first_segments(self, unit: _Unit, zeroed: bool) -> None:
+    def make_first_segments(self, unit: _Unit, zeroed: bool) -> None:
         """Makes the segments of the first unit, zero if the loops do not write all of them."""
         parents = self.block(0, unit.first, times)
         self.builder.prologue.append(resized(unit.segments, ZERO, parents + 1, zeroed))

@@ -38,6 +38,7 @@ CASES = {
         {"X": "ssd", "A": "CSR", "B": "CSR", "C": "dd"},
         {"A": A, "B": B, "C": _dense(9, 4)},
     ),
+    "transposition": ("X(j,i) = A(i,j)", {"X": "CSR", "A": "CSR"}, {"A": A}),
     "list": ("X(i,j) = A(i,j) * 2", {"X": "uq", "A": "CSR"}, {"A": A}),
 }
 

@@ -1,0 +1,137 @@
+"""Results that are filled in two passes: the loops find their rows in another order than stored.
+
+``X(j,i) = A(i,j)``, both stored by rows, goes through A as it is stored, and finds the coordinates
+of each row of X one by one, with those of other rows in between. In the first pass the coordinates
+of each row are counted. Their sums tell where each row begins, and in the second pass coordinates
+and values are put there, behind those that the row has already. They come in order.
+
+That is so for results whose outer levels are dense and whose last one is compressed, where loops
+find no coordinate twice: there are no sums over variables.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from custard.ir import cin
+from custard.language.formats import LEVEL_FORMATS, are_full
+from custard.to_c.builder import Builder
+from custard.to_c.loop_ir import (
+    INT,
+    INT32,
+    ONE,
+    ZERO,
+    Assign,
+    Declare,
+    Expr,
+    For,
+    If,
+    Op,
+    Require,
+    Stmt,
+    Var,
+    array,
+    cast,
+    either,
+    op,
+)
+from custard.to_c.outputs import Assembly, Output
+from custard.to_c.values import number
+
+
+def is_scattered(program: cin.Program, levels: str) -> bool:
+    """Whether loops in another order may fill a result that is stored in some levels."""
+    if len(levels) < 2 or not are_full(levels[:-1]):
+        return False
+    last = LEVEL_FORMATS[levels[-1]]
+    sums = any(isinstance(node, cin.Reduce) for node in cin.walk(program.value))
+    return last.unique and not (last.full or last.branchless or sums)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rows(Output):
+    """What both passes have in common.
+
+    ``drop_zeros``  values that are 0 are left out
+    """
+
+    assembly: Assembly
+    drop_zeros: bool
+
+    @property
+    def appended(self) -> Sequence[str]:
+        return self.assembly.variables[-1:]
+
+    @property
+    def sparse(self) -> bool:
+        return True
+
+    @property
+    def adds(self) -> bool:
+        return False
+
+    def takes(self, variables: Sequence[str]) -> bool:
+        return False
+
+    def write(self, value: Expr) -> list[Stmt]:
+        row = self.assembly.position(self.assembly.units[0].first - 1, self.bound)
+        found = self.found(row, value)
+        if not self.drop_zeros:
+            return found
+        return [If([(op("!=", value, number(0, self.dtype)), found)])]
+
+    @abstractmethod
+    def found(self, row: Expr, value: Expr) -> list[Stmt]:
+        """What is done with a value of a row."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts(_Rows):
+    """Counts the values of each row."""
+
+    def found(self, row: Expr, value: Expr) -> list[Stmt]:
+        segments = self.assembly.units[0].segments
+        return [Assign(segments[row + 1], cast(ONE, self.assembly.index), "+")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filled(_Rows):
+    """Puts each value behind those that its row has already; ``ends`` tells where these end."""
+
+    ends: Var
+
+    def found(self, row: Expr, value: Expr) -> list[Stmt]:
+        assembly, unit = self.assembly, self.assembly.units[0]
+        place = Var(assembly.builder.fresh(f"p{assembly.name}"))
+        coordinate = cast(self.bound[assembly.variables[-1]], assembly.index)
+        return [
+            Declare(place, cast(self.ends[row], INT), const=True),
+            Assign(assembly.values[place], value),
+            Assign(unit.coordinates[unit.last][place], coordinate),
+            Assign(self.ends[row], cast(ONE, assembly.index), "+"),
+        ]
+
+
+def ends_of_rows(builder: Builder, assembly: Assembly) -> tuple[Var, list[Stmt]]:
+    """An array of where each row begins, and what comes between the passes: it makes that of
+    counts, and room for all values."""
+    unit, index = assembly.units[0], assembly.index
+    rows = assembly.block(0, unit.first)
+    assembly.make_first_segments(unit, zeroed=True)
+    ends = builder.scratch(f"{assembly.name}_ends", array(index), rows, zeroed=False)
+    p = Var(builder.fresh("p"))
+    summed = [
+        Assign(unit.count, cast(unit.segments[p + 1], INT), "+"),
+        Assign(unit.segments[p + 1], cast(unit.count, index)),
+    ]
+    room = either(op("<=", unit.count, unit.capacity), assembly.grow(0, unit.count))
+    if index == INT32:  # a row of more coordinates cannot be counted in 32 bits
+        largest = Op("largest32", (), INT)
+        builder.required.append(op("<=", assembly.size(unit.last), largest))
+    return ends, [
+        For(p, ZERO, rows, summed),
+        Require(room),
+        For(p, ZERO, rows, [Assign(ends[p], unit.segments[p])]),
+    ]
