@@ -51,6 +51,7 @@ def compile(
     strict: bool = False,
     drop_zeros: bool = False,
     fast_math: bool = False,
+    ignore_units: bool = False,
 ) -> SamProgram: ...
 @overload
 def compile(
@@ -62,6 +63,7 @@ def compile(
     strict: bool = False,
     drop_zeros: bool = False,
     fast_math: bool = False,
+    ignore_units: bool = False,
 ) -> CProgram: ...
 @overload
 def compile(
@@ -73,6 +75,7 @@ def compile(
     strict: bool = False,
     drop_zeros: bool = False,
     fast_math: bool = False,
+    ignore_units: bool = False,
 ) -> Program: ...
 def compile(
     expression: str,
@@ -83,6 +86,7 @@ def compile(
     strict: bool = False,
     drop_zeros: bool = False,
     fast_math: bool = False,
+    ignore_units: bool = False,
 ) -> Program:
     """Compiles a tensor expression, such as ``X(i,j) = B(i,k) * C(k,j)``.
 
@@ -95,6 +99,7 @@ def compile(
                   loop of a ``reorder`` that the program does not have
     ``drop_zeros``  keeps values that come out as 0 out of the compressed levels of the result
     ``fast_math``   gives NaN and infinity up for speed, on target ``c``
+    ``ignore_units``  passes over a ``parallelize`` that names a unit which the target lacks
 
     Raises UserError for a mistake in any of these.
     """
@@ -144,12 +149,12 @@ def compile(
         "dims": extents,
     }
     if target == "sam":
-        return _sam_program(program, commands, stored, strict, notes, common)
+        return _sam_program(program, commands, stored, strict, ignore_units, notes, common)
     from custard.to_c.program import FAST_MATH, FLAGS
 
     common["header"] = _header(expression, resolved, _texts(schedule))
     common["flags"] = FAST_MATH if fast_math else FLAGS
-    return _c_program(program, commands, stored, strict, notes, common)
+    return _c_program(program, commands, stored, strict, ignore_units, notes, common)
 
 
 # The commands whose loops are in the order of the text, as they always were.
@@ -168,13 +173,14 @@ def _sam_program(
     commands: Sequence[Command],
     stored: Mapping[str, str],
     strict: bool,
+    ignore_units: bool,
     notes: Sequence[str],
     common: Mapping[str, Any],
 ) -> SamProgram:
     from custard.to_sam.program import SamProgram  # here, as programs in C need none of it
     from sam.dot import to_dot
 
-    found = scheduled(program, common["formats"], commands, stored, strict)
+    found = scheduled(program, common["formats"], commands, stored, strict, ignore_units)
     done("schedule", found, lambda: "\n".join(map(_nest_of, found.statements)))
     forced = choices(commands, found.variables())
     for choice in forced.values():
@@ -200,6 +206,7 @@ def _c_program(
     commands: Sequence[Command],
     stored: Mapping[str, str],
     strict: bool,
+    ignore_units: bool,
     notes: Sequence[str],
     common: Mapping[str, Any],
 ) -> CProgram:
@@ -208,7 +215,7 @@ def _c_program(
     from custard.to_c.program import CProgram  # here, as graphs need none of it
 
     formats, target = common["formats"], program.target.tensor
-    loops = nest(program, formats, commands, strict, stored)
+    loops = nest(program, formats, commands, strict, stored, ignore_units)
     program = replace(program, loops=tuple(loops.completed(program.loops)))
     program = cin.resolved(program)
     loops = loops.with_variables(program.loops)

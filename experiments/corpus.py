@@ -1,7 +1,8 @@
 """Runs the programs of real users on a target, each against dense numpy.
 
     python experiments/corpus.py [FILE ...] [--target sam] [--engine auto] [--only plain|scheduled]
-                                 [--limit N] [--jobs N] [--again] [--output FOLDER]
+                                 [--ignore-units] [--limit N] [--jobs N] [--again]
+                                 [--output FOLDER]
 
 A file holds command lines of TACO, as ``shared/corpus/accepted.txt`` and ``refused.txt`` do, or is
 ``taco_tests.json``; all three by default. A program runs on two random inputs (extents 1 to 6), on
@@ -13,7 +14,8 @@ all-empty and on all-full ones, or on the inputs that the file records. It comes
     crashed  any other exception, a deadlock, or no result in time
 
 ``--engine both`` runs each input on both engines, and counts as wrong what they differ in: values,
-cycles, statistics, the text of an error. ``out/corpus-FILE-TARGET.jsonl`` (with the engine behind
+cycles, statistics, the text of an error. ``--ignore-units`` passes over each ``parallelize`` with a
+unit that the target lacks. ``out/corpus-FILE-TARGET.jsonl`` (with the engine behind
 the target, where it is not auto) gets a line with what came of a program. One that has a line is
 not run again, so a run that was stopped goes on where it was; ``--again`` runs those that were not
 right; without that file, all are run. Prints the counts, and the reasons of all that is not right,
@@ -96,7 +98,10 @@ _LOOP_COMMANDS = ("split", "divide", "fuse", "pos", "coord", "precompute", "loca
 
 @dataclass(frozen=True)
 class Entry:
-    """A program of a corpus. ``text`` identifies it; ``types`` are numpy's, by tensor."""
+    """A program of a corpus. ``text`` identifies it; ``types`` are numpy's, by tensor.
+
+    ``ignore_units`` passes over units that the target lacks.
+    """
 
     text: str
     expression: str
@@ -104,6 +109,7 @@ class Entry:
     schedule: tuple[str, ...] = ()
     types: Mapping[str, str] = field(default_factory=dict)
     recorded: tuple[Recorded, ...] = ()
+    ignore_units: bool = False
 
     @property
     def commands(self) -> str:
@@ -184,12 +190,23 @@ def _first_wrong(entry: Entry, target: str, engine: str, threads: Sequence[int])
     """How the first wrong result differs, or ""."""
     assignment = _parsed(entry)
     formats = _formats(entry, assignment)
-    program = custard.compile(entry.expression, formats, entry.schedule, target)
+
+    def compiled(dims: Mapping[str, int] | None) -> custard.Program:
+        return custard.compile(
+            entry.expression,
+            formats,
+            entry.schedule,
+            target,
+            dims,
+            ignore_units=entry.ignore_units,
+        )
+
+    program = compiled(None)
     free = _unfixed(assignment)
     for case in cases(entry, assignment):
         dims = {variable: case.extents[variable] for variable in free}
         if dims:
-            program = custard.compile(entry.expression, formats, entry.schedule, target, dims)
+            program = compiled(dims)
         if engine == "both":
             found, wrong = _on_both(program, case.inputs)
             results = [found]
@@ -687,9 +704,11 @@ def main(arguments: list[str] | None = None) -> int:
             entries = [entry for entry in entries if entry.commands in ("none", "reorder")]
         elif options.only == "scheduled":
             entries = [entry for entry in entries if entry.commands in ("loops", "other")]
-        entries = entries[: options.limit]
+        ignored = options.ignore_units
+        entries = [replace(one, ignore_units=ignored) for one in entries[: options.limit]]
         engine = "" if options.engine == "auto" else f"-{options.engine}"
-        output = options.output / f"corpus-{path.stem}-{options.target}{engine}.jsonl"
+        units = "-units-ignored" if ignored else ""
+        output = options.output / f"corpus-{path.stem}-{options.target}{engine}{units}.jsonl"
         try:
             run(entries, options.target, output, options.jobs, options.again, options.engine)
         except KeyboardInterrupt:
@@ -717,6 +736,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     option("files", nargs="*", type=Path, default=[CORPUS / name for name in FILES])
     option("--target", default="sam", choices=TARGETS)
     option("--engine", default="auto", choices=("auto", "simpy", "compiled", "both"))
+    option("--ignore-units", action="store_true", help="pass over units that the target lacks")
     option("--only", choices=("plain", "scheduled"),
            help="programs without a schedule or with reorder only; or the others")  # fmt: skip
     option("--limit", type=int, metavar="N", help="the first N programs of each file")

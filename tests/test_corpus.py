@@ -216,6 +216,12 @@ def test_refused():
     assert result.evaluable
 
 
+def test_units_that_are_ignored():
+    entry = corpus.read_line(SPMV + " -s=parallelize(i,GPUBlock,NoRaces)")
+    assert corpus.attempt(entry).reason == "target sam has no GPUBlock, which is for target cuda"
+    assert corpus.attempt(replace(entry, ignore_units=True)).outcome == "right"
+
+
 def test_refused_and_beyond_the_evaluator():
     assert not corpus.attempt(corpus.read_line('taco "y(i)=A(i,j)*A(j)"')).evaluable
 

@@ -237,10 +237,11 @@ SCHEDULE = 'hint: as in schedule=["reorder(i,j)"]'
             "inside of the other",
         ]),
         (["parallelize(i,CPUThread,NoRaces)"], [
-            "target sam has no CPUThread, and no other target of this version has",
+            "target sam has no CPUThread, which is for target c",
             "  parallelize(i,CPUThread,NoRaces)",
             "                ^^^^^^^^^",
-            "hint: parallelize(i,Lanes,4) has 4 copies of a part of the graph work side by side",
+            "hint: parallelize(i,Lanes,4) has 4 copies of a part of the graph work side by side; "
+            "--ignore-units passes the command over",
         ]),
         (["locate(B,k)"], [
             "B cannot be located at k: its level there is compressed",
@@ -327,10 +328,11 @@ def test_targets():
             "hint: write the format A:ds:1,0, or drop strict to let the compiler do it",
         ]),
         ({"schedule": "parallelize(i,GPUBlock,NoRaces)"}, [
-            "target c has no GPUBlock: units of a GPU are for target cuda",
+            "target c has no GPUBlock, which is for target cuda",
             "  parallelize(i,GPUBlock,NoRaces)",
             "                ^^^^^^^^",
-            "hint: parallelize(i,CPUThread,NoRaces) shares the loop out to threads",
+            "hint: parallelize(i,CPUThread,NoRaces) shares the loop out to threads; "
+            "--ignore-units passes the command over",
         ]),
         ({"formats": {"y": "r"}}, [
             "level 0 of the result y is range (r), which supports neither append nor insert",

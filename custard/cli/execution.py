@@ -296,6 +296,7 @@ def compiled(arguments: argparse.Namespace) -> Program:
         arguments.strict,
         arguments.drop_zeros,
         arguments.fast_math,
+        arguments.ignore_units,
     )
 
 

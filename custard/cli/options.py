@@ -54,6 +54,10 @@ _OPTIONS: Mapping[str, _Options] = {
             "help": "refuse to transpose a tensor or pass over a loop",
         },
         "--drop-zeros": {"action": "store_true", "help": "do not store results that are 0"},
+        "--ignore-units": {
+            "action": "store_true",
+            "help": "pass over a parallelize with a unit that the target lacks",
+        },
         "--print-after": {
             "metavar": "PASS",
             "help": "print the program after notation, cin, order, schedule or lower, and end",

@@ -24,7 +24,9 @@ class Argument:
     """
 
     name: str
-    kind: Literal["name", "loop", "new", "size", "expression", "choice", "choice or size"] = "name"
+    kind: Literal[
+        "name", "loop", "new", "size", "number", "expression", "choice", "choice or size"
+    ] = "name"
     choices: tuple[str, ...] = ()
 
 
@@ -61,10 +63,10 @@ _LOOP = Argument("loop", "loop")
 _TENSOR = Argument("tensor")
 _FACTOR = Argument("factor", "size")
 LANES = "Lanes"
-_UNITS = (
-    f"{LANES} NotParallel DefaultUnit CPUThread CPUVector CPUThreadGroupReduction "
-    "GPUBlock GPUWarp GPUThread GPUBlockReduction GPUWarpReduction"
-)
+CPU_UNITS = ("DefaultUnit", "CPUThread", "CPUVector", "CPUThreadGroupReduction")
+_GPU_UNITS = ("GPUBlock", "GPUWarp", "GPUThread", "GPUBlockReduction", "GPUWarpReduction")
+UNITS_OF = {"sam": (LANES,), "c": CPU_UNITS, "cuda": _GPU_UNITS}
+_UNITS = " ".join((LANES, "NotParallel", *CPU_UNITS, *_GPU_UNITS))
 _RACES = "NoRaces IgnoreRaces Atomics Temporary ParallelReduction"
 _MOST = 2**31 - 1
 
@@ -104,7 +106,7 @@ COMMANDS: Mapping[str, Signature] = {
         (
             _LOOP,
             Argument("bounded loop", "new"),
-            Argument("bound", "size"),
+            Argument("bound", "number"),
             _choice("type", _BOUNDS),
         ),
         targets=("c",),
@@ -309,8 +311,9 @@ def _problem(argument: Argument, word: str) -> tuple[str, str | None] | None:
         return "is empty", None
     if argument.kind in ("name", "loop", "new") and not (word.isascii() and word.isidentifier()):
         return f"must be a name, not {word}", None
-    if argument.kind == "size" and not _is_size(word):
-        return f"must be a whole number from 1 to {_MOST}, not {word}", None
+    least = {"size": 1, "number": 0}.get(argument.kind)
+    if least is not None and not _is_size(word, least):
+        return f"must be a whole number from {least} to {_MOST}, not {word}", None
     if argument.kind == "choice or size" and _is_size(word):
         return None
     if argument.kind == "choice or size" and word.lstrip("-").isdigit():
@@ -320,9 +323,9 @@ def _problem(argument: Argument, word: str) -> tuple[str, str | None] | None:
     return None
 
 
-def _is_size(word: str) -> bool:
+def _is_size(word: str, least: int = 1) -> bool:
     digits = word.isascii() and word.isdigit() and len(word) <= len(str(_MOST))
-    return digits and 1 <= int(word) <= _MOST
+    return digits and least <= int(word) <= _MOST
 
 
 def _pieces(text: str, span: Span, separators: str) -> list[Span]:

@@ -25,14 +25,16 @@ def nest(
     commands: Iterable[Command],
     strict: bool = False,
     stored: Mapping[str, str] | None = None,
+    ignore_units: bool = False,
 ) -> LoopNest:
     """The loops of a program after its commands.
 
     ``stored`` has the formats that are asked for of workspaces.
-    ``strict`` refuses loops of a ``reorder`` that are none, which else are passed over with a note.
+    ``strict`` refuses loops of a ``reorder`` that are none, which else are passed over with a note;
+    ``ignore_units`` passes over units that this target lacks.
     Raises UserError, with the place, for a command that cannot be followed.
     """
-    scheduler = _LoopScheduler(program, formats, strict, stored or {})
+    scheduler = _LoopScheduler(program, formats, strict, stored or {}, ignore_units)
     for command in commands:
         if command.name not in CHOICES:
             scheduler.follow(command)
@@ -42,15 +44,18 @@ def nest(
 class _LoopScheduler(Scheduler):
     """The state of a schedule: the graph so far."""
 
+    target = "c"
+
     def __init__(
         self,
         program: cin.Program,
         formats: Mapping[str, Format],
         strict: bool,
         stored: Mapping[str, str],
+        ignore_units: bool,
     ) -> None:
         loops = tuple(dict.fromkeys(map(cin.base, program.loops)))
-        super().__init__(formats, loops, strict)
+        super().__init__(formats, loops, strict, ignore_units)
         self.program = program
         self.found = LoopNest(loops)
         self.bounds: list[Bounded] = []
@@ -63,7 +68,6 @@ class _LoopScheduler(Scheduler):
         self.actions |= {
             "bound": self.bound,
             "unroll": self.unroll,
-            "parallelize": self.parallelize,
             "precompute": self.precompute,
             "assemble": self.assemble,
         }
@@ -260,31 +264,17 @@ class _LoopScheduler(Scheduler):
         if loop is not None:
             self.unrolled[loop] = int(command.arguments[1])
 
-    def parallelize(self, command: Command) -> None:
+    def share(self, command: Command) -> None:
         """Shares the iterations of a loop out to threads, or to the lanes of vectors."""
         _, unit, races = command.arguments
-        if unit == "NotParallel":
-            return
-        self.check_strategy(command)
-        if unit.startswith("GPU"):
-            raise mistake(
-                command,
-                f"target c has no {unit}: units of a GPU are for target cuda",
-                1,
-                f"parallelize({command.arguments[0]},CPUThread,{races}) shares the loop out to "
-                "threads",
-            )
-        if unit == LANES:
-            raise mistake(
-                command,
-                "target c has no Lanes: they are for target sam",
-                1,
-                f"parallelize({command.arguments[0]},CPUThread,NoRaces) shares the loop out to "
-                "threads",
-            )
         loop = self.known_loop(command)
         if loop is not None:
             self.parallel[loop] = Parallel(unit, races, command)
+
+    def instead(self, command: Command) -> str:
+        loop, unit, races = command.arguments
+        races = "NoRaces" if unit == LANES else races
+        return f"parallelize({loop},CPUThread,{races}) shares the loop out to threads"
 
     def known_loop(self, command: Command) -> str | None:
         """The loop that a command names, by its name of now.

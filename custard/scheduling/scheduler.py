@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import ClassVar
 
 from custard.ir import cin
 from custard.language import notation
 from custard.language.commands import (
     LANES,
+    UNITS_OF,
     Command,
     check_loops,
     mistake,
@@ -27,13 +29,22 @@ WORKSPACE = "workspace"
 class Scheduler(ABC):
     """The state of a schedule.
 
+    ``target``     the name of the target
     ``names``      of all loops that there are or were
     ``called``     what a loop is called here whose name was taken when it was made
     ``positions``  the tensor of each loop over positions
     """
 
-    def __init__(self, formats: Mapping[str, Format], loops: Sequence[str], strict: bool) -> None:
-        self.formats, self.strict = formats, strict
+    target: ClassVar[str]
+
+    def __init__(
+        self,
+        formats: Mapping[str, Format],
+        loops: Sequence[str],
+        strict: bool,
+        ignore_units: bool,
+    ) -> None:
+        self.formats, self.strict, self.ignore_units = formats, strict, ignore_units
         self.workspaces: dict[str, Format] = {}
         self.notes: dict[str, None] = {}
         self.names = dict.fromkeys(loops)
@@ -47,6 +58,7 @@ class Scheduler(ABC):
             "fuse": self.fuse,
             "pos": self.position,
             "coord": self.coordinate,
+            "parallelize": self.parallelize,
         }
 
     @property
@@ -225,6 +237,36 @@ class Scheduler(ABC):
         (name,) = self.new_loops(command, 1)
         self.derive(Rename(loop, name))
         del self.positions[loop]
+
+    # Units
+
+    def parallelize(self, command: Command) -> None:
+        """Shares a loop out to units. Those that the target lacks may be ignored: with or without
+        them, the result is the same."""
+        loop, unit, _ = command.arguments
+        if unit == "NotParallel":
+            return
+        self.check_strategy(command)
+        if unit in UNITS_OF[self.target]:
+            self.share(command)
+            return
+        if loop not in self.names:
+            self.check_loop(command, 0)
+        lacks = f"target {self.target} has no {unit}"
+        if not self.ignore_units:
+            other = next(name for name, units in UNITS_OF.items() if unit in units)
+            hint = f"{self.instead(command)}; --ignore-units passes the command over"
+            raise mistake(command, f"{lacks}, which is for target {other}", 1, hint)
+        said = command.text[slice(*command.span)]
+        self.notes[f"{said} is passed over: {lacks}"] = None
+
+    @abstractmethod
+    def share(self, command: Command) -> None:
+        """Shares a loop out to units that the target has."""
+
+    @abstractmethod
+    def instead(self, command: Command) -> str:
+        """What the target has instead of the unit of another one."""
 
     def check_strategy(self, command: Command) -> None:
         """Raises UserError unless a unit gets what it needs: lanes a number, others a strategy."""

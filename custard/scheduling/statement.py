@@ -99,14 +99,16 @@ def scheduled(
     commands: Iterable[Command],
     stored: Mapping[str, str],
     strict: bool = False,
+    ignore_units: bool = False,
 ) -> Scheduled:
     """A program after its commands, on target sam.
 
     ``stored`` has the formats that are asked for of workspaces; others are chosen to suit.
-    ``strict`` refuses loops of a ``reorder`` that are none, which else are passed over with a note.
+    ``strict`` refuses loops of a ``reorder`` that are none, which else are passed over with a note;
+    ``ignore_units`` passes over units that this target lacks.
     Raises UserError, with the place, for a command that cannot be followed.
     """
-    scheduler = _Scheduler(program, formats, stored, strict)
+    scheduler = _Scheduler(program, formats, stored, strict, ignore_units)
     for command in commands:
         if command.name not in CHOICES:
             scheduler.follow(command)
@@ -124,18 +126,21 @@ _NOT_HERE = {
 class _Scheduler(Scheduler):
     """The state of a schedule: the statements so far."""
 
+    target = "sam"
+
     def __init__(
         self,
         program: cin.Program,
         formats: Mapping[str, Format],
         stored: Mapping[str, str],
         strict: bool,
+        ignore_units: bool,
     ) -> None:
         loops = tuple(dict.fromkeys(map(cin.base, program.loops)))
-        super().__init__(formats, loops, strict)
+        super().__init__(formats, loops, strict, ignore_units)
         self.stored = stored
         self.statements = [Statement(program, loops)]
-        self.actions |= {"precompute": self.precompute, "parallelize": self.parallelize}
+        self.actions |= {"precompute": self.precompute}
 
     def done(self) -> Scheduled:
         """The statements, with the workspaces stored as asked, or else in the order of the loops
@@ -242,26 +247,20 @@ class _Scheduler(Scheduler):
 
     # Lanes
 
-    def parallelize(self, command: Command) -> None:
-        loop = self.check_loop(command, 0)
-        _, unit, number = command.arguments
-        self.check_strategy(command)
-        if unit == "NotParallel":
-            return
-        if unit != LANES:
-            raise mistake(
-                command,
-                f"target sam has no {unit}, and no other target of this version has",
-                1,
-                f"parallelize({loop},{LANES},4) has 4 copies of a part of the graph work side by "
-                "side",
-            )
+    def share(self, command: Command) -> None:
+        loop, number = self.check_loop(command, 0), command.arguments[2]
         if int(number) > MOST_LANES:
             what = f"parallelize takes {MOST_LANES} lanes at most, not {number}"
             raise mistake(command, what, 2)
         for n, one in enumerate(self.statements):
             if loop in one.loops:
                 self.statements[n] = replace(one, lanes={**one.lanes, loop: int(number)})
+
+    def instead(self, command: Command) -> str:
+        return (
+            f"parallelize({command.arguments[0]},{LANES},4) has 4 copies of a part of the graph "
+            "work side by side"
+        )
 
     # Workspaces
 

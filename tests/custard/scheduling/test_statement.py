@@ -161,6 +161,27 @@ def test_a_workspace_is_named_by_the_variables_that_the_loops_around_leave():
     ]
 
 
+@pytest.mark.parametrize("target", ["sam", "c"])
+@pytest.mark.parametrize("unit", ["Lanes", "CPUThread", "CPUVector", "GPUBlock", "GPUThread"])
+def test_units_that_the_target_lacks_are_ignored_if_asked_for(target, unit):
+    command = f"parallelize(i0,{unit},{4 if unit == 'Lanes' else 'Atomics'})"
+    schedule = ["split(i,i0,i1,2)", command]
+    has = {"sam": ("Lanes",), "c": ("CPUThread", "CPUVector")}[target]
+    if unit not in has:
+        with pytest.raises(UserError, match=f"target {target} has no {unit}, which is for target"):
+            custard.compile(SPGEMM, None, schedule, target)
+    program = custard.compile(SPGEMM, None, schedule, target, ignore_units=True)
+    note = f"{command} is passed over: target {target} has no {unit}"
+    assert (note in program.notes) == (unit not in has)
+    b = np.arange(12.0).reshape(3, 4)
+    assert np.array_equal(program.run({"B": b, "C": b.T}).to_numpy(), b @ b.T)
+
+
+def test_a_unit_that_is_ignored_is_one_of_a_loop():
+    with pytest.raises(UserError, match="parallelize names l, which is not a loop"):
+        custard.compile(SPGEMM, None, "parallelize(l,GPUBlock,NoRaces)", ignore_units=True)
+
+
 def test_positions_are_what_a_scanner_goes_through():
     assert statements(SDDMM, "pos(j,p,B)", "coord(p,c)") == [
         "forall(i) forall(k) forall(c) A(i,c) = sum(k, B(i,c) * C(i,k) * D(k,c))"
@@ -206,9 +227,9 @@ def test_positions_are_what_a_scanner_goes_through():
         (SPGEMM, "assemble(A,Insert)", "target sam does not take assemble: the writers of a "
          "graph always append, or insert where a format does"),
         (SPGEMM, "parallelize(i,CPUThread,NoRaces)",
-         "target sam has no CPUThread, and no other target of this version has"),
+         "target sam has no CPUThread, which is for target c"),
         (SPGEMM, "parallelize(i,GPUWarp,NoRaces)",
-         "target sam has no GPUWarp, and no other target of this version has"),
+         "target sam has no GPUWarp, which is for target cuda"),
         (SPGEMM, "parallelize(i,Lanes,NoRaces)",
          "parallelize needs a number of lanes for Lanes, not NoRaces"),
         (SPGEMM, "parallelize(i,CPUThread,4)",

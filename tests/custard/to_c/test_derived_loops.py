@@ -132,6 +132,9 @@ def test_unroll_asks_the_compiler():
         ("bound(i,ib,3,MaxConstraint)", None),
         ("bound(i,ib,1,MinExact)", None),
         ("bound(i,ib,1,MinConstraint)", None),
+        ("bound(i,ib,0,MinConstraint)", None),
+        ("bound(i,ib,0,MinExact)", "i has its first value at 1, and bound says at 0"),
+        ("bound(i,ib,0,MaxExact)", "i has 3 values, and bound says that there are 0"),
         ("bound(i,ib,4,MaxExact)", "i has 3 values, and bound says that there are 4"),
         ("bound(i,ib,2,MaxConstraint)", "i has 3 values, and bound says that there are 2 at most"),
         ("bound(i,ib,2,MinExact)", "i has its first value at 1, and bound says at 2"),
@@ -163,7 +166,7 @@ def test_bounds_are_checked_when_inputs_are_there(bound, message):
         ("pos(i,p,x)", "x has no loop i"),
         ("coord(i,p)", "coord needs a loop over positions, and i is none"),
         ("fuse(j,i,f)", "fuse needs i directly inside of j, and the loops are i, j"),
-        ("parallelize(i,Lanes,4)", "target c has no Lanes: they are for target sam"),
+        ("parallelize(i,Lanes,4)", "target c has no Lanes, which is for target sam"),
     ],
 )  # fmt: skip
 def test_preconditions(schedule, message):
