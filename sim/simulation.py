@@ -59,7 +59,7 @@ def _run_either(
     except Unfinished:
         pass
     if cc.available():
-        from sim.compiled.step_to_c import Untranslatable
+        from sim.compiled.steps.writing import Untranslatable
 
         try:
             return _run_compiled(bound, config, progress, max_cycles, attribution)

@@ -105,8 +105,8 @@ def test_a_step_without_a_translation_is_refused(untranslatable):
     with pytest.raises(UserError) as refusal:
         sim.simulate(untranslatable, engine="compiled")
     assert str(refusal.value) == (
-        "magnitude uses a call of <built-in function abs>, which has no translation to C\n"
-        "hint: use engine simpy"
+        "magnitude, in `p.val.give(kind, abs(value))`: the call abs(value) has no "
+        "translation to C\nhint: use engine simpy"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 
-from sim.compiled.kernel import Body
+from sim.compiled.residual import Body
 from sim.machine import Channel, Machine
 
 

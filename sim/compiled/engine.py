@@ -30,9 +30,9 @@ from sim.compiled.bundles import Bundle, bundles
 from sim.compiled.kernel import Queue, slots
 from sim.compiled.memory import CompiledHierarchy
 from sim.compiled.objects import TYPES, Objects, at, pointers
-from sim.compiled.step_to_c import Kernel
+from sim.compiled.residual import Residual, c_type
 from sim.compiled.structures import GAP, CBlock, CLog, CMachine, CQueue
-from sim.compiled.translations import Translation, c_type, libraries, text, translated
+from sim.compiled.translations import Translation, libraries, text, translated
 from sim.config.hardware import Config
 from sim.deadlock import Wait, deadlock
 from sim.endless import no_memory, no_progress, require_memory, too_long
@@ -79,7 +79,7 @@ class _Compiled:
 
     part: Part
     translation: Translation
-    kernel: Kernel
+    residual: Residual
     queues_in: list[_Shared] = field(default_factory=list)
     queues_out: list[_Shared] = field(default_factory=list)
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
@@ -103,7 +103,7 @@ class _Compiled:
     @property
     def asks(self) -> bool:
         """Whether it asks memory."""
-        return bool(self.kernel.regions)
+        return bool(self.residual.regions)
 
     @property
     def wires(self) -> list[_Shared]:
@@ -216,7 +216,7 @@ class _Machine:
 
     def _share(self) -> list[_Shared]:
         """The queues that channels share, in the order of their givers."""
-        bodies = {one.part.name: one.kernel.body for one in self.parts}
+        bodies = {one.part.name: one.residual.body for one in self.parts}
         found = [
             _Shared(bundle, self.by_name[bundle.giver].asks)
             for bundle in bundles(self.machine, bodies, lambda one: (one.depth, one.latency))
@@ -225,7 +225,11 @@ class _Machine:
             self.by_name[shared.bundle.giver].queues_out.append(shared)
             self.by_name[shared.bundle.taker].queues_in.append(shared)
         for one in self.parts:
-            if one.kernel.body.prepares and len(one.queues_out) == 1:
+            if (
+                one.residual.body.giving
+                and not one.residual.body.timed
+                and len(one.queues_out) == 1
+            ):
                 [shared] = one.queues_out
                 gives_all = len({*shared.bundle.givers}) == len(one.part.outputs)
                 shared.ahead = shared.short and gives_all
@@ -247,7 +251,7 @@ class _Machine:
 
     def _fill(self, one: _Compiled, library: ctypes.CDLL) -> None:
         """Fills in what C sees of a part."""
-        part, kernel = one.part, one.kernel
+        part, residual = one.part, one.residual
         library.state_size.restype = ctypes.c_int64
         state = ctypes.create_string_buffer(library.state_size())
         library.start(state)
@@ -255,14 +259,14 @@ class _Machine:
         one.waits = np.zeros(max(1, len(part.inputs) + len(one.slots)), np.int64)
         # A block that hands over gives but seldom what has to wait for room.
         hands_over = any(output.name == HANDOVER for output in part.outputs)
-        numbers = np.array([at(part.memory, path) for path in kernel.numbers] or [0], np.int64)
+        numbers = np.array([at(part.memory, path) for path in residual.numbers] or [0], np.int64)
         one.block = CBlock(
             asker=part.asker or 0,
             in_=pointers(self.kept, [shared.queue for shared in one.queues_in]),
             out=pointers(self.kept, [shared.queue for shared in one.queues_out]),
             outs=len(one.queues_out),
             state=ctypes.addressof(state),
-            memory=pointers(self.kept, [self.objects.of(part, path) for path in kernel.memory]),
+            memory=pointers(self.kept, [self.objects.of(part, path) for path in residual.memory]),
             numbers=numbers.ctypes.data,
             waits=one.waits.ctypes.data,
             counts=one.counts.ctypes.data,
@@ -281,7 +285,7 @@ class _Machine:
     def _give_memory(self, one: _Compiled, hierarchy: CompiledHierarchy) -> None:
         """Fills in what a part needs to touch memory."""
         block, layout = one.block, hierarchy.layout
-        numbers = [layout.regions.index(region) for region in one.kernel.regions]
+        numbers = [layout.regions.index(region) for region in one.residual.regions]
         regions = np.array(numbers, np.int64)
         outstanding = layout.outstanding[block.asker]
         places = np.zeros(max(1, outstanding), np.int64)
@@ -398,7 +402,7 @@ class _Machine:
         """The error of the block that failed."""
         one = self.parts[self.scheduled.failed]
         if one.block.status == _FAILED:
-            mistake = StreamError(one.kernel.messages[one.block.port], one.block.which)
+            mistake = StreamError(one.residual.messages[one.block.port], one.block.which)
             return located(mistake, one.part.node)
         if one.block.status == _OVER_CAPACITY:
             memory = one.part.memory.memory
@@ -419,7 +423,7 @@ class _Machine:
             if not self.runtime.settle(ctypes.byref(shared.queue)):
                 raise MemoryError
         for one in self.parts:
-            given = one.kernel.body.given
+            given = one.residual.body.given
             for shared in one.queues_out:
                 counts = one.counts[given[shared.bundle.givers[0]]]
                 counts[0] = shared.queue.tail - counts[1:].sum()

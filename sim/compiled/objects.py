@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from sam.blocks.block_memory import Accumulator, Growing, Stored
-from sim.compiled.kernel import COMPLEX, INT, REAL
-from sim.compiled.translations import c_type
+from sim.compiled.residual import COMPLEX, INT, REAL, c_type
 from sim.machine import Part
 
 TYPES = {INT: np.int64, REAL: np.float64, COMPLEX: np.complex128}

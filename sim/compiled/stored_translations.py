@@ -25,7 +25,7 @@ import numpy as np
 from sam.memory_regions import Region
 from sam.support import disk_cache
 from sam.support.errors import UserError
-from sim.compiled.step_to_c import Kernel
+from sim.compiled.residual import Residual
 
 _PACKAGES = ("sam", "sim.compiled")
 _OURS = ("sam", "sim", "numpy", "types", "builtins")
@@ -43,24 +43,24 @@ def name(key: Hashable) -> str | None:
         return None
 
 
-def find(name: str, regions: Sequence[Region]) -> Kernel | None:
-    """The kernel of an entry, with the regions of a memory; None if it is not there."""
+def find(name: str, regions: Sequence[Region]) -> Residual | None:
+    """The residual code of an entry, with the regions of a memory; None if it is not there."""
     found = disk_cache.find(name)
     if found is None:
         return None
     try:
-        kernel, numbers = pickle.loads(found.read_bytes())
-        return replace(kernel, regions=tuple(regions[number] for number in numbers))
+        residual, numbers = pickle.loads(found.read_bytes())
+        return replace(residual, regions=tuple(regions[number] for number in numbers))
     except Exception:  # a file that another process has just removed, or one made by nobody
         return None
 
 
-def put(name: str, kernel: Kernel, regions: Sequence[Region]) -> None:
-    """Stores a kernel, whose regions are some of a memory's; does nothing if that is impossible."""
+def put(name: str, residual: Residual, regions: Sequence[Region]) -> None:
+    """Stores residual code whose regions are some of a memory's; nothing if the disk is full."""
     places = {id(region): number for number, region in enumerate(regions)}
-    numbers = tuple(places[id(region)] for region in kernel.regions)
+    numbers = tuple(places[id(region)] for region in residual.regions)
     try:
-        disk_cache.put(name, pickle.dumps((replace(kernel, regions=()), numbers)))
+        disk_cache.put(name, pickle.dumps((replace(residual, regions=()), numbers)))
     except UserError:  # the disk is full: the next process translates again
         return
 

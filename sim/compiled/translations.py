@@ -27,8 +27,9 @@ from sam.blocks.block_memory import Accumulator, Growing, Stored
 from sam.memory_regions import Region, Regions
 from sam.support import c_compiler as cc
 from sim.compiled import stored_translations
-from sim.compiled.kernel import COMPLEX, INT, REAL, Port, Queue, source
-from sim.compiled.step_to_c import Kernel, translate
+from sim.compiled.kernel import Queue, source
+from sim.compiled.residual import Port, Residual, c_type
+from sim.compiled.steps.specialise import translate
 from sim.machine import Part
 
 _MOST_KEPT = 1024
@@ -43,10 +44,10 @@ class Translation:
     """A step in C, and by the queues around it its sources and libraries.
 
     ``regions``  those of the memory that was translated, in the order in which they are met
-    ``others``   what others have made of the kernel, by what it is made for
+    ``others``   what others have made of the residual code, by the ends that it is made for
     """
 
-    kernel: Kernel
+    residual: Residual
     regions: Sequence[Region] = ()
     sources: dict[Hashable, str] = field(default_factory=dict)
     others: dict[Hashable, Any] = field(default_factory=dict)
@@ -57,7 +58,7 @@ class Translation:
         """The C source between some queues."""
         key = (tuple(inputs), tuple(outputs), quick, logged)
         if key not in self.sources:
-            self.sources[key] = source(self.kernel.body, inputs, outputs, quick, logged)
+            self.sources[key] = source(self.residual.body, inputs, outputs, quick, logged)
         return self.sources[key]
 
 
@@ -110,8 +111,8 @@ def _headers() -> dict[str, str]:
     return {name: text(name) for name in names}
 
 
-def translated(part: Part) -> tuple[Translation, Kernel]:
-    """The translation of the step of a part, and its kernel with the regions of the part's memory.
+def translated(part: Part) -> tuple[Translation, Residual]:
+    """The translation of a part's step, and its residual code with the regions of its memory.
 
     Raises what ``translate`` raises.
     """
@@ -130,15 +131,10 @@ def translated(part: Part) -> tuple[Translation, Kernel]:
     return translation(part.step, ports, part.state, part.memory, c_type(part.dtype))
 
 
-def c_type(dtype: np.dtype[Any] | None) -> str:
-    """The C type that values of a numpy type are kept in; None stands for whole numbers."""
-    return INT if dtype is None else {"f": REAL, "c": COMPLEX}.get(dtype.kind, INT)
-
-
 def translation(
     step: Step, ports: Mapping[str, Any], state: Mapping[str, Any], memory: Any, values: str
-) -> tuple[Translation, Kernel]:
-    """The translation of a step, and its kernel with the regions of this memory.
+) -> tuple[Translation, Residual]:
+    """The translation of a step, and its residual code with the regions of this memory.
 
     Arguments and errors are those of ``translate``.
     """
@@ -148,25 +144,25 @@ def translation(
         hash(key)
     except (_Unknown, TypeError):
         found = Translation(translate(step, ports, state, memory, values))
-        return found, found.kernel
+        return found, found.residual
     known = _kept.get(key)
     if known is None:
         name = stored_translations.name(key)
-        kernel = None if name is None else stored_translations.find(name, regions)
-        if kernel is None:
-            kernel = translate(step, ports, state, memory, values)
+        residual = None if name is None else stored_translations.find(name, regions)
+        if residual is None:
+            residual = translate(step, ports, state, memory, values)
             if name is not None:
-                stored_translations.put(name, kernel, regions)
-        known = Translation(kernel, regions)
+                stored_translations.put(name, residual, regions)
+        known = Translation(residual, regions)
         _kept[key] = known
         if len(_kept) > _MOST_KEPT:
             _kept.popitem(last=False)
     _kept.move_to_end(key)
-    kernel = known.kernel
-    if kernel.regions:
+    residual = known.residual
+    if residual.regions:
         own = {id(old): new for old, new in zip(known.regions, regions, strict=True)}
-        kernel = replace(kernel, regions=tuple(own[id(region)] for region in kernel.regions))
-    return known, kernel
+        residual = replace(residual, regions=tuple(own[id(region)] for region in residual.regions))
+    return known, residual
 
 
 def _ports(ports: Mapping[str, Any]) -> Hashable:

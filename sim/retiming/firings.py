@@ -15,8 +15,8 @@ import numpy as np
 from sam.tensor import Tensor
 from sim.compiled.bundles import Bundle, bundles
 from sim.compiled.objects import TYPES, CGrowing, Objects, at, pointers
-from sim.compiled.step_to_c import Kernel
-from sim.compiled.translations import Translation, c_type, libraries, translated
+from sim.compiled.residual import Residual, c_type
+from sim.compiled.translations import Translation, libraries, translated
 from sim.compiled.translations import text as compiled_text
 from sim.endless import require_memory
 from sim.machine import HANDOVER, Machine, Part
@@ -77,7 +77,7 @@ class Traced:
 
     part: Part
     translation: Translation
-    kernel: Kernel
+    residual: Residual
     events: tuple[Event, ...] = ()
     block: _Block = field(default_factory=_Block)
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
@@ -101,7 +101,7 @@ class Traced:
     @cached_property
     def tokens(self) -> list[dict[str, int]]:
         """By output, the tokens given by kind, once all are."""
-        counts = self.counts[list(self.kernel.body.given)].tolist()
+        counts = self.counts[list(self.residual.body.given)].tolist()
         return [dict(zip(TOKEN_KINDS, one, strict=True)) for one in counts]
 
 
@@ -118,7 +118,7 @@ class Firings:
         self.machine = machine
         self.kept: list[Any] = []
         self.parts = [Traced(part, *translated(part)) for part in machine.parts]
-        bodies = {one.part.name: one.kernel.body for one in self.parts}
+        bodies = {one.part.name: one.residual.body for one in self.parts}
         self.bundles = bundles(machine, bodies, lambda channel: None)
         self.queues = [self._queue(bundle) for bundle in self.bundles]
         sources = []
@@ -130,7 +130,7 @@ class Firings:
             )
             made = one.translation.others
             if (inputs, outputs) not in made:
-                made[inputs, outputs] = firing_kernel(one.kernel.body, inputs, outputs)
+                made[inputs, outputs] = firing_kernel(one.residual.body, inputs, outputs)
             kernel = made[inputs, outputs]
             one.events = kernel.events
             sources.append(kernel.source)
@@ -161,16 +161,16 @@ class Firings:
         library.state_size.restype = ctypes.c_int64
         state = ctypes.create_string_buffer(library.state_size())
         library.start(state)
-        part, kernel = one.part, one.kernel
+        part, residual = one.part, one.residual
         one.counts = np.zeros((max(1, len(part.outputs)), 4), np.int64)
         recent = np.zeros(_MOST_RECENT, np.uint16)
-        numbers = np.array([at(part.memory, path) for path in kernel.numbers] or [0], np.int64)
+        numbers = np.array([at(part.memory, path) for path in residual.numbers] or [0], np.int64)
         ends = list(zip(self.bundles, self.queues, strict=True))
         one.block = _Block(
             in_=pointers(self.kept, [queue for b, queue in ends if b.taker == part.name]),
             out=pointers(self.kept, [queue for b, queue in ends if b.giver == part.name]),
             state=ctypes.addressof(state),
-            memory=pointers(self.kept, [self.objects.of(part, path) for path in kernel.memory]),
+            memory=pointers(self.kept, [self.objects.of(part, path) for path in residual.memory]),
             numbers=numbers.ctypes.data,
             counts=one.counts.ctypes.data,
             fire=ctypes.cast(library.fire, ctypes.c_void_p),

@@ -163,7 +163,7 @@ class Timing:
         return config.block(node.name, node.kind).initiation_interval
 
     def _bundles(self) -> list[Bundle]:
-        bodies = {one.part.name: one.kernel.body for one in self.firings.parts}
+        bodies = {one.part.name: one.residual.body for one in self.firings.parts}
 
         def alike(channel: Channel) -> tuple[tuple[int | None, int], ...]:
             return tuple(self.passages[channel.number])

@@ -778,8 +778,9 @@ def test_a_step_that_might_mean_something_else_in_c_is_refused():
     with pytest.raises(UserError) as caught:
         stepped(swaps, "1.5, S0, D", {"a": 1, "b": 5}, "compiled")
     assert str(caught.value) == (
-        "swaps uses value + s.a * 100 + bump(s, s.b) in an arm of a conditional expression, "
-        "which has no translation to C\nhint: use engine simpy"
+        "swaps, in `p.val.give(kind, value + s.a * 100 + bump(s, s.b) if kind == 0 else value)`: "
+        "value + s.a * 100 + bump(s, s.b) in an arm of a conditional expression has no "
+        "translation to C\nhint: use engine simpy"
     )
 
 
@@ -798,6 +799,6 @@ def test_arguments_by_keyword_are_refused_where_a_firing_ends_with_a_call():
     with pytest.raises(UserError) as caught:
         stepped(ends_scaled, "1.5, S0, D", {"a": 2}, "compiled")
     assert str(caught.value) == (
-        "ends_scaled uses arguments by keyword, which has no translation to C\n"
-        "hint: use engine simpy"
+        "ends_scaled, in `return scaled(p, factor=s.a)`: an argument by keyword has no "
+        "translation to C\nhint: use engine simpy"
     )

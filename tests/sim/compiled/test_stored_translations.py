@@ -9,8 +9,9 @@ import custard
 import sim
 from sam.memory_regions import Region
 from sam.support import c_compiler, disk_cache
-from sim.compiled import step_to_c, stored_translations, translations
-from sim.compiled.kernel import INT, Port
+from sim.compiled import stored_translations, translations
+from sim.compiled.residual import INT, Port, Residual
+from sim.compiled.steps import specialise
 
 pytestmark = pytest.mark.skipif(not c_compiler.available(), reason="needs a C compiler")
 
@@ -33,7 +34,7 @@ def translated(monkeypatch):
 
     def translate(step, *rest):
         steps.append(step)
-        return step_to_c.translate(step, *rest)
+        return specialise.translate(step, *rest)
 
     monkeypatch.setattr(translations, "translate", translate)
     new_process()
@@ -75,8 +76,8 @@ def test_regions_of_memory_are_those_of_the_run(translated):
 
 def test_regions_keep_their_order():
     first, second, third = (Region("A", 0, "crd") for _ in range(3))
-    kernel = step_to_c.Kernel(None, (), (), (), (third, first))
-    stored_translations.put("0" * 32 + ".kernel", kernel, [first, second, third])
+    residual = Residual(None, (), (), (), (third, first))
+    stored_translations.put("0" * 32 + ".kernel", residual, [first, second, third])
     others = [Region("B", 0, "crd") for _ in range(3)]
     found = stored_translations.find("0" * 32 + ".kernel", others)
     assert [id(region) for region in found.regions] == [id(others[2]), id(others[0])]

@@ -1,0 +1,67 @@
+"""The built-in functions that steps may call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sam.blocks.block_memory import Growing
+from sim.compiled.residual import INT
+from sim.compiled.steps.arithmetic import extreme
+from sim.compiled.steps.memories import length
+from sim.compiled.steps.values import Known, Memory, Open, StateList
+from sim.compiled.steps.writing import Writing
+
+
+def _len(writing: Writing, value: Any) -> Known | Open:
+    if isinstance(value, list | tuple):
+        return Known(len(value))
+    if isinstance(value, StateList):
+        return Known(value.length)
+    if isinstance(value, Memory) and isinstance(value.value, Growing):
+        return length(writing, value)
+    raise writing.refuse("len of anything but a list or a growing memory")
+
+
+def _range(writing: Writing, *bounds: Any) -> list[Known]:
+    if not all(isinstance(bound, Known) for bound in bounds):
+        raise writing.refuse("a range whose ends are not known")
+    return [Known(n) for n in range(*(bound.value for bound in bounds))]
+
+
+def _zip(writing: Writing, *sequences: Any) -> list[tuple[Any, ...]]:
+    lists = [
+        [Known(part) for part in one.value] if isinstance(one, Known) else one for one in sequences
+    ]
+    return list(zip(*lists, strict=True))
+
+
+def _enumerate(writing: Writing, values: Any) -> list[tuple[Any, ...]]:
+    return [(Known(n), value) for n, value in enumerate(values)]
+
+
+def _tuple(writing: Writing, values: Any) -> tuple[Any, ...]:
+    if isinstance(values, StateList):
+        names = [f"s_{values.name}_{k}" for k in range(values.length)]
+        return tuple(Open(name, writing.types.get(name, INT)) for name in names)
+    return tuple(values)
+
+
+def _min(writing: Writing, *values: Any) -> Open:
+    return extreme(writing, "<", values)
+
+
+def _max(writing: Writing, *values: Any) -> Open:
+    return extreme(writing, ">", values)
+
+
+BUILTINS: dict[Any, Callable[..., Any]] = {
+    len: _len,
+    range: _range,
+    zip: _zip,
+    enumerate: _enumerate,
+    tuple: _tuple,
+    min: _min,
+    max: _max,
+}
+"""By built-in function, what makes a call of it; it gets the writing and the arguments."""

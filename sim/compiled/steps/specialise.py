@@ -1,0 +1,221 @@
+"""Chooses the situations that a firing is written for, and writes it for each of them.
+
+A firing that is right for any tokens has to look at their kinds, at the state, and at all inputs.
+Most firings find data at the heads of all inputs, and many leave the state as it was, or take from
+the same inputs as the one before. ``sim.compiled.residual.Body`` lists the firings that make use of
+it. Which of them there are follows from the firings themselves, so these are written in rounds,
+until a round shows nothing that the one before has not shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any
+
+from sam.blocks.base import Step
+from sam.token import DATA, STOP
+from sim.compiled.residual import (
+    Body,
+    Fail,
+    Leave,
+    Line,
+    Port,
+    Residual,
+    Touch,
+    Wait,
+    gives_alone,
+)
+from sim.compiled.steps.evaluator import Evaluator, Firing
+from sim.compiled.steps.values import Known
+from sim.compiled.steps.writing import Constants, Reached, Situation, common
+
+# The most groups of inputs for which there is a firing that follows one that moved one of them.
+_MOST_FOLLOWED = 2
+
+# The kinds that are mostly at the heads of two groups of inputs, each of which may move alone.
+_MIXED = ((DATA, DATA), (DATA, STOP), (STOP, DATA))
+
+_LABEL = re.compile(r"end\d+")
+
+
+def translate(
+    step: Step, ports: Mapping[str, Any], state: Mapping[str, Any], memory: Any, values: str
+) -> Residual:
+    """The residual code of a step.
+
+    ``ports``   by name, the ports in ``p``: a Port, or a list of them
+    ``state``   the fields of ``s`` at the start
+    ``memory``  ``m``; only the types and constants in it decide the C
+    ``values``  the C type of the values that the block gives or stores
+
+    Raises Untranslatable.
+    """
+    evaluator = Evaluator(ports, state, values)
+    shown = _Shown()
+    while True:
+        types = dict(evaluator.types)
+        evaluator.reset()
+        firings = _Firings(evaluator, step, memory, shown)
+        body, shows = firings.body(), firings.shown()
+        if shows == shown and evaluator.types == types:
+            return Residual(
+                body,
+                tuple(evaluator.memory),
+                tuple(evaluator.numbers),
+                tuple(evaluator.messages),
+                tuple(evaluator.regions),
+            )
+        shown = shows
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What a round of firings has shown.
+
+    ``leaders``   by input, the first input that is always taken from with it
+    ``followed``  the leaders that are worth a firing that follows one that took from them alone
+    ``rest``      the values that all firings for data leave in the state
+    """
+
+    leaders: list[int] = field(default_factory=list)
+    followed: list[int] = field(default_factory=list)
+    rest: Constants = field(default_factory=dict)
+
+    def alone(self, takes: Mapping[int, bool]) -> set[int]:
+        """The leaders that a firing may have taken from alone."""
+        sure = {self.leaders[n] for n, surely in takes.items() if surely}
+        if len(sure) > 1:
+            return set()
+        return sure or {self.leaders[n] for n in takes}
+
+
+class _Firings:
+    """A round of firings of a step, written with what the round before has shown."""
+
+    def __init__(self, evaluator: Evaluator, step: Step, memory: Any, before: _Shown) -> None:
+        self.evaluator, self.step, self.memory, self.before = evaluator, step, memory, before
+        self.ends: list[Reached] = []
+        self.takes: list[Mapping[int, bool]] = []
+        self.rests: list[Constants] = []
+
+    def body(self) -> Body:
+        """All firings that there are, and what they use."""
+        evaluator = self.evaluator
+        firings = self._firings()
+        types = evaluator.types
+        state = {name: ctype for name, ctype in types.items() if name.startswith("s_")}
+        return Body(
+            inputs=evaluator.inputs,
+            outputs=evaluator.outputs,
+            state={name: (ctype, self._start(name)) for name, ctype in state.items()},
+            variables={name: ctype for name, ctype in types.items() if name not in state},
+            memory={f"m_{'_'.join(path)}": ctype for path, ctype in evaluator.memory.items()},
+            numbers=[f"n_{'_'.join(path)}" for path in evaluator.numbers],
+            taken=self._together("take", evaluator.inputs),
+            given=self._together("give", evaluator.outputs),
+            touches=len(evaluator.regions),
+            **firings,
+        )
+
+    def shown(self) -> _Shown:
+        """What the firings show, once they are written."""
+        inputs = self.evaluator.inputs
+        shown = _Shown(self._together("take", inputs))
+        wired = any(port.wire for port in inputs)
+        if not wired and 1 < len({*shown.leaders}) <= _MOST_FOLLOWED:
+            followed = sorted({leader for takes in self.takes for leader in shown.alone(takes)})
+            shown = replace(shown, followed=followed)
+        if self.rests and not shown.followed and not wired:
+            shown = replace(shown, rest=reduce(common, self.rests))
+        return shown
+
+    def _firings(self) -> dict[str, Any]:
+        """The firings, by the names that they have in ``Body``."""
+        inputs, before = self.evaluator.inputs, self.before
+        data = Situation(heads={port.index: DATA for port in inputs})
+        found: dict[str, Any] = {"steady": [], "straight": [], "general": [], "giving": []}
+        found |= {"following": {}, "several": {}, "mixed": {}}
+        first = self._firing(data)
+        found["first"] = lines = first.lines
+        if not any(isinstance(line, Wait) and not line.output for line in lines):
+            return found
+        if first.constant and any(isinstance(one, Leave) and gives_alone(one) for one in lines):
+            found["giving"] = self._firing(data).lines
+        at_rest = replace(data, state=before.rest)
+        if before.rest:
+            steady = self._firing(at_rest).lines
+            found["steady"] = steady if _differ(steady, lines) else []
+        if not before.followed and _straight(found["steady"] or lines):
+            found["straight"] = self._firing(at_rest if found["steady"] else data).lines
+        for leader in before.followed:
+            still = frozenset(n for n, first in enumerate(before.leaders) if first != leader)
+            situation = replace(data, still=still)
+            follows = self._firing(situation)
+            found["following"][leader] = follows.lines
+            leaves = (line for line in follows.lines if isinstance(line, Leave))
+            if follows.pure and any(leader in leave.again for leave in leaves):
+                found["several"][leader] = self._firing(situation).lines
+        if len(found["several"]) == len({*before.leaders}) == 2:
+            for kinds in _MIXED:
+                groups = dict(zip(sorted(found["several"]), kinds, strict=True))
+                heads = {n: groups[leader] for n, leader in enumerate(before.leaders)}
+                mixed = self._firing(Situation(heads, frozenset(range(len(inputs)))))
+                if mixed.pure:
+                    found["mixed"][kinds] = mixed.lines
+        found["general"] = self._firing(Situation()).lines
+        return found
+
+    def _firing(self, situation: Situation) -> Firing:
+        """The firing in some situation. Its ``Leave`` lines say how it may be followed."""
+        firing = self.evaluator.firing(self.step, self.memory, situation)
+        ends = iter(firing.ends)
+        lines: list[Line] = [
+            self._left(line, next(ends), situation) if isinstance(line, Leave) else line
+            for line in firing.lines
+        ]
+        self.ends += firing.ends
+        return replace(firing, lines=lines)
+
+    def _left(self, line: Leave, end: Reached, situation: Situation) -> Leave:
+        """The end of a firing, with what may follow it."""
+        if not situation.data or line.finished != "0":
+            return line
+        self.rests.append({n: value for n, value in end.known.items() if n.startswith("s_")})
+        again: list[int] = []
+        if len(end.peeked) == len(self.evaluator.inputs):
+            self.takes.append(line.takes)
+            alone = self.before.alone(line.takes) if self.before.followed else set()
+            again = [leader for leader in self.before.followed if leader in alone]
+        return replace(line, again=again, steady=True)
+
+    def _together(self, side: str, ports: Sequence[Port]) -> list[int]:
+        """For each port the first that is always taken from, or given to, with it."""
+        moved = reduce(self.evaluator.join, self.ends).moved if self.ends else {}
+        fates = [moved.get((side, port.index), f"never {port.index}") for port in ports]
+        return [fates.index(fate) for fate in fates]
+
+    def _start(self, name: str) -> str:
+        """The value that a state variable starts from."""
+        plain, state = name.removeprefix("s_"), self.evaluator.state
+        if plain not in state:
+            base, _, place = plain.rpartition("_")
+            return self.evaluator.open(Known(state[base][int(place)])).text
+        return self.evaluator.open(Known(state[plain])).text
+
+
+def _differ(lines: Sequence[Line], others: Sequence[Line]) -> bool:
+    """Whether two firings differ in more than their labels."""
+    return [_LABEL.sub("end", str(line)) for line in lines] != [
+        _LABEL.sub("end", str(line)) for line in others
+    ]
+
+
+def _straight(lines: Sequence[Line]) -> bool:
+    """Whether a firing always does the same to its inputs and outputs, and takes something."""
+    ends = [line for line in lines if isinstance(line, Leave | Fail | Touch)]
+    if len(ends) != 1 or not isinstance(ends[0], Leave) or ends[0].finished != "0":
+        return False
+    return bool(ends[0].takes) and all([*ends[0].takes.values(), *ends[0].gives.values()])
