@@ -45,6 +45,10 @@ class Program(ABC):
     def described(self) -> dict[str, Any]:
         """What a record of the program tells of its target, as plain JSON data."""
 
+    @abstractmethod
+    def shown(self) -> dict[str, Any]:
+        """What a page shows of the program: pictures of its ``graphs``, or its ``source``."""
+
     @property
     @abstractmethod
     def slots(self) -> tuple[Slot, ...]:

@@ -56,9 +56,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import custard
 from custard import UserError
-from custard.compiler import TARGETS
 from custard.language import notation
 from custard.language.formats import LEVEL_FORMATS, Format, parse_declaration
+from custard.targets import TARGETS
 from sim import Run
 from tests.support.dense import evaluate
 

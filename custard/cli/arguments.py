@@ -104,3 +104,8 @@ def _in_words(mistake: OSError) -> str:
     if mistake.filename is not None:
         return f"cannot use {mistake.filename}: {why}"
     return f"cannot write to stdout: {why}" if mistake.errno in _OF_WRITING else why
+
+
+def engine(arguments: argparse.Namespace) -> str:
+    """The engine that is asked for."""
+    return "auto" if arguments.engine is None else arguments.engine

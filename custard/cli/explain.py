@@ -7,27 +7,25 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from custard.cli import execution
-from custard.cli.arguments import stdout
+from custard.cli.arguments import engine, stdout
 from custard.cli.inputs import read_inputs
 from custard.cli.options import parse_command
+from custard.cli.outputs import put_json
 from custard.cli.progress import Progress
-from sam.support.errors import UserError
+from custard.targets import require_simulated
 
 
 def main(argv: Sequence[str]) -> int:
     """Explains a run: takes what the command takes without a word in front."""
     arguments = parse_command(argv, {})
-    if arguments.target != "sam":
-        raise UserError(
-            f"explain has no meaning on target {arguments.target}", hint="it is for target sam"
-        )
+    require_simulated(arguments.target, "explain")
     program, machine = execution.prepared(arguments)
     tensors = read_inputs(arguments.inputs, program, arguments.seed)
     with Progress() as progress:
         run = program.simulate(
             tensors,
             machine,
-            engine=execution.engine(arguments),
+            engine=engine(arguments),
             progress=progress,
             max_cycles=arguments.max_cycles,
             attribution=True,
@@ -40,5 +38,5 @@ def main(argv: Sequence[str]) -> int:
     console.print(Text(first, "bold"), soft_wrap=True)
     for line in others:
         console.print(Text(line), soft_wrap=True)
-    execution.put_json(arguments.json, explanation.as_json())
+    put_json(arguments.json, explanation.as_json())
     return 0

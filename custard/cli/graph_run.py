@@ -11,11 +11,13 @@ from typing import Any
 from custard.cli import execution, several
 from custard.cli import run_record as record
 from custard.cli import run_report as report
-from custard.cli.arguments import stdout
+from custard.cli.arguments import engine, stdout
 from custard.cli.inputs import Wanted, read_wanted
 from custard.cli.options import parse_graph_command
+from custard.cli.outputs import output_of, put_json, require_apart, tell
 from custard.cli.progress import Progress
 from custard.cli.run_files import pages, require_pages, write_pages
+from custard.cli.simulation_run import as_run
 from custard.ir import cin
 from sam.blocks import primitives
 from sam.dot import from_dot, to_dot
@@ -35,14 +37,14 @@ def main(argv: Sequence[str]) -> int:
     arguments = parse_graph_command(argv)
     graph = read_graph(Path(arguments.graph))
     machine = _machine(arguments)
-    require_engine(execution.engine(arguments), arguments.validate)
-    execution.require_apart(arguments)
+    require_engine(engine(arguments), arguments.validate)
+    require_apart(arguments)
     if arguments.json not in (None, "-"):
         require_folder(arguments.json)
     if arguments.dot is not None:
         write_whole(arguments.dot, to_dot(graph, arguments.dot_dialect))
     if arguments.draw is not None:
-        draw(execution.as_run(graph, machine), arguments.draw)
+        draw(as_run(graph, machine), arguments.draw)
     wanted = _wanted(graph, execution.extents_of(arguments.dims))
     require_pages(arguments, bool(arguments.inputs) or not wanted.uses)
     if wanted.uses and not arguments.inputs and (arguments.dot or arguments.draw):
@@ -112,7 +114,7 @@ def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Name
             raise UserError("the graph writes no tensor")
         order = range(len(result.mode_order))
         target = cin.Access(result.slot.tensor or "", tuple(str(n) for n in order))
-        outputs.append(execution.output_of(text, target))
+        outputs.append(output_of(text, target))
     tensors = read_wanted(arguments.inputs, wanted, arguments.seed)
     with Progress() as progress:
         started = time.perf_counter()
@@ -121,7 +123,7 @@ def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Name
                 graph,
                 tensors,
                 machine,
-                engine=execution.engine(arguments),
+                engine=engine(arguments),
                 progress=progress,
                 validate=arguments.validate or None,
                 max_cycles=arguments.max_cycles,
@@ -138,10 +140,10 @@ def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Name
     }
     told["notes"] = list(run.notes)
     if run.output is not None and result is not None:
-        status = execution.tell(result.slot.tensor or "", run.output, told, outputs, arguments)
+        status = tell(result.slot.tensor or "", run.output, told, outputs, arguments)
     else:
         record.show(stdout(quiet=arguments.quiet), told, arguments.all_lanes)
-        execution.put_json(arguments.json, told)
+        put_json(arguments.json, told)
         status = 0
     write_pages(run, arguments, stdout(quiet=arguments.json == "-" or arguments.quiet))
     return status

@@ -27,6 +27,7 @@ import numpy as np
 
 from custard.cli import structured
 from custard.ir import cin
+from custard.ir.accesses import accesses as accesses_of
 from custard.language import notation
 from custard.program import Program
 from sam import io
@@ -136,10 +137,14 @@ def expand_home(path: str) -> str:
 def input_uses(program: Program) -> dict[str, list[cin.Access]]:
     """The program's inputs, each with the accesses that read it."""
     uses: dict[str, list[cin.Access]] = {}
-    for node in cin.walk(program.cin.value):
-        if isinstance(node, cin.Access) and not isinstance(node, cin.Mask):
-            uses.setdefault(node.tensor, []).append(node)
+    for access in accesses_of(program.cin):
+        uses.setdefault(access.tensor, []).append(access)
     return uses
+
+
+def needs_no_input(program: Program) -> bool:
+    """Whether the program can run although no input is given."""
+    return not input_uses(program) and {*program.cin.loops} <= {*program.dims}
 
 
 def _parse(texts: Sequence[str], known: Collection[str]) -> dict[str, str]:

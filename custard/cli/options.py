@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from custard.cli.arguments import Parser, parse, whole_number
+from custard.targets import DEFAULT, TARGETS, Target
 from sam.support.errors import UserError
 
 PACKAGE = "sparse-abstract-machine"
@@ -34,6 +35,11 @@ def _many(name: str, shown: str, help: str) -> dict[str, Any]:
     return {"action": "append", "default": [], "dest": name, "metavar": shown, "help": help}
 
 
+def _shown(target: Target) -> str:
+    """A target in the help."""
+    return f"{target.name}{', the default' * (target.name == DEFAULT)}: {target.about}"
+
+
 _OPTIONS: Mapping[str, _Options] = {
     "the program": {
         "-f": _many(
@@ -45,9 +51,9 @@ _OPTIONS: Mapping[str, _Options] = {
         "--dims": _many("dims", "VARIABLE=N", "extents that no input fixes, as in i=5,j=6"),
         "-d": _many("extents", "VARIABLE:N", argparse.SUPPRESS),
         "--target": {
-            "default": "sam",
+            "default": DEFAULT,
             "metavar": "NAME",
-            "help": "sam, the default: a graph and its cycles; c: C, which runs on this machine",
+            "help": "; ".join(map(_shown, TARGETS.values())),
         },
         "--strict": {
             "action": "store_true",
@@ -151,7 +157,7 @@ _OF_TACO: Mapping[str, str] = {
     "-t": "the type of values is that of the input's file or array",
     "-c": "a C source is printed without -i, or goes to -o FILE.c",
     "-O": "a result goes to -o NAME=FILE",
-    "-cuda": "this version has the targets sam and c",
+    "-cuda": f"this version has the targets {' and '.join(TARGETS)}",
     "-help": "--help lists the options",
     "-h": "--help lists the options",
     "-time": "--time runs the kernel of target c again and again",

@@ -139,6 +139,10 @@ class _Simulated(_Program, _Graph):
     time: _Time | None = None
 
 
+# Records of programs that no simulation ran, by target.
+_UNSIMULATED: Mapping[str, type[_Program]] = {"sam": _Compiled, "c": _InC}
+
+
 class _Failure(_Part):
     """What a sweep keeps of a point that failed."""
 
@@ -165,10 +169,8 @@ def record(data: Any, origin: str) -> dict[str, Any]:
         if "cin" not in data:
             hint = "give a file of a sweep's folder, or of custard --json"
             raise UserError(f"{origin} is no result", hint=hint)
-        if "cycles" in data:
-            model = _Simulated
-        elif data.get("target") == "c":
-            model = _InC
+        target = data.get("target")
+        model = _Simulated if "cycles" in data else _UNSIMULATED.get(str(target), _Compiled)
     return _validated(model, data, origin)
 
 

@@ -258,7 +258,7 @@ def show(console: Console, told: Mapping[str, Any], all_lanes: bool = False) -> 
     """Prints the report of a record; with ``all_lanes`` a row for the blocks of each lane."""
     ran = "cycles" in told
     how = "compiled, not run: no inputs are given"
-    if told.get("target") == "c" and "result" in told:
+    if "compiler" in told and "result" in told:
         how = f"compiled to C by {told['compiler']}"
     elif ran:
         how = f"config {told['config']['name']}, engine {told['engine']}"
@@ -270,11 +270,11 @@ def show(console: Console, told: Mapping[str, Any], all_lanes: bool = False) -> 
     if ran:
         wide = console.width >= report.WIDE
         console.print(report.summary(told, told["seconds"], wide, all_lanes))
-    elif told.get("target") == "c":
+    elif "primitives" in told:
+        console.print(_primitives(told))
+    else:
         for line in _run_in_c(told):
             console.print(line, soft_wrap=True)
-    else:
-        console.print(_primitives(told))
     if told.get("matches_numpy"):
         console.print(Text("matches numpy", "green"))
 

@@ -17,7 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from custard.cli import run_record as record
-from custard.cli.arguments import complain
+from custard.cli.arguments import complain, engine
+from custard.cli.progress import Progress
 from custard.cli.sweeps.pictures import require_picture
 from sam.support.errors import StreamError, UserError
 from sam.support.files import require_folder
@@ -87,8 +88,6 @@ def run(
     Returns the exit status, 1 where a machine failed or its result is wrong, and for each machine
     the values that are ``set``, and its ``record`` or ``error``.
     """
-    from custard.cli.execution import Progress, engine  # here, as it imports this module
-
     told: list[dict[str, Any]] = [{"set": dict(machine.values)} for machine in chosen]
 
     def finished(n: int, outcome: dict[str, Any] | Exception) -> None:

@@ -9,9 +9,12 @@ import yaml
 from rich.text import Text
 
 from custard.cli import execution
-from custard.cli.arguments import stdout
+from custard.cli.arguments import engine, stdout
 from custard.cli.inputs import read_inputs
 from custard.cli.options import parse_command
+from custard.cli.outputs import put_json
+from custard.cli.progress import Progress
+from custard.targets import require_simulated
 from sam.support.errors import UserError
 from sam.support.files import write_whole
 
@@ -25,18 +28,15 @@ def main(argv: Sequence[str]) -> int:
     words, slack = _taken(argv, "--slack", "1%")
     words, place = _taken(words, "--save", "FILE")
     arguments = parse_command(words, {})
-    if arguments.target != "sam":
-        raise UserError(
-            f"size has no meaning on target {arguments.target}", hint="it is for target sam"
-        )
+    require_simulated(arguments.target, "size")
     program, machine = execution.prepared(arguments)
     tensors = read_inputs(arguments.inputs, program, arguments.seed)
-    with execution.Progress() as progress:
+    with Progress() as progress:
         sizing = program.size_queues(
             tensors,
             machine,
             slack=0.0 if slack is None else _share(slack),
-            engine=execution.engine(arguments),
+            engine=engine(arguments),
             tried=lambda count: progress.show(f"{count:,} machines tried"),
         )
     console = stdout(quiet=arguments.json == "-" or arguments.quiet)
@@ -57,7 +57,7 @@ def main(argv: Sequence[str]) -> int:
     else:
         write_whole(place, text)
         console.print(Text(f"the config is in {place}"), soft_wrap=True)
-    execution.put_json(
+    put_json(
         arguments.json,
         {**asdict(sizing), "words": sizing.words, "unbounded_words": sizing.unbounded_words},
     )

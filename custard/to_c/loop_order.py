@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import pairwise, permutations
 from math import prod
 
 from custard.ir import cin
+from custard.ir.accesses import accesses, storage_orders
 from custard.language.formats import LEVEL_FORMATS, Format, are_full
 from custard.to_c.scattered import is_scattered
 from custard.to_c.storage import written_levels
@@ -32,6 +33,44 @@ _TRANSPOSED = 6.0
 # How much cheaper an order has to be.
 _CHEAPER = 0.5
 _MOST_LOOPS = 6
+
+
+def wanted_orders(program: cin.Program, formats: Mapping[str, Format]) -> list[tuple[str, ...]]:
+    """The orders of variables that the loops should have, the most wanted first.
+
+    Those are the orders in which the operands and the result are stored. Full levels may come in
+    any order; the variables of all others come before those that have just full levels, for the
+    innermost loops to be dense ones.
+    """
+    stored = storage_orders(program, formats)
+    clashing: list[tuple[str, ...]] = []
+    sparse: dict[str, None] = {}
+    for access, order in stored.items():
+        for n, code in enumerate(formats[access.tensor].levels):
+            if not LEVEL_FORMATS[code].full:
+                clashing += [(before, order[n]) for before in order[:n]]
+                sparse[order[n]] = None
+    dense = [variable for variable in program.loops if variable not in sparse]
+    inner = [(outer, variable) for outer in sparse for variable in dense]
+    by_level = _level_by_level(accesses(program), formats)
+    return [*clashing, *inner, *by_level, *stored.values()]
+
+
+def _level_by_level(
+    accesses: Sequence[cin.Access], formats: Mapping[str, Format]
+) -> list[tuple[str, str]]:
+    """Pairs that have the variables of a computed subscript before those of the levels below.
+
+    A subsection is then one of a single fiber (convolution paper, Section 5.2.1).
+    """
+    return [
+        (before, after)
+        for access in accesses
+        if access.computed
+        for outer, inner in pairwise(formats[access.tensor].mode_order)
+        for before in access.used(outer)
+        for after in access.used(inner)
+    ]
 
 
 def cheapest_order(program: cin.Program, formats: Mapping[str, Format]) -> tuple[str, ...]:

@@ -69,6 +69,9 @@ class CProgram(Program):
         compiler = cc.available() and " ".join(cc.compiler())
         return {"compiler": compiler, "flags": list(self.flags)}
 
+    def shown(self) -> dict[str, Any]:
+        return {"source": self.source}
+
     def __getstate__(self) -> dict[str, Any]:
         """What a copy or another process gets: all but the kernels, which are of this process."""
         return {**self.__dict__, "kernels": {}, "plans": {}, "known": {}}

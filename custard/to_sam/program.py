@@ -16,6 +16,7 @@ from custard.scheduling.statement import Scheduled, Statement
 from custard.to_sam.lowering import LoweredGraph, lower
 from sam.blocks import primitives
 from sam.derivations import with_derived
+from sam.drawing import picture
 from sam.graph import Graph, Slot
 from sam.inputs import extents, gather
 from sam.support.errors import UserError
@@ -56,6 +57,9 @@ class SamProgram(Program):
         for graph in self.graphs:
             counts.update(primitives(graph))
         return {"primitives": dict(sorted(counts.items()))}
+
+    def shown(self) -> dict[str, Any]:
+        return {"graphs": [picture(graph).decode() for graph in self.graphs]}
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:

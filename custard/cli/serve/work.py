@@ -19,6 +19,7 @@ from custard.cli.inputs import input_uses, read_inputs
 from custard.cli.options import parse_command
 from custard.language.commands import COMMANDS
 from custard.language.formats import LEVEL_FORMATS, NAMED_FORMATS
+from custard.targets import DEFAULT, target_of
 from sam.support.errors import StreamError, UserError
 
 SAMPLE = "west0067.mtx"
@@ -89,11 +90,11 @@ def words(request: Mapping[str, Any], inputs: bool) -> list[str]:
         if line.strip():
             found.append(f"-s={line.strip()}")
     target = _text(request, "target")
-    if target and target != "sam":
+    if target and target != DEFAULT:
         found.append(f"--target={target}")
     if _text(request, "dims"):
         found.append(f"--dims={_text(request, 'dims')}")
-    if target in ("", "sam"):
+    if target_of(target or DEFAULT).simulated:
         found += _machine(request)
     if inputs:
         for tensor, value in _texts(request, "inputs").items():
@@ -142,7 +143,7 @@ def _compile(request: Mapping[str, Any]) -> dict[str, Any]:
     """The program: what it reads, its CIN and notes, and its graph or its C."""
     found = words(request, inputs=False)
     program: Any = execution.compiled(_parsed(found))
-    told: dict[str, Any] = {
+    told = {
         "cin": [str(one) for one in program.statements],
         "notes": list(program.notes),
         "formats": {name: str(form) for name, form in program.formats.items() if form.levels},
@@ -150,20 +151,14 @@ def _compile(request: Mapping[str, Any]) -> dict[str, Any]:
         "result": program.cin.target.tensor,
         "command": shlex.join(["custard", *found]),
     }
-    if program.target == "sam":
-        from sam.drawing import picture
-
-        told["graphs"] = [picture(graph).decode() for graph in program.graphs]
-    else:
-        told["source"] = program.source
-    return told
+    return {**told, **program.shown()}
 
 
 def _run(request: Mapping[str, Any]) -> dict[str, Any]:
     """A run: its cycles, the page about it, and the command that does the same."""
     found = words(request, inputs=True)
     arguments = _parsed(found)
-    if arguments.target != "sam":
+    if not target_of(arguments.target).simulated:
         return _run_in_c(arguments, found)
     program, machine = execution.prepared(arguments)
     tensors = read_inputs(arguments.inputs, program, arguments.seed)

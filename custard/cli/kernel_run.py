@@ -1,0 +1,51 @@
+"""``custard EXPRESSION`` on target c: writes the source, runs the kernel, and reports."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich.text import Text
+
+from custard.cli import run_record as record
+from custard.cli.inputs import needs_no_input
+from custard.cli.outputs import console_of, output_of, put_json, tell
+from custard.cli.progress import Progress
+from custard.to_c.program import CProgram
+from sam import io
+from sam.support.errors import UserError
+from sam.support.files import write_whole
+
+
+def run(program: CProgram, arguments: argparse.Namespace) -> int:
+    sources = [text for text in arguments.outputs if "=" not in text]
+    outputs = [output_of(t, program.cin.target) for t in arguments.outputs if t not in sources]
+    c = program.linkable(arguments.prefix or "")
+    for path in sources:
+        if io.is_tensor_file(path):
+            raise UserError(
+                f"the C source would go to {path}, which is named as a tensor's file is",
+                hint=f"write -o {program.cin.target.tensor}={path} for the result",
+            )
+        what = "header" if Path(path).suffix == ".h" else "source"
+        write_whole(path, getattr(c, what))
+        console_of(arguments).print(Text(f"the C {what} is in {path}"), soft_wrap=True)
+    wanted = arguments.inputs or arguments.check or arguments.time or outputs
+    if not wanted and (sources or arguments.json or not needs_no_input(program)):
+        if not (sources or arguments.json == "-"):
+            sys.stdout.write(c.source)
+        put_json(arguments.json, record.of_program(program, arguments.schedule))
+        return 0
+    with Progress() as progress:
+        result, told = record.execute(
+            program,
+            arguments.schedule,
+            arguments.inputs,
+            seed=arguments.seed,
+            compare=arguments.check,
+            timed=arguments.time,
+            threads=arguments.threads,
+            compiling=progress.compiling,
+        )
+    return tell(program.cin.target.tensor, result, told, outputs, arguments)

@@ -1,0 +1,94 @@
+"""``custard EXPRESSION`` on target sam: draws the graphs, simulates them, and reports."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from custard.cli import run_record as record
+from custard.cli import several
+from custard.cli.arguments import engine
+from custard.cli.inputs import needs_no_input
+from custard.cli.outputs import console_of, output_of, put_json, tell
+from custard.cli.progress import Progress
+from custard.cli.run_files import pages, require_pages, write_pages
+from custard.to_sam.program import SamProgram, Stage
+from sam.dot import to_dot
+from sam.drawing import draw
+from sam.graph import Graph
+from sam.support.errors import UserError
+from sam.support.files import write_whole
+from sim.config.hardware import Config
+from sim.simulation import require_engine
+from sim.stats import Run
+from sim.tiling import with_tiles
+
+"""Runs a program, or only draws or describes it; returns the exit status."""
+
+
+def run(program: SamProgram, arguments: argparse.Namespace) -> int:
+    chosen = several.machines(arguments.config, arguments.overrides)
+    several.require_several(arguments, len(chosen))
+    outputs = [output_of(text, program.cin.target) for text in arguments.outputs]
+    require_engine(engine(arguments), arguments.validate)
+    if pages(arguments) or arguments.window is not None:
+        require_pages(arguments, bool(arguments.inputs) or needs_no_input(program))
+    for stage in program.stages:
+        if arguments.dot is not None:
+            path = _of_stage(Path(arguments.dot), stage, program)
+            write_whole(path, to_dot(stage.graph, arguments.dot_dialect))
+        if arguments.draw is not None:
+            path = _of_stage(Path(arguments.draw), stage, program)
+            draw(as_run(stage.graph, chosen[0].config), path)
+    wanted = arguments.inputs or arguments.check or outputs or len(chosen) > 1
+    if not (wanted or needs_no_input(program)):
+        told = record.of_program(program, arguments.schedule)
+        record.show(console_of(arguments), told)
+        put_json(arguments.json, told)
+        return 0
+    if len(chosen) > 1:
+        status, records = several.run(program, arguments, chosen, console_of(arguments))
+        put_json(arguments.json, records)
+        return status
+    found, told = _simulated(program, chosen[0].config, arguments)
+    assert found.output is not None
+    status = tell(program.cin.target.tensor, found.output, told, outputs, arguments)
+    write_pages(found, arguments, console_of(arguments))
+    return status
+
+
+def as_run(graph: Graph, machine: Config) -> Graph:
+    """A graph with the tile loaders that a machine puts into it, if it has tiles that fit."""
+    try:
+        return with_tiles(graph, machine)
+    except UserError:
+        return graph
+
+
+def _of_stage(path: Path, stage: Stage, program: SamProgram) -> Path:
+    """Where a graph goes: to the path, or beside it as in g.ws.gv if it is not the last one."""
+    if stage is program.stages[-1]:
+        return path
+    return path.with_suffix(f".{stage.tensor}{path.suffix}")
+
+
+def _simulated(
+    program: SamProgram, machine: Config, arguments: argparse.Namespace
+) -> tuple[Run, dict[str, Any]]:
+    """A run, and its record."""
+    with Progress() as progress:
+        return record.simulate(
+            program,
+            arguments.schedule,
+            arguments.inputs,
+            machine,
+            seed=arguments.seed,
+            engine=engine(arguments),
+            compare=arguments.check,
+            progress=progress,
+            validate=arguments.validate or None,
+            max_cycles=arguments.max_cycles,
+            compiling=progress.compiling,
+            attribution=bool(pages(arguments)),
+        )
