@@ -136,7 +136,7 @@ class Picture:
         found: dict[str, dict[str, set[int]]] = {node.name: {} for node in self.graph.nodes}
         if self._meanings:
             for node in self.graph.nodes:
-                if "lanes" in node.parameters and KINDS[node.kind].primitive == "parallelizer":
+                if "lanes" in node.parameters and KINDS[node.kind].deals:
                     self._follow_lanes(node, found)
         lanes: dict[str, Lane | None] = {}
         for name, by_loop in found.items():

@@ -19,8 +19,8 @@ from sam.levels import (
     MOST_POSITIONS,
     Compressed,
     CompressedNonUnique,
-    Context,
     Dense,
+    Entries,
     Fibers,
     Ints,
     Level,
@@ -686,9 +686,9 @@ def _store(
             size = shape[order[n]]
             if LEVELS[code] is not Dense and free_memory.lacks(positions * _BUILT_BYTES):
                 raise MemoryError
-            context = Context(tuple(levels), _chains(coordinates, codes, n))
+            above, chains = tuple(levels), _chains(coordinates, codes, n)
             level, position_of_entry = LEVELS[code].build(
-                position_of_entry, coordinates[n], positions, size, context
+                Entries(position_of_entry, coordinates[n], positions, size, above, chains)
             )
             positions = level.positions(positions)
             if positions > MOST_POSITIONS:
@@ -717,7 +717,7 @@ _BUILT_BYTES = 16
 
 
 def _chains(coordinates: Ints, codes: str, n: int) -> Ints | None:
-    """The chain that each sorted entry is in, for level n (``Context.chain_of_entry``)."""
+    """The chain that each sorted entry is in, for level n (``Entries.chain``)."""
     if LEVELS[codes[n]].unique:
         return None
     end = n + 1 + repeats(codes)[n]

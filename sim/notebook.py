@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sam.blocks import KINDS
 from sam.support.html import Markup, table
-
-if TYPE_CHECKING:
-    from sim.stats import BlockStats, Run
+from sim.stats import BlockStats, Run, of_machine
 
 _COLOURS = {
     "busy": "#2c7a4b",
@@ -54,8 +51,7 @@ def of_run(run: Run) -> str:
             *(_percent(cycles, run.cycles) for cycles in _states(block).values()),
             block.fired,
         )
-        for name, block in run.blocks.items()
-        if block.kind not in KINDS or not KINDS[block.kind].source
+        for name, block in of_machine(run.blocks).items()
     ]
     title = escape(run.graph.title or "A graph")
     told = f"{run.cycles:,} cycles on {run.config.get('name')}, engine {run.engine}"

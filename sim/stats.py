@@ -9,6 +9,7 @@ from itertools import zip_longest
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from sam.blocks import KINDS, block_of
 from sam.graph import Graph
 from sam.support.errors import UserError
 from sam.tensor import Tensor
@@ -46,6 +47,12 @@ class BlockStats:
     memory: int
     done: int
     tokens: Mapping[str, Mapping[str, int]]
+
+
+def of_machine(blocks: Mapping[str, BlockStats]) -> dict[str, BlockStats]:
+    """The blocks without those that stand outside the machine, such as the root."""
+    outside = {kind.name for kind in KINDS.values() if kind.source}
+    return {name: block for name, block in blocks.items() if block.kind not in outside}
 
 
 @dataclass(frozen=True)
@@ -150,6 +157,13 @@ class Run:
     def tokens(self) -> int:
         """Tokens put on used streams, stop and done tokens included."""
         return sum(sum(stream.tokens.values()) for stream in self.streams.values())
+
+    @property
+    def multipliers(self) -> list[BlockStats]:
+        """The blocks that multiply; of several graphs, their parts have them."""
+        graph = self.graph.nodes
+        names = [one.name for one in graph if block_of(one).values.operation == "multiply"]
+        return [self.blocks[name] for name in names]
 
     def block_records(self) -> list[dict[str, Any]]:
         """A record for each block, as pandas takes them: ``pandas.DataFrame(records)``."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -16,7 +15,7 @@ from rich.text import Text
 
 from sam.tensor import Tensor
 from sim.explain.lanes import folded
-from sim.stats import TOKEN_KINDS, BlockStats, Run
+from sim.stats import TOKEN_KINDS, BlockStats, Run, of_machine
 
 _BAR_WIDTH, _NARROW_BAR, _NARROW_BESIDE_MEMORY = 20, 10, 6
 # A console of this many columns has room for all columns of a table.
@@ -63,9 +62,8 @@ def in_time(run: Run) -> dict[str, Any]:
     """
     clock = float(run.config["clock"]["clock_ghz"])
     seconds = run.cycles / clock / 1e9
-    alus = (block for name, block in run.blocks.items() if block.kind == "alu"
-            and re.match(r"(.*\.)?multiply(_\d+)?$", name))  # fmt: skip
-    products = sum(block.tokens["val"]["data"] for block in alus)
+    multipliers = (block for part in run.parts or (run,) for block in part.multipliers)
+    products = sum(block.tokens["val"]["data"] for block in multipliers)
     bandwidth = {level["name"]: level["bandwidth_gb_per_s"]
                  for level in run.config["memory"]["levels"]}  # fmt: skip
     moved = {}
@@ -87,7 +85,7 @@ def in_time(run: Run) -> dict[str, Any]:
 
 def bottleneck(run: Run) -> str | None:
     """The block with the most busy cycles, the first of them; None where no block was busy."""
-    blocks = _machine_blocks(run.blocks)
+    blocks = of_machine(run.blocks)
     busiest = max(blocks, key=lambda name: blocks[name].busy, default=None)
     return None if busiest is None or blocks[busiest].busy == 0 else busiest
 
@@ -99,7 +97,7 @@ def blocks_table(told: Mapping[str, Any], wide: bool = True, all_lanes: bool = F
     ``all_lanes``  whether the blocks of lanes have a row each; else one row has their least, mean
                    and largest share of busy cycles, and the mean of all others
     """
-    blocks = _machine_blocks({name: BlockStats(**each) for name, each in told["blocks"].items()})
+    blocks = of_machine({name: BlockStats(**each) for name, each in told["blocks"].items()})
     rows = {name: [block] for name, block in blocks.items()}
     if not all_lanes:
         rows = {name: [blocks[one] for one in lanes] for name, lanes in folded(blocks).items()}
@@ -230,11 +228,6 @@ def as_json(run: Run) -> dict[str, Any]:
     if run.parts:
         told["graphs"] = [{"title": part.graph.title, **as_json(part)} for part in run.parts]
     return told
-
-
-def _machine_blocks(blocks: Mapping[str, BlockStats]) -> dict[str, BlockStats]:
-    """The blocks without the root, which stands outside the machine."""
-    return {name: block for name, block in blocks.items() if block.kind != "root"}
 
 
 def _tokens(run: Run) -> dict[str, int]:

@@ -15,19 +15,18 @@ from custard.ir.transposition import transposition
 from custard.language.commands import Command, mistake
 from custard.language.formats import LEVEL_FORMATS, Format, are_full, unconditional_levels
 from custard.to_sam.streams import Fiber, Nest, Payload
+from sam.blocks import KINDS
 from sam.blocks.bitvector import merge_words, unpack_words
 from sam.blocks.endpoints import root
 from sam.blocks.fiber import align_nest, repeat_nest
 from sam.blocks.locate import locate_level
-from sam.blocks.merge import merge
+from sam.blocks.merge import UNION, Merger, merge
 from sam.blocks.repeat import repeat_stream
 from sam.blocks.scan import Scanned, scan_dimension, skip_to
 from sam.blocks.subscript import add_affine
 from sam.graph import End, Graph, Result, Slot
 from sam.graph_builder import GraphBuilder, unused
 from sam.subscripts import Affine
-
-_WRITERS = ("level_writer", "value_writer")
 
 
 class Builder:
@@ -74,7 +73,7 @@ class Builder:
         """The graph. Raises UserError for a choice of the schedule that came to nothing."""
         self._note_choices_without_effect()
         self._require_all_skip()
-        self.graph.prune(_WRITERS)
+        self.graph.prune([kind.name for kind in KINDS.values() if kind.role.writes])
         return Graph(
             nodes=tuple(self.graph.nodes.values()),
             edges=tuple(self.graph.edges),
@@ -149,28 +148,28 @@ class Builder:
 
     def merged(
         self,
-        kind: str,
+        merger: Merger,
         variable: str,
         fibers: Sequence[Fiber],
         payloads: Sequence[Sequence[Payload]],
     ) -> tuple[Fiber, list[list[Payload]]]:
-        """Merges fibers by an ``intersecter`` or a ``unioner``; their payloads go along.
+        """Merges fibers by an intersecter or a unioner; their payloads go along.
 
         Gives the coordinates that are left, and the payloads by fiber.
         """
-        name = f"{'intersect' if kind == 'intersecter' else 'unite'}_{variable}"
+        name = f"{merger.verb}_{variable}"
         if fibers[0].in_words:
-            return self._merged_in_words(kind, name, variable, fibers, payloads)
+            return self._merged_in_words(merger, name, variable, fibers, payloads)
         skips = {
             n: fiber.end.node
             for n, fiber in enumerate(fibers)
-            if kind == "intersecter" and fiber.end.node in self.skipping
+            if merger.skips and fiber.end.node in self.skipping
         }
         operands = [
             (fiber.end, [(payload.kind, payload.end) for payload in of_fiber])
             for fiber, of_fiber in zip(fibers, payloads, strict=True)
         ]
-        ports = merge(self.graph, kind, name, operands, list(skips))
+        ports = merge(self.graph, merger, name, operands, list(skips))
         for n, scanner in skips.items():
             skip_to(self.graph, scanner, ports.skips[n])
             tensor, loop = self.skipping.pop(scanner).arguments
@@ -180,7 +179,7 @@ class Builder:
 
     def _merged_in_words(
         self,
-        kind: str,
+        merger: Merger,
         name: str,
         variable: str,
         fibers: Sequence[Fiber],
@@ -190,7 +189,7 @@ class Builder:
         references = [reference for (reference,) in payloads]
         pairs = zip(fibers, references, strict=True)
         operands = [Scanned(fiber.end, reference.end) for fiber, reference in pairs]
-        words, ends = merge_words(self.graph, kind, name, operands)
+        words, ends = merge_words(self.graph, merger, name, operands)
         names = " and ".join(dict.fromkeys(reference.label for reference in references))
         self.note(f"{names} are merged at {variable} by words of bits")
         coordinates = unpack_words(self.graph, f"unpack_{variable}", words).crd
@@ -288,7 +287,7 @@ class Builder:
             tensor, loop = choice.arguments
             readers = {node.kind for node in self.graph.readers(End(scanner, "crd"))}
             why = "nothing that is scanned is intersected with it there"
-            if "unioner" in readers:
+            if UNION.kind in readers:
                 why = "it is united with others there, and a union needs each coordinate"
             raise mistake(
                 choice,

@@ -16,6 +16,7 @@ from custard.to_sam.streams import Fiber, Nest, Payload
 from sam.blocks.alu import compute
 from sam.blocks.array import load_values
 from sam.blocks.bitvector import pack_coordinates, unpack_words
+from sam.blocks.merge import INTERSECTION, UNION, Merger
 from sam.blocks.scan import scan_by_words, scan_level
 from sam.blocks.subscript import add_affine, scan_level_subsections, scan_level_window
 from sam.graph import End, Slot
@@ -403,7 +404,7 @@ class Product(Composite):
         fiber = next(iter(fibers.values()))
         together = list(fibers)
         if len(fibers) > 1:
-            fiber, parts = _merged(builder, "intersecter", variable, fibers, parts)
+            fiber, parts = _merged(builder, INTERSECTION, variable, fibers, parts)
             sparse = [operand for operand in fibers.values() if not operand.full]
             nonempty = len(sparse) < 2 and all(operand.nonempty for operand in fibers.values())
             fiber = replace(fiber, full=not sparse, nonempty=nonempty)
@@ -441,7 +442,7 @@ class Product(Composite):
 
 def _merged(
     builder: Builder,
-    kind: str,
+    merger: Merger,
     variable: str,
     fibers: dict[int, Fiber],
     parts: Sequence[Cursor],
@@ -450,7 +451,7 @@ def _merged(
     """Merges the fibers of some parts, and ``whole`` dimensions that have no payloads."""
     parts = list(parts)
     payloads = [*(parts[n].payloads() for n in fibers), *([] for _ in whole)]
-    fiber, found = builder.merged(kind, variable, [*fibers.values(), *whole], payloads)
+    fiber, found = builder.merged(merger, variable, [*fibers.values(), *whole], payloads)
     for n, own in zip(fibers, found, strict=False):
         parts[n] = parts[n].with_payloads(own)
     return fiber, parts
@@ -488,7 +489,7 @@ class Union(Composite):
         ]
         fiber = next(iter(fibers.values()))
         if len(fibers) + len(whole) > 1:
-            fiber, parts = _merged(builder, "unioner", variable, fibers, parts, whole)
+            fiber, parts = _merged(builder, UNION, variable, fibers, parts, whole)
             nonempty = all(operand.nonempty for operand in (*fibers.values(), *whole))
             fiber = replace(fiber, nonempty=nonempty)
         for n, part in enumerate(parts):

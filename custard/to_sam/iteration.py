@@ -10,6 +10,7 @@ from custard.to_sam.cursor import Cursor
 from custard.to_sam.lanes import Lane, deal, joined, lanes_of, reduced_lanes
 from custard.to_sam.reduction import reduced
 from custard.to_sam.streams import Fiber, Nest
+from sam.blocks.merge import UNION
 
 
 def computed(
@@ -64,7 +65,7 @@ def _everywhere(builder: Builder, cursor: Cursor, variable: str) -> tuple[Fiber,
     fibers = [builder.dimension(variable, end)[0] for end in cursor.witnesses()]
     end = fibers[0].end
     if len(fibers) > 1:
-        end = builder.merged("unioner", variable, fibers, [[] for _ in fibers])[0].end
+        end = builder.merged(UNION, variable, fibers, [[] for _ in fibers])[0].end
     fiber = Fiber(variable, end, builder.assume_nonempty(variable), full=True)
     return fiber, cursor.repeated(builder, fiber)
 

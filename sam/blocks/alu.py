@@ -52,6 +52,7 @@ ALU = Kind(
     _alu,
     {"operation": choice(OPERANDS)},
     drawing=Drawing("ellipse", COMPUTER),
+    work="computes",
 )
 
 

@@ -47,7 +47,13 @@ def _array(parameters: Parameters) -> Block:
 
 
 ARRAY = Kind(
-    "array", "array", _array, {"slot": TEXT}, role=Role.READER, drawing=Drawing("cylinder")
+    "array",
+    "array",
+    _array,
+    {"slot": TEXT},
+    role=Role.READER,
+    drawing=Drawing("cylinder"),
+    work="reads values",
 )
 
 

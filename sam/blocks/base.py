@@ -236,6 +236,9 @@ class Kind:
     ``role``       what it is to those that set a graph up
     ``capability``  the property of ``sam.levels.Level`` that a level must have for it to read it
     ``drawing``    how it is drawn
+    ``work``       what one does that is busy, as in "scans"
+    ``deals``      whether it deals coordinates out to lanes
+    ``matches``    the output that has the coordinates which all operands have, if it has one
     """
 
     name: str
@@ -246,6 +249,9 @@ class Kind:
     role: Role = Role.INNER
     capability: str | None = None
     drawing: Drawing = field(default_factory=Drawing)
+    work: str = "works"
+    deals: bool = False
+    matches: str | None = None
 
     def ports(self, parameters: Parameters) -> tuple[Port, ...]:
         """The ports of a node of this kind."""

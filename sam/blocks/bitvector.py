@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sam.blocks.base import MERGER, Block, Drawing, Kind, Step, StreamError
+from sam.blocks.merge import Merger
 from sam.blocks.parameters import FLAG, whole
 from sam.blocks.ports import Port, into, out
 from sam.blocks.scan import Scanned
@@ -244,6 +245,7 @@ BITVECTOR_INTERSECTER = Kind(
     partial(_merger, intersect),
     _MERGED,
     drawing=Drawing("hexagon", MERGER),
+    work="compares",
 )
 BITVECTOR_UNIONER = Kind(
     "bitvector_unioner",
@@ -251,6 +253,7 @@ BITVECTOR_UNIONER = Kind(
     partial(_merger, unite),
     _MERGED,
     drawing=Drawing("hexagon", MERGER),
+    work="merges",
 )
 
 
@@ -270,13 +273,13 @@ def unpack_words(graph: GraphBuilder, name: str, words: End, ref: End | None = N
 
 
 def merge_words(
-    graph: GraphBuilder, kind: str, name: str, operands: Sequence[Scanned]
+    graph: GraphBuilder, merger: Merger, name: str, operands: Sequence[Scanned]
 ) -> tuple[End, list[End]]:
-    """Adds an ``intersecter`` or ``unioner`` of words of bits.
+    """Adds an intersecter or a unioner of words of bits.
 
     Gives the words, and the references of each operand.
     """
     inputs = {f"bv{n}": operand.crd for n, operand in enumerate(operands)}
     inputs |= {f"ref{n}": operand.ref for n, operand in enumerate(operands)}
-    ports = graph.add(f"bitvector_{kind}", name, {"operands": len(operands)}, **inputs)
+    ports = graph.add(merger.of_words, name, {"operands": len(operands)}, **inputs)
     return ports["bv"], [ports[f"ref{n}"] for n in range(len(operands))]

@@ -131,6 +131,7 @@ COORDINATE_DROPPER = Kind(
         "drop": choice(("coordinates", "zeros", "absent")),
         "inner": optional(many(STREAM, least=1, distinct=True)),
     },
+    work="drops coordinates",
 )
 
 

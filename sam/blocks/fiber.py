@@ -200,7 +200,7 @@ def _fiber_repeater(parameters: Parameters) -> Block:
 _MOVED = {"streams": many(STREAM, least=1, distinct=True), "depth": whole(1)}
 FIBER_ALIGNER = Kind("fiber_aligner", "fiber_aligner", _aligner, _MOVED)
 FIBER_REPEATER = Kind(
-    "fiber_repeater", "repeater", _fiber_repeater, _MOVED, drawing=Drawing("note")
+    "fiber_repeater", "repeater", _fiber_repeater, _MOVED, drawing=Drawing("note"), work="repeats"
 )
 
 

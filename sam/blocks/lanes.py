@@ -284,9 +284,22 @@ def _serializer(parameters: Parameters) -> Block:
 
 _LANES = {"lanes": whole(1), "streams": many(STREAM), "depth": whole()}
 PARALLELIZER = Kind(
-    "parallelizer", "parallelizer", _parallelizer, _LANES, drawing=Drawing("trapezium")
+    "parallelizer",
+    "parallelizer",
+    _parallelizer,
+    _LANES,
+    drawing=Drawing("trapezium"),
+    work="deals to lanes",
+    deals=True,
 )
-SERIALIZER = Kind("serializer", "serializer", _serializer, _LANES, drawing=Drawing("invtrapezium"))
+SERIALIZER = Kind(
+    "serializer",
+    "serializer",
+    _serializer,
+    _LANES,
+    drawing=Drawing("invtrapezium"),
+    work="joins lanes",
+)
 
 
 def deal_to_lanes(

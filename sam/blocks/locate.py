@@ -121,6 +121,7 @@ LOCATOR = Kind(
     },
     role=Role.READER,
     capability="locates",
+    work="locates",
 )
 
 

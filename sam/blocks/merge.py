@@ -12,6 +12,7 @@ Where one of the others has come to the end of its fiber, that is the begin of t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -154,6 +155,8 @@ INTERSECTER = Kind(
     partial(_merger, intersect),
     {**_PAYLOADS, "skips": optional(many(whole(), distinct=True))},
     drawing=Drawing("hexagon", MERGER),
+    work="compares",
+    matches="crd",
 )
 UNIONER = Kind(
     "unioner",
@@ -161,7 +164,27 @@ UNIONER = Kind(
     partial(_merger, unite),
     _PAYLOADS,
     drawing=Drawing("hexagon", MERGER),
+    work="merges",
 )
+
+
+@dataclass(frozen=True)
+class Merger:
+    """What merges the coordinates of operands, as those that build graphs see it.
+
+    ``kind``, ``of_words``  the kinds of its nodes, of coordinates and of words of bits
+    ``verb``    how the names of its nodes begin
+    ``skips``   whether it tells scanners what to skip to
+    """
+
+    kind: str
+    of_words: str
+    verb: str
+    skips: bool = False
+
+
+INTERSECTION = Merger("intersecter", "bitvector_intersecter", "intersect", skips=True)
+UNION = Merger("unioner", "bitvector_unioner", "unite")
 
 
 class Merged(NamedTuple):
@@ -175,12 +198,12 @@ class Merged(NamedTuple):
 
 def merge(
     graph: GraphBuilder,
-    kind: str,
+    merger: Merger,
     name: str,
     operands: Sequence[tuple[End, Sequence[tuple[str, End]]]],
     skips: Sequence[int] = (),
 ) -> Merged:
-    """Adds an ``intersecter`` or a ``unioner``.
+    """Adds an intersecter or a unioner.
 
     Each operand is its coordinates, and its payloads as kinds and ends; ``skips`` lists the
     operands whose scanners are told what to skip to.
@@ -197,6 +220,6 @@ def merge(
     }
     if skips:
         parameters["skips"] = list(skips)
-    ports = graph.add(kind, name, parameters, **inputs)
+    ports = graph.add(merger.kind, name, parameters, **inputs)
     payloads = [[ports[stream] for stream in streams] for streams in named]
     return Merged(ports["crd"], payloads, {n: ports[f"skip{n}"] for n in skips})

@@ -372,6 +372,7 @@ REDUCER = Kind(
         "ways": optional(whole(1)),
     },
     drawing=Drawing("octagon", COMPUTER),
+    work="sums up",
 )
 
 

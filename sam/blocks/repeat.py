@@ -42,7 +42,9 @@ def _repeater(parameters: Parameters) -> Block:
     )
 
 
-REPEATER = Kind("repeater", "repeater", _repeater, {"stream": STREAM}, drawing=Drawing("note"))
+REPEATER = Kind(
+    "repeater", "repeater", _repeater, {"stream": STREAM}, drawing=Drawing("note"), work="repeats"
+)
 
 
 def repeat_stream(graph: GraphBuilder, name: str, kind: str, stream: End, coordinates: End) -> End:

@@ -43,4 +43,5 @@ SATURATING_REDUCER = Kind(
         ),
     ),
     {"least": whole(-(2**31), 0), "most": whole(0, 2**31 - 1)},
+    work="sums up",
 )

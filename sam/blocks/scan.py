@@ -209,6 +209,7 @@ LEVEL_SCANNER = Kind(
         "skips": optional(FLAG),
     },
     role=Role.SCANNER,
+    work="scans",
 )
 BITVECTOR_SCANNER = Kind(
     "bitvector_scanner",
@@ -217,6 +218,7 @@ BITVECTOR_SCANNER = Kind(
     {"slot": TEXT, "level": whole()},
     role=Role.SCANNER,
     capability="iterates_words",
+    work="scans",
 )
 
 

@@ -318,6 +318,7 @@ WINDOW_SCANNER = Kind(
         "offset": FLAG,
     },
     role=Role.SCANNER,
+    work="scans",
 )
 
 
@@ -336,6 +337,7 @@ SUBSECTION_SCANNER = Kind(
         "offset": FLAG,
     },
     role=Role.SCANNER,
+    work="scans",
 )
 
 

@@ -149,6 +149,7 @@ TILE_LOADER = Kind(
     },
     role=Role.LOADER,
     drawing=Drawing("box3d"),
+    work="loads tiles",
 )
 TILE_RELEASER = Kind(
     "tile_releaser",

@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sam.levels.base import (
-    ALONE,
     INDEX,
     MOST_POSITIONS,
     WORD,
     Arrays,
-    Context,
+    Entries,
     Fibers,
     Ints,
     Level,
@@ -39,7 +38,6 @@ from sam.levels.run_length import RunLength
 from sam.levels.singleton import Singleton, SingletonNonUnique
 
 __all__ = [
-    "ALONE",
     "INDEX",
     "LEVELS",
     "MOST_POSITIONS",
@@ -49,9 +47,9 @@ __all__ = [
     "Bitvector",
     "Compressed",
     "CompressedNonUnique",
-    "Context",
     "Deduplicated",
     "Dense",
+    "Entries",
     "Fibers",
     "Followed",
     "Hashed",

@@ -85,21 +85,26 @@ class Fibers(ABC):
         )
 
 
-@dataclass(frozen=True)
-class Context:
-    """What lies around a level that is being built.
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """The entries that a level is to store, sorted by parent, then by coordinate.
 
-    ``above``           the levels above it, outermost first
-    ``chain_of_entry``  numbers the entries, equal for those that agree in their position above,
-                        in the level's coordinate, and in those of the branchless levels that
-                        hang on it; a level that is not unique has a position for each number
+    ``parent``      the position above, by entry
+    ``coordinate``  the coordinate of the level's mode, by entry
+    ``parents``     how many positions there are above
+    ``size``        the mode's extent
+    ``above``       the levels above, outermost first
+    ``chain``       numbers the entries, equal for those that agree in their position above, in the
+                    level's coordinate, and in those of the branchless levels that hang on it; a
+                    level that is not unique has a position for each number
     """
 
+    parent: Ints
+    coordinate: Ints
+    parents: int
+    size: int
     above: Sequence[Level] = ()
-    chain_of_entry: Ints | None = None
-
-
-ALONE = Context()
+    chain: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,19 +148,11 @@ class Level(Fibers):
 
     @classmethod
     @abstractmethod
-    def build(
-        cls,
-        parent_of_entry: Ints,
-        coordinate_of_entry: Ints,
-        parents: int,
-        size: int,
-        context: Context = ALONE,
-    ) -> tuple[Level, Ints]:
+    def build(cls, entries: Entries) -> tuple[Level, Ints]:
         """The level that stores the entries, and the position of each.
 
-        The entries are sorted by parent, then by coordinate; equal ones share a position where
-        the format is unique. There are ``parents`` parents, and the mode's extent is ``size``.
-        Raises UserError where the format cannot store the entries.
+        Equal entries share a position where the format is unique. Raises UserError where the
+        format cannot store the entries.
         """
 
     def locate(self, parent: int, coordinate: int) -> int:

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sam.levels.base import (
-    ALONE,
     INDEX,
     WORD,
     Arrays,
-    Context,
+    Entries,
     Ints,
     Level,
     Stored,
@@ -48,22 +47,15 @@ class Bitvector(Level):
     ranks: Stored
 
     @classmethod
-    def build(
-        cls,
-        parent_of_entry: Ints,
-        coordinate_of_entry: Ints,
-        parents: int,
-        size: int,
-        context: Context = ALONE,
-    ) -> tuple[Level, Ints]:
-        first, position_of_entry = distinct(parent_of_entry, coordinate_of_entry)
-        count = parents * words_for(size)
+    def build(cls, entries: Entries) -> tuple[Level, Ints]:
+        first, position_of_entry = distinct(entries.parent, entries.coordinate)
+        count = entries.parents * words_for(entries.size)
         require_room(count)
-        word, bit = np.divmod(coordinate_of_entry[first], WORD_BITS)
-        word += parent_of_entry[first] * words_for(size)
+        word, bit = np.divmod(entries.coordinate[first], WORD_BITS)
+        word += entries.parent[first] * words_for(entries.size)
         words = np.zeros(count, np.uint64)
         np.bitwise_or.at(words, word, np.left_shift(np.uint64(1), bit.astype(np.uint64)))
-        return cls.of(size, words), position_of_entry
+        return cls.of(entries.size, words), position_of_entry
 
     @classmethod
     def of(cls, size: int, words: NDArray[np.uint64]) -> Bitvector:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sam.levels.base import (
-    ALONE,
     INDEX,
     Arrays,
-    Context,
+    Entries,
     Fibers,
     Ints,
     Level,
@@ -41,21 +40,14 @@ class Compressed(Level):
     coordinates: Stored
 
     @classmethod
-    def build(
-        cls,
-        parent_of_entry: Ints,
-        coordinate_of_entry: Ints,
-        parents: int,
-        size: int,
-        context: Context = ALONE,
-    ) -> tuple[Level, Ints]:
-        chain_of_entry = None if cls.unique else context.chain_of_entry
+    def build(cls, entries: Entries) -> tuple[Level, Ints]:
+        chain_of_entry = None if cls.unique else entries.chain
         first, position_of_entry = distinct(
-            parent_of_entry, coordinate_of_entry if chain_of_entry is None else chain_of_entry
+            entries.parent, entries.coordinate if chain_of_entry is None else chain_of_entry
         )
-        segments = np.zeros(parents + 1, np.int64)
-        np.cumsum(np.bincount(parent_of_entry[first], minlength=parents), out=segments[1:])
-        return cls(segments, coordinate_of_entry[first]), position_of_entry
+        segments = np.zeros(entries.parents + 1, np.int64)
+        np.cumsum(np.bincount(entries.parent[first], minlength=entries.parents), out=segments[1:])
+        return cls(segments, entries.coordinate[first]), position_of_entry
 
     def arrays(self) -> Arrays:
         return {"seg": (INDEX, len(self.segments)), "crd": (INDEX, len(self.coordinates))}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sam.levels.base import ALONE, Context, Ints, Level, check_size
+from sam.levels.base import Entries, Ints, Level, check_size
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,15 +22,8 @@ class Dense(Level):
     size: int
 
     @classmethod
-    def build(
-        cls,
-        parent_of_entry: Ints,
-        coordinate_of_entry: Ints,
-        parents: int,
-        size: int,
-        context: Context = ALONE,
-    ) -> tuple[Level, Ints]:
-        return cls(size), parent_of_entry * size + coordinate_of_entry
+    def build(cls, entries: Entries) -> tuple[Level, Ints]:
+        return cls(entries.size), entries.parent * entries.size + entries.coordinate
 
     def fiber(self, parent: int) -> tuple[int, int]:
         begin = parent * self.size

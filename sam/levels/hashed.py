@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sam.levels.base import (
-    ALONE,
     INDEX,
     Arrays,
     Bools,
-    Context,
+    Entries,
     Fibers,
     Ints,
     Level,
@@ -45,20 +44,13 @@ class Hashed(Level):
     coordinates: Stored
 
     @classmethod
-    def build(
-        cls,
-        parent_of_entry: Ints,
-        coordinate_of_entry: Ints,
-        parents: int,
-        size: int,
-        context: Context = ALONE,
-    ) -> tuple[Level, Ints]:
-        first, number_of_entry = distinct(parent_of_entry, coordinate_of_entry)
-        parent, coordinate = parent_of_entry[first], coordinate_of_entry[first]
+    def build(cls, entries: Entries) -> tuple[Level, Ints]:
+        first, number_of_entry = distinct(entries.parent, entries.coordinate)
+        parent, coordinate = entries.parent[first], entries.coordinate[first]
         longest = int(np.bincount(parent, minlength=1).max())
         width = 1 << max(0, 2 * longest - 1).bit_length()
-        require_room(parents * width)
-        table = np.full(parents * width, -1)
+        require_room(entries.parents * width)
+        table = np.full(entries.parents * width, -1)
         bucket = parent * width + _probed(parent, coordinate % width, width)
         table[bucket] = coordinate
         return cls(width, table), bucket[number_of_entry]

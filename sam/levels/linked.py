@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sam.levels.base import (
-    ALONE,
     INDEX,
     Arrays,
-    Context,
+    Entries,
     Fibers,
     Ints,
     Level,
@@ -44,16 +43,9 @@ class Linked(Level):
     coordinates: Stored
 
     @classmethod
-    def build(
-        cls,
-        parent_of_entry: Ints,
-        coordinate_of_entry: Ints,
-        parents: int,
-        size: int,
-        context: Context = ALONE,
-    ) -> tuple[Level, Ints]:
-        first, position_of_entry = distinct(parent_of_entry, coordinate_of_entry)
-        level = cls.of(parent_of_entry[first], coordinate_of_entry[first], parents)
+    def build(cls, entries: Entries) -> tuple[Level, Ints]:
+        first, position_of_entry = distinct(entries.parent, entries.coordinate)
+        level = cls.of(entries.parent[first], entries.coordinate[first], entries.parents)
         return level, position_of_entry
 
     @classmethod

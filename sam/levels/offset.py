@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sam.levels.base import (
-    ALONE,
     INDEX,
     Arrays,
     Bools,
-    Context,
+    Entries,
     Ints,
     Level,
     Stored,
@@ -49,23 +48,16 @@ class Offset(Level):
     offsets: Stored
 
     @classmethod
-    def build(
-        cls,
-        parent_of_entry: Ints,
-        coordinate_of_entry: Ints,
-        parents: int,
-        size: int,
-        context: Context = ALONE,
-    ) -> tuple[Level, Ints]:
-        above = context.above[-1] if context.above else None
+    def build(cls, entries: Entries) -> tuple[Level, Ints]:
+        above = entries.above[-1] if entries.above else None
         if not isinstance(above, Dense | Range):
             raise UserError(
                 "the level cannot be stored as offset: "
                 "the level above it does not have a position for every coordinate of its mode"
             )
-        diagonal, row = np.divmod(parent_of_entry, max(1, above.size))
-        shift = coordinate_of_entry - row
-        offsets = np.zeros(parents // max(1, above.size), np.int64)
+        diagonal, row = np.divmod(entries.parent, max(1, above.size))
+        shift = entries.coordinate - row
+        offsets = np.zeros(entries.parents // max(1, above.size), np.int64)
         offsets[diagonal] = shift
         wrong = np.flatnonzero(offsets[diagonal] != shift)
         if len(wrong):
@@ -74,7 +66,7 @@ class Offset(Level):
                 f"the level cannot be stored as offset: its coordinates differ from those above "
                 f"by {shift[wrong[0]]} and by {offsets[at]} in the same fiber {at}"
             )
-        return cls(size, above.size, offsets), parent_of_entry
+        return cls(entries.size, above.size, offsets), entries.parent
 
     def arrays(self) -> Arrays:
         return {"crd": (INDEX, len(self.offsets))}

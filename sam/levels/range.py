@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sam.levels.base import (
-    ALONE,
     INDEX,
     Arrays,
     Bools,
-    Context,
+    Entries,
     Ints,
     Level,
     Stored,
@@ -46,20 +45,13 @@ class Range(Level):
     ends: Stored
 
     @classmethod
-    def build(
-        cls,
-        parent_of_entry: Ints,
-        coordinate_of_entry: Ints,
-        parents: int,
-        size: int,
-        context: Context = ALONE,
-    ) -> tuple[Level, Ints]:
-        begins, ends = np.zeros((2, parents), np.int64)
-        first, _ = distinct(parent_of_entry, np.zeros_like(coordinate_of_entry))
-        filled = parent_of_entry[first]
-        begins[filled] = coordinate_of_entry[first]
-        ends[parent_of_entry] = coordinate_of_entry + 1
-        return cls(size, begins, ends), parent_of_entry * size + coordinate_of_entry
+    def build(cls, entries: Entries) -> tuple[Level, Ints]:
+        begins, ends = np.zeros((2, entries.parents), np.int64)
+        first, _ = distinct(entries.parent, np.zeros_like(entries.coordinate))
+        filled = entries.parent[first]
+        begins[filled] = entries.coordinate[first]
+        ends[entries.parent] = entries.coordinate + 1
+        return cls(entries.size, begins, ends), entries.parent * entries.size + entries.coordinate
 
     def arrays(self) -> Arrays:
         return {"seg": (INDEX, 2 * len(self.begins))}

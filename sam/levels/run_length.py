@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sam.levels.base import (
-    ALONE,
     INDEX,
     Arrays,
-    Context,
+    Entries,
     Ints,
     Level,
     Stored,
@@ -41,21 +40,14 @@ class RunLength(Level):
     begins: Stored
 
     @classmethod
-    def build(
-        cls,
-        parent_of_entry: Ints,
-        coordinate_of_entry: Ints,
-        parents: int,
-        size: int,
-        context: Context = ALONE,
-    ) -> tuple[Level, Ints]:
-        first, position_of_entry = distinct(parent_of_entry, coordinate_of_entry)
-        parent, coordinate = parent_of_entry[first], coordinate_of_entry[first]
+    def build(cls, entries: Entries) -> tuple[Level, Ints]:
+        first, position_of_entry = distinct(entries.parent, entries.coordinate)
+        parent, coordinate = entries.parent[first], entries.coordinate[first]
         begins_run = np.ones(len(parent), bool)
         begins_run[1:] = (parent[1:] != parent[:-1]) | (coordinate[1:] != coordinate[:-1] + 1)
         starts = np.append(np.flatnonzero(begins_run), len(parent))
-        segments = np.zeros(parents + 1, np.int64)
-        np.cumsum(np.bincount(parent[begins_run], minlength=parents), out=segments[1:])
+        segments = np.zeros(entries.parents + 1, np.int64)
+        np.cumsum(np.bincount(parent[begins_run], minlength=entries.parents), out=segments[1:])
         return cls(segments, starts, coordinate[begins_run]), position_of_entry
 
     def arrays(self) -> Arrays:

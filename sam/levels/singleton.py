@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sam.levels.base import (
-    ALONE,
     INDEX,
     Arrays,
     Bools,
-    Context,
+    Entries,
     Fibers,
     Ints,
     Level,
@@ -41,26 +40,19 @@ class Singleton(Level):
     coordinates: Stored
 
     @classmethod
-    def build(
-        cls,
-        parent_of_entry: Ints,
-        coordinate_of_entry: Ints,
-        parents: int,
-        size: int,
-        context: Context = ALONE,
-    ) -> tuple[Level, Ints]:
-        first, _ = distinct(parent_of_entry, coordinate_of_entry)
-        counts = np.bincount(parent_of_entry[first], minlength=parents)
+    def build(cls, entries: Entries) -> tuple[Level, Ints]:
+        first, _ = distinct(entries.parent, entries.coordinate)
+        counts = np.bincount(entries.parent[first], minlength=entries.parents)
         wrong = np.flatnonzero(counts != 1)
-        wrong = wrong[held(context.above, wrong)]
+        wrong = wrong[held(entries.above, wrong)]
         if len(wrong):
             raise UserError(
                 f"the level cannot be stored as {cls.name}: "
                 f"position {wrong[0]} above it has {counts[wrong[0]]} coordinates, not 1"
             )
-        coordinates = np.full(parents, -1)
-        coordinates[parent_of_entry] = coordinate_of_entry
-        return cls(coordinates), parent_of_entry
+        coordinates = np.full(entries.parents, -1)
+        coordinates[entries.parent] = entries.coordinate
+        return cls(coordinates), entries.parent
 
     def arrays(self) -> Arrays:
         return {"crd": (INDEX, len(self.coordinates))}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from sim.stats import Run
+from sim.stats import Run, of_machine
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def bounds(run: Run) -> list[Bound]:
 def _of_graph(run: Run) -> list[tuple[str, str, int]]:
     """What each bound is of, in general and in words, and its cycles."""
     found = []
-    blocks = {name: block for name, block in run.blocks.items() if block.kind != "root"}
+    blocks = of_machine(run.blocks)
     if blocks:
         busiest = max(blocks, key=lambda name: blocks[name].busy)
         found.append(("busy", f"{busiest} is busy", blocks[busiest].busy))
@@ -50,13 +50,9 @@ def _of_graph(run: Run) -> list[tuple[str, str, int]]:
             of_ports = f" of {ports} ports" if ports > 1 else ""
             words = f"{name} moves {moved:,} bytes at {ports * rate:.4g} per cycle{of_ports}"
             found.append((f"memory {name}", words, ceil(moved / (ports * rate))))
-    multipliers = [
-        node.name
-        for node in run.graph.nodes
-        if node.kind == "alu" and node.parameters.get("operation") == "multiply"
-    ]
+    multipliers = run.multipliers
     if multipliers:
-        products = sum(run.blocks[name].tokens["val"]["data"] for name in multipliers)
+        products = sum(block.tokens["val"]["data"] for block in multipliers)
         many = "1 multiplier" if len(multipliers) == 1 else f"{len(multipliers)} multipliers"
         work = "1 multiplication" if products == 1 else f"{products:,} multiplications"
         words = f"{work} on {many}"

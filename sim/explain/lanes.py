@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sam.blocks import KINDS
 from sim.stats import BlockStats, Run
 
 _UNEVEN = 1.25
@@ -44,7 +45,7 @@ def folded(blocks: Mapping[str, BlockStats]) -> dict[str, list[str]]:
     lanes = {
         sum(port.startswith("crd") for port in block.tokens)
         for block in blocks.values()
-        if block.kind == "parallelizer"
+        if block.kind in KINDS and KINDS[block.kind].deals
     }
     by_base: dict[tuple[str, str], list[str]] = {}
     for name, block in blocks.items():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from sam.blocks import KINDS
 from sam.support.errors import UserError
 from sim.attribution.critical_path import Part
 from sim.explain.bounds import Bound, bounds
@@ -14,28 +15,6 @@ from sim.explain.lanes import Imbalance, imbalance
 from sim.explain.what_if import changes
 from sim.stats import Run
 
-# What a block does when it is busy, by its kind.
-_WORK = {
-    "level_scanner": "scans",
-    "bitvector_scanner": "scans",
-    "intersecter": "compares",
-    "bitvector_intersecter": "compares",
-    "unioner": "merges",
-    "bitvector_unioner": "merges",
-    "repeater": "repeats",
-    "fiber_repeater": "repeats",
-    "array": "reads values",
-    "alu": "computes",
-    "reducer": "sums up",
-    "saturating_reducer": "sums up",
-    "coordinate_dropper": "drops coordinates",
-    "locator": "locates",
-    "parallelizer": "deals to lanes",
-    "serializer": "joins lanes",
-    "level_writer": "writes",
-    "value_writer": "writes",
-    "tile_loader": "loads tiles",
-}
 _RERUNS, _SHOWN = 8, 6
 _WORTH = 0.02
 # A change is given up when it takes so many times the cycles of the run, and some more.
@@ -206,7 +185,7 @@ def _words(run: Run, parts: Sequence[Part]) -> str:
         return f"{part.block} may not fire every cycle"
     if part.cause == "latency":
         return f"the latency of {part.block}"
-    work = f"{part.block} {_WORK.get(block.kind, 'works')}"
+    work = f"{part.block} {KINDS[block.kind].work}"
     matches = _matches(run, part.block)
     if (
         matches is not None
@@ -221,7 +200,8 @@ def _words(run: Run, parts: Sequence[Part]) -> str:
 def _matches(run: Run, name: str) -> int | None:
     """The coordinates that an intersecter has found; None for any other block."""
     block = run.blocks[name]
-    return block.tokens["crd"]["data"] if block.kind == "intersecter" else None
+    port = KINDS[block.kind].matches
+    return None if port is None else block.tokens[port]["data"]
 
 
 def _sentence(

@@ -13,8 +13,8 @@ from sam.levels import (
     Bitvector,
     Compressed,
     CompressedNonUnique,
-    Context,
     Dense,
+    Entries,
     Hashed,
     Linked,
     Offset,
@@ -49,7 +49,7 @@ def test_levels_are_listed_by_code():
 
 
 def test_compressed_rows_below_the_root():
-    level, positions = Compressed.build(np.zeros(5, int), ROWS, 1, 4)
+    level, positions = Compressed.build(Entries(np.zeros(5, int), ROWS, 1, 4))
     assert level.as_lists().segments == [0, 3]
     assert level.as_lists().coordinates == [0, 1, 3]
     assert positions.tolist() == [0, 1, 1, 2, 2]
@@ -57,7 +57,7 @@ def test_compressed_rows_below_the_root():
 
 
 def test_compressed_columns_below_compressed_rows():
-    level, positions = Compressed.build(np.array([0, 1, 1, 2, 2]), COLUMNS, 3, 4)
+    level, positions = Compressed.build(Entries(np.array([0, 1, 1, 2, 2]), COLUMNS, 3, 4))
     assert level.as_lists().segments == [0, 1, 3, 5]
     assert level.as_lists().coordinates == [1, 0, 2, 1, 3]
     assert positions.tolist() == [0, 1, 2, 3, 4]
@@ -66,13 +66,13 @@ def test_compressed_columns_below_compressed_rows():
 
 
 def test_compressed_columns_below_dense_rows_have_an_empty_fiber():
-    level, _ = Compressed.build(ROWS, COLUMNS, 4, 4)
+    level, _ = Compressed.build(Entries(ROWS, COLUMNS, 4, 4))
     assert level.as_lists().segments == [0, 1, 3, 3, 5]
     assert level.fiber(2) == (3, 3)
 
 
 def test_dense_stores_its_size_only():
-    level, positions = Dense.build(np.array([0, 1, 1, 2, 2]), COLUMNS, 3, 4)
+    level, positions = Dense.build(Entries(np.array([0, 1, 1, 2, 2]), COLUMNS, 3, 4))
     assert level.size == 4
     assert positions.tolist() == [1, 4, 6, 9, 11]
     assert level.positions(3) == 12
@@ -82,7 +82,7 @@ def test_dense_stores_its_size_only():
 
 
 def test_singleton_stores_one_coordinate_for_each_parent():
-    level, positions = Singleton.build(np.arange(5), COLUMNS, 5, 4)
+    level, positions = Singleton.build(Entries(np.arange(5), COLUMNS, 5, 4))
     assert level.as_lists().coordinates == [1, 0, 2, 1, 3]
     assert positions.tolist() == [0, 1, 2, 3, 4]
     assert level.positions(5) == 5
@@ -99,12 +99,12 @@ def test_singleton_stores_one_coordinate_for_each_parent():
 )
 def test_singleton_refuses_other_counts(parents, coordinates, number, text):
     with pytest.raises(UserError) as error:
-        Singleton.build(np.array(parents), np.array(coordinates), number, 4)
+        Singleton.build(Entries(np.array(parents), np.array(coordinates), number, 4))
     assert str(error.value) == f"the level cannot be stored as singleton: {text}"
 
 
 def test_as_lists_gives_python_integers():
-    level, _ = Compressed.build(ROWS, COLUMNS, 4, 4)
+    level, _ = Compressed.build(Entries(ROWS, COLUMNS, 4, 4))
     begin, end = level.as_lists().fiber(1)
     assert (type(begin), type(end)) == (int, int)
     assert type(level.as_lists().coordinate(1, begin)) is int
@@ -208,18 +208,18 @@ def test_validate_names_the_fault(level, text):
 def test_non_unique_rows_have_a_position_for_each_chain():
     """The rows of the COO matrix, and those of its blocks of 1 x 2: row 1 is in two of them."""
     rows = np.zeros(5, int), ROWS, 1, 4
-    level, positions = CompressedNonUnique.build(*rows, Context(chain_of_entry=np.arange(5)))
+    level, positions = CompressedNonUnique.build(Entries(*rows, chain=np.arange(5)))
     assert level.as_lists().segments == [0, 5]
     assert level.as_lists().coordinates == [0, 1, 1, 3, 3]
     assert positions.tolist() == [0, 1, 2, 3, 4]
-    blocks = Context(chain_of_entry=np.array([0, 1, 2, 3, 3]))
-    level, positions = CompressedNonUnique.build(*rows, blocks)
+    blocks = np.array([0, 1, 2, 3, 3])
+    level, positions = CompressedNonUnique.build(Entries(*rows, chain=blocks))
     assert level.as_lists().coordinates == [0, 1, 1, 3]
     assert positions.tolist() == [0, 1, 2, 3, 3]
 
 
 def test_non_unique_without_chains_is_compressed():
-    level, positions = CompressedNonUnique.build(np.zeros(5, int), ROWS, 1, 4)
+    level, positions = CompressedNonUnique.build(Entries(np.zeros(5, int), ROWS, 1, 4))
     assert level.as_lists().coordinates == [0, 1, 3]
     assert positions.tolist() == [0, 1, 1, 2, 2]
 
@@ -243,7 +243,7 @@ def test_the_hash_map_of_the_paper():
 def test_hashed_probes_linearly_and_round_the_end():
     # Tables of 8: 3 and 11 want bucket 3, and 4 the next one; 7 and 15 want the last.
     level, positions = Hashed.build(
-        np.array([0, 0, 0, 2, 2, 2]), np.array([3, 4, 11, 0, 7, 15]), 3, 16
+        Entries(np.array([0, 0, 0, 2, 2, 2]), np.array([3, 4, 11, 0, 7, 15]), 3, 16)
     )
     assert level.width == 8
     tables = level.coordinates.reshape(3, 8).tolist()
@@ -257,7 +257,7 @@ def test_hashed_probes_linearly_and_round_the_end():
 
 
 def test_hashed_without_entries_has_a_bucket_for_each_parent():
-    level, _ = Hashed.build(np.zeros(0, int), np.zeros(0, int), 3, 4)
+    level, _ = Hashed.build(Entries(np.zeros(0, int), np.zeros(0, int), 3, 4))
     assert (level.width, level.positions(3)) == (1, 3)
 
 
@@ -285,7 +285,7 @@ def test_the_offset_of_the_paper():
 
 
 def test_range_goes_from_the_first_entry_to_the_last():
-    level, positions = Range.build(np.array([0, 2, 2]), np.array([3, 1, 3]), 3, 5)
+    level, positions = Range.build(Entries(np.array([0, 2, 2]), np.array([3, 1, 3]), 3, 5))
     assert level.as_lists().begins == [3, 0, 1]
     assert level.as_lists().ends == [4, 0, 4]
     assert positions.tolist() == [3, 11, 13]
@@ -293,7 +293,9 @@ def test_range_goes_from_the_first_entry_to_the_last():
 
 def test_run_length_stores_runs_without_gaps():
     """Rows (0, 1, 3), () and (1, 2): three runs, with positions 0 to 1, 2, and 3 to 4."""
-    level, positions = RunLength.build(np.array([0, 0, 0, 2, 2]), np.array([0, 1, 3, 1, 2]), 3, 4)
+    level, positions = RunLength.build(
+        Entries(np.array([0, 0, 0, 2, 2]), np.array([0, 1, 3, 1, 2]), 3, 4)
+    )
     assert level.as_lists().segments == [0, 2, 2, 3]
     assert level.as_lists().starts == [0, 2, 3, 5]
     assert level.as_lists().begins == [0, 3, 1]
@@ -305,7 +307,7 @@ def test_run_length_stores_runs_without_gaps():
 
 def test_offset_is_the_difference_from_the_coordinate_above():
     level, positions = Offset.build(
-        np.array([3, 5, 7]), np.array([0, 0, 2]), 8, 6, Context([Dense(2), Dense(4)])
+        Entries(np.array([3, 5, 7]), np.array([0, 0, 2]), 8, 6, [Dense(2), Dense(4)])
     )
     assert level.as_lists().offsets == [-3, -1]
     assert positions.tolist() == [3, 5, 7]
@@ -333,14 +335,14 @@ def test_offset_is_the_difference_from_the_coordinate_above():
 )
 def test_offset_refuses(above, coordinates, text):
     with pytest.raises(UserError) as error:
-        Offset.build(np.array([1, 2]), np.array(coordinates), 4, 6, Context(above))
+        Offset.build(Entries(np.array([1, 2]), np.array(coordinates), 4, 6, above))
     assert str(error.value) == f"the level cannot be stored as offset: {text}"
 
 
 def test_bitvector_counts_the_ones_before():
     """A parent of 70 coordinates has two words: 1 and 64 of parent 0, 0, 2 and 69 of parent 1."""
     level, positions = Bitvector.build(
-        np.array([0, 0, 1, 1, 1]), np.array([1, 64, 0, 2, 69]), 2, 70
+        Entries(np.array([0, 0, 1, 1, 1]), np.array([1, 64, 0, 2, 69]), 2, 70)
     )
     assert level.as_lists().words == [0b10, 0b1, 0b101, 0b100000]
     assert level.as_lists().ranks == [0, 1, 2, 4, 5]
@@ -404,7 +406,7 @@ def test_duplicates_above_a_level_that_cannot_chain(level):
 @given(st.sampled_from("dsuhrbln"), st.sets(st.tuples(st.integers(0, 3), st.integers(0, 4))))
 def test_a_level_gives_back_what_it_was_built_from(code, entries):
     parents, coordinates = np.array(sorted(entries), int).reshape(-1, 2).T
-    level, positions = LEVELS[code].build(parents, coordinates, 4, 5)
+    level, positions = LEVELS[code].build(Entries(parents, coordinates, 4, 5))
     level.validate(4, 5)
     traced_parents, traced_coordinates = level.trace(positions)
     assert traced_parents.tolist() == parents.tolist()

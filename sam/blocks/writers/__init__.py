@@ -135,6 +135,7 @@ LEVEL_WRITER = Kind(
     },
     role=Role.LEVEL_WRITER,
     drawing=Drawing("folder"),
+    work="writes",
 )
 
 

@@ -81,6 +81,7 @@ VALUE_WRITER = Kind(
     {"slot": optional(TEXT), "by_reference": FLAG, "accumulate": optional(FLAG)},
     role=Role.VALUE_WRITER,
     drawing=Drawing("folder"),
+    work="writes",
 )
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sam.blocks import StreamError
 from sam.graph import Edge, End, Graph, Node
-from sam.levels import Bitvector
+from sam.levels import Bitvector, Entries
 from sam.tensor import Tensor
 from sam.token import format_stream, to_tokens
 from sim import simulate
@@ -65,7 +65,7 @@ def test_a_fiber_that_is_not_there_has_no_words():
 def test_words_of_every_width(size):
     """Two fibers: each begins with a word of its own, and no word has a bit of the other's."""
     bits = np.random.default_rng(size).random((2, size)) < 0.5
-    built, _ = Bitvector.build(*np.nonzero(bits), 2, size)
+    built, _ = Bitvector.build(Entries(*np.nonzero(bits), 2, size))
     level = built.as_lists()
     for width, parent in itertools.product(range(1, 65), range(2)):
         begin, end = level.fiber(parent)
