@@ -121,17 +121,22 @@ def laid_out(text: str, form: str = "json") -> bytes:
         raise UserError("no Graphviz is installed to draw with", hint="pip install pygraphviz")
     command = [program, f"-T{form}"] if program else [sys.executable, "-c", _LIBRARY, form]
     with tempfile.TemporaryDirectory() as folder:
+        # Not a pipe: a program that ends before it has read all would end us too, by SIGPIPE, where
+        # that is not ignored.
+        source = Path(folder, "graph.dot")
+        source.write_bytes(text.encode())
         fonts = Path(folder, "fonts.conf")
         fonts.write_text(
             f"<fontconfig><dir>{escape(_fonts())}</dir><cachedir>{folder}</cachedir></fontconfig>"
         )
-        done = subprocess.run(
-            command,
-            input=text.encode(),
-            capture_output=True,
-            env={**os.environ, "FONTCONFIG_FILE": str(fonts)},
-            check=False,
-        )
+        with source.open("rb") as stdin:
+            done = subprocess.run(
+                command,
+                stdin=stdin,
+                capture_output=True,
+                env={**os.environ, "FONTCONFIG_FILE": str(fonts)},
+                check=False,
+            )
     if done.returncode != 0 or not done.stdout:
         message = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
         raise UserError(f"Graphviz cannot draw the graph: {message[-1]}")

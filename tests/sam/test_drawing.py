@@ -196,6 +196,21 @@ def test_a_failing_dot_program_leaves_the_old_file(
     assert sorted(os.listdir(tmp_path)) == ["dot", "x.svg"]
 
 
+def test_a_dot_program_that_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The graph is longer than a pipe holds, and SIGPIPE ends whoever does not ignore it."""
+    _program(tmp_path, "exit 1", monkeypatch)
+    program = (
+        "import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL)\n"
+        "from sam.drawing import draw; from sam.graph import Graph, Node\n"
+        "from sam.support.errors import UserError\n"
+        "nodes = tuple(Node(f'a{n}', 'alu') for n in range(2000))\n"
+        "try: draw(Graph(nodes, ()), 'a.svg')\n"
+        "except UserError as mistake: print(mistake)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "Graphviz cannot draw the graph: no message\n")
+
+
 def test_without_any_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sam.drawing.find_spec", lambda name: None)

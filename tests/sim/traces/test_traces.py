@@ -1,5 +1,7 @@
 """Traces, read back by readers that are not ours."""
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ perfetto_trace_pb2 = pytest.importorskip(
     "perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="perfetto is not installed"
 )
 vcdvcd = pytest.importorskip("vcdvcd", reason="vcdvcd is not installed")
+# Importing vcdvcd makes SIGPIPE deadly, for all tests of the process.
+signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 MEMORY = {"memory.levels": [{"name": "DRAM", "latency_cycles": 9, "bandwidth_gb_per_s": 4}]}
 
