@@ -14,7 +14,7 @@ from sam.dot import from_dot, to_dot
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 from sam.support.errors import UserError
 from sam.validate import validate
-from tests.support.mutants import COUNT, require_survival
+from tests.support.mutants import require_survival
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -277,19 +277,18 @@ def test_what_variables_are_derived_from_comes_back() -> None:
     assert from_dot(to_dot(fused)) == fused
 
 
-@pytest.mark.parametrize(
-    ("program", "dialect"),
-    [
-        (custard.compile("x(i) = b(i)", {"b": "b", "x": "h"}), "custard"),
-        (custard.compile("x(i) = b(i)", schedule=["parallelize(i, Lanes, 2)"]), "custard"),
-        (custard.compile("x = b(i)"), "published"),
-    ],
-)
-def test_mutants_of_a_graph_are_read_or_refused(program, dialect):
+@pytest.mark.parametrize("dialect", ["custard", "published"])
+def test_mutants_of_a_graph_are_read_or_refused(dialect):
+    programs = [custard.compile("x = b(i)")]
+    if dialect == "custard":
+        programs += [
+            custard.compile("x(i) = b(i)", {"b": "b", "x": "h"}),
+            custard.compile("x(i) = b(i)", schedule=["parallelize(i, Lanes, 2)"]),
+        ]
+
     def use(data: bytes) -> None:
         graph = from_dot(data.decode("utf-8", "replace"))
         validate(graph)
         to_dot(graph)
 
-    valid = [to_dot(graph, dialect).encode() for graph in program.graphs]
-    require_survival(use, valid, count=COUNT // 3)
+    require_survival(use, [to_dot(p.graph, dialect).encode() for p in programs])
