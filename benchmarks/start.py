@@ -97,6 +97,7 @@ def commands(runs: int, folder: Path) -> list[Timing]:
         ("custard --help", ("--help",), 0.25),
         ("custard, 2 x 2", TINY, 0.6),
         ("custard, 2 x 2, engine compiled", (*TINY, "--engine", "compiled"), 0.6),
+        ("custard --target c, printed", (TINY[0], "--target", "c"), 0.3),
     ):
         command = [sys.executable, "-m", "custard", *arguments]
         process(command, folder)
@@ -127,6 +128,7 @@ def process(
 ) -> tuple[tuple[float, float], str]:
     """The CPU and wall seconds of a process with all of its children, and what it prints."""
     environment = {**os.environ, "PYTHONPATH": str(MATRIX.parents[2]), **(environment or {})}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # modules are compiled once
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
         command, cwd=folder, env=environment, check=True, capture_output=True, text=True

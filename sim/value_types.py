@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from sam.arithmetic import ValueType, result_type
 from sam.blocks import Block, block_of
-from sam.blocks.arithmetic import ValueType, result_type
 from sam.graph import Edge, Graph, Node
 from sam.support.errors import UserError
 from sam.tensor import Tensor

@@ -14,7 +14,7 @@ from custard.cli import run_report as report
 from custard.cli.arguments import engine, stdout
 from custard.cli.inputs import Wanted, read_wanted
 from custard.cli.options import parse_graph_command
-from custard.cli.outputs import output_of, put_json, require_apart, tell
+from custard.cli.outputs import output_of, put_record, require_apart, tell
 from custard.cli.progress import Progress
 from custard.cli.run_files import pages, require_pages, write_pages
 from custard.cli.simulation_run import as_run
@@ -143,7 +143,7 @@ def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Name
         status = tell(result.slot.tensor or "", run.output, told, outputs, arguments)
     else:
         record.show(stdout(quiet=arguments.quiet), told, arguments.all_lanes)
-        put_json(arguments.json, told)
+        put_record(arguments.json, told)
         status = 0
     write_pages(run, arguments, stdout(quiet=arguments.json == "-" or arguments.quiet))
     return status
@@ -166,5 +166,4 @@ def _described(graph: Graph, name: str) -> dict[str, Any]:
         "notes": [],
         "dims": dict(graph.dims),
         "primitives": primitives(graph),
-        "versions": record.versions(),
     }

@@ -6,11 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from rich.text import Text
-
-from custard.cli import run_record as record
 from custard.cli.inputs import needs_no_input
-from custard.cli.outputs import console_of, output_of, put_json, tell
+from custard.cli.outputs import console_of, output_of, put_record, tell
 from custard.cli.progress import Progress
 from custard.to_c.program import CProgram
 from sam import io
@@ -30,12 +27,17 @@ def run(program: CProgram, arguments: argparse.Namespace) -> int:
             )
         what = "header" if Path(path).suffix == ".h" else "source"
         write_whole(path, getattr(c, what))
-        console_of(arguments).print(Text(f"the C {what} is in {path}"), soft_wrap=True)
+        console_of(arguments).print(f"the C {what} is in {path}", soft_wrap=True)
     wanted = arguments.inputs or arguments.check or arguments.time or outputs
-    if not wanted and (sources or arguments.json or not needs_no_input(program)):
-        if not (sources or arguments.json == "-"):
-            sys.stdout.write(c.source)
-        put_json(arguments.json, record.of_program(program, arguments.schedule))
+    told_only = not wanted and (sources or arguments.json or not needs_no_input(program))
+    if told_only and not sources and arguments.json != "-":
+        sys.stdout.write(c.source)
+    if told_only and arguments.json is None:
+        return 0
+    from custard.cli import run_record as record  # here, as printed programs need none of it
+
+    if told_only:
+        put_record(arguments.json, record.of_program(program, arguments.schedule))
         return 0
     with Progress() as progress:
         result, told = record.execute(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, NoReturn
 
 from custard.cli.arguments import Parser, parse, whole_number
 from custard.targets import DEFAULT, TARGETS, Target
@@ -194,7 +194,7 @@ def parse_command(argv: Sequence[str], commands: Mapping[str, str]) -> argparse.
         allow_abbrev=False,
     )
     parser.add_argument("expression", metavar="EXPRESSION", help="as in X(i,j) = B(i,k) * C(k,j)")
-    parser.add_argument("-V", "--version", action="version", version=f"custard {release()}")
+    parser.add_argument("-V", "--version", action=_Version)
     for title, options in _OPTIONS.items():
         group = parser.add_argument_group(title)
         for names, settings in options.items():
@@ -252,8 +252,21 @@ def parse_graph_command(argv: Sequence[str]) -> argparse.Namespace:
     return found
 
 
+class _Version(argparse.Action):
+    """Prints the version of the package, which is looked up for that only."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(nargs=0, help="show program's version number and exit", **settings)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        sys.stdout.write(f"custard {release()}\n")
+        parser.exit()
+
+
 def release() -> str:
     """The version of the package."""
+    from importlib.metadata import PackageNotFoundError, version  # here, as it imports much
+
     try:
         return version(PACKAGE)
     except PackageNotFoundError:

@@ -7,12 +7,8 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.text import Text
-
-from custard.cli import run_record as record
 from custard.cli.arguments import complain, stdout
 from custard.cli.inputs import expand_home, file_of
 from custard.cli.run_files import pages
@@ -21,6 +17,9 @@ from sam import io
 from sam.support.errors import UserError
 from sam.support.files import write_whole
 from sam.tensor import Tensor
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # A result that goes here is a MatrixMarket text, and nothing else is printed.
 _STDOUT = Path("-")
@@ -34,18 +33,20 @@ def tell(
     arguments: argparse.Namespace,
 ) -> int:
     """Tells of a run, and writes its result, a tensor of some name; the exit status."""
+    from custard.cli import run_record as record  # here, as printed programs need none of it
+
     console = console_of(arguments)
     record.show(console, told, arguments.all_lanes)
     if told.get("difference"):
         complain(told["difference"])
-    put_json(arguments.json, told)
+    put_record(arguments.json, told)
     for path in outputs:
         if path == _STDOUT:
             sys.stdout.flush()
             sys.stdout.buffer.write(io.write_bytes(result))
             continue
         io.write(path, result)
-        console.print(Text(f"{tensor} is in {path}"), soft_wrap=True)
+        console.print(f"{tensor} is in {path}", soft_wrap=True)
     return 0 if told.get("matches_numpy", True) else 1
 
 
@@ -103,10 +104,20 @@ def require_apart(arguments: argparse.Namespace) -> None:
         written.add(path)
 
 
+def put_record(place: str | None, told: Mapping[str, Any]) -> None:
+    """Writes a record as ``put_json`` does, with the versions of what made it."""
+    if place is not None:
+        from custard.cli.run_record import versions
+
+        put_json(place, {**told, "versions": versions()})
+
+
 def put_json(place: str | None, document: Any) -> None:
     """Writes the object to stdout ("-") or a file, if either is asked for."""
+    if place is None:
+        return
     text = json.dumps(document, indent=2) + "\n"
     if place == "-":
         sys.stdout.write(text)
-    elif place is not None:
+    else:
         write_whole(place, text)

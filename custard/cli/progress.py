@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import time
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.status import Status
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.status import Status
 
 
 class Progress:
     """Shows on a terminal that kernels are compiled, and the cycle that a long run has come to."""
 
     def __init__(self) -> None:
-        self.console = Console(stderr=True)
         self.status: Status | None = None
         self.started = time.perf_counter()
+
+    @cached_property
+    def console(self) -> Console:
+        from rich.console import Console  # here, as little takes long
+
+        return Console(stderr=True)
 
     def __call__(self, cycle: int) -> None:
         seconds = time.perf_counter() - self.started

@@ -6,14 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.text import Text
-
 from custard.cli.progress import Progress
 from sam.support.errors import UserError
 from sam.support.files import require_folder, write_whole
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from sim.stats import Run
 
 
@@ -55,9 +54,9 @@ def write_pages(run: Run, arguments: argparse.Namespace, console: Console) -> No
     for path in (arguments.trace, arguments.vcd):
         if path is not None:
             note = run.to_trace(path, shown)
-            console.print(Text(f"the trace is in {path}"), soft_wrap=True)
+            console.print(f"the trace is in {path}", soft_wrap=True)
             if note is not None:
-                console.print(Text(f"note: {note}"), soft_wrap=True)
+                console.print(f"note: {note}", soft_wrap=True)
 
 
 def _write_report(run: Run, path: str, console: Console) -> None:
@@ -67,4 +66,4 @@ def _write_report(run: Run, path: str, console: Console) -> None:
     with Progress() as progress:
         text = page(run, trying=lambda what: progress.show(f"the report: trying {what}"))
     write_whole(path, text)
-    console.print(Text(f"the report is in {path}"), soft_wrap=True)
+    console.print(f"the report is in {path}", soft_wrap=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +12,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from custard import dense_evaluator as check
 from custard.cli import run_report as report
 from custard.cli.arguments import Parser, complain, parse, stdout
 from custard.cli.inputs import read_inputs
@@ -28,6 +25,7 @@ from sam.support.json_text import parse_json
 from sam.tensor import Tensor
 
 if TYPE_CHECKING:
+    from custard.dense_evaluator import Expected
     from custard.to_c.call import Bound
     from custard.to_c.program import CProgram
     from custard.to_sam.program import SamProgram
@@ -42,7 +40,9 @@ RECORD_VERSION = 1
 
 
 def versions() -> dict[str, str]:
-    """Of this package, of Python and of numpy."""
+    """Of this package, of Python and of numpy: what a record that is kept has besides."""
+    import platform  # here, as is ``release``, as most commands keep nothing
+
     return {
         PACKAGE: release(),
         "python": platform.python_version(),
@@ -64,7 +64,6 @@ def of_program(program: Program, schedule: Sequence[str]) -> dict[str, Any]:
         "notes": list(program.notes),
         "dims": dict(program.dims),
         **of_target,
-        "versions": versions(),
     }
 
 
@@ -169,7 +168,7 @@ def _of_run(
     run: Run,
     seconds: float,
     compile_seconds: float,
-    expected: check.Expected | None,
+    expected: Expected | None,
 ) -> dict[str, Any]:
     """The record of a run, of whose program and inputs is said what it is ``about``."""
     assert run.output is not None
@@ -230,6 +229,8 @@ def _times(program: CProgram, bound: Bound, inputs: Mapping[str, Tensor]) -> dic
     started = time.perf_counter()
     while len(seconds) < _RUNS or time.perf_counter() - started < _LEAST_SECONDS:
         seconds.append(bound.seconds())
+    import statistics  # here, as few runs are timed
+
     times: dict[str, Any] = {
         "runs": len(seconds),
         "median": statistics.median(seconds),
@@ -247,10 +248,12 @@ def _times(program: CProgram, bound: Bound, inputs: Mapping[str, Tensor]) -> dic
     return times
 
 
-def _compared(output: Tensor, expected: check.Expected | None) -> dict[str, Any]:
+def _compared(output: Tensor, expected: Expected | None) -> dict[str, Any]:
     if expected is None:
         return {}
-    difference = check.first_difference(output, expected)
+    from custard.dense_evaluator import first_difference  # here, as few runs are checked
+
+    difference = first_difference(output, expected)
     return {"difference": difference, "matches_numpy": difference is None}
 
 
@@ -349,8 +352,10 @@ def _primitives(told: Mapping[str, Any]) -> Table:
     return table
 
 
-def _expected(program: Program, inputs: Mapping[str, Tensor]) -> check.Expected:
+def _expected(program: Program, inputs: Mapping[str, Tensor]) -> Expected:
+    from custard.dense_evaluator import evaluate  # here, as few runs are checked
+
     needed = map(cin.base, program.cin.loops)
     found = extents(program.slots, inputs, program.dims, needed, (), program.cin.spans)
     by_base = {cin.base(variable): extent for variable, extent in found.items()}
-    return check.evaluate(program.expression, inputs, by_base, program.formats)
+    return evaluate(program.expression, inputs, by_base, program.formats)

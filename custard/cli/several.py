@@ -89,6 +89,7 @@ def run(
     the values that are ``set``, and its ``record`` or ``error``.
     """
     told: list[dict[str, Any]] = [{"set": dict(machine.values)} for machine in chosen]
+    versions = record.versions()
 
     def finished(n: int, outcome: dict[str, Any] | Exception) -> None:
         progress.show(f"{sum(len(each) > 1 for each in told)} of {len(told)} machines")
@@ -97,7 +98,7 @@ def run(
         elif isinstance(outcome, Exception):
             raise outcome
         else:
-            told[n]["record"] = outcome
+            told[n]["record"] = {**outcome, "versions": versions}
 
     with Progress() as progress:
         record.simulate_many(

@@ -10,12 +10,10 @@ from custard.cli import run_record as record
 from custard.cli import several
 from custard.cli.arguments import engine
 from custard.cli.inputs import needs_no_input
-from custard.cli.outputs import console_of, output_of, put_json, tell
+from custard.cli.outputs import console_of, output_of, put_json, put_record, tell
 from custard.cli.progress import Progress
 from custard.cli.run_files import pages, require_pages, write_pages
 from custard.to_sam.program import SamProgram, Stage
-from sam.dot import to_dot
-from sam.drawing import draw
 from sam.graph import Graph
 from sam.support.errors import UserError
 from sam.support.files import write_whole
@@ -24,10 +22,9 @@ from sim.simulation import require_engine
 from sim.stats import Run
 from sim.tiling import with_tiles
 
-"""Runs a program, or only draws or describes it; returns the exit status."""
-
 
 def run(program: SamProgram, arguments: argparse.Namespace) -> int:
+    """Runs a program, or only draws or describes it; returns the exit status."""
     chosen = several.machines(arguments.config, arguments.overrides)
     several.require_several(arguments, len(chosen))
     outputs = [output_of(text, program.cin.target) for text in arguments.outputs]
@@ -36,16 +33,20 @@ def run(program: SamProgram, arguments: argparse.Namespace) -> int:
         require_pages(arguments, bool(arguments.inputs) or needs_no_input(program))
     for stage in program.stages:
         if arguments.dot is not None:
+            from sam.dot import to_dot
+
             path = _of_stage(Path(arguments.dot), stage, program)
             write_whole(path, to_dot(stage.graph, arguments.dot_dialect))
         if arguments.draw is not None:
+            from sam.drawing import draw
+
             path = _of_stage(Path(arguments.draw), stage, program)
             draw(as_run(stage.graph, chosen[0].config), path)
     wanted = arguments.inputs or arguments.check or outputs or len(chosen) > 1
     if not (wanted or needs_no_input(program)):
         told = record.of_program(program, arguments.schedule)
         record.show(console_of(arguments), told)
-        put_json(arguments.json, told)
+        put_record(arguments.json, told)
         return 0
     if len(chosen) > 1:
         status, records = several.run(program, arguments, chosen, console_of(arguments))

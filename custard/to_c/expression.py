@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from custard.to_c.levels import START, Place
 from custard.to_c.loop_ir import Expr
-from sam.blocks.arithmetic import ValueType, result_type
+from sam.arithmetic import ValueType, result_type
 from sam.graph import Slot
 from sam.subscripts import Affine
 

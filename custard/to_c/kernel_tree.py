@@ -12,7 +12,7 @@ from custard.scheduling.loops import Precomputed
 from custard.to_c.expression import Node, Operand, Product, Quotient, Scalar, Sum, Total, negated
 from custard.to_c.storage import Storage
 from custard.to_c.values import concrete
-from sam.blocks.arithmetic import ValueType, result_type
+from sam.arithmetic import ValueType, result_type
 
 
 @dataclass(frozen=True)

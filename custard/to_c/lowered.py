@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from custard.to_c.loop_ir import For, Kernel
 from custard.to_c.loop_ir import statements as every_statement
-from sam.blocks.arithmetic import ValueType
+from sam.arithmetic import ValueType
 from sam.graph import Slot
 
 

@@ -50,7 +50,7 @@ from custard.to_c.loop_ir import (
     op,
 )
 from custard.to_c.values import adding, c_type, number
-from sam.blocks.arithmetic import ValueType
+from sam.arithmetic import ValueType
 
 if TYPE_CHECKING:
     from custard.to_c.derived_loops import Positions

@@ -18,7 +18,7 @@ from custard.to_c.expression import (
     children,
 )
 from custard.to_c.loop_ir import Call, Const, Expr, Op, Type, both, cast, either, select
-from sam.blocks.arithmetic import ValueType, result_type
+from sam.arithmetic import ValueType, result_type
 
 _C_NAMES = {
     "bool": "bool",

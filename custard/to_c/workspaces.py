@@ -45,7 +45,7 @@ from custard.to_c.loop_ir import (
 )
 from custard.to_c.outputs import Output
 from custard.to_c.values import adding, c_type, number
-from sam.blocks.arithmetic import ValueType
+from sam.arithmetic import ValueType
 
 
 class Workspace(ABC):

@@ -13,7 +13,6 @@ from custard.request import Request
 from custard.scheduling.loop_order import KEEP_ORDER, STORED_SO, order_notes
 from custard.scheduling.statement import Statement, scheduled
 from custard.to_sam.program import SamProgram
-from sam.dot import to_dot
 
 
 def ordered(program: cin.Program, request: Request) -> tuple[cin.Program, list[str]]:
@@ -41,7 +40,7 @@ def compiled(program: cin.Program, request: Request, notes: Sequence[str]) -> Sa
     sam = SamProgram(
         **request.of_program, choices=forced, cin=program, notes=notes, scheduled=found
     )
-    done("lower", sam, lambda: "\n".join(to_dot(stage.graph) for stage in sam.stages))
+    done("lower", sam, lambda: _in_dot(sam))
     for stage in sam.stages:
         request.refuse_rearranged(stage.lowered.rearranged)
     return sam.with_notes()
@@ -49,3 +48,9 @@ def compiled(program: cin.Program, request: Request, notes: Sequence[str]) -> Sa
 
 def _nest_of(statement: Statement) -> str:
     return nested(statement.program, statement.loops, statement.derivations)
+
+
+def _in_dot(program: SamProgram) -> str:
+    from sam.dot import to_dot  # here, as few programs are printed
+
+    return "\n".join(to_dot(stage.graph) for stage in program.stages)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.arithmetic import OPERANDS, Operation
+from sam.arithmetic import OPERANDS, Operation
 from sam.blocks.base import COMPUTER, Block, Drawing, Kind, StreamError, Values
 from sam.blocks.parameters import choice
 from sam.blocks.ports import into, out

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sam.blocks.arithmetic import Operation
+from sam.arithmetic import Operation
 from sam.support.errors import StreamError, UserError
 
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.arithmetic import Operation
+from sam.arithmetic import Operation
 from sam.blocks.base import COMPUTER, Block, Drawing, Emitter, Kind, StreamError, Values
 from sam.blocks.block_memory import Accumulator
 from sam.blocks.parameters import choice, optional, whole

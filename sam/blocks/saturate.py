@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.arithmetic import Operation
+from sam.arithmetic import Operation
 from sam.blocks.base import Block, Kind, into, out
 from sam.blocks.parameters import whole
 from sam.token import DATA, DONE, STOP

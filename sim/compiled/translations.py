@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from sam.blocks.arithmetic import Operation
+from sam.arithmetic import Operation
 from sam.blocks.base import Step
 from sam.blocks.block_memory import Accumulator, Growing, Stored
 from sam.memory_regions import Region, Regions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.arithmetic import Operation
+from sam.arithmetic import Operation
 from sam.blocks.base import Block, Drawing, Kind, Role, Values
 from sam.blocks.block_memory import Growing, Stored
 from sam.blocks.parameters import FLAG, TEXT, optional

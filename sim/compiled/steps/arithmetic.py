@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sam.blocks.arithmetic import Operation
+from sam.arithmetic import Operation
 from sim.compiled.residual import COMPLEX, INT, c_type
 from sim.compiled.steps.values import Known, Open
 from sim.compiled.steps.writing import Writing

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sam.blocks.arithmetic import Operation
+from sam.arithmetic import Operation
 from sam.blocks.block_memory import Accumulator, Growing, Stored
 from sim.compiled.residual import INT, Leave, Line, Port
 from sim.compiled.steps import memories

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sam.blocks.arithmetic import Operation
+from sam.arithmetic import Operation
 from sam.blocks.block_memory import Growing, Stored
 from sam.memory_regions import Region, Regions
 from sim.compiled.residual import INT, c_type

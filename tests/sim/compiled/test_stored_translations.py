@@ -113,7 +113,7 @@ def test_a_step_of_a_user_is_not_stored():
 
 
 def test_names_tell_apart_what_decides_the_c():
-    from sam.blocks.arithmetic import Operation
+    from sam.arithmetic import Operation
     from sam.blocks.base import Port as Declared
 
     parts = [0, 0.0, -0.0, False, "0", None, (), (0,), int, float, np.ndarray, Declared]

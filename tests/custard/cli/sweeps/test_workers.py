@@ -95,10 +95,10 @@ def test_a_bad_point_does_not_take_others_along(how, error):
 
 def test_time_is_limited():
     tasks = [("1", {"how": "time"}), ("2", {"how": "time"}), ("3", {"how": "well"})]
-    found = dict(run_local(tasks, misbehave, Limits(seconds=0.4), jobs=2))
+    found = dict(run_local(tasks, misbehave, Limits(seconds=2), jobs=2))
     assert [found[name]["status"] for name in "123"] == ["failed", "failed", "done"]
-    assert found["1"]["error"] == "over the limit of 0.4 seconds"
-    assert 0.4 <= found["1"]["seconds"] < 5
+    assert found["1"]["error"] == "over the limit of 2 seconds"
+    assert 2 <= found["1"]["seconds"] < 20
     first, late, last = _measured(
         {"how": "tell"}, {"how": "time"}, {"how": "tell"}, limits=Limits(seconds=1)
     )
@@ -213,13 +213,13 @@ def test_a_dask_cluster_does_the_same():
         n_workers=1, threads_per_worker=3, processes=True, dashboard_address=None
     ) as cluster:
         start = partial(run_on_dask, address=cluster.scheduler_address)
-        found = dict(start(tasks, misbehave, Limits(seconds=0.6)))
+        found = dict(start(tasks, misbehave, Limits(seconds=3)))
         alike = [(str(n), {"how": "tell"}) for n in range(4)]
         together = dict(start(alike, misbehave, Limits(), together=TOGETHER))
     assert _numbers(together.values()) == [4] * 4
     assert found["1"]["record"] == {"cycles": 7}
     assert found["2"]["error"] == "its process ended with status 3"
-    assert found["3"]["error"] == "over the limit of 0.6 seconds"
+    assert found["3"]["error"] == "over the limit of 3 seconds"
 
 
 def test_a_dask_cluster_that_is_not_there():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sam.blocks.arithmetic import Operation
+from sam.arithmetic import Operation
 from sam.support.errors import UserError
 from tests.support.steps import general
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sam.blocks.arithmetic import Operation
+from sam.arithmetic import Operation
 from sam.blocks.block_memory import Accumulator, Growing, Stored
 from sam.support.errors import UserError
 from tests.support.steps import general, translated
