@@ -4,6 +4,11 @@
 through once, not once for each entry of A. The sum over variables that a group of factors has to
 itself is made first, into a vector over the one variable that the group shares with the others.
 Which product that is, if any, is decided as the loop order is (``custard.to_c.loop_order``).
+
+Where there is no such vector, there may be one at each coordinate of outer loops: at each i,
+``A(i,k) * B(k,l) * C(l,j)`` is ``t(l) * C(l,j)`` with ``t(l) = A(i,k) * B(k,l)``. The terms for one
+l are added up before they meet the row of C. How many those are depends on the inputs, so such
+vectors are made where they cost little beside the rest even if there is one term for each l.
 """
 
 from __future__ import annotations
@@ -19,6 +24,8 @@ from custard.to_c.loop_order import cost
 
 # How much cheaper two products have to be than one.
 _CHEAPER = 0.5
+# Which share of the cost of the whole a vector at each coordinate of outer loops may have.
+_SHARE = 1 / 3
 _MOST_FACTORS = 6
 _VECTOR = Format("d", (0,))
 # No tensor of a program has this name.
@@ -60,36 +67,69 @@ def _cheapest(program: cin.Program, formats: Mapping[str, Format]) -> _Found:
     best = _Found(program.value, cost(program, formats))
     limit = _CHEAPER * best.cost
     known = {**formats, _FIRST: _VECTOR}
-    for split in _splits(program.value, formats):
-        own = tuple(v for v in program.loops if v == split.kept or v in split.first.variables)
-        vector = cin.Access(_FIRST, (split.kept,))
-        inner = _cheapest(cin.Program(own, vector, split.first), known)
+    for split in _splits(program.value):
+        if not split.has_vector(formats):
+            continue
+        (kept,) = split.free
+        vector = cin.Access(_FIRST, (kept,))
+        inner = _cheapest(cin.Program(split.loops(program), vector, split.first), known)
         left = tuple(v for v in program.loops if v not in split.first.variables)
         then = replace(program, loops=left, value=split.with_factor(vector))
         found = inner.cost + cost(then, known)
         if found < min(limit, best.cost):
-            note = f"{split.first} is computed first, for all {split.kept}: that costs far less"
+            note = f"{split.first} is computed first, for all {kept}: that costs far less"
             value = split.with_factor(replace(inner.value, first=True))
             best = _Found(value, found, (*inner.notes, note))
+    return best if best.notes else _by_rows(program, formats, best)
+
+
+def _by_rows(program: cin.Program, formats: Mapping[str, Format], whole: _Found) -> _Found:
+    """The whole sum, split with a vector at each coordinate of outer loops if one costs little."""
+    assert isinstance(program.value, cin.Reduce)
+    best = whole
+    for split in _splits(program.value):
+        own = split.loops(program)
+        rows, kept = own[: len(split.free) - 1], own[-1]
+        if not rows or rows != program.loops[: len(rows)] or {*rows, kept} != {*split.free}:
+            continue
+        if not {*rows} <= {*program.target.variables} or kept not in split.variables:
+            continue
+        vectors = Format("d" * len(rows) + "s", tuple(range(len(split.free))))
+        access = cin.Access(_FIRST, (*rows, kept))
+        inner = _cheapest(cin.Program(own, access, split.first), {**formats, _FIRST: vectors})
+        if inner.cost < _SHARE * whole.cost:
+            names = ", ".join(rows)
+            note = f"{split.first} is computed first, for each {names}: what it has twice is joined"
+            best = _Found(split.with_factor(inner.value), whole.cost, (*inner.notes, note))
     return best
 
 
 class _Split(NamedTuple):
-    """A product in two: the sum that is made ``first``, of which only ``kept`` is left, and the
-    ``others``, summed with it over ``variables``."""
+    """A product in two: the sum that is made ``first``, of which the ``free`` variables are left,
+    and the ``others``, summed with it over ``variables``."""
 
     first: cin.Reduce
-    kept: str
+    free: tuple[str, ...]
     others: Sequence[cin.Expression]
     variables: tuple[str, ...]
+
+    def loops(self, program: cin.Program) -> tuple[str, ...]:
+        """The loops of the first sum, in the order of a program's."""
+        return tuple(v for v in program.loops if v in (*self.free, *self.first.variables))
+
+    def has_vector(self, formats: Mapping[str, Format]) -> bool:
+        """Whether the first sum is a vector that one of the others goes through."""
+        if len(self.free) != 1 or self.free[0] not in self.variables:
+            return False
+        return any(_goes_through(factor, self.free[0], formats) for factor in self.others)
 
     def with_factor(self, factor: cin.Expression) -> cin.Reduce:
         """The sum of the others and of a factor that stands for the first."""
         return cin.Reduce(self.variables, cin.Multiply((*self.others, factor)))
 
 
-def _splits(total: cin.Reduce, formats: Mapping[str, Format]) -> Iterator[_Split]:
-    """The splits of a product of tensors in which one of the others goes through the vector."""
+def _splits(total: cin.Reduce) -> Iterator[_Split]:
+    """The splits of a product of tensors, larger and larger groups of factors first."""
     assert isinstance(total.operand, cin.Multiply)
     factors = total.operand.factors
     plain = all(isinstance(factor, cin.Access | cin.Literal) for factor in factors)
@@ -102,12 +142,9 @@ def _splits(total: cin.Reduce, formats: Mapping[str, Format]) -> Iterator[_Split
             used = {v for factor in others for v in cin.free_variables(factor)}
             inner = tuple(v for v in total.variables if v not in used)
             first = cin.Reduce(inner, cin.Multiply(group))
-            free = cin.free_variables(first)
             variables = tuple(v for v in total.variables if v not in inner)
-            if len(free) != 1 or not inner or not variables or free[0] not in variables:
-                continue
-            if any(_goes_through(factor, free[0], formats) for factor in others):
-                yield _Split(first, free[0], others, variables)
+            if inner and variables:
+                yield _Split(first, tuple(cin.free_variables(first)), others, variables)
 
 
 def _goes_through(factor: cin.Expression, variable: str, formats: Mapping[str, Format]) -> bool:

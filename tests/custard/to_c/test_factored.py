@@ -109,3 +109,65 @@ def test_undeclared_inputs_may_be_dense(first):
 def test_extents_of_nothing():
     inputs = {"A": sp.csr_array((3, 0)), "B": sp.csr_array((0, 4)), "x": np.ones(4)}
     assert compiled(TEXT).run(inputs).to_numpy().tolist() == [0.0, 0.0, 0.0]
+
+
+CHAIN = "X(i,j) = A(i,k) * B(k,l) * C(l,j)"
+ROWS = "sum(k, A(i,k) * B(k,l)) is computed first, for each i: what it has twice is joined"
+
+
+@pytest.mark.parametrize(
+    ("formats", "note", "value"),
+    [
+        (dict.fromkeys("XABC", "CSR"), ROWS, "sum(l, C(l,j) * sum(k, A(i,k) * B(k,l)))"),
+        (
+            dict.fromkeys("XABC", "CSC"),
+            "sum(l, B(k,l) * C(l,j)) is computed first, for each j: what it has twice is joined",
+            "sum(k, A(i,k) * sum(l, B(k,l) * C(l,j)))",
+        ),
+        ({"X": "dd", "A": "dd", "B": "CSR", "C": "CSR"}, ROWS,
+         "sum(l, C(l,j) * sum(k, A(i,k) * B(k,l)))"),
+    ],
+)  # fmt: skip
+def test_a_chain_of_matrices_joins_terms_at_each_row(formats, note, value):
+    program = custard.compile(CHAIN, formats, target="c")
+    assert note in program.notes
+    assert str(program.cin.value) == value
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("forms", "result", "dtype"),
+    [
+        *(("CSR", "CSR", dtype) for dtype in ("float64", "int32", "complex128", "bool")),
+        *((forms, "CSR", "float64") for forms in ("CSC", "DCSR", "COO", "DENSE")),
+        *(("CSR", result, "float64") for result in ("DCSR", "dd", "CSC")),
+    ],
+)
+def test_chains_of_matrices(forms, result, dtype):
+    a, b, c = matrix(0, 5, 6, dtype), matrix(1, 6, 7, dtype), matrix(2, 7, 8, dtype)
+    program = custard.compile(CHAIN, {"X": result, **dict.fromkeys("ABC", forms)}, target="c")
+    found = program.run({"A": a, "B": b, "C": c})
+    due = np.einsum("ik,kl,lj->ij", a.toarray(), b.toarray(), c.toarray())
+    assert found.dtype == due.dtype
+    np.testing.assert_allclose(found.to_numpy(), due)
+
+
+@needs_compiler
+def test_longer_chains_of_matrices():
+    form = dict.fromkeys("XABCD", "CSR")
+    text = "X(i,j) = C(i,j) + 2 * A(i,k) * B(k,l) * C(l,m) * D(m,j)"
+    program = custard.compile(text, form, target="c")
+    assert sum("computed first" in note for note in program.notes) == 2
+    given = {name: matrix(n, 6, 6) for n, name in enumerate("ABCD")}
+    due = given["C"] + 2 * given["A"] @ given["B"] @ given["C"] @ given["D"]
+    np.testing.assert_allclose(program.run(given).to_numpy(), due.toarray())
+
+
+@needs_compiler
+def test_rows_of_a_chain_that_are_empty_are_absent():
+    a = sp.csr_array(np.array([[np.inf, 1.0], [0.0, 0.0]]))
+    b = sp.csr_array(np.array([[0.0, 0.0], [2.0, 0.0]]))
+    c = sp.csr_array(np.array([[0.0, 3.0], [np.inf, 0.0]]))
+    found = custard.compile(CHAIN, dict.fromkeys("XABC", "CSR"), target="c")
+    coordinates, values = found.run({"A": a, "B": b, "C": c}).to_coo()
+    assert (coordinates.tolist(), values.tolist()) == ([[0], [1]], [6.0])
