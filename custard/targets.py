@@ -87,7 +87,6 @@ TARGETS: Mapping[str, Target] = {
                 "time": "--time",
                 "fast_math": "--fast-math",
                 "prefix": "--prefix",
-                "threads": "--threads",
             },
         ),
     )

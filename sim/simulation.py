@@ -30,10 +30,11 @@ def _run_compiled(
     progress: Progress | None,
     max_cycles: int | None,
     attribution: bool,
+    threads: int,
 ) -> Run:
     from sim.compiled import engine  # here, as runs on SimPy need none of it
 
-    return engine.run(bound, config, progress, max_cycles, attribution)
+    return engine.run(bound, config, progress, max_cycles, attribution, threads)
 
 
 def _run_simpy(
@@ -42,6 +43,7 @@ def _run_simpy(
     progress: Progress | None,
     max_cycles: int | None,
     attribution: bool,
+    threads: int,
 ) -> Run:
     return simpy_engine.run(bound, config, progress, max_cycles=max_cycles, attribution=attribution)
 
@@ -52,6 +54,7 @@ def _run_either(
     progress: Progress | None,
     max_cycles: int | None,
     attribution: bool,
+    threads: int,
 ) -> Run:
     """Runs what is soon done on SimPy, and the rest on the compiled engine, if it can be."""
     try:
@@ -62,10 +65,10 @@ def _run_either(
         from sim.compiled.steps.writing import Untranslatable
 
         try:
-            return _run_compiled(bound, config, progress, max_cycles, attribution)
+            return _run_compiled(bound, config, progress, max_cycles, attribution, threads)
         except Untranslatable:
             pass
-    return _run_simpy(bound, config, progress, max_cycles, attribution)
+    return _run_simpy(bound, config, progress, max_cycles, attribution, 1)
 
 
 def soon_done(
@@ -105,6 +108,7 @@ def simulate(
     max_cycles: int | None = None,
     attribution: bool = False,
     tokens: bool = False,
+    threads: int = 1,
 ) -> Run:
     """Runs a SAM graph on its inputs.
 
@@ -119,12 +123,15 @@ def simulate(
     ``max_cycles``  the cycles within which the run must be done
     ``attribution``  whether the run keeps why each firing waited, as its critical path needs
     ``tokens``    whether it also keeps each token with its cycles, on the engine simpy
+    ``threads``   how many threads the engine compiled may divide the blocks of a long run among;
+                  the run is the same with any number
 
     Raises UserError for inputs, configs or graphs that do not fit, for a deadlock, a block that
     makes no progress, and where memory or ``max_cycles`` do not suffice; under ``validate``
     StreamError at the first token that does not belong where it comes.
     """
     require_engine(engine, validate is True)
+    _require_threads(threads, engine)
     if validate is None:
         validate = engine != "compiled" and os.environ.get("SAM_VALIDATE") == "1"
     require_graph(graph, inputs)
@@ -140,11 +147,14 @@ def simulate(
         progress=progress,
         validate=validate,
         elsewhere=elsewhere,
+        threads=threads,
     )
     if tokens:
         run = simpy_engine.run(bound, resolved, progress, attribution=True, tokens=True)
     else:
-        run = run_bound(bound, resolved, engine, progress, validate, max_cycles, attribution)
+        run = run_bound(
+            bound, resolved, engine, progress, validate, max_cycles, attribution, threads
+        )
     return replace(run, again=again)
 
 
@@ -172,6 +182,7 @@ def run_bound(
     validate: bool = False,
     max_cycles: int | None = None,
     attribution: bool = False,
+    threads: int = 1,
 ) -> Run:
     """Runs a bound graph, with its tiles; arguments and errors as ``simulate`` has them."""
     try:
@@ -184,7 +195,7 @@ def run_bound(
                 max_cycles=max_cycles,
                 attribution=attribution,
             )
-        return _ENGINES[engine](bound, config, progress, max_cycles, attribution)
+        return _ENGINES[engine](bound, config, progress, max_cycles, attribution, threads)
     except MemoryError:
         raise no_memory({}) from None
 
@@ -195,3 +206,11 @@ def require_engine(name: str, validate: bool = False) -> None:
         raise UserError(f"unknown engine {name}", hint=one_of(name, _ENGINES))
     if validate and name == "compiled":
         raise UserError("the engine compiled does not validate streams", hint="use engine simpy")
+
+
+def _require_threads(threads: int, engine: str) -> None:
+    """Raises UserError unless an engine may use so many threads."""
+    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+        raise UserError(f"threads is {threads!r}, which is no number from 1 on")
+    if threads > 1 and engine == "simpy":
+        raise UserError("the engine simpy runs on one thread", hint="use engine compiled or auto")

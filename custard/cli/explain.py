@@ -29,6 +29,7 @@ def main(argv: Sequence[str]) -> int:
             progress=progress,
             max_cycles=arguments.max_cycles,
             attribution=True,
+            threads=arguments.threads or 1,
         )
         from sim.explain import explain
 

@@ -128,6 +128,7 @@ def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Name
                 validate=arguments.validate or None,
                 max_cycles=arguments.max_cycles,
                 attribution=bool(pages(arguments)),
+                threads=arguments.threads or 1,
             )
         seconds = time.perf_counter() - started - compiled.seconds
     told = {

@@ -69,11 +69,6 @@ _OPTIONS: Mapping[str, _Options] = {
             "help": "print the program after notation, cin, order, schedule or lower, and end",
         },
         "--fast-math": {"action": "store_true", "help": "target c: give NaN and infinity up"},
-        "--threads": {
-            "type": whole_number,
-            "metavar": "N",
-            "help": "target c: how many share parallel loops; one for each CPU by default",
-        },
     },
     "the inputs and the result": {
         "-i": _many(
@@ -101,6 +96,12 @@ _OPTIONS: Mapping[str, _Options] = {
         },
         "--check": {"action": "store_true", "help": "compare the result with dense numpy"},
         "--time": {"action": "store_true", "help": "target c: run the kernel again and again"},
+        "--threads": {
+            "type": whole_number,
+            "metavar": "N",
+            "help": "how many share the work of one run: the blocks of a graph, 1 by default; "
+            "target c: parallel loops, one for each CPU by default",
+        },
     },
     "the machine (target sam)": {
         "--config": {"metavar": "NAME", "help": "a shipped config or a file; ideal by default"},
@@ -214,7 +215,7 @@ def parse_command(argv: Sequence[str], commands: Mapping[str, str]) -> argparse.
 # What ``custard sim`` takes of the options of ``custard EXPRESSION``.
 _OF_GRAPHS: Mapping[str, Sequence[str]] = {
     "the program": ("--dims",),
-    "the inputs and the result": ("-i", "--seed", "-o"),
+    "the inputs and the result": ("-i", "--seed", "-o", "--threads"),
     "the machine (target sam)": (),  # all
     "the report": (),
 }

@@ -81,6 +81,7 @@ def simulate(
     max_cycles: int | None = None,
     compiling: Callable[[int], None] | None = None,
     attribution: bool = False,
+    threads: int = 1,
 ) -> tuple[Run, dict[str, Any]]:
     """A run, and its record.
 
@@ -100,6 +101,7 @@ def simulate(
             validate=validate,
             max_cycles=max_cycles,
             attribution=attribution,
+            threads=threads,
         )
     seconds = time.perf_counter() - started - compiled.seconds
     about = {**of_program(program, schedule), "inputs": list(inputs), "seed": seed}

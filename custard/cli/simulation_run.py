@@ -92,4 +92,5 @@ def _simulated(
             max_cycles=arguments.max_cycles,
             compiling=progress.compiling,
             attribution=bool(pages(arguments)),
+            threads=arguments.threads or 1,
         )

@@ -113,13 +113,20 @@ class SamProgram(Program):
         engine: str = "auto",
         validate: bool | None = None,
         max_cycles: int | None = None,
+        threads: int = 1,
     ) -> Tensor:
         """The result for inputs given by name: numpy, scipy.sparse, ``sam.Tensor``, numbers.
 
         All else is as ``sim.simulate`` has it. Raises UserError.
         """
         run = self.simulate(
-            inputs, config, overrides, engine, validate=validate, max_cycles=max_cycles
+            inputs,
+            config,
+            overrides,
+            engine,
+            validate=validate,
+            max_cycles=max_cycles,
+            threads=threads,
         )
         output = run.output
         assert output is not None
@@ -136,6 +143,7 @@ class SamProgram(Program):
         max_cycles: int | None = None,
         attribution: bool = False,
         tokens: bool = False,
+        threads: int = 1,
     ) -> Any:
         """The ``sim.Run`` for the inputs; its ``parts`` are the runs of several graphs.
 
@@ -161,13 +169,21 @@ class SamProgram(Program):
                 max_cycles,
                 attribution,
                 tokens,
+                threads,
             )
             assert run.output is not None
             if max_cycles is not None:
                 max_cycles -= run.cycles
             runs.append(run)
             given[stage.tensor] = run.output
-        again = partial(self.simulate, inputs, engine=engine, progress=progress, validate=validate)
+        again = partial(
+            self.simulate,
+            inputs,
+            engine=engine,
+            progress=progress,
+            validate=validate,
+            threads=threads,
+        )
         return self._whole(runs, notes, inputs, engine, again)
 
     def _whole(

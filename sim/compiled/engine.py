@@ -4,7 +4,8 @@ Every block runs ahead in its own local time, many firings per call, until an in
 output is full; a scheduler wakes only what waits for what has moved. Tokens carry the cycle in
 which they become visible, and places of queues the cycle in which they were freed, so a firing's
 cycle comes out as in the SimPy engine, and with it all statistics. What reads a wire or touches
-memory runs ahead no further than it may, as ``scheduler.c`` tells.
+memory runs ahead no further than it may, as ``scheduler.c`` tells. A long run may be divided among
+threads (``crew.py``).
 
 Kernels are compiled once for each step, arity and type of values, and kept on disk.
 """
@@ -26,6 +27,7 @@ from sam.support.errors import UserError
 from sim.attribution.log import Log, Waits, awaited_at, decoded_requests, decoded_waits, names
 from sim.attribution.over_time import OverTime, bins
 from sim.binding import Bound, located
+from sim.compiled import crew
 from sim.compiled.bundles import Bundle, bundles
 from sim.compiled.kernel import Queue, slots
 from sim.compiled.memory import CompiledHierarchy
@@ -41,7 +43,7 @@ from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
 
 Progress = Callable[[int], None]
 
-_ROUNDS = 4096
+_ROUNDS, _FEW_ROUNDS = 4096, 16
 _SECONDS_BETWEEN_LOOKS = 0.25
 _PLACES, _SHORT = 1024, 17
 _FINISHED, _FAILED, _OVER_CAPACITY = 4, 6, 7
@@ -60,28 +62,31 @@ def run(
     progress: Progress | None = None,
     max_cycles: int | None = None,
     attribution: bool = False,
+    threads: int = 1,
 ) -> Run:
     """Runs a bound graph to its end; with ``attribution`` it keeps why each firing waited.
+
+    A long run is shared by up to ``threads`` threads, if its parts allow: see ``crew.py``.
 
     Raises UserError where it deadlocks, makes no progress, or is not done in ``max_cycles``.
     """
     machine = _Machine(bound, config, attribution)
     try:
-        machine.run(progress, max_cycles)
+        machine.run(progress, max_cycles, threads)
         return machine.report()
     finally:
         machine.close()
 
 
 @dataclass
-class _Compiled:
+class Compiled:
     """A part of the machine, compiled."""
 
     part: Part
     translation: Translation
     residual: Residual
-    queues_in: list[_Shared] = field(default_factory=list)
-    queues_out: list[_Shared] = field(default_factory=list)
+    queues_in: list[Shared] = field(default_factory=list)
+    queues_out: list[Shared] = field(default_factory=list)
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
     waits: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     block: CBlock = field(default_factory=CBlock)
@@ -106,7 +111,7 @@ class _Compiled:
         return bool(self.residual.regions)
 
     @property
-    def wires(self) -> list[_Shared]:
+    def wires(self) -> list[Shared]:
         """The wires that it reads."""
         return [shared for shared in self.queues_in if shared.wire]
 
@@ -117,7 +122,7 @@ class _Compiled:
 
 
 @dataclass
-class _Shared:
+class Shared:
     """A queue, with the channels that share it.
 
     ``stamped``  whether it has the cycles of its tokens' being given
@@ -186,7 +191,7 @@ class _Machine:
         self.machine, self.attribution = elaborate(bound, config), attribution
         self.kept: list[Any] = []
         self.states: list[ctypes.Array[ctypes.c_char]] = []
-        self.parts = [_Compiled(part, *translated(part)) for part in self.machine.parts]
+        self.parts = [Compiled(part, *translated(part)) for part in self.machine.parts]
         self.by_name = {one.part.name: one for one in self.parts}
         self.queues = self._share()
         self.channels = {edge: shared for shared in self.queues for edge in shared.edges}
@@ -211,14 +216,16 @@ class _Machine:
         for one, library in zip(self.parts, built, strict=True):
             self._fill(one, library)
         self.scheduled = self._schedule(built)
+        self.crew: crew.Crew | None = None
+        self.notes: list[str] = []
 
     # Building
 
-    def _share(self) -> list[_Shared]:
+    def _share(self) -> list[Shared]:
         """The queues that channels share, in the order of their givers."""
         bodies = {one.part.name: one.residual.body for one in self.parts}
         found = [
-            _Shared(bundle, self.by_name[bundle.giver].asks)
+            Shared(bundle, self.by_name[bundle.giver].asks)
             for bundle in bundles(self.machine, bodies, lambda one: (one.depth, one.latency))
         ]
         for shared in found:
@@ -235,7 +242,7 @@ class _Machine:
                 shared.ahead = shared.short and gives_all
         return found
 
-    def _open(self, shared: _Shared) -> None:
+    def _open(self, shared: Shared) -> None:
         queue = shared.queue
         queue.depth, queue.latency, queue.wire = shared.depth, shared.latency, shared.wire
         queue.places = shared.places
@@ -249,7 +256,7 @@ class _Machine:
         if not self.runtime.open_queue(ctypes.byref(queue)):
             raise MemoryError
 
-    def _fill(self, one: _Compiled, library: ctypes.CDLL) -> None:
+    def _fill(self, one: Compiled, library: ctypes.CDLL) -> None:
         """Fills in what C sees of a part."""
         part, residual = one.part, one.residual
         library.state_size.restype = ctypes.c_int64
@@ -282,7 +289,7 @@ class _Machine:
         if self.hierarchy is not None and one.asks:
             self._give_memory(one, self.hierarchy)
 
-    def _give_memory(self, one: _Compiled, hierarchy: CompiledHierarchy) -> None:
+    def _give_memory(self, one: Compiled, hierarchy: CompiledHierarchy) -> None:
         """Fills in what a part needs to touch memory."""
         block, layout = one.block, hierarchy.layout
         numbers = [layout.regions.index(region) for region in one.residual.regions]
@@ -327,7 +334,7 @@ class _Machine:
         self.runtime.prepare(ctypes.byref(scheduled))
         return scheduled
 
-    def _ahead(self, one: _Compiled) -> int:
+    def _ahead(self, one: Compiled) -> int:
         """How many cycles behind the first that anything is yet to happen in a part may fire.
 
         What comes of that first firing are tokens that are seen, or room that is used, a cycle
@@ -340,11 +347,14 @@ class _Machine:
 
     # Running
 
-    def run(self, progress: Progress | None, max_cycles: int | None = None) -> None:
+    def run(
+        self, progress: Progress | None, max_cycles: int | None = None, threads: int = 1
+    ) -> None:
         """Runs all blocks to their ends."""
         before, look_at = self._moved(), time.monotonic() + _SECONDS_BETWEEN_LOOKS
+        status = self._warm_up(threads) if threads > 1 else 0
         while True:
-            status = self.runtime.run(ctypes.byref(self.scheduled), ctypes.c_int64(_ROUNDS))
+            status = status or self._go_on(_ROUNDS)
             if status == 1:
                 break
             if status == 2:
@@ -367,6 +377,29 @@ class _Machine:
         if stuck:
             waits = [self.wait(one) for one in stuck]
             raise deadlock(waits, self._held(), self.last_cycle())
+
+    def _go_on(self, rounds: int) -> int:
+        """Up to so many sweeps over the blocks: see ``run`` in ``scheduler.c``."""
+        if self.crew is not None:
+            return self.crew.run(rounds)
+        return int(self.runtime.run(ctypes.byref(self.scheduled), ctypes.c_int64(rounds)))
+
+    def _warm_up(self, threads: int) -> int:
+        """Runs until it is known what the parts cost, and divides them; as ``_go_on``."""
+        alone = crew.why_alone(self.parts)
+        if alone is not None:
+            self.notes.append(f"one thread: {alone}")
+            return 0
+        ticks, status = np.zeros(len(self.parts), np.int64), 0
+        self.scheduled.ticks = ticks.ctypes.data
+        while status == 0 and ticks.sum() < crew.WARM_UP:
+            status = self._go_on(_FEW_ROUNDS)
+        self.scheduled.ticks = None
+        if status == 0:
+            self.crew = crew.crew_of(self.runtime, self.parts, self.queues, ticks.tolist(), threads)
+            if self.crew is None:
+                self.notes.append("one thread: no division of the blocks is worth its cost")
+        return status
 
     def _held(self) -> dict[str, int]:
         """The tokens in each queue."""
@@ -400,7 +433,7 @@ class _Machine:
 
     def failure(self) -> Exception:
         """The error of the block that failed."""
-        one = self.parts[self.scheduled.failed]
+        one = self.parts[self.scheduled.failed] if self.crew is None else self.crew.failed
         if one.block.status == _FAILED:
             mistake = StreamError(one.residual.messages[one.block.port], one.block.which)
             return located(mistake, one.part.node)
@@ -409,7 +442,7 @@ class _Machine:
             return too_full(memory.dimensions, memory.capacity)
         return no_memory(self._held())
 
-    def wait(self, one: _Compiled) -> Wait:
+    def wait(self, one: Compiled) -> Wait:
         """What a part waits for, in a machine that has come to a stop."""
         starved = one.block.status == _STARVED
         channel = one.awaited[one.block.port]
@@ -442,7 +475,7 @@ class _Machine:
         return Run(
             graph=bound.graph,
             output=result,
-            notes=notes,
+            notes=(*notes, *self.notes),
             memory=memory,
             cycles=cycles,
             blocks={one.part.name: _statistics(one, cycles) for one in self.parts},
@@ -489,6 +522,8 @@ class _Machine:
 
     def close(self) -> None:
         """Gives back the memory that C has taken."""
+        if self.crew is not None:
+            self.crew.close()
         for shared in self.queues:
             self.runtime.close_queue(ctypes.byref(shared.queue))
         for one in self.parts:
@@ -503,7 +538,7 @@ def _last(block: CBlock) -> int:
     return block.ready - block.interval if block.fired else -1
 
 
-def _statistics(one: _Compiled, cycles: int) -> BlockStats:
+def _statistics(one: Compiled, cycles: int) -> BlockStats:
     block = one.block
     names = [port.name for port in one.part.inputs]
     out_names = [port.name for port in one.part.outputs]

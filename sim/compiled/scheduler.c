@@ -9,6 +9,8 @@
  * Requests to memory are served one by one; but what a block does that asks may be noticed by others
  * only some cycles later, and all that are due before that are served before the rest goes on.
  */
+#include <time.h>
+
 #include "history.h"
 #include "logs.h"
 
@@ -19,6 +21,7 @@ typedef struct {
     int64_t failed;  /* the block that failed */
     int64_t ordered_count;
     Block **ordered; /* the blocks that depend on time */
+    int64_t *ticks;  /* by block: the nanoseconds of its calls; or NULL */
 } Machine;
 
 static uint32_t *taken_of(const Queue *q, Stretch *s) {
@@ -228,6 +231,25 @@ void prepare(Machine *m) {
     }
 }
 
+/* The time that this thread has had. */
+static int64_t nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Lets a block go on. */
+static void call(Machine *m, int64_t n) {
+    Block *b = m->blocks[n];
+    if (!m->ticks) {
+        b->fire(b);
+        return;
+    }
+    const int64_t began = nanoseconds();
+    b->fire(b);
+    m->ticks[n] += nanoseconds() - began;
+}
+
 /* Lets each block whose bit is set go on, and those that they wake further down. Gives 0 where a
  * block has failed. */
 static int sweep(Machine *m) {
@@ -239,7 +261,7 @@ static int sweep(Machine *m) {
             left = ~(uint64_t)1 << bit;
             m->awake[word] &= ~((uint64_t)1 << bit);
             Block *b = m->blocks[n];
-            if (b->status < FINISHED_BLOCK || b->status == ORDERED) b->fire(b);
+            if (b->status < FINISHED_BLOCK || b->status == ORDERED) call(m, n);
             if (b->status >= FAILED) {
                 m->failed = n;
                 return 0;
@@ -352,3 +374,5 @@ int64_t run(Machine *m, int64_t rounds) {
     }
     return 0;
 }
+
+#include "crew.h"

@@ -81,4 +81,5 @@ class CMachine(ctypes.Structure):
         ("failed", ctypes.c_int64),
         ("ordered_count", ctypes.c_int64),
         ("ordered", ctypes.c_void_p),
+        ("ticks", ctypes.c_void_p),
     ]

@@ -107,7 +107,7 @@ def text(name: str) -> str:
 @cache
 def _headers() -> dict[str, str]:
     machine = ("runtime.h", "memories.h", "values.h", "hierarchy.h", "mask.h")
-    names = (*machine, "history.h", "waits.h", "logs.h")
+    names = (*machine, "history.h", "waits.h", "logs.h", "crew.h")
     return {name: text(name) for name in names}
 
 

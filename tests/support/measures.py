@@ -14,6 +14,11 @@ def square(settings):
     return {"cycles": settings["n"] ** 2, "where": {"pid": os.getpid()}}
 
 
+def asked(settings):
+    """The settings themselves."""
+    return dict(settings)
+
+
 def slow_square(settings):
     """Takes a moment; every start of a point is a line of the log."""
     with Path(settings["log"]).open("a") as log:

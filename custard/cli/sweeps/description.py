@@ -95,6 +95,7 @@ def measure(settings: Mapping[str, Any], folder: str) -> dict[str, Any]:
         engine=settings["engine"],
         compare=settings["check"],
         max_cycles=settings.get("max_cycles"),
+        threads=1 if settings["engine"] == "simpy" else settings.get("threads", 1),
     )
     return _right(told)
 

@@ -82,7 +82,8 @@ def run_local(
     has measured other points before, the point is measured once more, in a fresh process, so that
     no point fails by what others left behind. In the same way points that were measured together
     are measured each alone, if they have no outcome by then. If the iterator is closed before its
-    end, the processes under way are ended.
+    end, the processes under way are ended. If fewer points are left than ``jobs``, one by itself
+    gets the number of ``threads`` that it may use among its settings.
     """
     waiting = deque(_groups(tasks, jobs, together))
     busy: list[_Worker] = []
@@ -96,8 +97,9 @@ def run_local(
         try:
             while waiting or busy:
                 while waiting and len(busy) < jobs:
+                    spare = jobs // (len(busy) + len(waiting))
                     busy.append(idle.pop() if idle else fresh())
-                    busy[-1].ask(waiting.popleft())
+                    busy[-1].ask(_with_threads(waiting.popleft(), spare))
                 while idle:  # there is nothing left for it
                     idle.pop().stop()
                 with interrupts.welcome():
@@ -120,6 +122,14 @@ def run_local(
         finally:
             for worker in (*busy, *idle):
                 worker.stop()
+
+
+def _with_threads(group: list[Task], threads: int) -> list[Task]:
+    """A point that several processors are left for, with the number of threads that it may use."""
+    if len(group) > 1 or threads < 2:
+        return group
+    [(name, settings)] = group
+    return [(name, {**settings, "threads": threads})]
 
 
 def _groups(tasks: Iterable[Task], jobs: int, together: Together | None) -> list[list[Task]]:

@@ -8,7 +8,7 @@ import pytest
 from custard.cli.sweeps import workers
 from custard.cli.sweeps.workers import Limits, Together, run_local, run_on_dask
 from sam.support.errors import UserError
-from tests.support.measures import misbehave, misbehave_together, same_kind, square
+from tests.support.measures import asked, misbehave, misbehave_together, same_kind, square
 
 MB = 2**20
 linux = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="limits are for Linux")
@@ -27,6 +27,12 @@ def test_outcomes_come_by_name_from_processes_that_measure_many():
     for outcome in found.values():
         assert 0 < outcome["seconds"] < 10
         assert 10 * MB < outcome["peak_memory_bytes"] < 2000 * MB
+
+
+@pytest.mark.parametrize(("jobs", "threads"), [(1, None), (2, 2), (5, 5)])
+def test_a_single_point_may_use_all_processors(jobs, threads):
+    [(_, outcome)] = run_local([("0", {"n": 1})], asked, Limits(), jobs=jobs)
+    assert outcome["record"].get("threads") == threads
 
 
 def _measured(*settings, limits=Limits()):  # noqa: B008, which is frozen
