@@ -33,11 +33,11 @@ def test_an_unknown_target(name):
 
 
 def test_an_option_of_another_target():
-    require_option("c", "threads")
+    require_option("c", "prefix")
     require_option("sam", "seed")
     with pytest.raises(UserError) as caught:
-        require_option("sam", "threads", "--threads")
-    assert str(caught.value) == ("--threads has no meaning on target sam\nhint: it is for target c")
+        require_option("sam", "prefix", "--prefix")
+    assert str(caught.value) == ("--prefix has no meaning on target sam\nhint: it is for target c")
 
 
 def test_what_needs_a_simulation():
