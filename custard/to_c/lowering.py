@@ -105,6 +105,7 @@ class Lowering:
         tree = trees.of(self.nest.value or self.program.value)
         dtype = concrete(tree.dtype)
         result = storage.result_slot()
+        storage.result = target, result.variables
         assembly = Assembly(
             builder,
             target,
@@ -115,14 +116,13 @@ class Lowering:
             expected(tree, storage) or ONE,
             lambda variables: counted(tree, variables, storage),
         )
-        storage.assembly = assembly
         output = TensorOutput(dtype=dtype, assembly=assembly, drop_zeros=drop_zeros)
         self._note_ignored()
         body = self.body(tree, output)
         kernel = Kernel(
             "compute",
             tuple(header),
-            (storage.result_struct(result), *map(storage.input_struct, storage.slots)),
+            (storage.result_struct(result, assembly), *map(storage.input_struct, storage.slots)),
             (*storage.numbers.values(), *((THREADS,) if self.shared else ())),
             tuple(assembly.functions),
             tuple(builder.heap),

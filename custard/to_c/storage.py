@@ -36,7 +36,7 @@ class Storage:
     ``rearranged``  which tensors are stored anew, each with the declaration of the format that
                     avoids that, if there is one
     ``numbers``     the variables whose extents are parameters of their own
-    ``assembly``    the result, once it is known what is written to it
+    ``result``      the name of the result's parameter, and the variables of its levels
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Storage:
         self.values: dict[str, Expr] = {}
         self.rearranged: dict[str, str | None] = {}
         self.numbers: dict[str, Var] = {}
-        self.assembly: Assembly | None = None
+        self.result: tuple[str, tuple[str, ...]] = "", ()
 
     def slot(self, access: cin.Access) -> Slot:
         """The storage that an access wants: its own, unless the loops clash with its order."""
@@ -162,10 +162,9 @@ class Storage:
         fields.append(("values", array(c_type(dtype))))
         return Struct(name, _about(slot), tuple(fields))
 
-    def result_struct(self, slot: Slot) -> Struct:
+    def result_struct(self, slot: Slot, assembly: Assembly) -> Struct:
         """The parameter for the result."""
-        assert self.assembly is not None
-        return Struct(self.assembly.name, _about(slot), tuple(self.assembly.fields()), True)
+        return Struct(assembly.name, _about(slot), tuple(assembly.fields()), True)
 
     def extent(self, variable: str) -> Expr:
         """The number of coordinates of a variable."""
@@ -179,10 +178,9 @@ class Storage:
             if base in plain:
                 level = plain.index(base)
                 return self.builder.local(name, Field(struct, f"size{level}"))
-        assert self.assembly is not None
-        if base in self.assembly.variables:
-            level = self.assembly.variables.index(base)
-            return self.builder.local(name, self.assembly.size(level))
+        result, variables = self.result
+        if base in variables:
+            return self.builder.local(name, Field(result, f"size{variables.index(base)}"))
         return self.numbers.setdefault(base, Var(self.builder.fresh(name)))
 
     def _note_rearrangement(self, access: cin.Access, modes: tuple[tuple[int, ...], ...]) -> None:
