@@ -43,7 +43,7 @@ def _configs() -> RenderableType:
 
 
 def _formats() -> RenderableType:
-    return Group(_level_formats(), "", _named_formats())
+    return Group(_level_formats(), "", _named_formats(), "", _convolution_formats())
 
 
 def _level_formats() -> Table:
@@ -71,6 +71,29 @@ def _named_formats() -> Table:
         access = "" if form.access is None else f"A{form.access}"
         view = "" if form.view is None else f"sam.Tensor.of(A).{form.view}"
         table.add_row(f"-f=A:{name}", form.stores, levels, access, view)
+    return table
+
+
+CONVOLUTION = "Y(n,o,p,q) = X(n,c,p+r,q+s) * F(o,c,r,s)"
+CONVOLUTION_FORMATS = {
+    "X:ddss": "images: the pixels of a channel compressed",
+    "X:ddbb": "images: a bit for each row and pixel of a channel",
+    "X:ddds:0,2,3,1": "images: of each pixel the channels compressed",
+    "X:dssb:0,2,3,1": "images: empty pixels left out, a bit for each channel of others",
+    "F:ssss": "filters: pruned, empty ones left out",
+    "F:uccq": "filters: pruned, a list of coordinates",
+    "F:ssdd": "filters: pairs of channels left out as a whole",
+    "F:dddb:0,2,3,1": "filters: a bit for each channel",
+}
+"""Some formats of the tensors of a convolution, and what they are for."""
+
+
+def _convolution_formats() -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("write")
+    table.add_column(f"in {CONVOLUTION}, for", overflow="fold")
+    for form, stored in CONVOLUTION_FORMATS.items():
+        table.add_row(f"-f={form}", stored)
     return table
 
 
