@@ -9,9 +9,9 @@ from custard.ir import cin
 from custard.language.commands import Command, require_able
 from custard.to_c import lattice
 from custard.to_c.expression import Node, Operand, Product, Quotient, Scalar, Sum, children
-from custard.to_c.locating import has_subsections
 from custard.to_c.loop_ir import Expr
 from custard.to_c.storage import Storage
+from custard.to_c.subsections import reduced_level
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,18 @@ class _Search:
                 self.located.add(factor.key)
                 parts[n] = lattice.ALWAYS
                 iterating.remove(n)
+            elif len(iterating) > 1 and isinstance(factor, Operand) and self.collects(factor):
+                parts[n] = lattice.ALWAYS
+                iterating.remove(n)
         # A factor with a condition does not iterate; the condition is tested inside the loop.
         self.conditional |= any(isinstance(part, lattice.When) for part in parts)
         return lattice.conjunction(parts)
+
+    def collects(self, operand: Operand) -> bool:
+        """Whether the values at which an operand holds something would be collected first, which
+        does not pay where another factor tells them."""
+        level = reduced_level(operand, self.variable)
+        return operand.left[:1] != (self.variable,) and level not in (None, operand.level)
 
     def locates(self, operand: Operand) -> bool:
         """Whether an operand's next level is to be located rather than merged."""
@@ -97,7 +106,7 @@ class _Search:
         A full level is located, if it is there for certain.
         """
         if operand.left[:1] != (self.variable,):
-            return operand.reduces(self.variable) and has_subsections(operand, self.variable)
+            return reduced_level(operand, self.variable) is not None
         format = self.storage.level(operand).format
         choice = self.choice(operand, self.variable)
         if choice is not None and choice.name == "locate":

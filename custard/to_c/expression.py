@@ -57,10 +57,6 @@ class Operand(Node):
         """The form that the subscript of the next level is; None where that is its variable."""
         return self.computed[self.level] if self.left and self.computed else None
 
-    def reduces(self, variable: str) -> bool:
-        """Whether the subscript of the next level has a variable that does not resolve it."""
-        return self.form is not None and variable in dict(self.form.terms)
-
     def uses(self, variable: str) -> bool:
         """Whether a variable is in a subscript."""
         forms = (form for form in self.computed if form is not None)

@@ -2,7 +2,7 @@
 
 A level whose subscript is a variable is located at the variable's value. One whose subscript is
 computed, such as ``2*i + j``, is so at what the subscript gives, if that is within the level; a
-loop over such a variable goes through a ``Window`` of the level or its ``Subsections``.
+loop over such a variable goes through a ``Window`` of the level.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from custard.to_c.expression import Node, Operand, mapped
 from custard.to_c.levels import Place
-from custard.to_c.loop_ir import ONE, ZERO, Const, Expr, both, op, select
+from custard.to_c.loop_ir import ZERO, Const, Expr, both, op, select
 from custard.to_c.outputs import Output
-from custard.to_c.storage import Storage, lists_coordinates
-from custard.to_c.windows import Subsections, Window, shifted
+from custard.to_c.storage import Storage
+from custard.to_c.windows import Window, shifted
 
 
 def bound(storage: Storage, tree: Node, output: Output) -> Node:
@@ -58,34 +58,3 @@ def window(storage: Storage, operand: Operand, output: Output) -> Window | None:
     for variable, scale in form.terms:
         rest = shifted(rest, output.bound[variable], scale)
     return Window(form.scale, rest, storage.extent(form.variable))
-
-
-def has_subsections(operand: Operand, variable: str) -> bool:
-    """Whether a variable goes through the subsections of the next level that hold something.
-
-    Where it does not, it goes through its whole extent.
-    """
-    form = operand.form
-    assert form is not None
-    code = operand.slot.levels[operand.level]
-    return lists_coordinates(code) and dict(form.terms)[variable] > 0
-
-
-def subsections(storage: Storage, operand: Operand, variable: str, output: Output) -> Subsections:
-    """Where the subsections of the next level lie that belong to the values of a variable."""
-    form = operand.form
-    assert form is not None
-    rest: Expr = Const(form.constant)
-    low: Expr = ZERO
-    high: Expr = ZERO
-    for name, scale in form.coefficients().items():
-        if name == variable:
-            continue
-        if name in output.bound:
-            rest = shifted(rest, output.bound[name], scale)
-        elif scale > 0:
-            high = shifted(high, storage.extent(name) - ONE, scale)
-        else:
-            low = shifted(low, storage.extent(name) - ONE, scale)
-    extent = storage.extent(variable)
-    return Subsections(dict(form.terms)[variable], rest + low, rest + high, extent)

@@ -21,7 +21,7 @@ from custard.to_c.expression import (
     without,
 )
 from custard.to_c.levels import Counted, Iterator, dimension
-from custard.to_c.locating import bound, located_at, subsections, window
+from custard.to_c.locating import bound, located_at, window
 from custard.to_c.loop_ir import (
     BOOL,
     INT,
@@ -43,8 +43,9 @@ from custard.to_c.loop_ir import (
     select,
 )
 from custard.to_c.outputs import Output, Region
+from custard.to_c.subsections import Collection, non_empty, reduced_level, subsections
 from custard.to_c.values import c_type
-from custard.to_c.windows import NonEmpty, windowed
+from custard.to_c.windows import windowed
 
 if TYPE_CHECKING:
     from custard.to_c.lowering import Lowering
@@ -57,7 +58,10 @@ _FAR = 16
 
 
 class Nest:
-    """The loops over one variable."""
+    """The loops over one variable.
+
+    ``begins``  of each operand that the variable does not resolve, where its next level begins
+    """
 
     def __init__(
         self,
@@ -74,6 +78,8 @@ class Nest:
         self.located, self.conditional = where.located, where.conditional
         self.var = self.builder.loop_variable(self.builder.name_of(variable))
         self.iterators: dict[int, Iterator] = {}
+        self.begins: dict[int, Expr | None] = {}
+        self.collections: list[Collection] = []
         self.clipped = False
         self.region, self.guards = region, list[Expr]()
         self.formula = lattice.replaced(where.formula, self._guard)
@@ -103,7 +109,9 @@ class Nest:
         most = None if self.rest else self.most(self.formula)
         if most is not None and not self.is_single(keys):
             self.output, room = self.output.reserve(self.variable, most)
-        return [*room, *self.loops(points, keys, dense)]
+        filled = [step for one in self.collections for step in one.before()]
+        emptied = [step for one in self.collections for step in one.after()]
+        return [*filled, *room, *self.loops(points, keys, dense), *emptied]
 
     def restrict(self, alone: bool) -> None:
         """Keeps to the region: the iterators do, or else each coordinate is looked at."""
@@ -114,8 +122,8 @@ class Nest:
         kept = {
             key: self.output.kept[at]
             for key in self.iterators
-            if key >= 0 and (at := (key, operand_of(self.tree, key).level))
-            in self.output.kept
+            if key >= 0 and key not in self.begins
+            and (at := (key, operand_of(self.tree, key).level)) in self.output.kept
         }  # fmt: skip
         if all(one.restricts() or key in kept for key, one in self.iterators.items()):
             for key, one in self.iterators.items():
@@ -155,21 +163,34 @@ class Nest:
 
     def iterator(self, key: int, ordered: bool) -> Iterator:
         """The iterator over an operand's next level."""
-        operand = operand_of(self.tree, key)
+        storage, operand = self.storage, operand_of(self.tree, key)
+        level, place = storage.level(operand), operand.place
         unique = ordered or not self.output.adds or not is_linear(self.tree, key)
-        level = self.storage.level(operand)
-        found, begin = level.iterate(operand.place, key, ordered, unique), operand.place.begin
-        if operand.reduces(self.variable):
-            sections = subsections(self.storage, operand, self.variable, self.output)
-            return sections.iterator(found, self.builder.fresh, begin)
-        points = window(self.storage, operand, self.output)
-        return found if points is None else windowed(found, points, self.builder.fresh, begin)
+        at = reduced_level(operand, self.variable)
+        if operand.left[:1] != (self.variable,) and at is not None:
+            form = operand.computed[at]
+            assert form is not None
+            sections = subsections(storage, form, self.variable, self.output)
+            if at == operand.level and sections.scale > 0:
+                found = level.iterate(place, key, True, False)
+                self.begins[key] = found.mark
+                return non_empty(found, sections, self.builder.fresh)
+            self.collections.append(
+                Collection(self.lowering, operand, at, self.variable, self.output, self.region)
+            )
+            self.begins[key] = place.begin
+            return self.collections[-1].iterator()
+        found = level.iterate(place, key, ordered or place.begin is not None, unique)
+        points = window(storage, operand, self.output)
+        return found if points is None else windowed(found, points, self.builder.fresh)
 
     def clip(self, key: int) -> None:
         """Keeps an operand that is alone to where the level below has coordinates."""
         operand, iterator = operand_of(self.tree, key), self.iterators[key]
         levels = operand.slot.levels[operand.level + 1 :]
         if not levels or not isinstance(iterator, Counted) or operand.form is not None:
+            return
+        if key in self.begins:  # it goes through values of another level's subscript
             return
         below = self.storage.functions[operand.slot.name, operand.level + 1]
         limits = below.limits(operand.place)
@@ -227,10 +248,11 @@ class Nest:
                     return node
                 if node.key in present:
                     iterator = self.iterators[node.key]
-                    if isinstance(iterator, NonEmpty):
+                    if node.key in self.begins:
                         condition = present[node.key]
                         known = node.place.present if condition is None else condition
-                        place = replace(node.place, begin=iterator.cursor, present=known)
+                        begin = self.begins[node.key]
+                        place = replace(node.place, begin=begin, present=known)
                         return replace(node, place=place)
                     points = window(self.storage, node, self.output)
                     at = self.var if points is None else points.place(self.var)

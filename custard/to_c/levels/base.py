@@ -98,6 +98,7 @@ def listed(
     """A list of coordinates, whose duplicates are joined where it may have some."""
     alone = above.group_end is None
     cursor = level.cursor()
+    first = first if above.begin is None else above.begin
     if level.format.branchless:
         # Chains of which one differs from the next further in only have the same coordinate here.
         repeats = not alone and not (level.format.unique and level.innermost)

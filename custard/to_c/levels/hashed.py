@@ -34,14 +34,16 @@ class Hashed(LevelFunctions):
     def __init__(self, code: str, tensor: str, level: int, index: Type, names: Builder) -> None:
         super().__init__(code, tensor, level, index, names)
         self.scratches: dict[int, Var] = {}
+        self.counts: dict[Var, Expr] = {}
 
     def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
         crd, width = self.array("coordinates"), self.number("width")
         first = above.position * width
         cursor = self.cursor()
         if ordered:
+            begin = above.begin if owner in self.scratches else None
             sorted_ = self.scratch(owner, width)
-            return _Sorted(self, cursor, sorted_, crd, first, above)
+            return _Sorted(self, cursor, sorted_, crd, first, above, begin)
         end = guarded(above, first + width, first)
         found = cast(crd[cursor], INT)
         table = Counted(cursor, first, end, found, cursor, found >= ZERO, increasing=False)
@@ -66,25 +68,42 @@ class Hashed(LevelFunctions):
 
 
 class _Sorted(Counted):
-    """The buckets of a hash table that are in use, sorted into a scratch array."""
+    """The buckets of a hash table that are in use, sorted into a scratch array.
+
+    ``begin``  the place in that array to begin at, where the fiber is sorted already
+    """
 
     def __init__(
-        self, level: Hashed, cursor: Var, sorted_: Var, crd: Var, first: Expr, above: Place
+        self,
+        level: Hashed,
+        cursor: Var,
+        sorted_: Var,
+        crd: Var,
+        first: Expr,
+        above: Place,
+        begin: Expr | None,
     ) -> None:
         rank = Var(f"{cursor.name}_rank")
-        self.count = Var(f"{cursor.name}_count")
         bucket = sorted_[rank]
-        super().__init__(rank, ZERO, self.count, cast(crd[bucket], INT), bucket)
-        width = guarded(above, level.number("width"), ZERO)
-        self.width = width
-        call = Call(f"sort_buckets_{level.index}", (crd, first, width, sorted_))
-        self.sort = Declare(self.count, call, const=True)
+        self.width = guarded(above, level.number("width"), ZERO)
+        self.sort: list[Stmt] = []
+        if begin is None:
+            call = Call(f"sort_buckets_{level.index}", (crd, first, self.width, sorted_))
+            count = Var(f"{cursor.name}_count")
+            level.counts[sorted_] = count
+            self.sort = [Declare(count, call, const=True)]
+        end = level.counts[sorted_]
+        if begin is not None:
+            end = guarded(above, end, ZERO)
+        super().__init__(
+            rank, ZERO if begin is None else begin, end, cast(crd[bucket], INT), bucket
+        )
 
     def length(self) -> Expr | None:
         return self.width
 
     def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
-        return [self.sort, *super().loop(variable, body)]
+        return [*self.sort, *super().loop(variable, body)]
 
     def begin(self) -> list[Stmt]:
-        return [self.sort, *super().begin()]
+        return [*self.sort, *super().begin()]

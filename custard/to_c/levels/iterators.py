@@ -52,6 +52,17 @@ class Iterator(ABC):
     coordinate: Expr
     position: Expr
     group_end: Expr | None = None
+    low: Expr | None = None
+
+    @property
+    def mark(self) -> Expr | None:
+        """Where an iterator over the same fiber may begin to find the coordinates from the one at
+        hand on, after ``begin``; None where it begins as any other."""
+        return None
+
+    def seek(self, coordinate: Expr) -> None:
+        """Passes over what is easily found to come before a coordinate, which is not all."""
+        self.low = coordinate
 
     def length(self) -> Expr | None:
         """At most how many coordinates there are, before ``begin``; None where it is not known."""
@@ -74,7 +85,7 @@ class Iterator(ABC):
         raise TypeError(f"{type(self).__name__} does not keep to positions")
 
 
-def _sorted_array(found: Expr, cursor: Expr) -> Expr | None:
+def sorted_array(found: Expr, cursor: Expr) -> Expr | None:
     """The array in which coordinates stand at the cursor, if its elements can be sought."""
     match found:
         case Op("cast", (inner,)):
@@ -111,6 +122,15 @@ class Counted(Iterator):
     increasing: bool = True
     limits: list[Stmt] = field(default_factory=list)
 
+    @property
+    def mark(self) -> Expr | None:
+        return None if self.single or self.coordinate == self.cursor else self.cursor
+
+    def seek(self, coordinate: Expr) -> None:
+        crd = sorted_array(self.coordinate, self.cursor)
+        if crd is not None and self.valid is None and not self.single:
+            self.first = sought_position(crd, self.first, self.end, coordinate)
+
     def restricts(self) -> bool:
         return True
 
@@ -118,7 +138,7 @@ class Counted(Iterator):
         if self.coordinate == self.cursor:
             self._limit(*_between(begin, end, self.first, self.end))
             return
-        crd = _sorted_array(self.coordinate, self.cursor)
+        crd = sorted_array(self.coordinate, self.cursor)
         if crd is None or self.valid is not None or self.single:
             after = [] if begin == ZERO else [self.coordinate >= begin]
             inside = both(*after, self.coordinate < end)
@@ -193,10 +213,10 @@ class Counted(Iterator):
     def sought(self, coordinate: Expr) -> Expr | None:
         """The position of the first coordinate from the cursor on that is not below another one,
         after ``begin``; None where coordinates do not stand in an array, in order."""
-        crd = _sorted_array(self.coordinate, self.cursor)
+        crd = sorted_array(self.coordinate, self.cursor)
         if crd is None or self.valid is not None or self.single or not self.increasing:
             return None
-        return _sought(crd, self.cursor, _named(self.cursor, self.end), coordinate)
+        return sought_position(crd, self.cursor, _named(self.cursor, self.end), coordinate)
 
     def clip(self, low: Expr, high: Expr) -> None:
         """Keeps to the coordinates from ``low`` to below ``high``; the cursor is the coordinate."""
@@ -246,11 +266,20 @@ class Runs(Iterator):
         self.last = _named(self.cursor, self.end)
         self.alive = self.cursor < self.last
 
+    @property
+    def mark(self) -> Expr | None:
+        return self.cursor
+
+    def seek(self, coordinate: Expr) -> None:
+        crd = sorted_array(self.coordinate, self.cursor)
+        if crd is not None:
+            self.first = sought_position(crd, self.first, self.end, coordinate)
+
     def restricts(self) -> bool:
-        return _sorted_array(self.coordinate, self.cursor) is not None
+        return sorted_array(self.coordinate, self.cursor) is not None
 
     def restrict(self, begin: Expr, end: Expr, extent: Expr) -> None:
-        crd = _sorted_array(self.coordinate, self.cursor)
+        crd = sorted_array(self.coordinate, self.cursor)
         assert crd is not None
         self._kept(*sought_range(crd, self.first, self.end, begin, end, extent))
 
@@ -311,7 +340,7 @@ class Bits(Iterator):
     def __post_init__(self) -> None:
         self.word, self.stop = Var(f"{self.name}_word"), Var(f"{self.name}_stop")
         self.bits, self.position = Var(f"{self.name}_bits", WORD), Var(self.name)
-        self.start = self.first
+        self.start, self.skipped = self.first, Var(f"{self.name}_skipped")
         self.alive = op("!=", self.bits, self._word(0))
         at = (self.word - self.start) * WORD_BITS
         self.coordinate = at + Call("lowest_bit", (self.bits,))
@@ -321,9 +350,18 @@ class Bits(Iterator):
         return Const(value, WORD)
 
     def begin(self) -> list[Stmt]:
+        first = self.first
+        before: list[Stmt] = []
+        if self.low is not None:
+            words = op("/", self.low, WORD_BITS)
+            within = select(op("<", words, self.count), words, self.count)
+            skipped = select(op(">", self.low, ZERO), within, ZERO)
+            before = [Declare(self.skipped, skipped, const=True)]
+            first = self.first + self.skipped
         return [
-            Declare(self.word, self.first),
-            Declare(self.stop, self.word + self.count, const=True),
+            *before,
+            Declare(self.word, first),
+            Declare(self.stop, self.first + self.count, const=True),
             Declare(self.position, cast(self.ranks[self.word], INT)),  # type: ignore[arg-type]
             Declare(
                 self.bits,
@@ -372,6 +410,10 @@ class Links(Iterator):
         self.alive = self.cursor >= ZERO
         self.step = Assign(self.cursor, cast(self.nexts[self.cursor], INT))
 
+    @property
+    def mark(self) -> Expr | None:
+        return self.cursor
+
     def begin(self) -> list[Stmt]:
         return [Declare(self.cursor, self.first)]
 
@@ -389,7 +431,7 @@ def dimension(variable: Var, extent: Expr, present: Expr | None = None) -> Count
     return Counted(variable, ZERO, end, variable, ZERO)
 
 
-def _sought(crd: Expr, first: Expr, end: Expr, coordinate: Expr) -> Expr:
+def sought_position(crd: Expr, first: Expr, end: Expr, coordinate: Expr) -> Expr:
     """The first position, of some, whose coordinate is not below another one."""
     name = replace(crd.type, pointer=False).name
     return Call(f"sought_{name}", (crd, first, end, coordinate), INT)
@@ -404,10 +446,10 @@ def sought_range(
     """
     low: Expr = first
     if begin != ZERO:
-        low = select(op(">", begin, ZERO), _sought(crd, first, last, begin), first)
+        low = select(op(">", begin, ZERO), sought_position(crd, first, last, begin), first)
     high: Expr = last
     if end != extent:
-        high = select(op("<", end, extent), _sought(crd, first, last, end), last)
+        high = select(op("<", end, extent), sought_position(crd, first, last, end), last)
     return low, high
 
 

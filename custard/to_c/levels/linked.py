@@ -17,6 +17,8 @@ class Linked(LevelFunctions):
         return None
 
     def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
-        head = cast(self.array("heads")[above.position], INT)
+        head = (
+            cast(self.array("heads")[above.position], INT) if above.begin is None else above.begin
+        )
         first = guarded(above, head, Op("-", (ONE,), INT))
         return Links(self.cursor(), first, self.array("nexts"), self.array("coordinates"))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from custard.to_c.levels.base import LevelFunctions, guarded
-from custard.to_c.levels.iterators import Iterator
+from custard.to_c.levels.iterators import Iterator, sought_position
 from custard.to_c.levels.place import Place
 from custard.to_c.loop_ir import (
     INT,
@@ -22,6 +22,8 @@ from custard.to_c.loop_ir import (
     Var,
     both,
     cast,
+    op,
+    select,
 )
 
 
@@ -64,18 +66,31 @@ class Intervals(Iterator):
         )
 
     def begin(self) -> list[Stmt]:
+        declared: list[Stmt] = [Declare(self.last, cast(self.starts[self.end], INT), const=True)]
+        start = cast(self.starts[self.run], INT)
+        if self.low is None:
+            return [*declared, Declare(self.run, self.first), Declare(self.cursor, start)]
+        # What is sought lies in the last run that begins before it, or behind that.
+        behind = sought_position(self.begins, self.first, self.end, self.low)
+        far = self.low - cast(self.begins[self.run], INT)
+        size = cast(self.starts[self.run + 1], INT) - start
+        ahead = Assign(self.cursor, select(op("<", far, size), far, size), "+")
         return [
-            Declare(self.run, self.first),
-            Declare(self.cursor, cast(self.starts[self.run], INT)),
-            Declare(self.last, cast(self.starts[self.end], INT), const=True),
+            *declared,
+            Declare(self.run, behind),
+            If([(op(">", self.run, self.first), [Assign(self.run, ONE, "-")])]),
+            Declare(self.cursor, start),
+            If([(both(self.alive, op(">", far, ZERO)), [ahead])]),
+            self._to_a_run(),
         ]
 
-    def advance(self, condition: Expr) -> list[Stmt]:
+    def _to_a_run(self) -> Stmt:
+        """Goes on to the run in which the cursor lies."""
         done = self.cursor.eq(cast(self.starts[self.run + 1], INT))
-        return [
-            Assign(self.cursor, cast(condition, INT), "+"),
-            If([(both(self.alive, done), [Assign(self.run, ONE, "+")])]),
-        ]
+        return If([(both(self.alive, done), [Assign(self.run, ONE, "+")])])
+
+    def advance(self, condition: Expr) -> list[Stmt]:
+        return [Assign(self.cursor, cast(condition, INT), "+"), self._to_a_run()]
 
     def loop(self, variable: Var, body: Callable[[], Body]) -> list[Stmt]:
         """A loop over the runs, and one over the coordinates of each inside."""
