@@ -10,10 +10,10 @@ import numpy as np
 from sam.levels import Ints
 from sam.support.errors import UserError
 
-Entries = tuple[Ints, Any, tuple[int, ...]]
+CoordinateList = tuple[Ints, Any, tuple[int, ...]]
 
 
-def entries_of(data: Any) -> Entries | None:
+def entries_of(data: Any) -> CoordinateList | None:
     """The coordinates (modes, entries), values and shape of a sparse array of another library.
 
     Those are ``sparse.COO``, ``sparse.GCXS`` and ``sparse.DOK``, and torch's tensors of any sparse
@@ -37,7 +37,7 @@ def require_zero_fill(name: str, fill: Any) -> None:
         )
 
 
-def _torch_entries(data: Any) -> Entries:
+def _torch_entries(data: Any) -> CoordinateList:
     """The entries; modes of torch's that are dense are listed in full."""
     listed = data.detach().cpu()
     if not str(listed.layout).endswith("sparse_coo"):

@@ -1,0 +1,167 @@
+"""Matrices of scipy.sparse: their checks, their rows as levels, and levels as their rows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sam.levels import Compressed, CompressedNonUnique, Dense, Ints, Level, Singleton
+from sam.support import free_memory
+from sam.support.errors import UserError, one_of
+from sam.tensor.arguments import numbers
+
+Array = NDArray[Any]
+BY_ROWS = ("ds", "ss", "uq")
+"""The levels of matrices whose rows scipy's CSR and CSC arrays have."""
+
+_FORMATS = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
+
+
+def is_scipy_sparse(data: Any) -> bool:
+    """Whether something is a scipy.sparse matrix or array; what nobody has imported, it is not."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(data))
+
+
+def format_of_rows(order: tuple[int, ...]) -> str:
+    """The scipy format whose arrays are those of ``"ds"`` in this mode order."""
+    return "csr" if order == (0, 1) else "csc"
+
+
+def has_rows(matrix: Any, format: str) -> bool:
+    """Whether a scipy.sparse matrix is "csr" or "csc", or has not many more rows than entries."""
+    extent = int(matrix.shape[0 if format == "csr" else 1])
+    return matrix.format == format or extent <= 4 * matrix.nnz + 2**16
+
+
+def canonical(matrix: Any, format: str) -> Any:
+    """A scipy.sparse matrix as "csr" or "csc", each row in order and without duplicates.
+
+    It is the matrix itself if that is so. Raises ValueError for one that is not valid.
+    """
+    require_valid(matrix)
+    found = matrix if matrix.format == format else matrix.asformat(format)
+    if not found.has_canonical_format:
+        found = found.copy() if found is matrix else found
+        found.sum_duplicates()
+    if found.indptr.dtype != found.indices.dtype:
+        parts = found.data, found.indices.astype(np.int64), found.indptr.astype(np.int64)
+        found = type(found)(parts, shape=found.shape)
+    return found
+
+
+def require_valid(matrix: Any) -> None:
+    """Raises ValueError for an index that scipy's own code would follow out of an array."""
+    if matrix.format in ("csr", "csc"):
+        major, minor = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+        segments, coordinates = matrix.indptr, matrix.indices
+        valid = (
+            len(segments) == major + 1
+            and segments[0] == 0
+            and segments[-1] <= len(coordinates) == len(matrix.data)
+            and bool((segments[1:] >= segments[:-1]).all())
+            and _are_inside(coordinates[: segments[-1]], minor)
+        )
+    elif matrix.format == "coo":
+        valid = all(
+            len(coordinates) == len(matrix.data) and _are_inside(coordinates, extent)
+            for coordinates, extent in zip(matrix.coords, matrix.shape, strict=True)
+        )
+    else:
+        valid = not hasattr(matrix, "check_format")
+    if not valid:
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+        if matrix.format in ("csr", "csc", "coo"):
+            raise ValueError("its indices do not fit its shape")
+
+
+def _are_inside(indices: Any, extent: int) -> bool:
+    return len(indices) == 0 or bool(indices.min() >= 0 and indices.max() < extent)
+
+
+def rows_as_levels(matrix: Any, codes: str) -> tuple[tuple[Level, ...], Array]:
+    """The levels and values of a canonical CSR or CSC matrix: of all of its rows, or of those that
+    have entries."""
+    count = int(matrix.indptr[-1])
+    segments, coordinates = (
+        array.astype(np.int64, copy=False) for array in (matrix.indptr, matrix.indices[:count])
+    )
+    lengths = np.diff(segments)
+    rows = np.flatnonzero(lengths)
+    levels: tuple[Level, ...]
+    if codes == "ds":
+        levels = (Dense(len(lengths)), Compressed(segments, coordinates))
+    elif codes == "ss":
+        used = np.append(segments[rows], count)
+        levels = (Compressed(np.array([0, len(rows)]), rows), Compressed(used, coordinates))
+    else:
+        rows = np.repeat(rows, lengths[rows])
+        levels = (CompressedNonUnique(np.array([0, count]), rows), Singleton(coordinates))
+    return levels, numbers(matrix.data[:count])
+
+
+def levels_as_rows(
+    levels: Sequence[Level], order: tuple[int, ...], values: Array, shape: tuple[int, ...]
+) -> Any:
+    """The CSR or CSC array of a matrix with levels ``BY_ROWS``; None where it has too many rows."""
+    import scipy.sparse
+
+    if max(shape) > 4 * len(values) + 2**16:
+        return None
+    outer, inner = levels
+    assert isinstance(inner, Compressed | Singleton)
+    if isinstance(outer, Dense):
+        assert isinstance(inner, Compressed)
+        segments = np.asarray(inner.segments)
+    else:
+        assert isinstance(outer, Compressed)
+        rows = shape[order[0]]
+        lengths = None if isinstance(inner, Singleton) else np.diff(inner.segments)
+        segments = np.zeros(rows + 1, np.int64)
+        counts = np.bincount(outer.coordinates, lengths, rows)
+        np.cumsum(counts.astype(np.int64), out=segments[1:])
+    make = scipy.sparse.csr_array if order == (0, 1) else scipy.sparse.csc_array
+    matrix = make((values, np.asarray(inner.coordinates), segments), shape=shape)
+    matrix.has_canonical_format = True
+    return matrix
+
+
+def shared_rows(compressed: Compressed, values: Array, shape: tuple[int, ...], format: str) -> Any:
+    """The CSR or CSC array of a matrix with levels ``"ds"``, of which this is the inner one; it
+    shares the values."""
+    import scipy.sparse
+
+    kind = scipy.sparse.csr_array if format == "csr" else scipy.sparse.csc_array
+    fits = max(len(values), *shape) <= np.iinfo(np.int32).max
+    index = np.int32 if fits else np.int64
+    stored = (compressed.coordinates, compressed.segments)
+    indices = (np.asarray(array).astype(index, copy=False) for array in stored)
+    return kind((values, *indices), shape=shape)
+
+
+def of_entries(coordinates: Ints, values: Array, shape: tuple[int, ...], format: str) -> Any:
+    """The scipy.sparse array of entries: of a format for two modes, else a coo_array."""
+    import scipy.sparse
+
+    entries = scipy.sparse.coo_array((values, tuple(coordinates)), shape=shape)
+    if len(shape) != 2:
+        return entries
+    if format in ("csr", "csc", "lil"):
+        extent = shape[format == "csc"]
+        if free_memory.lacks(extent * np.dtype(np.int64).itemsize):
+            raise UserError(
+                f"there is no memory for a {format} array of the shape {shape}, which has "
+                f"an entry for each of {extent} {'columns' if format == 'csc' else 'rows'}",
+                hint='to_scipy("coo")',
+            )
+    try:
+        return entries.asformat(format)
+    except ValueError as error:
+        raise UserError(
+            f'"{format}" is not a scipy.sparse format', hint=one_of(format, _FORMATS)
+        ) from error
