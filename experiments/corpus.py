@@ -59,8 +59,8 @@ from custard import UserError
 from custard.language import notation
 from custard.language.formats import LEVEL_FORMATS, Format, parse_declaration
 from custard.targets import TARGETS
+from experiments.dense import evaluate
 from sim import Run
-from tests.support.dense import evaluate
 
 CORPUS = Path(__file__).parents[2] / "shared/corpus"
 FILES = ("accepted.txt", "refused.txt", "taco_tests.json")

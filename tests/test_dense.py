@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.support.dense import evaluate
+from experiments.dense import evaluate
 from tests.support.programs import Program, programs
 
 A = np.array([[1.0, 2.0, 0.0], [0.0, 3.0, 4.0]])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from experiments import machines
+from experiments.dense import evaluate
 from sim import simulate
 from sim.config import hardware as config
-from tests.support.dense import evaluate
 
 NAMES = list(machines.MACHINES)
 

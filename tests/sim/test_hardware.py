@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import custard
 from custard import UserError
+from experiments.dense import evaluate
 from sam.support import c_compiler as cc
-from tests.support.dense import evaluate
 from tests.support.profiles import examples
 from tests.support.programs import Program, programs
 

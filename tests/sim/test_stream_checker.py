@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import custard
+from experiments.dense import evaluate
 from sam.blocks import StreamError
 from sam.graph import Edge, End, Graph, Node, Slot
 from sam.support.errors import UserError
@@ -14,7 +15,6 @@ from sam.validate import validate
 from sim import simulate
 from sim.stream_checker import Validator
 from tests.custard.to_c.test_levels import LEVELS, RESULT_LEVELS, chained
-from tests.support.dense import evaluate
 from tests.support.profiles import examples
 from tests.support.programs import programs
 from tests.support.streams import around

@@ -9,13 +9,13 @@ import custard
 import sim
 from custard import UserError
 from experiments.corpus import engines_differ
+from experiments.dense import evaluate
 from sam.derivations import Split, derived, with_derived
 from sam.graph import Edge, End, Graph, Node, Slot
 from sam.memory_regions import tile_sizes
 from sam.tensor import Tensor
 from sam.token import format_stream
 from sim.config.memory import Memory
-from tests.support.dense import evaluate
 from tests.support.profiles import examples
 from tests.support.programs import programs
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import custard
 from custard.to_c.program import LIBRARY, CProgram
+from experiments.dense import evaluate
 from sam.support.errors import UserError
 from sam.tensor import Tensor
-from tests.support.dense import evaluate
 from tests.support.programs import programs
 
 # Values do not depend on how well C is optimised, and this is faster to compile.

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import custard
 from custard import UserError
 from experiments.corpus import engines_differ
+from experiments.dense import evaluate
 from sam.blocks import primitives
-from tests.support.dense import evaluate
 from tests.support.profiles import examples
 from tests.support.programs import Program, programs
 

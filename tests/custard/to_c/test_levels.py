@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import custard
+from experiments.dense import evaluate
 from sam.support.errors import UserError
 from sam.tensor import Tensor
-from tests.support.dense import evaluate
 from tests.support.profiles import examples
 from tests.support.programs import programs
 

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 
 import custard
 from custard.to_c.program import FLAGS
+from experiments.dense import evaluate
 from sam.support import c_compiler as cc
 from tests.support.c_programs import cases, check
-from tests.support.dense import evaluate
 from tests.support.profiles import PROFILE, examples
 
 pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")

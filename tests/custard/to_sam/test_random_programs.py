@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 import custard
-from tests.support.dense import evaluate
+from experiments.dense import evaluate
 from tests.support.profiles import examples
 from tests.support.programs import Program, programs
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import custard
 import sim
+from experiments.dense import evaluate
 from sam.blocks import StreamError
 from sam.graph import Edge, End, Graph, Node
 from sam.support import c_compiler as cc
@@ -22,7 +23,6 @@ from sim.binding import bind
 from sim.compiled import engine as compiled_engine
 from sim.config.hardware import load
 from tests.custard.to_c.test_levels import LEVELS, RESULT_LEVELS, chained, in_words, skipping
-from tests.support.dense import evaluate
 from tests.support.profiles import PROFILE, examples
 from tests.support.programs import programs
 

@@ -1,4 +1,4 @@
-"""Index notation evaluated on dense numpy arrays: what every value in these tests must equal.
+"""Index notation evaluated on dense numpy arrays: what every value must equal.
 
 It shares no code with the compiler.  Python's own parser reads the text, every sub-expression
 becomes an array whose axes are all the variables of the statement (extent 1 along those that it

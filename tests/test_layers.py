@@ -1,0 +1,50 @@
+"""Who may import whom: the picture in docs/ARCHITECTURE.md."""
+
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+
+from tests.support.imports import imported, modules
+
+# What the packages may not import, by the begin of the names of modules.
+_BARRED = {
+    "sam": ("sim", "custard", "experiments", "benchmarks", "tests"),
+    "sim": ("custard", "experiments", "benchmarks", "tests"),
+    "custard": ("experiments", "benchmarks", "tests"),
+    "experiments": ("tests",),
+    "benchmarks": ("tests",),
+}
+
+
+def _is_of(name, package):
+    return name == package or name.startswith(f"{package}.")
+
+
+@pytest.mark.parametrize("package", _BARRED)
+def test_packages_import_only_those_above(package):
+    barred = [
+        (name, other)
+        for name in modules()
+        if _is_of(name, package)
+        for other in imported(name)
+        if any(_is_of(other, one) for one in _BARRED[package])
+    ]
+    assert barred == []
+
+
+def test_only_the_command_and_programs_that_simulate_know_the_simulators():
+    knowing = {
+        name
+        for name in modules()
+        if _is_of(name, "custard") and not _is_of(name, "custard.cli")
+        if any(_is_of(other, "sim") for other in imported(name))
+    }
+    assert knowing == {"custard.to_sam.program"}
+
+
+def test_no_modules_import_each_other():
+    graph = {name: imported(name, later=False) & modules().keys() for name in modules()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as circle:
+        pytest.fail(f"a circle: {' -> '.join(circle.args[1])}")
