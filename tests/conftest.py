@@ -29,3 +29,15 @@ def golden(request):
         assert text == path.read_text(encoding="utf-8"), "pytest --update-golden writes it anew"
 
     return compare
+
+
+@pytest.fixture
+def save(tmp_path):
+    """Saves a text under a name, and gives the path."""
+
+    def save(name, text):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return save
