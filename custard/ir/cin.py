@@ -157,6 +157,8 @@ class Program:
     ``accumulates``  whether it was ``+=``: the old value of the target is part of ``value``
     ``fixed``        extents that the subscripts themselves fix, by variable
     ``spans``        the variables that stand for forms on the left side
+    ``turned``       the accesses to arrays that are stored in the order of the loops before the
+                     run, though the loops could go through them as they are
     """
 
     loops: tuple[str, ...]
@@ -165,6 +167,7 @@ class Program:
     accumulates: bool = False
     fixed: tuple[tuple[str, int], ...] = ()
     spans: tuple[Span, ...] = ()
+    turned: frozenset[Access] = frozenset()
 
     def __str__(self) -> str:
         loops = "".join(f"forall({variable}) " for variable in self.loops)

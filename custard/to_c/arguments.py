@@ -158,17 +158,18 @@ def stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor])
 
 
 def _dense(slot: Slot, data: np.ndarray[Any, Any]) -> Stored | None:
-    """An array whose memory is in the order of dense levels, as it is."""
+    """An array whose memory is in the order of dense levels, as it is, or a copy that is."""
     order = [group[0] for group in slot.modes]
     if {*slot.levels} - {"d"} or len(order) != data.ndim or data.dtype not in VALUE_TYPES:
         return None
     if type(data) is not np.ndarray:
         return None
     flat = data if data.ndim < 2 else data.transpose(order)
-    if not flat.flags.c_contiguous or not flat.dtype.isnative:
+    if not flat.dtype.isnative:
         return None
     sizes = {f"size{n}": extent for n, extent in enumerate(flat.shape)}
-    return Stored({**sizes, "values": flat.reshape(-1)}, None)
+    converted = None if flat.flags.c_contiguous else type(data).__name__
+    return Stored({**sizes, "values": np.ascontiguousarray(flat).reshape(-1)}, None, converted)
 
 
 def _narrowed(members: Mapping[str, Any], converted: str | None) -> Stored:

@@ -4,8 +4,9 @@ The order in which tensors are stored is the first choice: nothing is transposed
 dearer than that by far, whatever the numbers are: two sparse rows merged for each pair of rows, a
 sparse result that is sorted, dense arrays read across their rows. So each order is rated by the
 points that its loops go through, with extents of ``_EXTENT`` and fibers of ``_FIBER`` coordinates,
-and another one takes the place of the first choice if it is cheaper by half. Operands that it
-clashes with are transposed before the run, in time that is linear in what they store.
+and another one takes the place of the first choice if it is cheaper by a third. Operands that it
+clashes with are transposed before the run, in time that is linear in what they store; so are arrays
+that it would read across their rows, where that is cheaper by as much.
 """
 
 from __future__ import annotations
@@ -22,16 +23,17 @@ from custard.to_c.scattered import is_scattered
 from custard.to_c.storage import written_levels
 
 _EXTENT, _FIBER = 10_000.0, 8.0
-# What a point costs in an innermost loop: over an array in order, over coordinates, across rows.
-_IN_ORDER, _SPARSE, _ACROSS = 0.5, 1.5, 4.0
+# What a point costs in an innermost loop: over an array in order, over coordinates, over those of
+# an array that is added to, across rows.
+_IN_ORDER, _SPARSE, _ADDED, _ACROSS = 0.5, 1.5, 2.5, 4.0
 # What it costs to put a value into a workspace: into an array, or into a list that is sorted.
 _SCATTERED, _SORTED = 2.0, 30.0
 # What it costs to put a value where the count of those before it tells, in a second pass.
 _PLACED = 2.0
-# What it costs to transpose, for each entry.
-_TRANSPOSED = 6.0
+# What it costs to transpose, for each entry, and for each element of an array.
+_TRANSPOSED, _TURNED = 6.0, 3.0
 # How much cheaper an order has to be.
-_CHEAPER = 0.5
+_CHEAPER = 0.65
 _MOST_LOOPS = 6
 
 
@@ -95,14 +97,57 @@ def _is_plain(program: cin.Program) -> bool:
 
 def cost(program: cin.Program, formats: Mapping[str, Format]) -> float:
     """About what a program costs, in the time of an addition."""
+    return _turned(program, formats)[0]
+
+
+def turned_arrays(program: cin.Program, formats: Mapping[str, Format]) -> frozenset[cin.Access]:
+    """The accesses to arrays that are worth a transposition before the run: the innermost loop
+    would go across their rows."""
+    if cin.has_computed(program) or not _is_plain(program):
+        return frozenset()
+    return _turned(program, formats)[1]
+
+
+def _turned(
+    program: cin.Program, formats: Mapping[str, Format]
+) -> tuple[float, frozenset[cin.Access]]:
+    """About what a program costs with the transpositions that are worth it."""
+    turned: frozenset[cin.Access] = frozenset()
+    least = _cost(program, formats, turned)
+    for access in _accesses(program):
+        stored = _stored(access, formats)
+        if are_full(formats[access.tensor].levels) and stored != _in_order(stored, program.loops):
+            found = _cost(program, formats, turned | {access})
+            if found < _CHEAPER * least:
+                least, turned = found, turned | {access}
+    return least, turned
+
+
+def _accesses(program: cin.Program) -> dict[cin.Access, None]:
+    """The accesses that a program reads."""
+    return dict.fromkeys(one for one in cin.walk(program.value) if isinstance(one, cin.Access))
+
+
+def _stored(access: cin.Access, formats: Mapping[str, Format]) -> list[str]:
+    """The variables of an access in the order of its levels."""
+    return [access.variables[mode] for mode in formats[access.tensor].mode_order]
+
+
+def _in_order(variables: Sequence[str], loops: Sequence[str]) -> list[str]:
+    return sorted(variables, key=loops.index)
+
+
+def _cost(
+    program: cin.Program, formats: Mapping[str, Format], turned: frozenset[cin.Access]
+) -> float:
+    """About what a program costs where some arrays are transposed before."""
     terms = program.value.terms if isinstance(program.value, cin.Add) else (program.value,)
     moved, codes = 0.0, {}
-    for node in {one for one in cin.walk(program.value) if isinstance(one, cin.Access)}:
-        form = formats[node.tensor]
-        stored = [node.variables[mode] for mode in form.mode_order]
-        if not _follows(node, program.loops, formats):
-            stored = sorted(stored, key=program.loops.index)
-            moved += _TRANSPOSED * _entries(form)
+    for node in _accesses(program):
+        form, stored = formats[node.tensor], _stored(node, formats)
+        if node in turned or not _follows(node, program.loops, formats):
+            stored = _in_order(stored, program.loops)
+            moved += (_TURNED if node in turned else _TRANSPOSED) * _entries(form)
         codes[node] = dict(zip(stored, form.levels, strict=True))
     found = moved + sum(_term_cost(program, term, formats, codes) for term in terms)
     # Of orders that cost the same, the one that reads and writes arrays as they are stored.
@@ -210,7 +255,11 @@ def _weight(
             across += 1
     if across:
         return _ACROSS * across
-    return _SPARSE if sparse else _IN_ORDER
+    if not sparse:
+        return _IN_ORDER
+    # Of sums over several variables, one may be made first (``factored``).
+    sums = len({*loops} - {*program.target.variables})
+    return _ADDED if sums == 1 and innermost in program.target.variables else _SPARSE
 
 
 def _appended(program: cin.Program, formats: Mapping[str, Format]) -> list[str]:

@@ -64,7 +64,7 @@ class Storage:
         order = [access.variables[mode] for mode in stored.mode_order]
         modes: tuple[tuple[int, ...], ...] = tuple((mode,) for mode in stored.mode_order)
         levels = self._turned(access, stored)
-        if not self._follows(order, levels):
+        if access in self.program.turned or not self._follows(order, levels):
             variables = [v for v in self.completed if v in order]
             modes = tuple(
                 tuple(m for m, v in enumerate(access.variables) if v == variable)

@@ -16,7 +16,7 @@ from custard.scheduling.loop_scheduler import nest
 from custard.scheduling.loops import LoopNest
 from custard.to_c.builder import Types
 from custard.to_c.factored import factored
-from custard.to_c.loop_order import cheapest_order, wanted_orders
+from custard.to_c.loop_order import cheapest_order, turned_arrays, wanted_orders
 from custard.to_c.lowering import lower
 from custard.to_c.program import FAST_MATH, FLAGS, CProgram
 
@@ -36,6 +36,7 @@ def ordered(program: cin.Program, request: Request) -> tuple[cin.Program, list[s
         notes += order_notes(given, loops, why)
         program = replace(program, loops=loops)
     if is_free:
+        program = replace(program, turned=turned_arrays(program, formats))
         program, split = factored(program, formats)
         notes += split
     return program, notes

@@ -17,7 +17,7 @@ CSR = dict.fromkeys("XAB", "CSR")
         ("X(i,j) = A(i,k) * B(j,k)", CSR, "ikj"),  # B is: i, j, k merges all pairs of rows
         ("X(i,j) = A(i,k) * B(k,j)", {**CSR, "A": "CSC"}, "ikj"),
         ("X(j,i) = A(i,j)", {"X": "CSR", "A": "CSR"}, "ij"),  # filled in two passes
-        ("X(i,j) = A(i,k) * B(k,j)", {"X": "dd", "A": "dd", "B": "CSR"}, "ikj"),
+        ("X(i,j) = A(i,k) * B(k,j)", {"X": "dd", "A": "dd", "B": "CSR"}, "ijk"),  # B is turned
         ("X(i,j) = A(i,k) * B(k,j)", {"X": "dd", "A": "CSR", "B": "dd"}, "ikj"),
         ("X(i,j) = A(i,j) + B(i,j)", CSR, "ij"),
         ("y(i) = A(i,j) * x(j)", {"y": "d", "A": "CSR", "x": "d"}, "ij"),
@@ -80,3 +80,60 @@ def test_a_hypersparse_product():
     program = custard.compile("X(i,j) = A(i,k) * B(k,j)", CSR, target="c")
     found = program.run({"A": A, "B": A}).to_scipy()
     assert (found != A @ A).nnz == 0
+
+
+TURNED = "is transposed to 1,0 before the run"
+
+
+@pytest.mark.parametrize(
+    ("text", "formats", "turned"),
+    [
+        ("X(i,j) = A(i,k) * B(j,k)", {"X": "dd", "A": "CSR", "B": "dd"}, {"B"}),
+        (
+            "X(i,j) = C(i,j) * A(i,k) * B(k,j)",
+            {"X": "CSR", "C": "CSR", "A": "dd", "B": "dd"},
+            {"B"},
+        ),
+        ("X(i,j) = A(i,k) * B(k,j)", {"X": "dd", "A": "CSR", "B": "dd"}, set()),
+        ("X(i,j) = A(i,k) * B(k,j)", {"X": "dd", "A": "dd", "B": "dd"}, set()),
+        ("X(i,j) = A(i,j) + A(j,i)", {"X": "dd", "A": "dd"}, set()),  # each element once
+    ],
+)
+def test_arrays_are_transposed_where_the_innermost_loop_would_go_across_rows(text, formats, turned):
+    program = custard.compile(text, formats, target="c")
+    notes = [note for note in program.notes if note.endswith(TURNED)]
+    assert {note[0] for note in notes} == turned
+    random = np.random.default_rng(4)
+    given = {name: random.integers(0, 3, (6, 6)).astype(float) for name in formats if name != "X"}
+    due = {
+        "X(i,j) = A(i,k) * B(j,k)": "ik,jk->ij",
+        "X(i,j) = A(i,k) * B(k,j)": "ik,kj->ij",
+        "X(i,j) = C(i,j) * A(i,k) * B(k,j)": "ij,ik,kj->ij",
+    }
+    found = program.run(given).to_numpy()
+    if text in due:
+        given = {name: given[name] for name in sorted(given, key=text.index)}
+        np.testing.assert_array_equal(found, np.einsum(due[text], *given.values()))
+    else:
+        np.testing.assert_array_equal(found, given["A"] + given["A"].T)
+
+
+def test_an_array_that_is_stored_in_the_order_of_the_loops_is_read_in_place():
+    formats = {"X": "dd", "A": "CSR", "B": "dd"}
+    program = custard.compile("X(i,j) = A(i,k) * B(j,k)", formats, target="c")
+    a, b = scipy.sparse.csr_array(np.eye(4, 5)), np.random.default_rng(5).random((3, 5))
+    in_place = program.bind({"A": a, "B": np.asfortranarray(b)})
+    copied = program.bind({"A": a, "B": b})
+    assert in_place.notes == ()
+    assert copied.notes == (
+        "B is converted from ndarray on each call, as the kernel reads another format",
+    )
+    for bound in (in_place, copied):
+        np.testing.assert_array_equal(bound.run().to_numpy(), a @ b.T)
+
+
+def test_strict_turns_no_array():
+    program = custard.compile(
+        "X(i,j) = A(i,k) * B(j,k)", {"X": "dd", "A": "CSR", "B": "dd"}, target="c", strict=True
+    )
+    assert not any(note.endswith(TURNED) for note in program.notes)
