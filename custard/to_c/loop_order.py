@@ -258,8 +258,8 @@ def _weight(
     if not sparse:
         return _IN_ORDER
     # Of sums over several variables, one may be made first (``factored``).
-    sums = len({*loops} - {*program.target.variables})
-    return _ADDED if sums == 1 and innermost in program.target.variables else _SPARSE
+    sums = len({*loops} - {*written})
+    return _ADDED if sums == 1 and innermost in written and are_full(form.levels) else _SPARSE
 
 
 def _appended(program: cin.Program, formats: Mapping[str, Format]) -> list[str]:
