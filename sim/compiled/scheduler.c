@@ -9,10 +9,10 @@
  * Requests to memory are served one by one; but what a block does that asks may be noticed by others
  * only some cycles later, and all that are due before that are served before the rest goes on.
  */
-#include <time.h>
-
 #include "history.h"
 #include "logs.h"
+
+#include <time.h> /* behind runtime.h, which asks for all of GNU's */
 
 typedef struct {
     int64_t count;
