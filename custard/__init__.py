@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING, Any
 from sam.support.errors import UserError
 
 if TYPE_CHECKING:
+    from custard.autoscheduling.ranking import autoschedule
     from custard.compiler import compile
     from custard.program import Program
 
-__all__ = ["Program", "UserError", "__version__", "compile"]
+__all__ = ["Program", "UserError", "__version__", "autoschedule", "compile"]
 
 # Imported when they are first asked for, so that the command has its help at once.
-_LATER = {"compile": "custard.compiler", "Program": "custard.program"}
+_LATER = {
+    "autoschedule": "custard.autoscheduling.ranking",
+    "compile": "custard.compiler",
+    "Program": "custard.program",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -21,6 +21,7 @@ _COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "draw": ("EXPRESSION | GRAPH.gv | tensor FILE ...", "custard.cli.drawing", "main"),
     "size": ("EXPRESSION ...", "custard.cli.size", "main"),
     "explain": ("EXPRESSION ...", "custard.cli.explain", "main"),
+    "auto": ("EXPRESSION ...", "custard.cli.auto", "main"),
     "serve": ("[--port N]", "custard.cli.serve.command", "main"),
     "report": ("RESULT", "custard.cli.run_record", "report_command"),
     "cache": ("[--clear]", "custard.cli.cache", "main"),

@@ -29,7 +29,7 @@ _RUNS = {"sam": "custard.cli.simulation_run", "c": "custard.cli.kernel_run"}
 
 def execute(arguments: argparse.Namespace) -> int:
     """Runs the command for arguments that have been parsed; returns its exit status."""
-    _refuse_others(arguments)
+    refuse_others(arguments)
     require_apart(arguments)
     if arguments.print_after is not None:
         with printed_after(arguments.print_after, print):
@@ -44,7 +44,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def prepared(arguments: argparse.Namespace) -> tuple[SamProgram, Config]:
     """The program and the machine of a command that simulates the program itself."""
-    _refuse_others(arguments)
+    refuse_others(arguments)
     require_apart(arguments)
     from custard.cli import several  # here, as programs in C need none of it
 
@@ -55,7 +55,7 @@ def prepared(arguments: argparse.Namespace) -> tuple[SamProgram, Config]:
     return program, chosen[0].config
 
 
-def _refuse_others(arguments: argparse.Namespace) -> None:
+def refuse_others(arguments: argparse.Namespace) -> None:
     """Raises UserError for a target that there is not, and an option that only others take."""
     target_of(arguments.target)
     for target in TARGETS.values():

@@ -10,9 +10,8 @@ from typing import Any, NoReturn
 
 from custard.cli.arguments import Parser, parse, whole_number
 from custard.targets import DEFAULT, TARGETS, Target
+from custard.version import release
 from sam.support.errors import UserError
-
-PACKAGE = "sparse-abstract-machine"
 
 _EXAMPLES = """\
 examples:
@@ -262,16 +261,6 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         sys.stdout.write(f"custard {release()}\n")
         parser.exit()
-
-
-def release() -> str:
-    """The version of the package."""
-    from importlib.metadata import PackageNotFoundError, version  # here, as it imports much
-
-    try:
-        return version(PACKAGE)
-    except PackageNotFoundError:
-        return "of a folder that is not installed"
 
 
 def _in_our_words(word: str) -> str:

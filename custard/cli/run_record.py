@@ -15,9 +15,9 @@ from rich.text import Text
 from custard.cli import run_report as report
 from custard.cli.arguments import Parser, complain, parse, stdout
 from custard.cli.inputs import read_inputs
-from custard.cli.options import PACKAGE, release
 from custard.ir import cin
 from custard.program import Program
+from custard.version import PACKAGE, release
 from sam.inputs import extents
 from sam.support import c_compiler
 from sam.support.errors import UserError

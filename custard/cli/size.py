@@ -9,7 +9,7 @@ import yaml
 from rich.text import Text
 
 from custard.cli import execution
-from custard.cli.arguments import engine, stdout
+from custard.cli.arguments import engine, stdout, taken
 from custard.cli.inputs import read_inputs
 from custard.cli.options import parse_command
 from custard.cli.outputs import put_json
@@ -25,8 +25,8 @@ def main(argv: Sequence[str]) -> int:
     ``--slack 1%``   how many cycles more than with unbounded queues there may be
     ``--save FILE``  where the config is written, instead of being printed
     """
-    words, slack = _taken(argv, "--slack", "1%")
-    words, place = _taken(words, "--save", "FILE")
+    words, slack = taken(argv, "--slack", "1%")
+    words, place = taken(words, "--save", "FILE")
     arguments = parse_command(words, {})
     require_simulated(arguments.target, "size")
     program, machine = execution.prepared(arguments)
@@ -62,22 +62,6 @@ def main(argv: Sequence[str]) -> int:
         {**asdict(sizing), "words": sizing.words, "unbounded_words": sizing.unbounded_words},
     )
     return 0
-
-
-def _taken(words: Sequence[str], option: str, shown: str) -> tuple[list[str], str | None]:
-    """The words without an option, and what it was given last."""
-    left: list[str] = []
-    value = None
-    rest = iter(words)
-    for word in rest:
-        name, equals, text = word.partition("=")
-        if name != option:
-            left.append(word)
-            continue
-        value = text if equals else next(rest, "")
-        if not value:
-            raise UserError(f"{option} is given nothing", hint=f"{option} {shown}")
-    return left, value
 
 
 def _share(text: str) -> float:

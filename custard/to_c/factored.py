@@ -3,7 +3,7 @@
 ``A(i,k) * B(k,j) * x(j)`` is ``A(i,k) * t(k)`` with ``t(k) = B(k,j) * x(j)``: all of B is gone
 through once, not once for each entry of A. The sum over variables that a group of factors has to
 itself is made first, into a vector over the one variable that the group shares with the others.
-Which product that is, if any, is decided as the loop order is (``custard.to_c.loop_order``).
+Which product that is, if any, is decided as the loop order is (``custard.to_c.cost``).
 
 Where there is no such vector, there may be one at each coordinate of outer loops: at each i,
 ``A(i,k) * B(k,l) * C(l,j)`` is ``t(l) * C(l,j)`` with ``t(l) = A(i,k) * B(k,l)``. The terms for one
@@ -20,16 +20,13 @@ from typing import NamedTuple
 
 from custard.ir import cin
 from custard.language.formats import LEVEL_FORMATS, Format
-from custard.to_c.loop_order import cost
+from custard.to_c.cost import FIRST, VECTOR, cost
 
 # How much cheaper two products have to be than one.
 _CHEAPER = 0.5
 # Which share of the cost of the whole a vector at each coordinate of outer loops may have.
 _SHARE = 1 / 3
 _MOST_FACTORS = 6
-_VECTOR = Format("d", (0,))
-# No tensor of a program has this name.
-_FIRST = "1st"
 
 
 def factored(
@@ -66,12 +63,12 @@ def _cheapest(program: cin.Program, formats: Mapping[str, Format]) -> _Found:
     assert isinstance(program.value, cin.Reduce)
     best = _Found(program.value, cost(program, formats))
     limit = _CHEAPER * best.cost
-    known = {**formats, _FIRST: _VECTOR}
+    known = {**formats, FIRST: VECTOR}
     for split in _splits(program.value):
         if not split.has_vector(formats):
             continue
         (kept,) = split.free
-        vector = cin.Access(_FIRST, (kept,))
+        vector = cin.Access(FIRST, (kept,))
         inner = _cheapest(cin.Program(split.loops(program), vector, split.first), known)
         left = tuple(v for v in program.loops if v not in split.first.variables)
         then = replace(program, loops=left, value=split.with_factor(vector))
@@ -95,8 +92,8 @@ def _by_rows(program: cin.Program, formats: Mapping[str, Format], whole: _Found)
         if not {*rows} <= {*program.target.variables} or kept not in split.variables:
             continue
         vectors = Format("d" * len(rows) + "s", tuple(range(len(split.free))))
-        access = cin.Access(_FIRST, (*rows, kept))
-        inner = _cheapest(cin.Program(own, access, split.first), {**formats, _FIRST: vectors})
+        access = cin.Access(FIRST, (*rows, kept))
+        inner = _cheapest(cin.Program(own, access, split.first), {**formats, FIRST: vectors})
         if inner.cost < _SHARE * whole.cost:
             names = ", ".join(rows)
             note = f"{split.first} is computed first, for each {names}: what it has twice is joined"

@@ -23,6 +23,13 @@ from sam.support.errors import UserError
 from sam.tensor import Tensor
 
 
+def loaded(config: Any, overrides: Mapping[str, Any] | None = None) -> Any:
+    """The machine that a config and overrides mean; raises UserError."""
+    from sim.config.hardware import load
+
+    return load(config, overrides)
+
+
 @dataclass(frozen=True)
 class Stage:
     """A statement of a program and its graph."""

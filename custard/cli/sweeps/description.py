@@ -17,7 +17,6 @@ from typing import Any
 
 from custard.cli import run_record as record
 from custard.cli.inputs import file_of, split_listing
-from custard.cli.options import release
 from custard.cli.sweeps import expansion
 from custard.cli.sweeps.measuring import Tell
 from custard.cli.sweeps.pictures import require_picture
@@ -31,6 +30,7 @@ from custard.ir import cin
 from custard.language import notation
 from custard.language.commands import parse_schedule, workspaces
 from custard.to_sam.program import SamProgram
+from custard.version import release
 from sam.support.errors import UserError, one_of
 from sam.support.yaml_text import read_yaml
 from sim.config import hardware as config

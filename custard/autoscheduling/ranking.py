@@ -1,0 +1,220 @@
+"""``custard.autoschedule``: schedules and formats, ranked by what they would take.
+
+All candidates are estimated on the inputs. Those with the best estimates may be measured: seconds
+on target c, simulated cycles on target sam. What is measured is ranked by that, before the others.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from custard.autoscheduling.candidates import Candidate, Problem, candidates, follows, unscheduled
+from custard.autoscheduling.estimates import estimate
+from custard.autoscheduling.fibers import Fibers
+from custard.autoscheduling.measuring import Machine, measured
+from custard.compiler import compile
+from custard.ir import cin
+from custard.language import notation
+from custard.language.formats import Format
+from custard.program import Program
+from custard.targets import DEFAULT, Target, require_option, require_simulated, target_of
+from custard.to_c.printer import printed
+from custard.to_c.program import CProgram
+from custard.to_sam.program import SamProgram
+from sam.inputs import as_tensor, extents, require_inputs
+from sam.support.errors import UserError
+from sam.tensor import Tensor
+
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A schedule with formats, and what it takes: seconds on target c, cycles on target sam.
+
+    ``measured``  None where it was only estimated
+    ``program``   it, compiled
+    """
+
+    schedule: tuple[str, ...]
+    formats: Mapping[str, str]
+    estimate: float
+    measured: float | None
+    program: Program
+
+    def __repr__(self) -> str:
+        formats = ", ".join(f"{name}:{form}" for name, form in self.formats.items())
+        return (
+            f"Ranked({'; '.join(self.schedule) or 'no schedule'}; {formats}; "
+            f"estimate {self.estimate:.3g}, measured {self.measured})"
+        )
+
+    def command(self, options: Sequence[str] = ()) -> str:
+        """The command line that compiles it, with more options, such as ``["-i", "B=b.mtx"]``."""
+        words = ["custard", self.program.expression]
+        words += [f"-f={name}:{form}" for name, form in self.formats.items()]
+        words += [f"-s={command}" for command in self.schedule]
+        words += ["--target", self.program.target] * (self.program.target != DEFAULT)
+        return shlex.join([*words, *options])
+
+
+def autoschedule(
+    expression: str,
+    inputs: Mapping[str, Any],
+    formats: Mapping[str, str | Format] | None = None,
+    target: str = "sam",
+    dims: Mapping[str, int] | None = None,
+    *,
+    time: int = 0,
+    simulate: int = 0,
+    threads: int | None = None,
+    lanes: int = 1,
+    config: Any = None,
+    overrides: Mapping[str, Any] | None = None,
+    engine: str = "auto",
+    most: int = 20,
+    drop_zeros: bool = False,
+    fast_math: bool = False,
+    again: bool = False,
+    told: Told | None = None,
+) -> list[Ranked]:
+    """Schedules for an expression on its inputs, the best first.
+
+    ``formats``   those that are asked for. Operands without one are stored in the order of the
+                  loops; of results without one, some formats are tried
+    ``time``      how many of the best are timed, on target c
+    ``simulate``  how many are simulated, on target sam, on the machine of ``config``, ``overrides``
+                  and ``engine``, as ``sim.simulate`` has them
+    ``threads``   that may share a loop on target c, one for each CPU unless told; ``lanes`` on
+                  target sam
+    ``drop_zeros``, ``fast_math``  as ``compile`` has them
+    ``most``      how many schedules there are in the result, at most
+    ``again``     measures what was measured before anew
+    ``told``      called with what is being done, now and then
+
+    Measurements are kept in the cache, by all that decides them. Raises UserError.
+    """
+    chosen = target_of(target)
+    _require(chosen, time, simulate, lanes, most)
+    tell = told or (lambda text: None)
+    machine = Machine(threads, config, overrides, engine)
+    base = compile(expression, formats, (), target, dims, False, drop_zeros, fast_math)
+    require_inputs(base.slots, inputs)
+    tensors = {name: as_tensor(name, value) for name, value in inputs.items()}
+    program = cin.concretize(notation.parse(expression, base.formats))
+    names = [cin.base(loop) for loop in base.cin.loops]
+    known = extents(base.slots, tensors, base.dims, names, (), base.cin.spans)
+    fibers = Fibers(tensors, {cin.base(variable): size for variable, size in known.items()})
+    problem = Problem(
+        program,
+        {name: form for name, form in base.formats.items() if name not in base.undeclared},
+        frozenset(name for name, tensor in tensors.items() if _is_dense(inputs[name], tensor)),
+        fibers.extents,
+        sum(tensor.nnz for tensor in tensors.values()),
+        chosen,
+        lanes if chosen.simulated else machine.threads,
+    )
+
+    def made(candidate: Candidate) -> Program:
+        schedule, given = list(candidate.schedule), _declared(candidate.formats)
+        return compile(expression, given, schedule, target, dims, False, drop_zeros, fast_math)
+
+    found = list(islice(_ranked(problem, fibers, made, tell), most))
+    count = simulate if chosen.simulated else time
+    results = measured([one.program for one in found[:count]], tensors, machine, again, tell)
+    for n, result in enumerate(results):
+        found[n] = replace(found[n], measured=result)
+    return sorted(found, key=lambda one: (one.measured is None, one.measured or one.estimate))
+
+
+def _ranked(
+    problem: Problem, fibers: Fibers, made: Callable[[Candidate], Program], tell: Told
+) -> Iterator[Ranked]:
+    """The candidates that the compiler takes, those with the best estimates first.
+
+    Where it takes some that it need not transpose an operand for, there are no others.
+    """
+    found = [*_as_they_are(problem, made), *candidates(problem)]
+    orderly = [one for one in found if follows(one)]
+    rated = []
+    for n, candidate in enumerate(orderly or found):
+        tell(f"{n:,} of {len(orderly or found):,} schedules estimated")
+        rated.append((estimate(candidate, fibers, problem.target), n, candidate))
+    refused, others, taken = None, [], False
+    made_before = set()
+    for n, (about, _, candidate) in enumerate(sorted(rated, key=lambda one: one[:2])):
+        tell(f"{n:,} of {len(rated):,} schedules compiled")
+        try:
+            program = made(candidate)
+        except UserError as mistake:
+            refused = refused or mistake
+            continue
+        what = _what(program)
+        if what in made_before:
+            continue
+        made_before.add(what)
+        one = Ranked(candidate.schedule, _declared(candidate.formats), about, None, program)
+        if _rearranged(program):
+            others.append(one)
+        else:
+            taken = True
+            yield one
+    if not taken:
+        yield from others
+        if not others and refused is not None:
+            raise refused
+
+
+def _as_they_are(problem: Problem, made: Callable[[Candidate], Program]) -> Iterator[Candidate]:
+    """Where loops need not be simulated, the programs whose loops the compiler chooses itself."""
+    for formats in () if problem.target.simulated else unscheduled(problem):
+        with suppress(UserError):
+            bare = Candidate((), formats, ())
+            yield replace(bare, statements=(made(bare).cin,))
+
+
+def _rearranged(program: Program) -> bool:
+    """Whether the compiler stores some tensor in another way for it."""
+    if isinstance(program, SamProgram):
+        return any(stage.lowered.rearranged for stage in program.stages)
+    return isinstance(program, CProgram) and bool(program.lowered.rearranged)
+
+
+def _what(program: Program) -> str:
+    """What a program does, whatever schedule asked for it."""
+    if isinstance(program, CProgram):
+        return printed(replace(program.lowered.kernel, header=()))
+    return repr((program.formats, program.schedule))
+
+
+def _is_dense(given: Any, tensor: Tensor) -> bool:
+    """Whether an input is a dense array, or a tensor with an entry for each place."""
+    is_array = isinstance(given, np.ndarray | list | tuple)
+    return tensor.ndim > 0 and (is_array or tensor.nnz == math.prod(tensor.shape))
+
+
+def _declared(formats: Mapping[str, Format]) -> dict[str, str]:
+    """Formats as they are written."""
+    return {name: str(form) for name, form in formats.items() if form.levels}
+
+
+def _require(target: Target, time: int, simulate: int, lanes: int, most: int) -> None:
+    """Raises UserError for numbers that are none, and for what the target does not measure."""
+    whole = {"time": time, "simulate": simulate, "lanes": lanes, "most": most}
+    for name, number in whole.items():
+        least = int(name in ("lanes", "most"))
+        if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
+            raise UserError(f"{name} is {number!r}, not a whole number of at least {least}")
+    if time:
+        require_option(target.name, "time")
+    if simulate:
+        require_simulated(target.name, "simulate")

@@ -1,0 +1,172 @@
+"""``custard auto EXPRESSION ...``: schedules and formats, ranked by what they take on inputs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from custard.autoscheduling.fibers import Fibers
+from custard.autoscheduling.ranking import Ranked, autoschedule
+from custard.cli import execution
+from custard.cli.arguments import engine, stdout, taken
+from custard.cli.inputs import input_uses, read_inputs
+from custard.cli.options import parse_command
+from custard.cli.outputs import put_json
+from custard.cli.progress import Progress
+from custard.program import Program
+from custard.targets import target_of
+from sam.support.errors import UserError
+from sam.tensor import Tensor
+
+_SHOWN = 10
+# Options of a run that auto does not make, by the names of the arguments.
+_OF_RUNS = {
+    "schedule": "-s",
+    "outputs": "-o",
+    "check": "--check",
+    "prefix": "--prefix",
+    "print_after": "--print-after",
+    "validate": "--validate",
+    "dot": "--dot",
+    "draw": "--draw",
+    "plot": "--plot",
+    "report": "--report",
+    "trace": "--trace",
+    "vcd": "--vcd",
+}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Ranks schedules: takes what the command takes without a word in front, and five options.
+
+    ``-t NAME``       the target, as ``--target``
+    ``--time K``      on target c, times the K best
+    ``--simulate K``  on target sam, simulates the K best
+    ``--lanes N``     on target sam, how many lanes may share a loop; 1 by default
+    ``--most N``      how many are shown; 10 by default
+    """
+    words, target = taken(argv, "-t", "c")
+    words, time = taken(words, "--time", "5")
+    words, simulate = taken(words, "--simulate", "5")
+    words, lanes = taken(words, "--lanes", "4")
+    words, most = taken(words, "--most", "20")
+    arguments = parse_command([*words, *(["--target", target] if target else [])], {})
+    for name, option in _OF_RUNS.items():
+        if getattr(arguments, name):
+            hint = "run the command of a schedule that it prints"
+            raise UserError(f"{option} has no meaning with auto, which ranks schedules", hint=hint)
+    program, machine = _prepared(arguments)
+    tensors = read_inputs(arguments.inputs, program, arguments.seed)
+    declared = {n: form for n, form in program.formats.items() if n not in program.undeclared}
+    with Progress() as progress:
+        ranked = autoschedule(
+            arguments.expression,
+            tensors,
+            declared,
+            arguments.target,
+            program.dims,
+            time=_number("--time", time),
+            simulate=_number("--simulate", simulate),
+            threads=arguments.threads,
+            lanes=_number("--lanes", lanes, 1),
+            config=machine,
+            engine=engine(arguments),
+            most=_number("--most", most, _SHOWN),
+            drop_zeros=arguments.drop_zeros,
+            fast_math=arguments.fast_math,
+            told=progress.show,
+        )
+    console = stdout(quiet=arguments.json == "-" or arguments.quiet)
+    console.print(Text(arguments.expression, "bold"), soft_wrap=True)
+    for line in _statistics(program, tensors):
+        console.print(Text(f"  {line}"), soft_wrap=True)
+    console.print(_table(ranked, target_of(arguments.target).simulated))
+    console.print()
+    console.print(Text(ranked[0].command(_options(arguments))), soft_wrap=True)
+    put_json(arguments.json, [_as_json(one) for one in ranked])
+    return 0
+
+
+def _prepared(arguments: argparse.Namespace) -> tuple[Program, Any]:
+    """The program without a schedule, and the machine on target sam."""
+    if target_of(arguments.target).simulated:
+        return execution.prepared(arguments)
+    execution.refuse_others(arguments)
+    return execution.compiled(arguments), None
+
+
+def _number(option: str, text: str | None, without: int = 0) -> int:
+    """The number that an option was given, or that it has without being given."""
+    if text is None:
+        return without
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise UserError(f'{option} is "{text}", which is no whole number')
+    return int(text)
+
+
+def _options(arguments: argparse.Namespace) -> list[str]:
+    """The words of a command that are the same for all schedules."""
+    words = [word for text in arguments.inputs for word in ("-i", text)]
+    words += [word for text in arguments.dims for word in ("--dims", text)]
+    words += [word for text in arguments.overrides for word in ("--set", text)]
+    for name in ("seed", "config", "threads"):
+        value = getattr(arguments, name)
+        words += [f"--{name}", str(value)] if value else []
+    words += ["--drop-zeros"] * arguments.drop_zeros + ["--fast-math"] * arguments.fast_math
+    return words + ["--time"] * (not target_of(arguments.target).simulated)
+
+
+def _statistics(program: Program, tensors: Mapping[str, Tensor]) -> list[str]:
+    """What the inputs are like, each in a line."""
+    lines, fibers = [], Fibers(tensors, {})
+    for name, accesses in input_uses(program).items():
+        tensor = tensors[name]
+        if not tensor.ndim:
+            continue
+        line = f"{name}: {' x '.join(f'{n:,}' for n in tensor.shape)}, {tensor.nnz:,} entries"
+        access = accesses[0]
+        if not access.computed and len(set(access.variables)) == tensor.ndim > 1:
+            inner = fibers.statistics(access, access.variables)[1:]
+            found = zip(access.variables[1:], inner, strict=True)
+            line += "".join(
+                f"; {v}: {one.fibers:,} fibers of {one.mean:.3g}, at most {one.longest:,}"
+                for v, one in found
+            )
+        lines.append(line)
+    return lines
+
+
+def _table(ranked: Sequence[Ranked], simulated: bool) -> Table:
+    unit = "cycles" if simulated else "ms"
+    done = "simulated" if simulated else "timed"
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("rank", justify="right")
+    table.add_column("schedule")
+    table.add_column("formats")
+    table.add_column(f"estimated {unit}", justify="right")
+    if any(one.measured is not None for one in ranked):
+        table.add_column(f"{done} {unit}", justify="right")
+    for rank, one in enumerate(ranked, 1):
+        formats = " ".join(f"{name}:{form}" for name, form in one.formats.items())
+        cells = [str(rank), " ".join(one.schedule), formats, _written(one.estimate, simulated)]
+        table.add_row(*map(Text, [*cells, _written(one.measured, simulated)][: len(table.columns)]))
+    return table
+
+
+def _written(number: float | None, simulated: bool) -> str:
+    if number is None:
+        return ""
+    return f"{number:,.0f}" if simulated else f"{1e3 * number:.3g}"
+
+
+def _as_json(one: Ranked) -> dict[str, Any]:
+    return {
+        "schedule": list(one.schedule),
+        "formats": dict(one.formats),
+        "estimated": one.estimate,
+        "measured": one.measured,
+    }

@@ -1,0 +1,69 @@
+"""The estimate of cycles, against those that are simulated."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import custard
+from custard.autoscheduling.fibers import Fibers
+from custard.ir import cin
+from custard.language import notation
+from custard.language.formats import Format
+from custard.to_sam.cost import cycles
+from sam.tensor import Tensor
+
+
+def random(seed, *shape, density=0.2):
+    values = np.random.default_rng(seed).random(shape)
+    return Tensor.from_numpy(np.where(values < density, values, 0.0), "s" * len(shape))
+
+
+def estimated(text, inputs, order, lanes=None):
+    """The estimate, and the program, with all tensors compressed in the order of the loops."""
+    program = cin.concretize(notation.parse(text))
+    formats = {}
+    for node in (program.target, *cin.walk(program.value)):
+        if isinstance(node, cin.Access):
+            modes = sorted(range(len(node.variables)), key=lambda m: order.index(node.variables[m]))
+            formats[node.tensor] = Format("s" * len(modes), tuple(modes))
+    schedule = [f"reorder({','.join(order)})"] if len(order) > 1 else []
+    schedule += [f"parallelize({loop},Lanes,{count})" for loop, count in (lanes or {}).items()]
+    made = custard.compile(text, formats, schedule)
+    fibers = Fibers(inputs, made.extents(inputs))
+    plain = cin.reordered(program, order)
+    return cycles(plain, formats, fibers, lanes), made
+
+
+def test_by_hand():
+    """Row 0 of B has columns 0 and 1, row 1 has column 1; x has them all."""
+    inputs = {"B": Tensor.from_numpy(np.array([[1, 1], [0, 1]]), "ss")}
+    inputs["x"] = Tensor.from_numpy(np.ones(2), "s")
+    found, _ = estimated("y(i) = B(i,j) * x(j)", inputs, "ij")
+    # x is scanned for each of two rows: 4 coordinates, 2 stop tokens. Two loops have their latency.
+    assert found == 6 + 2 * 12
+
+
+CASES = {
+    "x(i) = B(i,j) * c(j)": {"B": random(1, 40, 30), "c": random(2, 30)},
+    "X(i,j) = B(i,k) * C(k,j)": {"B": random(3, 30, 20), "C": random(4, 20, 30)},
+    "X(i,j) = B(i,j) + C(i,j)": {"B": random(5, 30, 30), "C": random(6, 30, 30)},
+    "x(i) = b(i) - C(i,j) * d(j)": {"b": random(7, 30), "C": random(8, 30, 40), "d": random(9, 40)},
+}
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_against_the_simulator(text):
+    inputs = CASES[text]
+    loops = cin.concretize(notation.parse(text)).loops
+    for order in permutations(loops):
+        found, program = estimated(text, inputs, order)
+        assert found == pytest.approx(program.simulate(inputs, engine="simpy").cycles, rel=0.15)
+
+
+def test_lanes():
+    text = "X(i,j) = B(i,k) * C(k,j)"
+    for loop in "ik":
+        found, program = estimated(text, CASES[text], "ikj", {loop: 2})
+        due = program.simulate(CASES[text], engine="simpy").cycles
+        assert found == pytest.approx(due, rel=0.3)
