@@ -1,0 +1,120 @@
+"""Matrices of scipy.sparse."""
+
+from dataclasses import fields
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from sam.support.errors import UserError
+from sam.tensor import Tensor
+from tests.support.tensors import FIGURE, SCIPY_FORMATS, formats, refused
+
+
+class TestScipy:
+    @pytest.mark.parametrize("format", SCIPY_FORMATS)
+    @pytest.mark.parametrize("kind", ["array", "matrix"])
+    def test_every_format(self, format, kind):
+        matrix = getattr(scipy.sparse, f"{format}_{kind}")(FIGURE)
+        for levels, order in formats(2):
+            tensor = Tensor.from_scipy(matrix, levels, order)
+            assert np.array_equal(tensor.to_numpy(), FIGURE)
+            back = tensor.to_scipy(format)
+            assert back.format == format
+            assert np.array_equal(back.toarray(), FIGURE)
+
+    @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (3, 3)])
+    def test_empty(self, shape):
+        for format, (levels, order) in product(["csr", "csc", "coo"], formats(2)):
+            empty = scipy.sparse.coo_array(shape).asformat(format)
+            tensor = Tensor.from_scipy(empty, levels, order)
+            tensor.validate()
+            assert tensor.to_scipy(format).shape == shape
+            assert tensor.to_numpy().shape == shape
+
+    @pytest.mark.parametrize("shape", [(5,), (2, 3, 4)])
+    def test_other_numbers_of_modes(self, shape):
+        array = np.arange(np.prod(shape)).reshape(shape) % 3
+        back = Tensor.from_scipy(scipy.sparse.coo_array(array)).to_scipy()
+        assert back.format == "coo"
+        assert np.array_equal(back.toarray(), array)
+
+    def test_explicit_zeros_stay_and_duplicates_are_summed(self):
+        matrix = scipy.sparse.coo_matrix(([0.0, 1.0, 2.0], ([0, 1, 1], [1, 1, 1])), (2, 3))
+        tensor = Tensor.from_scipy(matrix)
+        assert tensor.format == "ss:0,1"
+        assert tensor.values.tolist() == [0, 3]
+        assert tensor.to_scipy().nnz == 2
+
+    @pytest.mark.parametrize(("format", "order"), [("csr", (0, 1)), ("csc", (1, 0))])
+    def test_canonical_csr_and_csc_share_their_arrays(self, format, order):
+        matrix = scipy.sparse.csr_array(FIGURE).asformat(format)
+        tensor = Tensor.from_scipy(matrix, "ds", order)
+        assert np.shares_memory(tensor.values, matrix.data)
+        assert np.shares_memory(tensor.to_scipy(format).data, matrix.data)
+        matrix.indptr, matrix.indices = (a.astype("int64") for a in (matrix.indptr, matrix.indices))
+        segments, coordinates = vars(Tensor.from_scipy(matrix, "ds", order).levels[1]).values()
+        assert np.shares_memory(segments, matrix.indptr)
+        assert np.shares_memory(coordinates, matrix.indices)
+
+    def test_unsorted_csr_with_duplicates(self):
+        matrix = scipy.sparse.csr_array(([1, 2, 3], [2, 0, 2], [0, 3, 3]), shape=(2, 3))
+        tensor = Tensor.from_scipy(matrix, "ds")
+        tensor.validate()
+        assert tensor.to_numpy().tolist() == [[2, 0, 4], [0, 0, 0]]
+        assert matrix.indices.tolist() == [2, 0, 2]
+
+    def test_refuses(self):
+        tensor = Tensor.from_numpy(FIGURE)
+        assert refused(tensor.to_scipy, "crs") == (
+            '"crs" is not a scipy.sparse format\nhint: did you mean csr?'
+        )
+        assert refused(Tensor.of(1).to_scipy) == "scipy.sparse has no scalars\nhint: to_numpy()"
+        broken = scipy.sparse.csr_array(FIGURE)
+        broken.indices[0] = 9
+        assert refused(Tensor.from_scipy, broken, "ds").startswith(
+            "the scipy.sparse matrix is not valid: "
+        )
+
+
+@pytest.mark.parametrize("levels", ["ds", "ss", "dd"])
+@pytest.mark.parametrize(
+    ("data", "indices", "indptr", "why"),
+    [
+        ([1.0, 2], [0, 9], [0, 1, 2], "indices must be < 3"),
+        ([1.0, 2], [0, -1], [0, 1, 2], "indices must be >= 0"),
+        ([1.0, 2], [0, 1], [0, 10**9, 2], "indptr must be a non-decreasing sequence"),
+        ([1.0, 2], [0, 1], [0, 1, 10**9], "Last value of index pointer should be less"),
+        ([1.0, 2], [0, 1], [0, 2], "index pointer size 2 should be 3"),
+        ([1.0], [0, 1], [0, 1, 2], "indices and data should have the same size"),
+    ],
+)
+def test_scipy_matrices_that_are_not_valid(levels, data, indices, indptr, why):
+    """scipy itself would read out of bounds."""
+    matrix = scipy.sparse.csr_array((2, 3))
+    matrix.data, matrix.indices = np.array(data), np.array(indices, np.int32)
+    matrix.indptr = np.array(indptr, np.int32)
+    with pytest.raises(UserError, match=f"the scipy.sparse matrix is not valid: {why}"):
+        Tensor.of(matrix, levels)
+
+
+@pytest.mark.parametrize("before", ["ds:0,1", "ds:1,0", "ss:0,1", "ss:1,0", "uq:0,1", "uq:1,0"])
+@pytest.mark.parametrize("after", ["ds:0,1", "ds:1,0", "ss:0,1", "ss:1,0", "uq:0,1", "uq:1,0"])
+def test_matrices_by_rows_are_converted_as_all_others(before, after):
+    dense = np.array([[0, 1, 0, 2], [0, 0, 0, 0], [3, 0, 0, 4], [0, 0, 0, 0], [5, 6, 7, 0]])
+
+    def stored(form):
+        codes, _, order = form.partition(":")
+        return Tensor.from_numpy(dense, codes, [int(mode) for mode in order.split(",")])
+
+    due = stored(after)
+    found = stored(before).convert(after[:2], due.mode_order).validated()
+    scipys = Tensor.from_scipy(scipy.sparse.csr_array(dense), after[:2], due.mode_order)
+    for tensor in (found, scipys):
+        tensor.validate()
+        assert tensor.format == due.format
+        for one, other in zip(tensor.levels, due.levels, strict=True):
+            for part in fields(one):
+                np.testing.assert_array_equal(getattr(one, part.name), getattr(other, part.name))
+        np.testing.assert_array_equal(tensor.values, due.values)
