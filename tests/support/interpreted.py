@@ -78,6 +78,7 @@ _CALLS: Mapping[str, Callable[..., Any]] = {
     "sort_buckets": _sort_buckets,
     "lowest_bit": lambda bits: (bits & -bits).bit_length() - 1,
     "floored": operator.floordiv,
+    "times": operator.mul,
 }
 
 

@@ -1,0 +1,28 @@
+"""What is shown on a terminal while something takes long."""
+
+from rich.console import Console
+
+from custard.cli import progress as progress_shown
+
+
+def test_progress_is_for_terminals_and_long_runs(monkeypatch):
+    progress = progress_shown.Progress()
+    monkeypatch.setattr(progress_shown.time, "perf_counter", lambda: progress.started + 2)
+    progress(8192)
+    assert progress.status is None
+    progress.console = Console(stderr=True, force_terminal=True)
+    with progress:
+        progress(8192)
+        assert progress.status.status == "8,192 cycles, 4,096 cycles/s"
+
+
+def test_that_kernels_are_compiled_is_shown_at_once_on_terminals(monkeypatch):
+    progress = progress_shown.Progress()
+    progress.compiling(12)
+    assert progress.status is None
+    progress.console = Console(stderr=True, force_terminal=True)
+    progress.compiling(12)
+    assert progress.status.status == "compiling 12 kernels, once on this machine"
+    monkeypatch.setattr(progress_shown.time, "perf_counter", lambda: 1000.0)
+    progress.compiling(0)
+    assert (progress.status, progress.started) == (None, 1000.0)
