@@ -68,22 +68,6 @@ def require_stdout() -> None:
         sys.stdout.reconfigure(errors="replace")  # the bars are not in every encoding
 
 
-def taken(words: Sequence[str], option: str, shown: str) -> tuple[list[str], str | None]:
-    """The words without an option, and what it was given last."""
-    left: list[str] = []
-    value = None
-    rest = iter(words)
-    for word in rest:
-        name, equals, text = word.partition("=")
-        if name != option:
-            left.append(word)
-            continue
-        value = text if equals else next(rest, "")
-        if not value:
-            raise UserError(f"{option} is given nothing", hint=f"{option} {shown}")
-    return left, value
-
-
 def complain(text: str) -> None:
     """Says on stderr what is wrong, if anybody can hear it."""
     from rich.console import Console

@@ -12,53 +12,59 @@ from rich.text import Text
 from custard.autoscheduling.fibers import Fibers
 from custard.autoscheduling.ranking import Ranked, autoschedule
 from custard.cli import execution
-from custard.cli.arguments import engine, stdout, taken
+from custard.cli.arguments import engine, stdout, whole_number
 from custard.cli.inputs import input_uses, read_inputs
-from custard.cli.options import parse_command
+from custard.cli.options import RESULTS, Usage, parse_command
 from custard.cli.outputs import put_json
 from custard.cli.progress import Progress
 from custard.program import Program
-from custard.targets import target_of
-from sam.support.errors import UserError
+from custard.targets import DEFAULT, TARGETS, target_of
 from sam.tensor import Tensor
 
 _SHOWN = 10
-# Options of a run that auto does not make, by the names of the arguments.
-_OF_RUNS = {
-    "schedule": "-s",
-    "outputs": "-o",
-    "check": "--check",
-    "prefix": "--prefix",
-    "print_after": "--print-after",
-    "validate": "--validate",
-    "dot": "--dot",
-    "draw": "--draw",
-    "plot": "--plot",
-    "report": "--report",
-    "trace": "--trace",
-    "vcd": "--vcd",
-}
+_USAGE = Usage(
+    "auto",
+    "Ranks schedules, and the formats that are not given, by what they take on the inputs.",
+    'custard auto "X(i,j) = B(i,k) * C(k,j)" -i B=west0067.mtx -i C=west0067.mtx --simulate 3',
+    {
+        "--time": {
+            "type": whole_number,
+            "default": 0,
+            "metavar": "K",
+            "help": "target c: time the K best",
+        },
+        "--simulate": {
+            "type": whole_number,
+            "default": 0,
+            "metavar": "K",
+            "help": "target sam: simulate the K best",
+        },
+        "--lanes": {
+            "type": whole_number,
+            "default": 1,
+            "metavar": "N",
+            "help": "target sam: how many lanes may share a loop; 1 by default",
+        },
+        "--most": {
+            "type": whole_number,
+            "default": _SHOWN,
+            "metavar": "N",
+            "help": f"how many schedules are shown; {_SHOWN} by default",
+        },
+        "-t --target": {
+            "default": DEFAULT,
+            "metavar": "NAME",
+            "help": " or ".join(TARGETS),
+        },
+    },
+    ("-s", "--validate", *RESULTS),
+    "run the command of a schedule that it prints",
+)
 
 
 def main(argv: Sequence[str]) -> int:
-    """Ranks schedules: takes what the command takes without a word in front, and five options.
-
-    ``-t NAME``       the target, as ``--target``
-    ``--time K``      on target c, times the K best
-    ``--simulate K``  on target sam, simulates the K best
-    ``--lanes N``     on target sam, how many lanes may share a loop; 1 by default
-    ``--most N``      how many are shown; 10 by default
-    """
-    words, target = taken(argv, "-t", "c")
-    words, time = taken(words, "--time", "5")
-    words, simulate = taken(words, "--simulate", "5")
-    words, lanes = taken(words, "--lanes", "4")
-    words, most = taken(words, "--most", "20")
-    arguments = parse_command([*words, *(["--target", target] if target else [])], {})
-    for name, option in _OF_RUNS.items():
-        if getattr(arguments, name):
-            hint = "run the command of a schedule that it prints"
-            raise UserError(f"{option} has no meaning with auto, which ranks schedules", hint=hint)
+    """Ranks schedules, and prints the command of the first."""
+    arguments = parse_command(argv, usage=_USAGE)
     program, machine = _prepared(arguments)
     tensors = read_inputs(arguments.inputs, program, arguments.seed)
     declared = {n: form for n, form in program.formats.items() if n not in program.undeclared}
@@ -69,13 +75,13 @@ def main(argv: Sequence[str]) -> int:
             declared,
             arguments.target,
             program.dims,
-            time=_number("--time", time),
-            simulate=_number("--simulate", simulate),
+            time=arguments.time,
+            simulate=arguments.simulate,
             threads=arguments.threads,
-            lanes=_number("--lanes", lanes, 1),
+            lanes=arguments.lanes,
             config=machine,
             engine=engine(arguments),
-            most=_number("--most", most, _SHOWN),
+            most=arguments.most,
             drop_zeros=arguments.drop_zeros,
             fast_math=arguments.fast_math,
             told=progress.show,
@@ -97,15 +103,6 @@ def _prepared(arguments: argparse.Namespace) -> tuple[Program, Any]:
         return execution.prepared(arguments)
     execution.refuse_others(arguments)
     return execution.compiled(arguments), None
-
-
-def _number(option: str, text: str | None, without: int = 0) -> int:
-    """The number that an option was given, or that it has without being given."""
-    if text is None:
-        return without
-    if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise UserError(f'{option} is "{text}", which is no whole number')
-    return int(text)
 
 
 def _options(arguments: argparse.Namespace) -> list[str]:

@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
         draw(graph_run.read_graph(Path(words[0])), picture)
     else:
         picture = picture or "graph.svg"
-        arguments = parse_command([*words, "--draw", picture, "--quiet"], {})
+        arguments = parse_command([*words, "--draw", picture, "--quiet"])
         execution.execute(arguments)
     _say(picture)
     return 0

@@ -9,15 +9,22 @@ from rich.text import Text
 from custard.cli import execution
 from custard.cli.arguments import engine, stdout
 from custard.cli.inputs import read_inputs
-from custard.cli.options import parse_command
+from custard.cli.options import RESULTS, Usage, parse_command
 from custard.cli.outputs import put_json
 from custard.cli.progress import Progress
 from custard.targets import require_simulated
 
+_USAGE = Usage(
+    "explain",
+    "Says why a run takes as long as it does, and what would save how many cycles.",
+    'custard explain "y(i) = A(i,j) * x(j)" -i A=west0067.mtx -i x=@dense --config finite',
+    without=RESULTS,
+)
+
 
 def main(argv: Sequence[str]) -> int:
-    """Explains a run: takes what the command takes without a word in front."""
-    arguments = parse_command(argv, {})
+    """Explains a run."""
+    arguments = parse_command(argv, usage=_USAGE)
     require_simulated(arguments.target, "explain")
     program, machine = execution.prepared(arguments)
     tensors = read_inputs(arguments.inputs, program, arguments.seed)

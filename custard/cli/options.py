@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from custard.cli.arguments import Parser, parse, whole_number
@@ -174,33 +175,56 @@ _OF_TACO: Mapping[str, str] = {
     "-print-nocolor": "NO_COLOR=1 in the environment turns colours off",
     "-prefix": "--prefix NAME, as in --prefix spmv -o spmv.c -o spmv.h",
 }
+RESULTS = (
+    *("-o", "--prefix", "--print-after", "--check", "--dot", "--dot-dialect", "--draw", "--report"),
+    *("--trace", "--vcd", "--window", "--plot", "--all-lanes"),
+)
+"""Options that say what becomes of the result or the report of one run."""
+
 # What ``-g`` of TACO makes up, and what does here.
 _GENERATED = {"d": "@dense"}
 
 
-def parse_command(argv: Sequence[str], commands: Mapping[str, str]) -> argparse.Namespace:
-    """The arguments of ``custard EXPRESSION ...``; ``commands`` are the other usages, by name.
+@dataclass(frozen=True)
+class Usage:
+    """A command that takes an expression with options, as ``custard size EXPRESSION ...``.
 
-    Options in TACO's words are understood, or answered with ours. Raises UserError.
+    ``about``     what it does, for its help
+    ``own``       its own options, which replace those of the same name
+    ``without``   options that say nothing to it; the next line of an error is ``instead``
     """
-    words = [_in_our_words(word) for word in argv]
-    usages = (f"custard {word} {rest}".rstrip() for word, rest in commands.items())
-    parser = Parser(
-        prog="custard",
-        usage="\n       ".join(['custard "EXPRESSION" [options]', *usages]),
-        description="Compiles a sparse tensor expression to a SAM graph or to C, and runs it.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+
+    name: str
+    about: str
+    example: str
+    own: _Options = field(default_factory=dict)
+    without: Sequence[str] = ()
+    instead: str | None = None
+
+
+def parse_command(
+    argv: Sequence[str], commands: Mapping[str, str] | None = None, usage: Usage | None = None
+) -> argparse.Namespace:
+    """The arguments of ``custard EXPRESSION ...``, or of the command of a ``usage``.
+
+    ``commands`` are the other usages, by name, for the help. Options in TACO's words are
+    understood, or answered with ours. Raises UserError.
+    """
+    own = {} if usage is None else usage.own
+    replaced = {name for names in own for name in names.split()}
+    words = [word if word in replaced else _in_our_words(word) for word in argv]
+    parser = _command_parser(commands or {}) if usage is None else _parser_of(usage)
     parser.add_argument("expression", metavar="EXPRESSION", help="as in X(i,j) = B(i,k) * C(k,j)")
     parser.add_argument("-V", "--version", action=_Version)
+    if usage is not None and own:
+        _add(parser, f"of {usage.name}", own)
     for title, options in _OPTIONS.items():
-        group = parser.add_argument_group(title)
-        for names, settings in options.items():
-            group.add_argument(*names.split(), **settings)
-    known = [name for options in _OPTIONS.values() for names in options for name in names.split()]
+        left = {n: each for n, each in options.items() if not replaced & {*n.split()}}
+        _add(parser, title, left, () if usage is None else usage.without)
+    known = [n for each in (own, *_OPTIONS.values()) for names in each for n in names.split()]
     found = parse(parser, words, known, "put the expression in quotes")
+    if usage is not None:
+        _refuse(found, usage)
     # New lists: those of argparse may be the defaults, which the next call has too.
     found.inputs = [_with_equals(text) for text in found.inputs]
     found.outputs = [_with_equals(text) for text in found.outputs]
@@ -209,6 +233,52 @@ def parse_command(argv: Sequence[str], commands: Mapping[str, str]) -> argparse.
         found.inputs.append(f"{name}={_GENERATED.get(kind, '@random')}")
     found.dims = [*found.dims, *(text.replace(":", "=") for text in found.extents)]
     return found
+
+
+def _command_parser(commands: Mapping[str, str]) -> Parser:
+    usages = (f"custard {word} {rest}".rstrip() for word, rest in commands.items())
+    return Parser(
+        prog="custard",
+        usage="\n       ".join(['custard "EXPRESSION" [options]', *usages]),
+        description="Compiles a sparse tensor expression to a SAM graph or to C, and runs it.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _parser_of(usage: Usage) -> Parser:
+    return Parser(
+        prog=f"custard {usage.name}",
+        usage=f'custard {usage.name} "EXPRESSION" [options]',
+        description=usage.about,
+        epilog=f"example:\n  {usage.example}\n",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _add(parser: Parser, title: str, options: _Options, hidden: Sequence[str] = ()) -> None:
+    """Adds a group of options, some of which the help does not list."""
+    group = parser.add_argument_group(title)
+    for names, settings in options.items():
+        if {*hidden} & {*names.split()}:
+            settings = {**settings, "help": argparse.SUPPRESS}
+        group.add_argument(*names.split(), **settings)
+
+
+def _refuse(found: argparse.Namespace, usage: Usage) -> None:
+    """Raises UserError for an option that says nothing to a command."""
+    for options in _OPTIONS.values():
+        for names, settings in options.items():
+            option = names.split()[-1]
+            name = settings.get("dest", option.strip("-").replace("-", "_"))
+            given = getattr(found, name, None)
+            if option in usage.without and given and given != settings.get("default"):
+                raise UserError(
+                    f"{option} has no meaning with custard {usage.name}",
+                    hint=usage.instead or f"custard {usage.name} --help lists its options",
+                )
 
 
 # What ``custard sim`` takes of the options of ``custard EXPRESSION``.

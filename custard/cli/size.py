@@ -9,25 +9,34 @@ import yaml
 from rich.text import Text
 
 from custard.cli import execution
-from custard.cli.arguments import engine, stdout, taken
+from custard.cli.arguments import engine, stdout
 from custard.cli.inputs import read_inputs
-from custard.cli.options import parse_command
+from custard.cli.options import RESULTS, Usage, parse_command
 from custard.cli.outputs import put_json
 from custard.cli.progress import Progress
 from custard.targets import require_simulated
 from sam.support.errors import UserError
 from sam.support.files import write_whole
 
+_USAGE = Usage(
+    "size",
+    "Finds the smallest depth of every queue that loses no cycle against unbounded queues.",
+    'custard size "y(i) = A(i,j) * x(j)" -i A=west0067.mtx -i x=@dense --save queues.yaml',
+    {
+        "--slack": {
+            "metavar": "SHARE",
+            "help": "how many more cycles the run may take, as in 1%%; none by default",
+        },
+        "--save": {"metavar": "FILE", "help": "write the config there instead of printing it"},
+    },
+    RESULTS,
+)
+
 
 def main(argv: Sequence[str]) -> int:
-    """Sizes queues: takes what the command takes without a word in front, and two options more.
-
-    ``--slack 1%``   how many cycles more than with unbounded queues there may be
-    ``--save FILE``  where the config is written, instead of being printed
-    """
-    words, slack = taken(argv, "--slack", "1%")
-    words, place = taken(words, "--save", "FILE")
-    arguments = parse_command(words, {})
+    """Sizes queues, and prints or saves the config."""
+    arguments = parse_command(argv, usage=_USAGE)
+    slack, place = arguments.slack, arguments.save
     require_simulated(arguments.target, "size")
     program, machine = execution.prepared(arguments)
     tensors = read_inputs(arguments.inputs, program, arguments.seed)

@@ -136,7 +136,7 @@ def _input(request: Mapping[str, Any], tensor: str, value: str) -> str:
 
 
 def _parsed(found: list[str]) -> argparse.Namespace:
-    return parse_command(found, {})
+    return parse_command(found)
 
 
 def _compile(request: Mapping[str, Any]) -> dict[str, Any]:

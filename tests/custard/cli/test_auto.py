@@ -52,12 +52,15 @@ def test_lanes_and_target_c(capsys):
 @pytest.mark.parametrize(
     ("options", "due"),
     [
-        (["-s=reorder(i,j)"], "-s has no meaning with auto, which ranks schedules"),
-        (["--check"], "--check has no meaning with auto, which ranks schedules"),
-        (["--time", "some"], '--time is "some", which is no whole number'),
+        (
+            ["-s=reorder(i,j)"],
+            "-s has no meaning with custard auto\nhint: run the command of a schedule",
+        ),
+        (["--check"], "--check has no meaning with custard auto"),
+        (["--time", "some"], 'argument --time: "some" is no whole number of at least 0'),
         (["--time=2"], "time has no meaning on target sam\nhint: it is for target c"),
         (["-t", "c", "--config=finite"], "--config has no meaning on target c"),
-        (["--simulate"], "--simulate is given nothing\nhint: --simulate 5"),
+        (["--simulate"], "argument --simulate: expected one argument\nhint: custard auto --help"),
         (["-i", "y=3"], "the program has no input y"),
     ],
 )

@@ -1,10 +1,33 @@
 """The options of ``custard EXPRESSION ...``."""
 
-from custard.cli.options import parse_command
+import pytest
+
+from custard.cli.command import main
+from custard.cli.options import RESULTS, parse_command
 
 
 def test_a_call_leaves_nothing_to_the_next():
-    first = parse_command(["y(i) = a(i)", "-g", "a:d", "-d", "i:4"], {})
+    first = parse_command(["y(i) = a(i)", "-g", "a:d", "-d", "i:4"])
     assert (first.inputs, first.dims) == (["a=@dense"], ["i=4"])
-    second = parse_command(["y(i) = a(i)"], {})
+    second = parse_command(["y(i) = a(i)"])
     assert (second.inputs, second.outputs, second.dims) == ([], [], [])
+
+
+@pytest.mark.parametrize("name", ["auto", "explain", "size"])
+def test_a_command_has_a_help_of_its_own(name, capsys):
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    out = capsys.readouterr().out
+    assert out.startswith(f'usage: custard {name} "EXPRESSION" [options]')
+    assert "--config NAME" in out
+    assert "--report FILE" not in out
+
+
+@pytest.mark.parametrize("name", ["auto", "explain", "size"])
+@pytest.mark.parametrize("option", [*RESULTS])
+def test_what_says_nothing_to_a_command_is_refused(name, option, capsys):
+    given = [] if option in ("--check", "--all-lanes") else ["X=x"]
+    assert main([name, "y(i) = a(i)", option, *given]) == 2
+    assert capsys.readouterr().err.startswith(
+        f"custard: {option} has no meaning with custard {name}\nhint: "
+    )
