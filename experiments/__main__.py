@@ -21,6 +21,7 @@ from experiments import (
     figure15,
     figure16,
     figures,
+    formats_study,
     table1,
     table2,
 )
@@ -37,6 +38,7 @@ SCRIPTS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "figure16": figure16.main,
     "convolution": convolution.main,
     "cycles": cycles.main,
+    "formats_study": formats_study.main,
 }
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse
 from matplotlib import pyplot as plt
 
 from experiments import __main__ as everything
@@ -18,6 +19,7 @@ from experiments import (
     figure15,
     figure16,
     figures,
+    formats_study,
     table1,
     table2,
 )
@@ -307,3 +309,43 @@ def test_convolutions(tmp_path, capsys):
     rows = (tmp_path / "convolution.csv").read_text().splitlines()
     assert any(row.startswith('"SAM, input-stationary"') for row in rows)
     assert (tmp_path / "convolution_sam.png").exists()
+
+
+@needs_compiler
+def test_the_study_of_formats_is_right(tmp_path, capsys):
+    """Its times are not looked at: this machine may do other work."""
+    formats_study.main(["--quick", "--out", str(tmp_path)])
+    told = capsys.readouterr().out
+    assert "WRONG" not in told
+    assert "Which format is most performant" in told
+    assert (tmp_path / "formats_study.pdf").read_bytes().startswith(b"%PDF")
+    rows = (tmp_path / "formats_study.csv").read_text().splitlines()
+    ways = {row.split(",")[2] for row in rows if row.startswith("product,banded")}
+    assert ways == {"COO", "CSR", "DCSR", "ELL", "DIA", "BCSR"}
+
+
+def test_how_many_values_a_format_stores():
+    """Five rows with 1, 1, 1, 1 and 2 entries, on two diagonals, in two blocks of four by four."""
+    matrix = scipy.sparse.csr_array(np.eye(5) + np.diag([0, 0, 0, 1], -1))
+    stored = {one.name: formats_study.values(one.name, matrix) for one in formats_study.STORAGES}
+    assert stored == {"COO": 6, "CSR": 6, "DCSR": 6, "ELL": 10, "DIA": 10, "BCSR": 48}
+
+
+def test_what_the_paper_says_is_borne_out_or_not():
+    """One format is the fastest for all matrices, and diagonals are slow even on stencils."""
+    seconds = {"COO": 2.0, "CSR": 1.0, "DCSR": 1.0, "ELL": 2.0, "DIA": 3.0}
+    points = [
+        formats_study.Point(part, name, way, took, 1)
+        for part, names in {
+            "product": ("banded", "spread"),
+            "stencil": ("3 points", "27 points"),
+        }.items()
+        for name in names
+        for way, took in seconds.items()
+    ]
+    more = [("conversion", name, "CSR, a kernel", 3.0) for name in ("banded", "spread")]
+    more += [("mixed", "COO + CSR", way, 1.0) for way in ("as they are", "conversion", "both CSR")]
+    more += [("vector", f"100 to a row, x {d:g}", "array", 1.0) for d in formats_study.DENSITIES]
+    points += [formats_study.Point(*one, 1) for one in more]
+    holds = [claim.holds for claim in formats_study.claims(points)]
+    assert holds == ["in part", "yes", "no", "yes", "no", "yes", "in part", "yes"]

@@ -226,8 +226,12 @@ def _precomputed(problem: Problem, plain: Candidate) -> Iterator[Candidate]:
             left = {v for one in rest for v in cin.free_variables(one)}
             used = dict.fromkeys(v for one in group for v in cin.free_variables(one))
             summed = tuple(v for v in used if v in value.variables and v not in left)
-            free = [v for v in program.loops if v in used and v not in summed]
-            if summed and free and all(cin.base(v) == v for v in used):
+            own = [v for v in program.loops if v in used]
+            free = [v for v in own if v not in summed]
+            if not summed or not free or any(cin.base(v) != v for v in used):
+                continue
+            # In C, a workspace over one variable is filled where all others are bound.
+            if problem.target.simulated or own[: len(free) - 1] == free[:-1]:
                 yield _split_off(problem, plain, group, rest, summed, free)
 
 
