@@ -72,7 +72,7 @@ class Struct:
     def hold(self, name: str, values: np.ndarray[Any, Any]) -> None:
         """Puts the address of an array into a member."""
         self.held[name] = values
-        self[name] = values.__array_interface__["data"][0]
+        self[name] = _address(values)
 
     def fill(self, members: Mapping[str, Any]) -> None:
         """Puts numbers, and the addresses of arrays, into members."""
@@ -87,6 +87,15 @@ class Struct:
         found = np.dtype(dtype)
         self[name] = _REALLOC(self[name], max(1, count * found.itemsize)) or self[name]
         return np.asarray(_Owned(self[name], count, found))
+
+
+def _address(values: np.ndarray[Any, Any]) -> int:
+    """Where the memory of an array begins."""
+    if values.flags.writeable and values.size:
+        # Four times as fast as what follows.
+        return ctypes.addressof(ctypes.c_char.from_buffer(values))  # type: ignore[arg-type]
+    found: int = values.__array_interface__["data"][0]
+    return found
 
 
 _FREE, _REALLOC = ctypes.CDLL(None).free, ctypes.CDLL(None).realloc

@@ -176,6 +176,7 @@ class Plan:
 
     ``inputs``   the members of the struct of each input, by slot
     ``numbers``  the arguments behind the structs
+    ``members``  the places of the members of the result's struct; ``index`` has their numpy types
     """
 
     def __init__(self, bound: Bound) -> None:
@@ -185,7 +186,9 @@ class Plan:
         self.inputs = {declared.name: _places(declared) for declared in lowered.kernel.structs[1:]}
         self.threaded = lowered.threaded
         self.numbers = [ctypes.c_int64(bound.extents[name]) for name in lowered.numbers]
+        fields = lowered.kernel.structs[0].fields
         self.members = _places(lowered.kernel.structs[0])
+        self.index = {name: type.name.removesuffix("_t") for name, type in fields}
         self.shape = [bound.extents[cin.base(v)] for v in lowered.result.variables]
         self.assembles = bool(lowered.kernel.functions)
         self.dtype = concrete(lowered.dtype)
@@ -236,8 +239,7 @@ class Plan:
 
     def _assembled(self, result: Struct, order: tuple[int, ...]) -> Tensor:
         """The tensor that a kernel has assembled, its levels those of some modes."""
-        slot, fields = self.kernel.lowered.result, self.kernel.lowered.kernel.structs[0].fields
-        index = {name: type.name.removesuffix("_t") for name, type in fields}
+        slot, index = self.kernel.lowered.result, self.index
         levels: list[Level] = []
         positions = 1
         for level, code in enumerate(slot.levels):

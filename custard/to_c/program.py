@@ -114,7 +114,8 @@ class CProgram(Program):
 
         Raises UserError for inputs that do not fit, and for a number of threads that is none.
         """
-        threads = number_of_threads(threads)
+        if threads is not None or self.lowered.threaded:
+            threads = number_of_threads(threads)
         given = {} if inputs is None else inputs
         require_inputs(self.slots, given)
         tensors = Tensors(given)
@@ -150,7 +151,7 @@ class CProgram(Program):
             self.plans,
             asked,
             told,
-            threads,
+            threads or 1,
         )
 
     def _far_rows(

@@ -81,7 +81,12 @@ def require_valid(matrix: Any) -> None:
 
 
 def _are_inside(indices: Any, extent: int) -> bool:
-    return len(indices) == 0 or bool(indices.min() >= 0 and indices.max() < extent)
+    """Whether indices are at least 0, and below an extent."""
+    if len(indices) == 0:
+        return True
+    if indices.dtype.kind == "i":  # as unsigned numbers, those below 0 are the largest
+        return bool(indices.view(f"u{indices.itemsize}").max() < extent)
+    return bool(indices.min() >= 0 and indices.max() < extent)
 
 
 def rows_as_levels(matrix: Any, codes: str) -> tuple[tuple[Level, ...], Array]:
