@@ -317,6 +317,16 @@ def has_computed(program: Program) -> bool:
     return any(isinstance(node, Access) and bool(node.computed) for node in nodes)
 
 
+def form_with(value: Expression, tensor: str, variable: str) -> Affine | None:
+    """A computed subscript of a tensor that has a variable; None where there is none."""
+    for node in walk(value):
+        if isinstance(node, Access) and node.tensor == tensor:
+            for form in node.computed:
+                if form is not None and variable in form.variables:
+                    return form
+    return None
+
+
 def resolved(program: Program) -> Program:
     """The program with each computed subscript resolved by the variable that the loops bind last.
 

@@ -146,6 +146,9 @@ class _LoopScheduler(Scheduler):
 
     # Positions
 
+    def values(self) -> list[cin.Expression]:
+        return [self.program.value]
+
     def having(self, loop: str) -> Collection[str]:
         wanted = self.found.originals(loop)
         return [
@@ -310,8 +313,6 @@ class _LoopScheduler(Scheduler):
         if loop not in self.names or self.strict:
             self.check_loop(command, 1)
         part = self.part(command)
-        if cin.has_computed(self.program):
-            raise mistake(command, "precompute takes no program with computed subscripts")
         name = self.workspace(command)
         kept = set(self.found.originals(loop))
         inside: str | None

@@ -210,6 +210,10 @@ class Scheduler(ABC):
         having = self.having(loop)
         if tensor not in having:
             what = f"{tensor} has no loop {loop}" if tensor in self.formats else None
+            forms = [cin.form_with(value, tensor, loop) for value in self.values()]
+            form = next((one for one in forms if one is not None), None)
+            if form is not None:
+                what = f"{tensor} has no positions at {loop}: its subscript {form} is computed"
             what = what or f"pos names {tensor}, which is not a tensor"
             raise mistake(command, what, 2, one_of(tensor, having))
         self.check_positions(command)
@@ -220,6 +224,10 @@ class Scheduler(ABC):
     def positioned(self, command: Command, loop: str, name: str) -> None:
         """Notes that a loop goes over positions, by a new name."""
         self.positions[name] = command.arguments[2]
+
+    @abstractmethod
+    def values(self) -> list[cin.Expression]:
+        """The right sides of the statements so far."""
 
     @abstractmethod
     def having(self, loop: str) -> Collection[str]:

@@ -219,6 +219,9 @@ class _Scheduler(Scheduler):
                     "directly inside of the other",
                 )
 
+    def values(self) -> list[cin.Expression]:
+        return [one.program.value for one in self.statements]
+
     def having(self, loop: str) -> Collection[str]:
         return {
             one.tensor(node.tensor)

@@ -19,6 +19,7 @@ from custard.to_c.factored import factored
 from custard.to_c.loop_order import cheapest_order, turned_arrays, wanted_orders
 from custard.to_c.lowering import lower
 from custard.to_c.program import FAST_MATH, FLAGS, CProgram
+from sam.support.errors import UserError
 
 
 def ordered(program: cin.Program, request: Request) -> tuple[cin.Program, list[str]]:
@@ -49,7 +50,7 @@ def compiled(program: cin.Program, request: Request, notes: Sequence[str]) -> CP
     loops = nest(program, formats, commands, request.strict, stored, ignore_units)
     program = replace(program, loops=tuple(loops.completed(program.loops)))
     program = cin.resolved(program)
-    loops = loops.with_variables(program.loops)
+    loops = _resolved(loops, program).with_variables(program.loops)
     done("schedule", program, lambda: nested(program, loops.loops, loops.derivations))
     forced = {
         (tensor, variable): choice
@@ -74,6 +75,28 @@ def compiled(program: cin.Program, request: Request, notes: Sequence[str]) -> CP
     )
     done("lower", c, lambda: c.source)
     return c
+
+
+def _resolved(loops: LoopNest, program: cin.Program) -> LoopNest:
+    """The schedule, with the computed subscripts of what goes through workspaces resolved."""
+
+    def change(value: cin.Expression) -> cin.Expression:
+        found = cin.resolved(replace(program, value=value))
+        if found.loops != program.loops:
+            raise UserError(
+                "precompute takes no access whose subscripts have a variable twice, of which one "
+                "is computed",
+                hint="as A(i,i+1) needs a loop of its own for the second one",
+            )
+        return found.value
+
+    if loops.value is None:
+        return loops
+    precomputed = {
+        name: replace(one, program=replace(one.program, value=change(one.program.value)))
+        for name, one in loops.precomputed.items()
+    }
+    return replace(loops, value=change(loops.value), precomputed=precomputed)
 
 
 def _header(request: Request) -> tuple[str, ...]:
