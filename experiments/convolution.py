@@ -4,11 +4,13 @@
 
 In C: 1-D and 2-D convolutions, strides, pooling and a sparse filter, by format, loop order and
 density, beside dense C and scipy (``scipy.ndimage``, ``scipy.signal``); the loops beside located
-ones; and the time as extents grow a hundredfold while the entries stay. On SAM: a layer with sparse
-weights and activations as input-, output- and filter-stationary loops, its cycles beside the useful
-multiplications. ``--quick`` has small inputs and few densities. Times are medians of alternating
-runs. Writes ``convolution.csv``, ``convolution_c.png``, ``convolution_sam.png`` and PDFs to
-``out``; exits with 1 where a result is wrong or a claim does not hold.
+ones; the time as extents grow a hundredfold while the entries stay; and a layer of ResNet with a
+pruned filter beside im2col and dense BLAS. On SAM: a layer with sparse weights and activations as
+input-, output- and filter-stationary loops, its cycles beside the useful multiplications; and the
+layer of ResNet on the compiled engine. ``--quick`` has small inputs and few densities. Times are
+medians of alternating runs. Writes ``convolution.csv``, ``convolution_c.png``,
+``convolution_sam.png`` and PDFs to ``out``; exits with 1 where a result is wrong or a claim does
+not hold.
 """
 
 from __future__ import annotations
@@ -81,7 +83,7 @@ KERNELS = (
         (20_000,),
         (3,),
         ("reorder(i,k)", "reorder(k,i)"),
-        ("s",),
+        ("s", "b", "h"),
         "scipy.ndimage",
         _valid,
     ),
@@ -91,7 +93,7 @@ KERNELS = (
         (999, 999),
         (100, 100),
         (3, 3),
-        ("reorder(i,k,j,l)", "reorder(k,l,i,j)"),
+        ("reorder(i,k,j,l)", "reorder(k,l,i,j)", "reorder(i,j,k,l)"),
         ("ss", "ds"),
         "scipy.ndimage",
         _valid,
@@ -155,13 +157,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     times: list[Time] = []
     growth: dict[str, float] = {}
     located = 0.0
+    pruned: list[Layer] = []
     if c_compiler.available():
         times = [one for kernel in KERNELS for one in measured(kernel, options.quick)]
         growth = {name: grown(name, options.quick) for name in GROWN}
         located = beside_located(options.quick)
+        pruned = layer_in_c(options.quick)
     else:
         print("The times in C are left out: there is no C compiler")
     layers = simulated(options.quick)
+    resnet = layer_on_sam(options.quick)
     figures.write_csv(
         options.out / "convolution.csv",
         (
@@ -175,16 +180,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         ),
         [
             *((t.kernel, t.levels, t.order, t.density, t.ours, t.dense, t.library) for t in times),
+            *(("ResNet layer", "ssss", "", t.density, t.ours, None, t.library) for t in pruned),
             *((f"SAM, {s.flow}", "sss", "", s.density, s.cycles, None, s.useful) for s in layers),
+            *(
+                ("SAM, ResNet layer", "sss", "", s.density, s.cycles, None, s.useful)
+                for s in resnet
+            ),
         ],
     )
     if times:
         draw_times(times, options.out)
     draw_cycles(layers, options.out)
-    wrong = [one for one in (*times, *layers) if not one.right]
+    wrong = [one for one in (*times, *layers, *pruned, *resnet) if not one.right]
     for one in wrong:
         print(f"WRONG VALUES: {one}")
     found = [*claims_in_c(times, growth, located, options.quick)] if times else []
+    found += claims_of_layers(pruned, resnet, options.quick)
     return figures.tell([*found, *claims_on_sam(layers)]) or bool(wrong)
 
 
@@ -236,12 +247,15 @@ def _formats(inputs: Mapping[str, np.ndarray]) -> dict[str, str]:
     return {**formats, "Y": "d" * inputs["X"].ndim}
 
 
+_ONE = ("Y(i) = X(i+k) * F(k)", {"X": "s", "F": "d", "Y": "s"}, (10**6,), 100, (3,))
+_TWO = ("Y(i,j) = X(i+k,j+l) * F(k,l)", {"X": "ss", "F": "dd", "Y": "ss"}, (1000, 1000), 10, (3, 3))
 GROWN = {
-    "1-D": ("Y(i) = X(i+k) * F(k)", {"X": "s", "F": "d", "Y": "s"}, (10**6,), 100, (3,)),
-    "2-D": ("Y(i,j) = X(i+k,j+l) * F(k,l)", {"X": "ss", "F": "dd", "Y": "ss"}, (1000,) * 2, 10,
-            (3, 3)),
-}  # fmt: skip
-"""Expression, formats, shape, by how much each extent grows, and the filter's shape."""
+    "1-D, i,k": (*_ONE, "reorder(i,k)"),
+    "2-D, i,k,j,l": (*_TWO, "reorder(i,k,j,l)"),
+    "2-D, i,j,k,l": (*_TWO, "reorder(i,j,k,l)"),
+    "2-D, k,l,i,j": (*_TWO, "reorder(k,l,i,j)"),
+}
+"""Expression, formats, shape, by how much each extent grows, the filter's shape, and the loops."""
 
 
 def _scattered(rng: np.random.Generator, shape: Sequence[int], entries: int, levels: str) -> Tensor:
@@ -255,8 +269,8 @@ def _scattered(rng: np.random.Generator, shape: Sequence[int], entries: int, lev
 def grown(name: str, quick: bool) -> float:
     """How many times as long a kernel takes with a hundred times the places and equal entries."""
     rng = np.random.default_rng(2)
-    expression, formats, shape, times, filter_shape = GROWN[name]
-    program = custard.compile(expression, formats, (), "c")
+    expression, formats, shape, times, filter_shape, order = GROWN[name]
+    program = custard.compile(expression, formats, order, "c")
     f, entries = rng.random(filter_shape), 1000
     bounds = []
     for extents in (shape, tuple(extent * times for extent in shape)):
@@ -382,6 +396,99 @@ def claims_on_sam(layers: Sequence[Cycles]) -> list[Claim]:
                 f"{ratios[0]:.2f} cycles for each at a density of {own[0].density:.0%}, "
                 f"{ratios[-1]:.2f} at {own[-1].density:.0%}",
                 "yes" if ratios[-1] < 1.5 else "in part",
+            )
+        )
+    return found
+
+
+LAYER = "Y(o,p,q) = X(c,p+r,q+s) * F(o,c,r,s)"
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of ResNet, 56 x 56 x 64 to 64 with filters of 3 x 3.
+
+    ``ours``     seconds in C, or on the compiled engine
+    ``library``  those of im2col and BLAS
+    """
+
+    density: float
+    ours: float
+    right: bool
+    library: float = 0.0
+    cycles: int = 0
+    useful: int = 0
+
+
+def _layer(
+    quick: bool, activations: float, weights: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The padded input and the filters of a layer of such densities, and windows of the input."""
+    rng = np.random.default_rng(5)
+    channels, size = (4, 8) if quick else (64, 56)
+    x = np.pad(random_array(rng, (channels, size, size), activations), ((0, 0), (1, 1), (1, 1)))
+    f = random_array(rng, (channels, channels, 3, 3), weights)
+    return x, f, np.lib.stride_tricks.sliding_window_view(x, (3, 3), axis=(1, 2))
+
+
+def _worked(run: Callable[[], Any]) -> float:
+    """The time that the processor works on a call: BLAS has threads of its own."""
+    begin = time.process_time()
+    run()
+    return time.process_time() - begin
+
+
+def layer_in_c(quick: bool) -> list[Layer]:
+    """The layer with dense activations and pruned filters, beside im2col with dense BLAS."""
+    found = []
+    for density in (0.05,) if quick else (0.3, 0.1, 0.05, 0.02):
+        x, f, windows = _layer(quick, 1, density)
+
+        def im2col(f: np.ndarray = f, windows: np.ndarray = windows) -> np.ndarray:
+            columns = windows.transpose(0, 3, 4, 1, 2).reshape(f[0].size, -1)
+            return (f.reshape(len(f), -1) @ columns).reshape(len(f), *windows.shape[1:3])
+
+        program = custard.compile(LAYER, {"X": "ddd", "F": "ssss", "Y": "ddd"}, (), "c")
+        bound = program.bind({"X": x, "F": Tensor.of(f).convert("ssss")})
+        right = np.allclose(bound.run().to_numpy(), im2col())
+        ours, library = timed(lambda bound=bound: _worked(bound.run), lambda: _worked(im2col))
+        found.append(Layer(density, ours, right, library))
+    return found
+
+
+def layer_on_sam(quick: bool) -> list[Layer]:
+    """The layer with activations of 40 % and filters of 10 %, on the ideal machine."""
+    x, f, windows = _layer(quick, 0.4, 0.1)
+    program = custard.compile(LAYER, {"X": "sss", "F": "ssss", "Y": "ddd"}, "reorder(o,c,r,s,p,q)")
+    begin = time.perf_counter()
+    run = program.simulate({"X": x, "F": f}, config="ideal")
+    took = time.perf_counter() - begin
+    due = np.einsum("cpqrs,ocrs->opq", windows, f, optimize=True)
+    useful = int(np.einsum("cpqrs,ocrs->", (windows != 0) * 1.0, (f != 0) * 1.0, optimize=True))
+    right = np.allclose(run.output.to_numpy(), due)
+    return [Layer(0.1, took, right, cycles=run.cycles, useful=useful)]
+
+
+def claims_of_layers(
+    pruned: Sequence[Layer], simulated: Sequence[Layer], quick: bool
+) -> list[Claim]:
+    """What a layer of ResNet takes, in C and on SAM."""
+    found = []
+    for one in pruned:
+        found.append(
+            Claim(
+                f"A layer of ResNet with {one.density:.0%} of its weights is faster than dense.",
+                f"{one.library / one.ours:.1f} times as fast as im2col with dense BLAS",
+                "yes" if quick else figures.holds(one.ours < one.library or one.density > 0.05),
+            )
+        )
+    for one in simulated:
+        found.append(
+            Claim(
+                "A layer of ResNet can be simulated: 40 % of the activations, 10 % of the weights.",
+                f"{one.cycles:,} cycles in {one.ours:.0f} s, {one.cycles / max(1, one.useful):.2f} "
+                "for each useful multiplication",
+                figures.holds(one.ours < 60),
             )
         )
     return found
