@@ -5,15 +5,19 @@
         sum += values[p] * others[j];
     }
 
-Such a loop becomes a call of ``sparse_dot``, which takes many products at once; numbers of the
-program multiply their sum. How long it goes on is hard to foresee, and compilers leave the last few
-to a loop of their own, which is where most of the time goes when fibers are short.
+Such a loop becomes a call of ``sparse_dot``, which takes many products at once. How long it goes on
+is hard to foresee, and compilers leave the last few to a loop of their own, which is where most of
+the time goes when fibers are short.
+
+Factors that do not change in the loop, as in a vector times each row, multiply each product in
+``scaled_dot``: infinity times a sum is not the sum of infinity times its terms. Numbers of the
+program, which are known to be finite, multiply the sum.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 from custard.to_c.loop_ir import (
@@ -83,19 +87,23 @@ def _called(loop: Stmt) -> Body | None:
         return None
     if coordinate != cast(coordinates[p], INT) or any(one in (p, j) for one in expressions(others)):
         return None
-    name = f"sparse_dot_{total.type}_{coordinates.type.name}"
-    if name not in GATHERED or {factors.type, others.type} != {array(total.type)}:
+    name = f"dot_{total.type}_{coordinates.type.name}"
+    if f"sparse_{name}" not in GATHERED or {factors.type, others.type} != {array(total.type)}:
         return None
     increasing = TRUE if loop.increasing else FALSE
-    arguments = (factors, coordinates, loop.begin, loop.end, others, increasing)
-    found: Expr = Call(name, arguments, total.type)
-    scales = [one for one in parts if one not in changing]
-    if not all(map(_is_finite, scales)):
-        return None  # infinity times each product is not infinity times their sum
-    if scales:
-        found = reduce(lambda one, other: Op("*", (one, other), total.type), [*scales, found])
+    arguments = [factors, coordinates, loop.begin, loop.end, others, increasing]
+    kept = [one for one in parts if one not in changing]
+    inside = [one for one in kept if not _is_finite(one)]
+    arguments += [_product(inside)] if inside else []
+    found: Expr = Call(f"{'scaled' if inside else 'sparse'}_{name}", tuple(arguments), total.type)
+    found = _product([*(one for one in kept if _is_finite(one)), found])
     added = Assign(total, found, "+")
     return [added, If([(op("<", loop.begin, loop.end), flags)])] if flags else [added]
+
+
+def _product(factors: Sequence[Expr]) -> Expr:
+    """The product of factors of one type."""
+    return reduce(lambda one, other: Op("*", (one, other), other.type), factors)
 
 
 def _factors(product: Expr) -> Iterator[Expr]:

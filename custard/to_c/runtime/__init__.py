@@ -52,12 +52,31 @@ _DOUBLE = {"T": "double", "vector": "__m512d", "s": "pd", **_EIGHT}
 _FLOAT = {"T": "float", "vector": "__m512", "s": "ps", **_SIXTEEN}
 _BY_INT32 = {"C": "int32_t", "places": "__m512i", "i": "_mm512", "e": "epi32", "g": "i32"}
 _BY_INT64 = {"C": "int64_t", "places": "__m512i", "i": "_mm512", "e": "epi64", "g": "i64"}
-GATHERED: Mapping[str, Mapping[str, object]] = {
-    "sparse_dot_double_int32_t": {**_DOUBLE, **_BY_INT32, "places": "__m256i", "i": "_mm256"},
-    "sparse_dot_double_int64_t": {**_DOUBLE, **_BY_INT64},
-    "sparse_dot_float_int32_t": {**_FLOAT, **_BY_INT32},
+_DOTS: Mapping[str, Mapping[str, object]] = {
+    "dot_double_int32_t": {**_DOUBLE, **_BY_INT32, "places": "__m256i", "i": "_mm256"},
+    "dot_double_int64_t": {**_DOUBLE, **_BY_INT64},
+    "dot_float_int32_t": {**_FLOAT, **_BY_INT32},
 }
-"""The words of each sum of products that gathers one of its factors."""
+_PLAINLY = dict.fromkeys(("of_each", "scale", "scales", "by", "times"), "")
+_SCALED = {
+    "of_each": ", each\n// times `scale`",
+    "scale": ", $T scale",
+    "scales": "\n    const $vector scales = _mm512_set1_$s(scale);",
+    "by": " * scales",
+    "times": "scale * ",
+}
+GATHERED: Mapping[str, Mapping[str, object]] = {
+    **{f"sparse_{name}": {**_PLAINLY, **words} for name, words in _DOTS.items()},
+    **{
+        f"scaled_{name}": {
+            **{key: Template(w).substitute(words) for key, w in _SCALED.items()},
+            **words,
+        }
+        for name, words in _DOTS.items()
+    },
+}
+"""The words of each sum of products that gathers one of its factors, and of those that multiply
+each product."""
 
 _NEEDS = {"resized_zero": ("resized",)}
 

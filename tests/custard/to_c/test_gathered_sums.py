@@ -16,7 +16,7 @@ def calls(expression, formats):
     """The calls in the kernel of a program, each without the spaces in it."""
     source = custard.compile(expression, formats, target="c").source
     kernel = "".join(source[source.index("int compute(") :].split())
-    return [part.partition(");")[0] for part in kernel.split("sparse_dot_double_int32_t(")[1:]]
+    return [part.partition(");")[0] for part in kernel.split("_dot_double_int32_t(")[1:]]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,6 @@ def test_a_fiber_times_a_dense_one_is_a_call(expression, formats, arguments):
     ("expression", "formats"),
     [
         ("y(i) = A(i,j) * x(j) * z(j)", {"A": "ds", "x": "d", "z": "d"}),
-        ("y(i) = a * A(i,j) * x(j)", {"A": "ds", "x": "d"}),
         ("y(i) = A(i,j) + x(j)", {"y": "d", "A": "ds", "x": "d"}),
         (PLAIN, {"A": "ds", "x": "s"}),
         (PLAIN, {"A": "dd", "x": "d"}),
@@ -58,6 +57,43 @@ def test_a_fiber_times_a_dense_one_is_a_call(expression, formats, arguments):
 )
 def test_other_loops_stay_loops(expression, formats):
     assert calls(expression, formats) == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "scale"),
+    [
+        ("y(i) = a * A(i,j) * x(j)", "a_values[0]"),
+        ("y(i) = z(i) * A(i,j) * x(j)", "z_values[i]"),
+        ("y(i) = A(i,j) * z(i) * x(j) * 2 * a", "z_values[i]*a_values[0]"),
+    ],
+)
+def test_factors_that_do_not_change_multiply_each_product(expression, scale):
+    formats = {name: form for name, form in (("A", "ds"), ("x", "d"), ("z", "d"))
+               if f"{name}(" in expression}  # fmt: skip
+    [found] = calls(expression, formats)
+    assert found.endswith(f"x_values,true,{scale}")
+    matrix, x = sp.csr_array(ragged(40, 60, np.random.default_rng(3))), np.arange(60.0)
+    given = {"A": matrix, "x": x, "a": 3.0, "z": np.arange(40.0)}
+    given = {
+        name: one for name, one in given.items() if name in formats or "a" == name in expression
+    }
+    due = matrix @ x
+    for factor, value in (("a", 3.0), ("z(i)", np.arange(40.0)), ("2", 2.0)):
+        due = due * value if factor in expression.split(" ") else due
+    found = custard.compile(expression, formats, target="c").run(given).to_numpy()
+    np.testing.assert_allclose(found, due)
+
+
+def test_an_infinite_factor_multiplies_each_product():
+    """Not their sum; and it leaves rows alone that have none."""
+    matrix = np.zeros((4, 20))
+    matrix[0, :3] = [1, 2, -1]
+    matrix[1, 5:8] = [1, 2, 3]
+    matrix[2, ::2] = 1
+    x, a = np.ones(20), np.inf
+    program = custard.compile("y(i) = a * A(i,j) * x(j)", {"A": "CSR", "x": "d"}, target="c")
+    found = program.run({"A": matrix, "x": x, "a": a}).to_numpy()
+    np.testing.assert_array_equal(found, [np.nan, np.inf, np.inf, 0])
 
 
 def test_a_number_multiplies_the_sum():
@@ -94,6 +130,11 @@ def test_fibers_of_any_length(dtype, index, machine, form, monkeypatch):
     found = program.run({"A": stored, "x": x}).to_numpy()
     assert found.dtype == dtype
     np.testing.assert_array_equal(found, matrix @ x)
+    formats = {"y": "d", "A": form.upper(), "x": "d", "z": "d"}
+    scaled = custard.compile("y(i) = z(i) * A(i,j) * x(j)", formats, target="c")
+    z = random.integers(-9, 9, 50).astype(dtype)
+    found = scaled.run({"A": stored, "x": x, "z": z}).to_numpy()
+    np.testing.assert_array_equal(found, z * (matrix @ x))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

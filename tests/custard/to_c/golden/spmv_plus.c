@@ -53,8 +53,8 @@ struct z {
 #include <immintrin.h>
 #endif
 
-// The sum of the products of values with those that their coordinates pick from `others`. Where
-// coordinates that increase have no gap, the first and the last tell them all.
+// The sum of the products of values with those that their coordinates pick from `others`.
+// Where coordinates that increase have no gap, the first and the last tell them all.
 static inline double sparse_dot_double_int32_t(const double *values, const int32_t *coordinates,
         int64_t begin, int64_t end, const double *others, bool increasing)
 {
@@ -91,7 +91,7 @@ static inline double sparse_dot_double_int32_t(const double *values, const int32
         const __m256i places = _mm256_maskz_loadu_epi32(here, coordinates + p);
         picked = gapless ? _mm512_maskz_loadu_pd(here, beside + (p - begin))
             : _mm512_mask_i32gather_pd(zero, here, places, others, sizeof *others);
-        sums = _mm512_fmadd_pd(_mm512_maskz_loadu_pd(here, values + p), picked, sums);
+        sums = _mm512_mask3_fmadd_pd(_mm512_maskz_loadu_pd(here, values + p), picked, sums, here);
     }
     return _mm512_reduce_add_pd(sums);
 #else
