@@ -3,7 +3,7 @@
 import numpy as np
 
 from custard.to_c.locating import bound, located_at, window
-from custard.to_c.loop_ir import ONE, Const, Var
+from custard.to_c.loop_ir import Const, Var
 from custard.to_c.outputs import ScalarOutput
 from tests.support.interpreted import evaluated
 from tests.support.kernel_trees import prepared
@@ -42,4 +42,3 @@ def test_places_outside_are_absent():
         place = located_at(found.storage, operand, Const(i), output(k=2))
         assert evaluated(place.present, {"x->size0": 6}) == inside
         assert evaluated(place.position, {"x->size0": 6}) == i + 2
-    assert Const(1) == ONE

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from custard.to_c.builder import Types
-from custard.to_c.loop_ir import INT, Field, array
+from custard.to_c.loop_ir import INT, INT32, ONE, Field, array
+from custard.to_c.outputs import Assembly
 from custard.to_c.storage import lists_coordinates, written_levels
 from custard.to_c.values import c_type
 from tests.support.kernel_trees import prepared
@@ -46,9 +47,6 @@ def test_extents_are_read_from_the_tensor_that_has_them():
 
 def test_an_extent_that_nothing_has_is_a_parameter():
     found = prepared("y = sum(i, sum(j, a(j)))", {})
-    from custard.to_c.loop_ir import INT32, ONE
-    from custard.to_c.outputs import Assembly
-
     storage = found.storage
     storage.assembly = Assembly(
         storage.builder, "y", "", (), np.dtype(float), INT32, ONE, lambda variables: None

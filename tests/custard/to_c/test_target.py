@@ -1,9 +1,10 @@
-"""Schedules of programs whose subscripts are computed."""
+"""Target c as the compiler calls it: loop orders, flags, and schedules of computed subscripts."""
 
 import numpy as np
 import pytest
 
 import custard
+from custard.to_c.program import FAST_MATH, FLAGS
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError
 
@@ -44,3 +45,46 @@ def test_positions_of_a_computed_subscript(target):
     with pytest.raises(UserError) as error:
         custard.compile("Y(i,j) = X(i+k,j+l) * F(k,l)", {}, "pos(j,p,X)", target)
     assert error.value.what == "X has no positions at j: its subscript j+l is computed"
+
+
+MATMUL = "X(i,j) = B(i,k) * C(k,j)"
+CSR = {"X": "CSR", "B": "CSR", "C": "CSR"}
+
+
+def test_loops_are_in_the_order_of_the_storage():
+    program = custard.compile("y(i) = A(i,j) * x(j)", {"A": "CSC"}, target="c")
+    assert program.cin.loops == ("j", "i")
+    assert "the loop order is j, i: the tensors are stored so" in program.notes
+
+
+def test_or_in_a_cheaper_one():
+    program = custard.compile(MATMUL, {**CSR, "C": "CSC"}, target="c")
+    assert any("it costs far less than" in note for note in program.notes)
+    strict = custard.compile(MATMUL, {**CSR, "C": "CSC"}, target="c", strict=True)
+    assert not any("it costs far less than" in note for note in strict.notes)
+
+
+def test_a_reorder_keeps_the_order_of_the_text():
+    program = custard.compile(MATMUL, CSR, ["reorder(i,j,k)"], "c")
+    assert program.cin.loops == ("i", "j", "k")
+
+
+def test_a_transposition_is_refused_under_strict():
+    with pytest.raises(UserError) as caught:
+        custard.compile("y(i) = A(j,i)", {"A": "CSR"}, ["reorder(i,j)"], "c", strict=True)
+    assert str(caught.value) == (
+        "A(j,i), stored as ds:0,1, is transposed to 1,0 before the run\n"
+        "hint: write the format A:ds:1,0, or drop strict to let the compiler do it"
+    )
+
+
+def test_flags_and_header():
+    program = custard.compile(MATMUL, CSR, target="c", fast_math=True)
+    assert program.flags == FAST_MATH
+    assert custard.compile(MATMUL, CSR, target="c").flags == FLAGS
+    assert program.header[:2] == (MATMUL, "X:ds:0,1")
+
+
+def test_streams_are_not_of_this_target():
+    with pytest.raises(UserError, match="target c does not take skip"):
+        custard.compile(MATMUL, CSR, ["skip(B,k)"], "c")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from custard.to_c.builder import Types
+from custard.to_c.expression import mapped
 from custard.to_c.loop_ir import BOOL, Call, Const, Op, Var
 from custard.to_c.values import adding, arithmetic, c_type, concrete, number, presence, value
 from tests.support.interpreted import evaluated
@@ -37,9 +37,9 @@ def test_booleans_are_joined_and_complex_numbers_multiplied_by_a_function():
     assert found.function == "multiply_float_complex"
 
 
-def computed(text, names, types=None, **places):
+def computed(text, names):
     """The value of an expression of numbers, by what each of them is."""
-    found = prepared(text, {}, types=types)
+    found = prepared(text, {})
 
     def arrays(operand):
         return Var(operand.slot.tensor)
@@ -56,8 +56,6 @@ def test_values_are_computed_from_left_to_right():
 def test_an_absent_term_counts_as_zero():
     found = prepared("y = a + b", {})
     absent = at(found.operand("a"), present=Var("there", BOOL))
-    from custard.to_c.expression import mapped
-
     tree = mapped(found.tree, lambda one: absent if one == found.operand("a") else one)
     result, _ = value(tree, lambda operand: Var(operand.slot.tensor))
     names = {"a": [5.0], "b": [2.0]}
@@ -69,7 +67,6 @@ def test_where_trees_are_present():
     there = Var("there", BOOL)
     product = prepared("y = a * b", {})
     absent = at(product.operand("a"), present=there)
-    from custard.to_c.expression import mapped
 
     def changed(found):
         return mapped(found.tree, lambda one: absent if one == found.operand("a") else one)
@@ -78,4 +75,3 @@ def test_where_trees_are_present():
     assert presence(changed(product)) == there
     assert presence(changed(prepared("y = a + b", {}))) is None
     assert presence(changed(prepared("y = 1 / b * a", {}))) is None
-    assert Types().value("a") == np.dtype(float)

@@ -1,5 +1,7 @@
 """Singleton levels in C."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from custard.to_c.loop_ir import Const
@@ -15,8 +17,6 @@ def test_a_coordinate_for_each_parent():
 
 def test_the_parents_of_a_group_are_one_fiber():
     """Positions 1 and 2 agree above: their coordinates are gone through in turn."""
-    from dataclasses import replace
-
     above = replace(place_of(1), group_end=Const(3))
     level = StoredLevel(Singleton(np.array([4, 0, 2])), 5)
     assert level.scanned(above) == [(0, 1), (2, 2)]

@@ -1,0 +1,44 @@
+"""Calls of kernels with bound inputs."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import custard
+from custard import UserError
+from tests.support.command import needs_compiler
+
+A = sp.csr_array(np.array([[0, 1.0], [2.0, 3.0]]))
+X = np.array([10.0, 1.0])
+
+
+def bound():
+    formats = {"y": "d", "A": "CSR", "x": "d"}
+    program = custard.compile("y(i) = A(i,j) * x(j)", formats, target="c")
+    return program.bind({"A": A, "x": X})
+
+
+@needs_compiler
+def test_a_bound_program_runs_again_on_new_values():
+    found = bound()
+    assert found.run().to_numpy().tolist() == [1.0, 23.0]
+    assert found.run(x=np.array([0.0, 1.0])).to_numpy().tolist() == [1.0, 3.0]
+    assert found.run().to_numpy().tolist() == [1.0, 3.0]
+
+
+@needs_compiler
+def test_time_is_that_of_the_kernel():
+    assert 0 <= bound().seconds() < 1
+
+
+@needs_compiler
+@pytest.mark.parametrize("new", [{"x": np.ones(3)}, {"z": X}])
+def test_new_inputs_must_fit(new):
+    with pytest.raises(UserError):
+        bound().run(**new)
+
+
+def test_what_is_converted_is_told():
+    program = custard.compile("y(i) = A(i,j)", {"y": "d", "A": "CSR"}, target="c")
+    (note,) = program.bind({"A": sp.coo_array(A)}).notes
+    assert note == "A is converted from coo on each call, as the kernel reads another format"

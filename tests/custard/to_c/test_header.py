@@ -1,0 +1,43 @@
+"""The comment at the head of a C file."""
+
+import custard
+from custard.to_c.header import documented
+
+
+def lines(expression, formats, flags=("-O3",), prefix="", **more):
+    program = custard.compile(expression, formats, target="c", **more)
+    return documented(program.lowered, flags, prefix).header
+
+
+def test_it_says_what_is_computed_and_how_to_compile_it():
+    found = lines("y(i) = A(i,j) * x(j)", {"y": "d", "A": "CSR", "x": "d"})
+    assert found[0] == "y(i) = A(i,j) * x(j)"
+    assert "    A:ds:0,1" in found
+    assert "    cc -O3 kernel.c -o kernel.so" in found
+
+
+def test_each_format_is_explained_once():
+    found = lines("y(i) = A(i,j) * x(j)", {"y": "d", "A": "CSR", "x": "d"})
+    assert sum(line.startswith("d, dense: ") for line in found) == 1
+    assert sum(line.startswith("s, compressed: ") for line in found) == 1
+    assert not any(line.startswith("h, ") for line in found)
+
+
+def test_a_result_that_is_assembled_has_to_be_released():
+    text = " ".join(lines("X(i,j) = B(i,j)", {"X": "CSR", "B": "CSR"}, prefix="copy"))
+    assert "copy_compute() makes the arrays of X, which copy_release() frees." in text
+
+
+def test_a_dense_result_is_the_callers():
+    text = " ".join(lines("y(i) = x(i)", {"y": "d", "x": "s"}))
+    assert "release() frees nothing." in text
+
+
+def test_notes_stand_above():
+    found = lines("y(i) = A(j,i)", {"y": "d", "A": "CSR"}, schedule=["reorder(i,j)"])
+    assert any(line.startswith("Note: A(j,i), stored as ds:0,1, is transposed") for line in found)
+
+
+def test_lines_are_not_too_long():
+    found = lines("y(i) = A(i,j) * x(j)", {"A": "hh"}, flags=("-f" + "x" * 30,) * 6)
+    assert max(map(len, found)) <= 104

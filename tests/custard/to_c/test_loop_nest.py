@@ -1,0 +1,48 @@
+"""The loops over one variable, along the lattice of its operands."""
+
+import numpy as np
+import pytest
+
+import custard
+from custard.to_c.loop_ir import While, statements
+from tests.support.command import needs_compiler
+
+
+def whiles(expression, formats):
+    kernel = custard.compile(expression, formats, target="c").lowered.kernel
+    return sum(isinstance(one, While) for one in statements(kernel.body))
+
+
+def test_a_union_has_a_loop_for_both_and_one_for_each():
+    formats = {"y": "s", "a": "s", "b": "s"}
+    assert whiles("y(i) = a(i) + b(i)", formats) == 3
+    assert whiles("y(i) = a(i) * b(i)", formats) == 1
+    assert whiles("y(i) = a(i) * b(i) + c(i)", {**formats, "c": "s"}) == 3
+
+
+def test_where_there_are_too_many_points_each_operand_is_asked():
+    names = "abcdef"
+    formats = {"y": "s", **dict.fromkeys(names, "s")}
+    assert whiles(f"y(i) = {' + '.join(f'{name}(i)' for name in names)}", formats) == 1
+
+
+@needs_compiler
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 6])
+def test_sums_of_any_number_of_vectors(count):
+    random = np.random.default_rng(count)
+    names = "abcdef"[:count]
+    vectors = {name: random.integers(0, 2, 30) * random.integers(1, 9, 30) for name in names}
+    formats = {"y": "s", **dict.fromkeys(names, "s")}
+    text = f"y(i) = {' + '.join(f'{name}(i)' for name in names)}"
+    program = custard.compile(text, formats, target="c")
+    np.testing.assert_array_equal(program.run(vectors).to_numpy(), sum(vectors.values()))
+
+
+@needs_compiler
+def test_fibers_that_are_far_apart_in_length_are_galloped_through():
+    long, short = np.ones(2000), np.zeros(2000)
+    short[[3, 900, 1999]] = [1, 2, 3]
+    program = custard.compile("y(i) = a(i) * b(i)", {"y": "s", "a": "s", "b": "s"}, target="c")
+    for one, other in ((long, short), (short, long), (short, short)):
+        found = program.run({"a": one, "b": other}).to_numpy()
+        np.testing.assert_array_equal(found, one * other)

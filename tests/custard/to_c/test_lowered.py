@@ -1,0 +1,38 @@
+"""What lowering tells of a kernel."""
+
+import custard
+
+
+def lowered(expression, formats, schedule=()):
+    return custard.compile(expression, formats, schedule, "c").lowered
+
+
+def test_slots_are_in_the_order_of_the_parameters():
+    found = lowered("y(i) = A(i,j) * x(j)", {"y": "d", "A": "CSR", "x": "d"})
+    assert [slot.name for slot in found.slots] == ["A", "x"]
+    assert [struct.name for struct in found.kernel.structs] == ["y", "A", "x"]
+    assert found.result.levels == "d"
+
+
+def test_workspaces_are_told_by_their_variables():
+    formats = {"X": "CSR", "B": "CSR", "C": "CSR"}
+    found = lowered("X(i,j) = B(i,k) * C(k,j)", formats, ["reorder(i,k,j)"])
+    assert (found.listed, found.keyed) == (("j",), ())
+    found = lowered("X(j,i) = B(i,k) * C(k,j)", formats, ["reorder(i,k,j)"])
+    assert [set(one) for one in found.keyed] == [{"i", "j"}]
+
+
+def test_extents_that_no_tensor_has_are_numbers():
+    assert lowered("y = sum(i, a)", {}).numbers == ("i",)
+
+
+def test_threads_and_vectors_use_openmp():
+    formats = {"y": "d", "A": "CSR", "x": "d"}
+    plain = lowered("y(i) = A(i,j) * x(j)", formats)
+    assert (plain.threaded, plain.uses_openmp) == (False, False)
+    schedule = ["parallelize(i,CPUThread,NoRaces)"]
+    shared = lowered("y(i) = A(i,j) * x(j)", formats, schedule)
+    assert (shared.threaded, shared.uses_openmp) == (True, True)
+    vectors = ["parallelize(i,CPUVector,NoRaces)"]
+    vector = lowered("y(i) = 2 * x(i)", {"y": "d", "x": "d"}, vectors)
+    assert (vector.threaded, vector.uses_openmp) == (False, True)

@@ -1,0 +1,67 @@
+"""Where sums of their own are computed."""
+
+import numpy as np
+import pytest
+
+import custard
+from custard.to_c.loop_ir import Comment, Declare, statements
+from tests.support.command import needs_compiler
+
+
+def program(expression, formats, schedule=()):
+    return custard.compile(expression, formats, schedule, "c")
+
+
+def workspaces(found):
+    body = found.lowered.kernel.body
+    return [one.text for one in statements(body) if isinstance(one, Comment)]
+
+
+def numbers(found):
+    body = found.lowered.kernel.body
+    names = [one.var.name for one in statements(body) if isinstance(one, Declare)]
+    return [name for name in names if name.startswith("sum")]
+
+
+def test_into_a_number_where_no_loop_around_binds_its_variables():
+    found = program("y(i) = A(i,j) * x(j)", {"y": "d", "A": "CSR", "x": "d"})
+    assert (numbers(found)[0], workspaces(found)) == ("sum", [])
+
+
+def test_into_the_result_where_its_levels_are_full():
+    found = program("y(i) = A(j,i)", {"y": "d", "A": "CSR"})
+    assert (numbers(found), workspaces(found)) == ([], [])
+
+
+def test_into_a_workspace_where_they_are_not():
+    formats = {"X": "CSR", "B": "CSR", "C": "CSR"}
+    found = program("X(i,j) = B(i,k) * C(k,j)", formats, ["reorder(i,k,j)"])
+    assert workspaces(found) == ["w(j)"]
+
+
+def test_a_schedule_may_ask_for_one():
+    formats = {"y": "d", "A": "CSR", "x": "d"}
+    found = program("y(i) = A(i,j) * x(j)", formats, ["precompute(x(j),j,j,w)"])
+    assert workspaces(found) == ["w(j)"]
+
+
+CASES = [
+    ("y(i) = A(i,j) * x(j) + b(i)", lambda a, x, b: a @ x + b),
+    ("y(i) = b(i) * (A(i,j) + A(j,i))", lambda a, x, b: b * (a.sum(1) + a.sum(0))),
+    ("y(i) = (A(i,j) * x(j)) * (A(i,k) * b(k))", lambda a, x, b: (a @ x) * (a @ b)),
+    ("y(i) = A(j,i) * x(j) - A(i,j) * b(j)", lambda a, x, b: a.T @ x - a @ b),
+]
+
+
+@needs_compiler
+@pytest.mark.parametrize(("text", "due"), CASES)
+@pytest.mark.parametrize("levels", ["d", "s", "h"])
+@pytest.mark.parametrize("stored", ["ds", "ds:1,0", "dd", "uq"])
+def test_values(text, due, levels, stored):
+    random = np.random.default_rng(7)
+    a = random.integers(0, 2, (5, 5)) * random.integers(1, 9, (5, 5)).astype(float)
+    x, b = random.integers(0, 4, (2, 5)).astype(float)
+    formats = {"y": levels, "A": stored, "x": "s", "b": "d"}
+    found = program(text, {name: form for name, form in formats.items() if f"{name}(" in text})
+    inputs = {name: one for name, one in (("A", a), ("x", x), ("b", b)) if f"{name}(" in text[4:]}
+    np.testing.assert_allclose(found.run(inputs).to_numpy(), due(a, x, b))
