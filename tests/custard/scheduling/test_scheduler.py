@@ -1,0 +1,42 @@
+"""Commands that all targets follow, with the same loops and the same mistakes."""
+
+import pytest
+
+import custard
+from custard import UserError
+
+MATMUL = "X(i,j) = B(i,k) * C(k,j)"
+DENSE = {"X": "dd", "B": "dd", "C": "dd"}
+
+
+@pytest.mark.parametrize("target", ["sam", "c"])
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [
+        ("reorder(i,l)", None),
+        ("split(l,l0,l1,4)", "split names l, which is not a loop"),
+        ("divide(l,l0,l1,4)", "divide names l, which is not a loop"),
+        ("fuse(i,l,f)", "fuse names l, which is not a loop"),
+        ("reorder(i,i)", "reorder names i twice"),
+    ],
+)
+def test_mistakes_are_the_same_on_all_targets(target, command, what):
+    if what is None:
+        program = custard.compile(MATMUL, DENSE, [command], target)
+        assert any("l" in note for note in program.notes)
+        return
+    with pytest.raises(UserError) as caught:
+        custard.compile(MATMUL, DENSE, [command], target)
+    assert caught.value.what == what
+
+
+@pytest.mark.parametrize("target", ["sam", "c"])
+def test_loops_are_the_same_on_all_targets(target):
+    program = custard.compile(MATMUL, DENSE, ["reorder(k,i,j)"], target)
+    assert program.statements[-1].loops == ("k", "i", "j")
+
+
+@pytest.mark.parametrize("target", ["sam", "c"])
+def test_under_strict_a_loop_that_is_not_there_is_a_mistake(target):
+    with pytest.raises(UserError):
+        custard.compile(MATMUL, DENSE, ["reorder(i,l)"], target, strict=True)
