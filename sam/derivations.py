@@ -3,6 +3,7 @@
     Split    i becomes i // size and i % size, the tile and the place in it
     Fuse     i and j become i * |j| + j
     Rename   i gets another name
+    Share    the entries of a tensor are numbered, and the number // size is a variable of its own
 
 A tensor with a mode for each of its ``subscripts`` becomes one with a mode for each of what is
 derived from them: of B(i,k), with i split into i0 and i1, entry (i, k) is at (i // size, i % size,
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -172,7 +174,94 @@ class Rename:
         return columns
 
 
-Derivation: TypeAlias = Split | Fuse | Rename
+@dataclass(frozen=True)
+class Share:
+    """Equal shares of the entries of a tensor, in the order of its storage.
+
+    Entries that agree in ``variables`` are one; each has its number among those that agree in the
+    first of them. The tensor has the number of the share as a mode of its own, before all others.
+
+    ``tensor``, ``subscripts``  the accesses that are stored so; all others stay as they are
+    ``variables``  those of the tensor's outer levels, in the order of storage
+    ``above``      how many of them are above those whose entries are numbered
+    ``share``      the variable
+    ``size``       how many entries a share has; or how many shares there are, if it ``counts`` them
+    ``around``     the sizes of the shares that are shared again, outermost first, and whether they
+                   count
+    """
+
+    tensor: str
+    subscripts: tuple[str, ...]
+    variables: tuple[str, ...]
+    above: int
+    share: str
+    size: int
+    counts: bool = False
+    around: tuple[tuple[int, bool], ...] = ()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The variables that go: none."""
+        return ()
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The variable that comes."""
+        return (self.share,)
+
+    def extents(self, known: Extents) -> dict[str, int]:
+        """The extent of the result, if each place had an entry."""
+        shared = self.variables[self.above :]
+        if not all(variable in known for variable in shared):
+            return {}
+        entries = prod(known[variable] for variable in shared)
+        for size, counts in self.around:
+            entries = _share(entries, size, counts)
+        return {self.share: -(-entries // _share(entries, self.size, self.counts))}
+
+    def replaced(self, variables: Sequence[str]) -> list[str]:
+        """The variables: the one that comes is in the place of none."""
+        return list(variables)
+
+    def apart(self, variables: Sequence[str], columns: Columns, extents: Extents) -> Columns:
+        """The coordinates by ``replaced(variables)``."""
+        return columns
+
+    def together(self, variables: Sequence[str], columns: Columns, extents: Extents) -> Columns:
+        """The coordinates by ``variables``."""
+        return columns
+
+    def numbers(self, columns: Columns) -> np.ndarray:
+        """The share of each entry, whose coordinates are by ``subscripts``."""
+        by_name = dict(zip(self.subscripts, columns, strict=True))
+        keys = [by_name[variable] for variable in self.variables]
+        order = np.lexsort(keys[::-1])
+        first = np.zeros(len(order), bool)  # whether an entry is the first below those above
+        other = np.zeros(len(order), bool)  # whether it differs from the one before
+        for level, key in enumerate(keys):
+            other[1:] |= np.diff(key[order]) != 0
+            if level < self.above:
+                first |= other
+        first[:1] = other[:1] = True
+        number = np.cumsum(other) - 1
+        begins = np.flatnonzero(first)
+        group = np.cumsum(first) - 1
+        number -= number[begins][group]
+        entries = np.append(number[begins[1:] - 1], number[-1:])[group] + 1
+        for size, counts in (*self.around, (self.size, self.counts)):
+            entries = np.maximum(1, -(-entries // size)) if counts else np.full_like(entries, size)
+            shared, number = number // entries, number % entries
+        found = np.empty_like(shared)
+        found[order] = shared
+        return found
+
+
+def _share(entries: int, size: int, counts: bool) -> int:
+    """How many of some entries a share has: 1 at least."""
+    return max(1, -(-entries // size) if counts else size)
+
+
+Derivation: TypeAlias = Split | Fuse | Rename | Share
 
 
 def parts(variable: str) -> tuple[str, str]:
@@ -199,16 +288,23 @@ def with_derived(known: Extents, derivations: Iterable[Derivation]) -> dict[str,
 
 
 def derived(
-    tensor: Tensor, subscripts: Sequence[str], derivations: Sequence[Derivation], extents: Extents
+    tensor: Tensor,
+    subscripts: Sequence[str],
+    derivations: Sequence[Derivation],
+    extents: Extents,
+    shares: Sequence[str] = (),
 ) -> Tensor:
     """The tensor by what is derived from its subscripts, all its levels compressed.
 
-    It stays as it is where they only get other names.
+    It stays as it is where they only get other names. ``shares`` are those of its entries that it
+    has as its first modes.
     """
-    if _renamed(subscripts, derivations):
+    if not shares and _renamed(subscripts, derivations):
         return tensor
     coordinates, values = tensor.to_coo()
-    columns, variables = list(coordinates), list(subscripts)
+    made = {one.share: one for one in derivations if isinstance(one, Share)}
+    columns = [*(made[share].numbers(list(coordinates)) for share in shares), *coordinates]
+    variables = [*shares, *subscripts]
     for derivation in derivations:
         columns = derivation.apart(variables, columns, extents)
         variables = derivation.replaced(variables)

@@ -28,6 +28,7 @@ class Slot:
     ``constant``   the number, where ``tensor`` is None; where there are levels, it is everywhere
     ``subscripts``  the variables of the tensor's modes, where it is stored by those that the
                    graph derives from them; ``modes`` are then those of the tensor so derived
+    ``shares``     the shares of the tensor's entries that it has as modes before those
     ``computed``   for each level the form that its subscript is, None where that is the variable;
                    empty where none is computed
     """
@@ -40,6 +41,7 @@ class Slot:
     constant: float | int | None = None
     subscripts: tuple[str, ...] = ()
     computed: tuple[Affine | None, ...] = ()
+    shares: tuple[str, ...] = ()
 
     def form(self, level: int) -> Affine | None:
         """The form that the subscript of a level is; None where that is its variable."""

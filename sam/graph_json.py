@@ -42,10 +42,11 @@ def described(graph: Graph) -> dict[str, str]:
 
 
 def _slot(slot: Slot) -> dict[str, Any]:
-    """The parts of a slot; computed subscripts are rare, and told only where there are some."""
+    """The parts of a slot; what is rare is told only where there is some."""
     parts = asdict(slot)
-    if not slot.computed:
-        del parts["computed"]
+    for rare in ("computed", "shares"):
+        if not parts[rare]:
+            del parts[rare]
     return parts
 
 

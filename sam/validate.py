@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from sam.blocks import KINDS, Port, block_of
 from sam.blocks.base import Role
-from sam.derivations import Derivation, Split, replaced
+from sam.derivations import Derivation, Share, Split, replaced
 from sam.graph import Edge, End, Graph, Node, Slot
 from sam.levels import LEVELS, Level
 from sam.meanings import Due, Meanings, Meant
@@ -103,6 +103,18 @@ def _check_slots(graph: Graph) -> None:
             raise UserError(
                 f"the graph splits {quoted(derivation.variable)} by {shown(derivation.size)}"
             )
+        if isinstance(derivation, Share):
+            _check_share(derivation)
+
+
+def _check_share(share: Share) -> None:
+    sizes = [share.size, *(size for size, _ in share.around)]
+    known = {*share.variables} <= {*share.subscripts} and 0 <= share.above < len(share.variables)
+    if min(sizes) < 1 or not known:
+        raise UserError(
+            f"the graph cannot share the entries of {quoted(share.tensor)} out as "
+            f"{quoted(share.share)}"
+        )
 
 
 def _require(capability: str, found: type[Level], where: str, level: int) -> None:
@@ -122,10 +134,19 @@ def _check_slot(slot: Slot, derived: Sequence[Derivation]) -> None:
     modes = [mode for group in slot.modes for mode in group]
     if sorted(modes) != [*range(len(modes))] or not all(slot.modes):
         raise UserError(f"slot {slot.name} does not store each mode of its tensor once")
-    if slot.subscripts and len(replaced(slot.subscripts, derived)) != len(modes):
+    stored_so = (slot.tensor, slot.subscripts)
+    made = {
+        one.share
+        for one in derived
+        if isinstance(one, Share) and (one.tensor, one.subscripts) == stored_so
+    }
+    if not {*slot.shares} <= made:
+        raise UserError(f"slot {slot.name} has a share of entries that the graph does not derive")
+    stored = replaced((*slot.shares, *slot.subscripts), derived)
+    if slot.subscripts and len(stored) != len(modes):
         raise UserError(
             f"slot {slot.name} has {len(modes)} modes, and what is derived from its subscripts has "
-            f"{len(replaced(slot.subscripts, derived))}"
+            f"{len(stored)}"
         )
     if (slot.tensor is None) == (slot.constant is None):
         raise UserError(f"slot {slot.name} must have a tensor or a constant, and not both")

@@ -283,7 +283,7 @@ def _by_derived(graph: Graph, slot: Slot, tensor: Tensor, extents: Mapping[str, 
     """A tensor by the variables that a slot stores it by."""
     if not slot.subscripts:
         return tensor
-    return derived(tensor, slot.subscripts, graph.derived, extents)
+    return derived(tensor, slot.subscripts, graph.derived, extents, slot.shares)
 
 
 def extents(graph: Graph, given: Mapping[str, Tensor]) -> dict[str, int]:

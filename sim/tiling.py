@@ -67,7 +67,7 @@ def with_tiles(graph: Graph, config: Config) -> Graph:
 def _tile_loops(graph: Graph) -> dict[str, int]:
     """The loops over tiles: how many loops over larger tiles of the same variable there are."""
     derivations = [one for one in graph.derived if isinstance(one, Split | Rename)]
-    derived = {name for one in derivations for name in one.results}
+    derived = {name for one in graph.derived for name in one.results}
     found: dict[str, int] = {}
     for one in derivations:
         if one.variable not in derived:

@@ -234,7 +234,7 @@ SCHEDULE = 'hint: as in schedule=["reorder(i,j)"]'
             "  fuse(i1,k,f)",
             "  ^^^^^^^^^^^^",
             "hint: a tensor is stored with one level for both where it has both, one directly "
-            "inside of the other",
+            "inside of the other; pos and then split share out the entries of one in any case",
         ]),
         (["parallelize(i,CPUThread,NoRaces)"], [
             "target sam has no CPUThread, which is for target c",

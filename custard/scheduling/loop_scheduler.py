@@ -132,8 +132,9 @@ class _LoopScheduler(Scheduler):
         del self.positions[loop]
         self.notes[f"{loop} goes over coordinates, {why}"] = None
 
-    def check_fusible(self, command: Command) -> None:
+    def join(self, command: Command) -> None:
         self.check_nested(command, self.found.loops)
+        self.joined(command)
 
     def over_positions(self, loop: str) -> str | None:
         """The loop over positions that a loop is, or is derived from."""
@@ -184,8 +185,8 @@ class _LoopScheduler(Scheduler):
             if codes is not None:
                 return
 
-    def positioned(self, command: Command, loop: str, name: str) -> None:
-        super().positioned(command, loop, name)
+    def go_over_positions(self, command: Command, loop: str, name: str) -> None:
+        self.derive(Rename(loop, name))
         if self.is_split(loop):
             self.back(name, f"as {loop} was split before")
         else:

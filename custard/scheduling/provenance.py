@@ -13,12 +13,13 @@ sum(i, b(i) + 2); that is summed behind a ``cin.Mask``, a tensor that has the po
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from custard.ir import cin
 from custard.language.formats import Format, unconditional_levels
-from sam.derivations import Derivation, Fuse, Rename, Split, parts, replaced
+from sam.derivations import Derivation, Fuse, Rename, Share, Split, parts, replaced
 from sam.graph import Graph, Slot
 from sam.subscripts import Affine
 from sam.support.errors import UserError
@@ -30,11 +31,13 @@ class View:
 
     ``computed``  by mode the user's form of a computed subscript, None where it is none; a tensor
                   with some is stored as it is, and only its forms are in derived variables
+    ``shares``    the shares of its entries that it has as modes before those
     """
 
     tensor: str | None
     subscripts: tuple[str, ...]
     computed: tuple[Affine | None, ...] = ()
+    shares: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,13 @@ class Derived:
             forms = tuple(view.computed[group[0]] for group in slot.modes)
             return replace(slot, tensor=view.tensor, computed=forms)
         constant = 1 if view.tensor is None else None
-        return replace(slot, tensor=view.tensor, subscripts=view.subscripts, constant=constant)
+        return replace(
+            slot,
+            tensor=view.tensor,
+            subscripts=view.subscripts,
+            constant=constant,
+            shares=view.shares,
+        )
 
 
 def derive(
@@ -113,18 +122,22 @@ class _Rewriting:
         self.program, self.derivations, self.loops = program, derivations, loops
         self.given, self.formats = formats, dict(formats)
         self.views: dict[str, View] = {}
+        self.shares: dict[str, tuple[str, ...]] = {}
         self.notes: dict[str, None] = {}
         accesses = [node for node in cin.walk(program.value) if isinstance(node, cin.Access)]
         self.plain = {
             access.tensor
             for access in (program.target, *accesses)
             if self.variables(cin.free_variables(access)) == cin.free_variables(access)
+            and not shares_of(access, self.derivations)
         }
 
     def derived(self, asked: Format) -> Derived:
         program = self.program
         target = self.access(program.target)
         value = self.expression(program.value)
+        for share in self.shares:
+            value = summed_over(value, share)
         loops = dict.fromkeys(target.variables)
         for node in cin.walk(value):
             if isinstance(node, cin.Access | cin.Reduce):
@@ -179,19 +192,29 @@ class _Rewriting:
     def access(self, access: cin.Access) -> cin.Access:
         if access.computed:
             return self.computed(access)
-        variables = self.variables(access.variables)
+        shares = [one for one in shares_of(access, self.derivations) if self.shared(access, one)]
+        names = tuple(share.share for share in shares)
+        primes = [_primes(access, share.variables[-1]) for share in shares]
+        own = self.variables(list(map(operator.add, names, primes)))
+        variables = own + self.variables(access.variables)
         if variables == access.variables:
             return access
-        view = View(access.tensor, tuple(map(cin.base, access.variables)))
+        view = View(access.tensor, tuple(map(cin.base, access.variables)), (), names)
         name = next((name for name, known in self.views.items() if known == view), None)
         if name is None:
             name = _unused(access.tensor, [*self.views, *self.plain])
-            form = self.format(self.given[access.tensor], view.subscripts)
+            form = self.format(self.given[access.tensor], view.subscripts, shares)
             self.views[name] = view
-            if not self.only_renamed(view.subscripts):
+            if shares or not self.only_renamed(view.subscripts):
                 self.note(access, variables, form)
             self.formats[name] = form
         return cin.Access(name, variables)
+
+    def shared(self, access: cin.Access, share: Share) -> bool:
+        """Whether an access is stored by a share: all that have one number their entries alike."""
+        numbered = tuple(one + _primes(access, one) for one in share.variables)
+        names = self.variables([share.share + _primes(access, share.variables[-1])])
+        return all(self.shares.setdefault(name, numbered) == numbered for name in names)
 
     def computed(self, access: cin.Access) -> cin.Access:
         """An access with computed subscripts: its forms by what is derived from their variables."""
@@ -249,13 +272,22 @@ class _Rewriting:
         *others, (last, scale) = terms.items()
         return Affine(last, scale, tuple(others), form.constant)
 
-    def format(self, stored: Format, subscripts: tuple[str, ...]) -> Format:
-        """The format of a tensor by what is derived from its subscripts."""
-        if self.only_renamed(subscripts):
+    def format(
+        self, stored: Format, subscripts: tuple[str, ...], shares: Sequence[Share] = ()
+    ) -> Format:
+        """The format of a tensor by what is derived from its subscripts.
+
+        What is inside of a share is compressed: the share has few of the coordinates.
+        """
+        if not shares and self.only_renamed(subscripts):
             return stored
-        names = list(subscripts)
+        names = [*(share.share for share in shares), *subscripts]
         levels = unconditional_levels(stored.levels)
         codes = [levels[stored.mode_order.index(mode)] for mode in range(len(subscripts))]
+        inside = {variable for share in shares for variable in share.variables[share.above :]}
+        codes = ["s" if name in inside else code
+                 for name, code in zip(subscripts, codes, strict=True)]  # fmt: skip
+        codes = ["s"] * len(shares) + codes
         for derivation in self.derivations:
             codes = _codes(derivation, names, codes)
             names = derivation.replaced(names)
@@ -280,6 +312,56 @@ class _Rewriting:
             self.notes[f"{access} is written as {how}, then put together"] = None
         else:
             self.notes[f"{access} is stored as {how} before the run"] = None
+
+
+def _primes(access: cin.Access, variable: str) -> str:
+    """The primes of a variable in an access, which has it once."""
+    return next(parts(one)[1] for one in access.variables if parts(one)[0] == variable)
+
+
+def shares_of(access: cin.Access, derivations: Iterable[Derivation]) -> list[Share]:
+    """The shares of its entries that an access is stored by."""
+    subscripts = tuple(map(cin.base, access.variables))
+    return [
+        one
+        for one in derivations
+        if isinstance(one, Share) and (one.tensor, one.subscripts) == (access.tensor, subscripts)
+    ]
+
+
+def summed_over(node: cin.Expression, share: str) -> cin.Expression:
+    """A node with the sum over a share, as far outside as it may be: what is in no share is zero,
+    and one share alone has what there is at a point."""
+    if not any(isinstance(one, cin.Access) and share in one.variables for one in cin.walk(node)):
+        return node
+    if not _distributes(node, share):
+        return cin.with_children(node, lambda child: summed_over(child, share))
+    if isinstance(node, cin.Reduce):
+        return cin.Reduce((share, *node.variables), node.operand)
+    return cin.Reduce((share,), node)
+
+
+def _distributes(node: cin.Expression, share: str) -> bool:
+    """Whether a node is the sum, over a share, of what it is in each share."""
+
+    def has(one: cin.Expression) -> bool:
+        return any(isinstance(n, cin.Access) and share in n.variables for n in cin.walk(one))
+
+    match node:
+        case cin.Access():
+            return share in node.variables
+        case cin.Add(terms):
+            return all(_distributes(term, share) for term in terms)
+        case cin.Negate(operand) | cin.Reduce(_, operand):
+            return _distributes(operand, share)
+        case cin.Multiply(factors) if not cin.divides(node):
+            sharing = [factor for factor in factors if has(factor)]
+            at_a_point = not any(isinstance(n, cin.Reduce) for f in sharing for n in cin.walk(f))
+            alone = len(sharing) == 1 or at_a_point
+            return alone and any(_distributes(factor, share) for factor in sharing)
+        case cin.Divide(numerator, denominator):
+            return not has(denominator) and _distributes(numerator, share)
+    return False
 
 
 def vanishes(node: cin.Expression, variable: str) -> bool:

@@ -187,9 +187,7 @@ class Scheduler(ABC):
             self.check_coordinates(command, loop)
         if outer == inner:
             raise mistake(command, f"fuse names {outer} twice", 1)
-        self.check_fusible(command)
-        (fused,) = self.new_loops(command, 2)
-        self.derive(Fuse(outer, inner, fused))
+        self.join(command)
 
     def check_nested(self, command: Command, loops: Sequence[str]) -> None:
         """Raises UserError unless the second loop of a command is directly inside the first."""
@@ -201,8 +199,14 @@ class Scheduler(ABC):
             raise mistake(command, what + ", ".join(loops), hint=hint)
 
     @abstractmethod
-    def check_fusible(self, command: Command) -> None:
-        """Raises UserError unless two loops can be one."""
+    def join(self, command: Command) -> None:
+        """Makes one loop of two. Raises UserError where they cannot be one."""
+
+    def joined(self, command: Command) -> None:
+        """Makes one loop of two that can be one."""
+        outer, inner = command.arguments[:2]
+        (fused,) = self.new_loops(command, 2)
+        self.derive(Fuse(outer, inner, fused))
 
     def position(self, command: Command) -> None:
         """Has a loop go over the positions of a tensor."""
@@ -218,12 +222,12 @@ class Scheduler(ABC):
             raise mistake(command, what, 2, one_of(tensor, having))
         self.check_positions(command)
         (name,) = self.new_loops(command, 1)
-        self.derive(Rename(loop, name))
-        self.positioned(command, loop, name)
+        self.positions[name] = tensor
+        self.go_over_positions(command, loop, name)
 
-    def positioned(self, command: Command, loop: str, name: str) -> None:
-        """Notes that a loop goes over positions, by a new name."""
-        self.positions[name] = command.arguments[2]
+    @abstractmethod
+    def go_over_positions(self, command: Command, loop: str, name: str) -> None:
+        """Has a loop go over positions, by a new name."""
 
     @abstractmethod
     def values(self) -> list[cin.Expression]:

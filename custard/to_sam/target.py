@@ -11,7 +11,8 @@ from custard.language.commands import choices, mistake
 from custard.pipeline import done, nested
 from custard.request import Request
 from custard.scheduling.loop_order import KEEP_ORDER, STORED_SO, order_notes
-from custard.scheduling.statement import Statement, scheduled
+from custard.scheduling.statement import Statement
+from custard.scheduling.statement_scheduler import scheduled
 from custard.to_sam.program import SamProgram
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam.derivations import Fuse, Rename, Split, derived, replaced, underived, with_derived
+from sam.derivations import Fuse, Rename, Share, Split, derived, replaced, underived, with_derived
 from sam.tensor import Tensor
 
 
@@ -98,3 +98,67 @@ def test_a_tensor_comes_back(derivations, shape, seed):
     stored.validate()
     assert stored.shape == tuple(extents[v] for v in replaced("ijk", derivations))
     assert np.array_equal(underived(stored, "ijk", derivations, extents).to_numpy(), array)
+
+
+def _shares(array, share):
+    """The shares of the entries of an array, by their coordinates."""
+    coordinates = np.argwhere(array)
+    shuffled = np.random.default_rng(1).permutation(coordinates)
+    numbers = share.numbers(list(shuffled.T))
+    return dict(zip(map(tuple, shuffled.tolist()), numbers.tolist(), strict=True))
+
+
+ENTRIES = np.array([[1, 0, 1, 1], [0, 0, 0, 0], [1, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 1]])
+
+
+def _pairs(*shares):
+    return {(i, j): n for n, points in enumerate(shares) for i, j in points}
+
+
+@pytest.mark.parametrize(
+    ("share", "due"),
+    [
+        # Three entries each, whatever the rows are.
+        (Share("A", ("i", "j"), ("i", "j"), 0, "s", 3),
+         [[(0, 0), (0, 2), (0, 3)], [(2, 0), (2, 1), (3, 3)], [(4, 0), (4, 3)]]),
+        # Three shares of as many.
+        (Share("A", ("i", "j"), ("i", "j"), 0, "s", 3, counts=True),
+         [[(0, 0), (0, 2), (0, 3)], [(2, 0), (2, 1), (3, 3)], [(4, 0), (4, 3)]]),
+        # Two rows that hold something each.
+        (Share("A", ("i", "j"), ("i",), 0, "s", 2),
+         [[(0, 0), (0, 2), (0, 3), (2, 0), (2, 1)], [(3, 3), (4, 0), (4, 3)]]),
+        # Two entries of each row.
+        (Share("A", ("i", "j"), ("i", "j"), 1, "s", 2),
+         [[(0, 0), (0, 2), (2, 0), (2, 1), (3, 3), (4, 0), (4, 3)], [(0, 3)]]),
+        # Each row in two.
+        (Share("A", ("i", "j"), ("i", "j"), 1, "s", 2, counts=True),
+         [[(0, 0), (0, 2), (2, 0), (3, 3), (4, 0)], [(0, 3), (2, 1), (4, 3)]]),
+        # By columns.
+        (Share("A", ("i", "j"), ("j", "i"), 0, "s", 4),
+         [[(0, 0), (2, 0), (4, 0), (2, 1)], [(0, 2), (0, 3), (3, 3), (4, 3)]]),
+        # The first and the second two of each four.
+        (Share("A", ("i", "j"), ("i", "j"), 0, "s", 2, around=((4, False),)),
+         [[(0, 0), (0, 2), (2, 1), (3, 3)], [(0, 3), (2, 0), (4, 0), (4, 3)]]),
+    ],
+)  # fmt: skip
+def test_equal_shares_of_entries(share, due):
+    assert _shares(ENTRIES, share) == _pairs(*due)
+
+
+def test_a_tensor_is_stored_by_its_shares():
+    share = Share("A", ("i", "j"), ("i", "j"), 0, "s", 3)
+    extents = with_derived({"i": 5, "j": 4}, [share])
+    assert extents == {"i": 5, "j": 4, "s": 7}
+    stored = derived(Tensor.of(ENTRIES), ("i", "j"), [share], extents, ("s",))
+    assert stored.shape == (7, 5, 4)
+    assert np.array_equal(stored.to_numpy().sum(axis=0), ENTRIES)
+    assert (stored.to_numpy() != 0).sum(axis=(1, 2)).tolist() == [3, 3, 2, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(("extent", "shares"), [(0, 0), (1, 1), (7, 4)])
+def test_extents_of_shares(extent, shares):
+    share = Share("A", ("i",), ("i",), 0, "s", 2)
+    assert with_derived({"i": extent}, [share])["s"] == shares
+    empty = Share("A", ("i",), ("i",), 0, "s", 2).numbers([np.zeros(0, np.int64)])
+    assert empty.tolist() == []
+    assert "s" not in with_derived({}, [share])

@@ -275,6 +275,9 @@ def test_what_variables_are_derived_from_comes_back() -> None:
     assert from_dot(to_dot(graph)) == graph
     fused = custard.compile("X(i,j) = B(i,j)", {}, ["fuse(i,j,f)", "pos(f,g,B)"]).graph
     assert from_dot(to_dot(fused)) == fused
+    schedule = ["pos(j,p,A)", "split(p,p0,p1,8)", "divide(p1,p2,p3,2)"]
+    shared = custard.compile("y(i) = A(i,j) * x(j)", {}, schedule).graph
+    assert from_dot(to_dot(shared)) == shared
 
 
 @pytest.mark.parametrize("dialect", ["custard", "published"])
@@ -284,6 +287,7 @@ def test_mutants_of_a_graph_are_read_or_refused(dialect):
         programs += [
             custard.compile("x(i) = b(i)", {"b": "b", "x": "h"}),
             custard.compile("x(i) = b(i)", schedule=["parallelize(i, Lanes, 2)"]),
+            custard.compile("x(i) = b(i)", schedule=["pos(i,p,b)", "split(p,p0,p1,2)"]),
         ]
 
     def use(data: bytes) -> None:

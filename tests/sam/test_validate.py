@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+import custard
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 from sam.support.errors import UserError
 from sam.validate import Stream, validate
@@ -326,3 +327,31 @@ def test_parameters_that_a_kind_does_not_take(parameters, text):
 def test_parameters_of_other_kinds(kind, parameters, text):
     refusal = refused(with_nodes(Node("more", kind, parameters)))
     assert refusal == f"node more: parameter {text}"
+
+
+SHARED = custard.compile(
+    "y(i) = A(i,j) * x(j)", {}, "fuse(i,j,f);pos(f,p,A);split(p,p0,p1,4)"
+).graph
+
+
+def test_a_slot_may_be_stored_by_shares_of_its_entries():
+    validate(SHARED)
+    (slot,) = (slot for slot in SHARED.slots if slot.tensor == "A")
+    assert slot.shares == ("p0",)
+    assert refused(replace(SHARED, derived=())) == (
+        "slot A has a share of entries that the graph does not derive"
+    )
+    others = [replace(one, shares=("p0",)) if one.tensor == "x" else one for one in SHARED.slots]
+    assert refused(replace(SHARED, slots=tuple(others))) == (
+        "slot x has a share of entries that the graph does not derive"
+    )
+
+
+@pytest.mark.parametrize(
+    "change", [{"size": 0}, {"around": ((0, False),)}, {"variables": ("k",)}, {"above": 2}]
+)
+def test_shares_that_there_cannot_be(change):
+    derived = tuple(replace(one, **change) for one in SHARED.derived)
+    assert refused(replace(SHARED, derived=derived)) == (
+        "the graph cannot share the entries of A out as p0"
+    )

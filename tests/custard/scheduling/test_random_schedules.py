@@ -1,7 +1,5 @@
 """Random programs under random schedules give what the dense evaluator gives, on both engines."""
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -14,10 +12,9 @@ from experiments.dense import evaluate
 from sam.blocks import primitives
 from tests.support.profiles import examples
 from tests.support.programs import Program, programs
+from tests.support.schedules import SAM, commands
 
 relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-_ACCESS = r"\w+\([\w,]*\)"
-_KINDS = ("split", "divide", "tile", "fuse", "precompute", "parallelize", "reorder")
 
 
 def compiled(program: Program, schedule: list[str]):
@@ -25,38 +22,12 @@ def compiled(program: Program, schedule: list[str]):
 
 
 @st.composite
-def commands(draw: st.DrawFn, program: Program, loops: list[str], n: int, kinds=_KINDS) -> str:
-    """A command for a program with these loops; ``n`` makes its names new ones."""
-    kind = draw(st.sampled_from(kinds))
-    loop = draw(st.sampled_from(loops))
-    size = draw(st.integers(1, 4))
-    if kind in ("split", "divide"):
-        return f"{kind}({loop},{loop}{n}a,{loop}{n}b,{size})"
-    if kind == "tile":
-        return draw(st.sampled_from((f"tile({size})", f"tile({2 * size},{size})")))
-    if kind == "parallelize":
-        return f"parallelize({loop},Lanes,{size})"
-    if kind == "reorder":
-        return f"reorder({','.join(draw(st.permutations(loops)))})"
-    if kind == "fuse":
-        at = loops.index(loop)
-        inner = loops[(at + 1) % len(loops)]
-        return f"fuse({loop},{inner},f{n})"
-    right = program.expression.partition("=")[2]
-    parts = re.findall(rf"(?={_ACCESS} [*+] {_ACCESS})({_ACCESS} [*+] {_ACCESS})", right)
-    parts += re.findall(_ACCESS, right)
-    part = draw(st.sampled_from(parts or ["B"]))
-    new = draw(st.sampled_from((loop, f"{loop}{n}w")))
-    return f"precompute({part},{loop},{new})"
-
-
-@st.composite
-def schedules(draw: st.DrawFn, program: Program, kinds=_KINDS) -> list[str]:
+def schedules(draw: st.DrawFn, program: Program, kinds=SAM) -> list[str]:
     """Commands that the compiler takes; those that it refuses are left out."""
     schedule = [f"reorder({','.join(program.order)})"]
     loops = list(program.order)
-    for n in range(draw(st.integers(1, 4))):
-        command = draw(commands(program, loops, n, kinds))
+    for n in range(draw(st.integers(1, 6))):
+        command = draw(commands(program.expression, loops, n, kinds))
         try:
             found = compiled(program, [*schedule, command])
         except UserError:
@@ -77,7 +48,7 @@ def check(program: Program, schedule: list[str], engines: tuple[str, ...] = ("si
     assert runs[0].output.format == str(program.formats.get("X", runs[0].output.format))
 
 
-@settings(relaxed, max_examples=examples(300))
+@settings(relaxed, max_examples=examples(1000, compiles=True))
 @given(st.data())
 def test_any_schedule(data):
     program = data.draw(programs(explicit_sums=True, accumulate=True))
@@ -90,7 +61,9 @@ def test_any_schedule(data):
 def test_engines_agree(data):
     program = data.draw(programs(max_operands=2))
     assume(program.order)
-    check(program, data.draw(schedules(program, ("split", "parallelize"))), ("simpy", "compiled"))
+    check(
+        program, data.draw(schedules(program, ("split", "shares", "lanes"))), ("simpy", "compiled")
+    )
 
 
 @settings(relaxed, max_examples=examples(100, compiles=True))

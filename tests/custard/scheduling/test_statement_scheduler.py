@@ -3,9 +3,11 @@ import pytest
 
 import custard
 from custard import UserError
+from sam.support import c_compiler
 
 SDDMM = "A(i,j) = B(i,j) * C(i,k) * D(k,j)"
 SPGEMM = "A(i,j) = B(i,k) * C(k,j)"
+MATVEC = "y(i) = A(i,j) * x(j)"
 MTTKRP = "A(i,j) = B(i,k,l) * D(l,j) * C(k,j)"
 
 
@@ -188,6 +190,90 @@ def test_positions_are_what_a_scanner_goes_through():
     ]
 
 
+def test_equal_shares_of_entries_are_a_loop_that_one_tensor_has():
+    shares = ("fuse(i,j,f)", "pos(f,p,A)", "split(p,p0,p1,4)")
+    assert statements(MATVEC, *shares) == [
+        "forall(p0) forall(i) forall(j) y(i) = sum(p0, j, A(p0,i,j) * x(j))"
+    ]
+    assert statements(MATVEC, *shares, "reorder(p1,p0)") == [
+        "forall(i) forall(j) forall(p0) y(i) = sum(p0, j, A(p0,i,j) * x(j))"
+    ]
+    assert statements(MATVEC, "pos(j,p,A)", "divide(p,p0,p1,2)") == [
+        "forall(i) forall(p0) forall(p1) y(i) = sum(p0, p1, A(p0,i,p1) * x(p1))"
+    ]
+    assert statements(MATVEC, *shares, "split(p1,q0,q1,2)", "split(p0,a,b,3)") == [
+        "forall(a) forall(b) forall(q0) forall(i) forall(j) "
+        "y(i) = sum(q0, b, a, j, A(a,b,q0,i,j) * x(j))"
+    ]
+
+
+def test_a_sum_over_shares_stands_where_each_point_is_in_one_of_them():
+    positions = ("pos(i,p,b)", "split(p,s,t,2)")
+    for value, due in [
+        ("b(i) * c(i)", "sum(s, b(s,t) * c(t))"),
+        ("b(i) * b(i)", "sum(s, b(s,t) * b(s,t))"),
+        ("-(b(i) + b(i) * c(i))", "sum(s, -(b(s,t) + b(s,t) * c(t)))"),
+        ("b(i) / c(i)", "sum(s, b(s,t) / c(t))"),
+        ("b(i) * (b(i) / b(i))", "sum(s, b(s,t)) * (sum(s, b(s,t)) / sum(s, b(s,t)))"),
+    ]:
+        (found,) = statements(f"y(i) = {value}", *positions)
+        assert found == f"forall(s) forall(t) y(t) = {due}"
+    (found,) = statements("y(i) = A(i,j) * A(i,k)", "pos(i,p,A)", "split(p,s,t,2)")
+    assert found.endswith("y(t) = sum(s, sum(j, A(s,t,j)) * sum(k, A'(t,k)))")
+    (found,) = statements("y(i) = A(i,j) * A(k,j)", "pos(j,p,A)", "split(p,s,t,2)")
+    assert found.endswith("y(i) = sum(s, t, k, A(s,i,t) * A'(k,t))")
+
+
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+@pytest.mark.parametrize("form", ["ds", "ss", "dd", "sd"])
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "fuse(i,j,f);pos(f,p,A);split(p,p0,p1,4)",
+        "fuse(i,j,f);pos(f,p,A);divide(p,p0,p1,3);parallelize(p0,Lanes,3)",
+        "fuse(i,j,f);pos(f,p,A);split(p,p0,p1,8);split(p1,q0,q1,2);reorder(q0,p0,q1)",
+        "pos(j,p,A);split(p,p0,p1,2);reorder(p0,i,p1)",
+        "pos(i,p,A);split(p,p0,p1,4);parallelize(p0,Lanes,2)",
+        "fuse(i,j,f);pos(f,p,A);split(p,p0,p1,4);precompute(A(i,j)*x(j),j,j,w)",
+    ],
+)
+def test_shares_give_the_same_values(engine, form, schedule):
+    if engine == "compiled" and not c_compiler.available():
+        pytest.skip("there is no C compiler")
+    random = np.random.default_rng(1)
+    program = custard.compile(MATVEC, {"A": form, "x": "d"}, schedule)
+    for rows in (9, 1, 0):
+        a = random.integers(1, 9, (rows, 7)) * (random.random((rows, 7)) < 0.4)
+        x = random.integers(1, 9, 7)
+        assert np.array_equal(program.run({"A": a, "x": x}, engine=engine).to_numpy(), a @ x)
+
+
+def test_shares_balance_lanes_where_rows_do_not():
+    """One row of 256 entries and 16 of one: a lane has all of the long row, or a quarter of all."""
+    a = np.zeros((17, 256))
+    a[0], a[np.arange(1, 17), np.arange(1, 17)] = 1, 2
+    cycles = []
+    for schedule in (
+        "parallelize(i,Lanes,4)",
+        "fuse(i,j,f);pos(f,p,A);divide(p,p0,p1,4);parallelize(p0,Lanes,4)",
+    ):
+        program = custard.compile(MATVEC, {"A": "ss", "x": "d"}, schedule)
+        run = program.simulate({"A": a, "x": np.arange(256.0)})
+        assert np.array_equal(run.output.to_numpy(), a @ np.arange(256.0))
+        cycles.append(run.cycles)
+    assert cycles[0] > 2 * cycles[1]
+
+
+def test_what_was_split_before_is_shared_out_by_coordinates():
+    program = custard.compile(MATVEC, {}, "split(j,j0,j1,4);pos(j1,p,A);split(p,p0,p1,2)")
+    assert (
+        "p goes over coordinates, as the loop was split before, or does not go through levels one "
+        "below the other" in program.notes
+    )
+    a = np.arange(21.0).reshape(3, 7)
+    assert np.array_equal(program.run({"A": a, "x": np.ones(7)}).to_numpy(), a.sum(axis=1))
+
+
 @pytest.mark.parametrize(
     ("expression", "schedule", "what"),
     [
@@ -207,9 +293,18 @@ def test_positions_are_what_a_scanner_goes_through():
         ("x = a(i) + b(i)", "pos(i,p,a)",
          "pos cannot take i to the positions of a: the loop also goes through values that a does "
          "not have"),
-        (SPGEMM, "pos(k,p,B);split(p,p0,p1,4)",
-         "split cannot work on p, a loop over positions: tensors are stored in tiles of "
-         "coordinates, and equal numbers of entries of B are none"),
+        (SPGEMM, "pos(k,p,B);tile(4)",
+         "tile cannot work on p, a loop over the positions of B"),
+        (SPGEMM, "pos(k,p,B);fuse(i,p,f)",
+         "fuse cannot work on p, a loop over the positions of B"),
+        (MATVEC, "fuse(i,j,f);split(f,f0,f1,4)", "i and j cannot be fused: y has i alone"),
+        (MATVEC, "fuse(i,j,f);pos(f,p,A)", "i and j cannot be fused: y has i alone"),
+        (MATVEC, "fuse(i,j,f);pos(f,p,x)", "x has no loop f"),
+        (MATVEC, "reorder(j,i);fuse(j,i,f);pos(f,p,A)", "A has no loop f"),
+        (MATVEC, "fuse(i,j,f);pos(f,p,A);split(p,p0,p1,4);unroll(p1,2)",
+         "unroll names p1, which stands for the loops i, j"),
+        (MATVEC, "fuse(i,j,f);pos(f,p,A);parallelize(p,Lanes,4)",
+         "i and j cannot be fused: y has i alone"),
         (SPGEMM, "coord(k,p)", "coord needs a loop over positions, and k is none"),
         (SPGEMM, "precompute(B(i,k)*D(k,j),j,j)",
          "B(i,k)*D(k,j) does not occur in sum(k, B(i,k) * C(k,j))"),
