@@ -66,6 +66,23 @@ def test_a_sum_of_two_matrices():
     assert (found["i"].points, found["j"].points) == (3, 3 + 1 + 3)
 
 
+def test_rows_that_are_not_there_have_no_dense_level():
+    other = np.array([[0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
+    inputs = {"B": MATRIX, "C": other}
+    found = walked("X(i,j) = B(i,j) + C(i,j)", inputs, "ij", {"B": "sd"})
+    # Rows 0 and 2 are whole; row 1 has what C has.
+    assert (found["i"].points, found["j"].points) == (3, 4 + 1 + 4)
+
+
+def test_what_is_not_there_is_not_there_further_in():
+    c = np.zeros((2, 2, 3))
+    c[1, 1, 0] = 1
+    inputs = {"B": np.array([[1, 1], [0, 0]]), "b": np.ones(3), "C": c}
+    found = walked("X(i,j,k) = B(i,j) * b(k) + C(i,j,k)", inputs, "ijk", {"B": "sd"})
+    # Row 0 has all of b at both columns, row 1 the entry of C.
+    assert [found[v].points for v in "ijk"] == [2, 3, 7]
+
+
 def test_a_variable_that_only_the_result_has():
     found = walked("X(i,j) = b(i)", {"b": np.array([0, 1, 1])}, "ij", extents={"j": 5})
     assert (found["i"].points, found["j"].points) == (2, 10)
@@ -143,6 +160,17 @@ def test_a_sample_stands_for_all():
         assert found[variable].points == pytest.approx(points, rel=0.1)
     merged = walked("X(i,j) = B(i,k) * C(k,j)", {"B": matrix, "C": matrix}, "ijk")
     assert merged["k"].points == pytest.approx(due["j"], rel=0.2)
+
+
+@pytest.mark.parametrize(("kept", "looked_at"), [(300, 200_000), (4_000, 500), (300, 500)])
+def test_smaller_samples_do_too(kept, looked_at, monkeypatch):
+    monkeypatch.setattr("custard.autoscheduling.fibers._KEPT", kept)
+    monkeypatch.setattr("custard.autoscheduling.fibers._LOOKED_AT", looked_at)
+    random = np.random.default_rng(3)
+    a, b = random.random((60, 50)) < 0.3, random.random((50, 70)) < 0.3
+    found = walked("X(i,j) = B(i,k) * C(k,j)", {"B": a, "C": b}, "ikj")
+    assert found["k"].points == pytest.approx(a.sum(), rel=0.25)
+    assert found["j"].points == pytest.approx((a.astype(int) @ b.astype(int)).sum(), rel=0.25)
 
 
 def test_shares_of_a_loop():
