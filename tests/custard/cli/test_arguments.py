@@ -1,0 +1,61 @@
+"""What the commands share on the console."""
+
+import argparse
+import errno
+
+import pytest
+
+from custard.cli.arguments import Parser, engine, of_system, parse, stdout, whole_number
+from sam.support.errors import UserError
+
+
+def made():
+    parser = Parser(prog="custard x", allow_abbrev=False)
+    parser.add_argument("--depth", type=whole_number)
+    return parser
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["--dept", "1"], "there is no option --dept\nhint: did you mean --depth?"),
+        (["more"], "more is one argument too many\nhint: in quotes"),
+        (
+            ["--depth", "-1"],
+            'argument --depth: "-1" is no whole number of at least 0\n'
+            "hint: custard x --help lists the options",
+        ),
+        (
+            ["--depth", "two"],
+            'argument --depth: "two" is no whole number of at least 0\n'
+            "hint: custard x --help lists the options",
+        ),
+    ],
+)
+def test_mistakes(words, error):
+    with pytest.raises(UserError) as caught:
+        parse(made(), words, ["--depth"], "in quotes")
+    assert str(caught.value) == error
+
+
+def test_whole_numbers():
+    assert parse(made(), ["--depth", "007"], []).depth == 7
+    for text in ("", "+1", "1.0", "٣", "9" * 19):
+        with pytest.raises(argparse.ArgumentTypeError):
+            whole_number(text)
+
+
+def test_the_engine_is_chosen_unless_it_is_named():
+    assert engine(argparse.Namespace(engine=None)) == "auto"
+    assert engine(argparse.Namespace(engine="simpy")) == "simpy"
+
+
+def test_what_the_system_refuses_is_told(capsys):
+    assert of_system(PermissionError(errno.EACCES, "Permission denied", "a.mtx")) == 2
+    assert capsys.readouterr().err == "custard: cannot use a.mtx: Permission denied\n"
+
+
+def test_lines_that_nobody_reads_on_a_terminal_have_a_fixed_width(capsys):
+    assert stdout().width == 120
+    stdout(quiet=True).print("nothing")
+    assert capsys.readouterr().out == ""
