@@ -1,4 +1,4 @@
-"""What it costs the compiled engine to keep the causes of firings: the ratio of its CPU times.
+"""The cost of keeping the causes of firings in the compiled engine: the ratio of CPU times.
 
     python benchmarks/attribution.py [--quick]
 

@@ -282,7 +282,7 @@ def table(found: Sequence[Timing]) -> Table:
 
 
 def write(path: Path, found: Sequence[Timing], apart: Mapping[str, float]) -> None:
-    """All timings, and below them what was measured apart, in seconds or MB."""
+    """All timings, and below them separate measurements, in seconds or MB."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
         rows = csv.writer(file)

@@ -94,7 +94,7 @@ def _same(ours: Tensor, other: Any) -> bool:
 
 
 def table(timings: list[Timing]) -> Table:
-    """The timings, one to a line; ratios above what is asked are red."""
+    """The timings, one to a line; ratios above the limit are red."""
     found = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("kernel", "inputs"):
         found.add_column(column, no_wrap=True)

@@ -43,7 +43,7 @@ from sam.tensor import Tensor
 
 @dataclass(frozen=True)
 class Timing:
-    """What was done, our CPU time and that of the peer, in seconds; a peer may be missing.
+    """A task, our CPU time and that of the peer, in seconds; a peer may be missing.
 
     Where the peer is a goal, ``theirs`` is what we are to stay under. ``wall`` is our wall time.
     """
@@ -126,7 +126,7 @@ def simulations(runs: int, lanes: Sequence[int], folder: Path) -> list[Timing]:
 def process(
     command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None
 ) -> tuple[tuple[float, float], str]:
-    """The CPU and wall seconds of a process with all of its children, and what it prints."""
+    """The CPU and wall seconds of a process with all of its children, and its output."""
     environment = {**os.environ, "PYTHONPATH": str(MATRIX.parents[2]), **(environment or {})}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # modules are compiled once
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()

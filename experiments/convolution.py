@@ -46,7 +46,7 @@ class Kernel:
     ``axis``    the tensor whose density is on the axis: the input, or the filter
     ``orders``  the loop orders to compare; an empty one is the compiler's
     ``levels``  the formats of that tensor
-    ``due``     dense numpy or scipy: its name, and what it computes of the input and the filter
+    ``due``     dense numpy or scipy: its name, and its function of the input and the filter
     """
 
     name: str

@@ -13,7 +13,7 @@ all-empty and on all-full ones, or on the inputs that the file records. It comes
     refused  a UserError
     crashed  any other exception, a deadlock, or no result in time
 
-``--engine both`` runs each input on both engines, and counts as wrong what they differ in: values,
+``--engine both`` runs each input on both engines, and counts any difference as wrong: values,
 cycles, statistics, the text of an error. ``--ignore-units`` passes over each ``parallelize`` with a
 unit that the target lacks. ``out/corpus-FILE-TARGET.jsonl`` (with the engine behind
 the target, where it is not auto) gets a line with what came of a program. One that has a line is

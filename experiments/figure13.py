@@ -40,7 +40,7 @@ CHUNK = 64
 class Structure:
     """A way to store both vectors.
 
-    ``levels``    the format of each level of b and c; two levels are chunks and what is in them
+    ``levels``    the format of each level of b and c; two levels are chunks and their contents
     ``record``    how the names of the published counts end; the structure's key in ``Counts``
     ``fewer``     why ours may be below those
     ``schedule``  what the structure asks for beyond its levels
@@ -89,7 +89,7 @@ _NAMES = {one.record: one.name for one in STRUCTURES}
 
 @dataclass(frozen=True)
 class Study:
-    """One part of the figure: the vectors, and what is on its axis."""
+    """One part of the figure: its vectors and its axis."""
 
     part: str
     vectors: str

@@ -38,7 +38,7 @@ from sam.support.errors import UserError
 NONZEROS = (5_000, 10_000, 25_000, 50_000)
 SIZES = tuple(range(1024, 15721, 1336))
 
-# What is told of a point, by its nonzeros and its size.
+# The columns of a point, by its nonzeros and its size.
 Points = Mapping[tuple[int, int], Mapping[str, Any]]
 
 # The queues of each run of a point.

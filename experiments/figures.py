@@ -98,7 +98,7 @@ def arguments(
 
 
 def is_there(path: Path, default: Path, what: str) -> bool:
-    """Whether a file that is not shipped is there; says in words what is left out where it is not.
+    """Whether a file that is not shipped is there; prints which part is left out if it is not.
 
     Raises UserError where the user named that file: it is at another place than ``default``.
     """

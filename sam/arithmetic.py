@@ -22,7 +22,7 @@ import numpy as np
 
 from sam.support.errors import UserError
 
-# A number of the program has no type of its own: it takes on that of what it meets.
+# A number of the program has no type of its own: it takes on the type of the other operand.
 ValueType = np.dtype[Any] | int | float
 
 

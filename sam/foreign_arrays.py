@@ -29,7 +29,7 @@ def entries_of(data: Any) -> CoordinateList | None:
 
 
 def require_zero_fill(name: str, fill: Any) -> None:
-    """Raises UserError where what is not stored has another value than 0."""
+    """Raises UserError if the fill value is not 0."""
     if fill != 0:
         raise UserError(
             f"{name} has the fill value {fill}, and what is not stored is 0 here",

@@ -46,7 +46,7 @@ class Meanings:
         self.made: dict[End, Meant] = {}
 
     def take(self, node: str, edges: Iterable[Edge]) -> dict[Edge, Due]:
-        """What comes into a node and is not known to be as its ports want it.
+        """Inputs of a node whose meaning is not known to be what its ports ask for.
 
         Raises UserError for what is known not to be so. Finds out what the node makes of it.
         """

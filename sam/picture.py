@@ -32,7 +32,7 @@ STREAM_STYLES: Mapping[str, Mapping[str, str]] = {
 _TENSOR_COLOURS = ["#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#b3e2cd", "#f4cae4"]
 # Parameters that name the tensor that a block reads or writes.
 _TENSOR_PARAMETERS = ("slot", "tensor")
-# What of a node's parameters its label tells behind the kind; the rest is in its name, or small.
+# The parameters that a label has behind the kind; others are in the node's name, or small.
 _TOLD = ("operation", "lanes", "memory", "buffers")
 
 Lane = tuple[str, int]

@@ -1,4 +1,4 @@
-"""What the commands share on the console: arguments, stdout, complaints."""
+"""Arguments, stdout and complaints, for all commands."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Parser(argparse.ArgumentParser):
 def parse(
     parser: Parser, argv: Sequence[str] | None, options: Iterable[str], hint: str | None = None
 ) -> argparse.Namespace:
-    """The arguments; what is too much has the nearest of the ``options`` or ``hint`` as a hint."""
+    """The arguments. An unknown one is refused, with the nearest of the ``options`` or ``hint``."""
     arguments, unknown = parser.parse_known_args(argv)
     if unknown and unknown[0].startswith("-"):
         name = unknown[0]
@@ -53,7 +53,7 @@ def whole_number(text: str) -> int:
 
 
 def stdout(quiet: bool = False) -> Console:
-    """Stdout; what is not read on a terminal has lines of a fixed width."""
+    """Stdout; lines have a fixed width unless it is a terminal."""
     from rich.console import Console  # here, as custard --help needs none of it
 
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
@@ -69,7 +69,7 @@ def require_stdout() -> None:
 
 
 def complain(text: str) -> None:
-    """Says on stderr what is wrong, if anybody can hear it."""
+    """Prints a mistake on stderr, if there is one to print to."""
     from rich.console import Console
     from rich.text import Text
 

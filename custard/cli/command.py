@@ -1,4 +1,4 @@
-"""The command line: which command is meant, and what is said of what goes wrong.
+"""The command line: chooses the command, and reports mistakes.
 
 What a command needs is imported when it runs, so that ``custard --help`` is there at once.
 """

@@ -45,7 +45,7 @@ _MOST_ENTRIES = 10**8
 
 @dataclass(frozen=True)
 class Wanted:
-    """The inputs of a program or a graph, and what is known of their extents.
+    """The inputs of a program or a graph, and the extents that are known.
 
     ``uses``    the accesses that read each input
     ``dims``    extents by variable; ``spans`` those that follow from others
@@ -108,7 +108,7 @@ def read_wanted(texts: Sequence[str], wanted: Wanted, seed: int = 0) -> dict[str
 def file_of(value: str) -> str | None:
     """The path of the file that an input is read from; None where it is none.
 
-    A number, standard input and what is made up are no files. ``~`` is the home folder.
+    Numbers, standard input and generated tensors are no files. ``~`` is the home folder.
     """
     place = split_listing(value)[0]
     if place == STDIN or _is_generated(value) or _number(value) is not None:
@@ -117,7 +117,7 @@ def file_of(value: str) -> str | None:
 
 
 def split_listing(value: str) -> tuple[str, str]:
-    """A file or stdin, and what is said of how it lists entries, as in ``":pattern:0-based"``."""
+    """A file or stdin, and how it lists entries, as in ``":pattern:0-based"``."""
     place = value
     while True:
         place, colon, word = place.rpartition(":")
@@ -280,7 +280,7 @@ def _spread(extents: dict[str, int], uses: Mapping[str, Sequence[cin.Access]]) -
 
 
 def _size(access: cin.Access, mode: int, extents: Mapping[str, int]) -> int:
-    """The extent that a mode of what is made up gets: room for all values of its subscript."""
+    """The extent of a mode of a generated tensor: room for all values of its subscript."""
     form = access.form(mode)
     if form is None:
         return extents[cin.base(access.variables[mode])]

@@ -85,7 +85,7 @@ CONVOLUTION_FORMATS = {
     "F:ssdd": "filters: pairs of channels left out as a whole",
     "F:dddb:0,2,3,1": "filters: a bit for each channel",
 }
-"""Some formats of the tensors of a convolution, and what they are for."""
+"""Some formats of the tensors of a convolution, and their uses."""
 
 
 def _convolution_formats() -> Table:

@@ -1,4 +1,4 @@
-"""Where the command puts what it makes: the report, the JSON object, and the result's files."""
+"""The outputs of the command: the report, the JSON object, and the result's files."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _is_stdout(output: str) -> bool:
 def require_apart(arguments: argparse.Namespace) -> None:
     """Raises UserError where two outputs go to one file, or another than the result to an input's.
 
-    What is no regular file, such as ``/dev/stdout``, takes several.
+    A file that is not regular, such as ``/dev/stdout``, may take several.
     """
     told = [arguments.dot, arguments.draw, arguments.plot, *pages(arguments).values()]
     told.append(None if arguments.json == "-" else arguments.json)

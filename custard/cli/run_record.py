@@ -51,7 +51,7 @@ def versions() -> dict[str, str]:
 
 
 def of_program(program: Program, schedule: Sequence[str]) -> dict[str, Any]:
-    """What is known of a program before it runs."""
+    """The record of a program that has not run."""
     of_target = program.described()
     return {
         "record_version": RECORD_VERSION,
@@ -172,7 +172,7 @@ def _of_run(
     compile_seconds: float,
     expected: Expected | None,
 ) -> dict[str, Any]:
-    """The record of a run, of whose program and inputs is said what it is ``about``."""
+    """The record of a run; ``about`` is that of its program and inputs."""
     assert run.output is not None
     told = {
         **about,
@@ -225,7 +225,7 @@ def execute(
 def _times(program: CProgram, bound: Bound, inputs: Mapping[str, Tensor]) -> dict[str, Any]:
     """The median and the minimum of many runs, and the former by entry of the largest input.
 
-    Those that have a level which is not full count before those that have none.
+    Sparse inputs come before dense ones.
     """
     seconds: list[float] = []
     started = time.perf_counter()

@@ -54,7 +54,7 @@ def summary(
 
 
 def in_time(run: Run) -> dict[str, Any]:
-    """What the cycles of a run come to by the clock of its config.
+    """Time, throughput and energy of a run, by the clock of its config.
 
     ``seconds``; ``multiplications``, those of ALUs on data, and how many ``per_cycle``;
     ``energy_pj`` of all levels of memory; and by level of memory the ``gb_per_s`` that it moved,
@@ -275,7 +275,7 @@ def _by_port(waits: Mapping[str, int], cycles: int, wide: bool = True) -> str:
 
 
 def _bar(block: BlockStats, cycles: int, width: int = _BAR_WIDTH) -> Text:
-    """All cycles as one bar. What is left of a character goes to the share that it cuts."""
+    """All cycles as one bar. A character that two shares divide goes to the one that it ends."""
     spent = {
         "busy": block.busy,
         "starved": sum(block.starved.values()),

@@ -1,4 +1,4 @@
-"""What is said where the loops clash with the order in which a tensor is stored."""
+"""The note for a tensor that is stored in an order which the loops cannot follow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def transposition(
 ) -> tuple[str, str | None]:
     """The note that an access is transposed to an order of modes, and the declaration to avoid it.
 
-    There is none where the tensor is accessed more than once, for that may move the clash.
+    There is no such declaration if the tensor is accessed more than once: it might clash elsewhere.
     """
     listed = ",".join(map(str, order))
     note = f"{access}, stored as {stored}, is transposed to {listed} before the run"

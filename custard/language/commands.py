@@ -146,7 +146,7 @@ def parse_schedule(texts: Iterable[str]) -> list[Command]:
 
 
 def workspaces(commands: Iterable[Command]) -> list[str]:
-    """The tensors that commands name for what is computed before."""
+    """The workspaces that commands name."""
     return [
         command.arguments[3]
         for command in commands
@@ -194,7 +194,7 @@ def mistake(
 def without_unknown_loops(
     commands: Iterable[Command], loops: Collection[str]
 ) -> tuple[list[Command], list[str]]:
-    """The commands, each ``reorder`` without what is no loop; and a note for each that is none."""
+    """The commands, each ``reorder`` without names that are no loops; and a note on each name."""
     kept, notes = [], []
     for command in commands:
         if command.name == "reorder":
@@ -240,7 +240,7 @@ def choices(
 
 
 def refuse_streams(commands: Iterable[Command], target: str) -> None:
-    """Raises UserError for what is about streams, on a target that has none."""
+    """Raises UserError for a command about streams, on a target that has none."""
     for command in commands:
         if command.name in OF_STREAMS:
             raise not_on(target, command, "it has no streams")
@@ -306,7 +306,7 @@ def _check_arguments(
 
 
 def _problem(argument: Argument, word: str) -> tuple[str, str | None] | None:
-    """What is wrong with ``word`` as this argument, and a hint."""
+    """Why ``word`` cannot be this argument, and a hint."""
     if not word:
         return "is empty", None
     if argument.kind in ("name", "loop", "new") and not (word.isascii() and word.isidentifier()):

@@ -104,7 +104,7 @@ class Sum(Node):
 
 @dataclass(frozen=True)
 class Assignment(Node):
-    """A whole program text: what is computed, and the tensor that it is stored in or added to."""
+    """A whole program text: an expression, and the tensor that it is stored in or added to."""
 
     target: Access
     operator: Assigns
@@ -528,7 +528,7 @@ _REFUSED = {
     "->": "a sum over k is written with subscripts, as in X(i,j) = A(i,k) * B(k,j)",
     "@": "a product of matrices names its subscripts: X(i,j) = A(i,k) * B(k,j)",
 }
-# What is a function elsewhere.
+# Names of functions in other languages.
 _FUNCTIONS = {"min", "max", "abs", "exp", "log", "sqrt", "pow", "relu", "tanh", "sin", "cos"}
 
 

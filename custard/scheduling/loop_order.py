@@ -1,4 +1,4 @@
-"""The order of the loops before any command: what all targets have in common."""
+"""The order of the loops before any command; all targets use this."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class LoopNest:
     ``bounds``       what must hold of the inputs
     ``unrolled``     how often the bodies of loops are repeated
     ``parallel``     the loops whose iterations are shared out
-    ``precomputed``  what goes through workspaces, by their names
+    ``precomputed``  the workspaces, by name
     ``value``        the right side that reads those; None where there are none
     """
 
@@ -90,12 +90,12 @@ class LoopNest:
     # The graph
 
     def made(self, loop: str) -> Derivation | None:
-        """What a loop was derived by; None for a variable of the program."""
+        """The derivation that makes a loop; None for a variable of the program."""
         base = parts(loop)[0]
         return next((one for one in self.derivations if base in one.results), None)
 
     def used(self, loop: str) -> Derivation | None:
-        """What was derived from a loop; None for a loop that there is."""
+        """The derivation that uses up a loop; None if the loop is in the nest."""
         base = parts(loop)[0]
         return next((one for one in self.derivations if base in one.sources), None)
 

@@ -97,7 +97,7 @@ def derive(
     loops: Sequence[str],
     formats: Mapping[str, Format],
 ) -> Derived:
-    """A program with its variables replaced by what is derived from them.
+    """A program with its variables replaced by the variables derived from them.
 
     ``loops`` are the derived variables, outermost first, by their bases. A tensor that has some is
     stored in the order of the loops: a level of a split mode becomes two of its format, two levels
@@ -217,7 +217,7 @@ class _Rewriting:
         return all(self.shares.setdefault(name, numbered) == numbered for name in names)
 
     def computed(self, access: cin.Access) -> cin.Access:
-        """An access with computed subscripts: its forms by what is derived from their variables."""
+        """An access with computed subscripts, its forms in terms of derived variables."""
         used = cin.free_variables(access)
         if self.variables(used) == used:
             return access
@@ -249,7 +249,7 @@ class _Rewriting:
         return cin.Access(name, variables, found)
 
     def form(self, access: cin.Access, form: Affine) -> Affine:
-        """A form by what is derived from its variables: a split one is tile * size + place."""
+        """A form in terms of derived variables: a split variable is tile * size + place."""
         terms = dict(form.coefficients())
         for derivation in self.derivations:
             for variable in list(terms):
@@ -275,9 +275,9 @@ class _Rewriting:
     def format(
         self, stored: Format, subscripts: tuple[str, ...], shares: Sequence[Share] = ()
     ) -> Format:
-        """The format of a tensor by what is derived from its subscripts.
+        """The format of a tensor whose subscripts are derived variables.
 
-        What is inside of a share is compressed: the share has few of the coordinates.
+        Levels inside of a share are compressed: the share has few of the coordinates.
         """
         if not shares and self.only_renamed(subscripts):
             return stored
@@ -295,7 +295,7 @@ class _Rewriting:
         return Format("".join(codes[mode] for mode in order), order)
 
     def only_renamed(self, subscripts: tuple[str, ...]) -> bool:
-        """Whether what is derived from some subscripts are the same variables by other names."""
+        """Whether the derivations only rename some subscripts."""
         known = _all(subscripts, self.derivations)
         return all(isinstance(one, Rename) or not known & {*one.sources}
                    for one in self.derivations)  # fmt: skip

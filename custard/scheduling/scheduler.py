@@ -125,7 +125,7 @@ class Scheduler(ABC):
         """Follows a command, which names loops as they are called here."""
 
     def new_name(self, name: str) -> str:
-        """The name for a new loop, with zeros behind it where one has it."""
+        """The name for a new loop, with zeros appended if it is taken."""
         while name in self.names:
             name += "0"
         self.names[name] = None
@@ -281,7 +281,7 @@ class Scheduler(ABC):
         """What the target has instead of the unit of another one."""
 
     def check_strategy(self, command: Command) -> None:
-        """Raises UserError unless a unit gets what it needs: lanes a number, others a strategy."""
+        """Raises UserError unless lanes get a number, and other units a strategy."""
         loop, unit, number = command.arguments
         if (unit == LANES) != number.isdigit():
             needs = "a number of lanes" if unit == LANES else "a race strategy"

@@ -34,7 +34,7 @@ class Statement:
 
     @staticmethod
     def of(program: cin.Program, other: Statement) -> Statement:
-        """A statement with what of another one's derivations, loops and lanes it has use for."""
+        """A statement with those derivations, loops and lanes of another one that apply to it."""
         known = {cin.base(variable) for variable in program.loops}
         derivations: list[Derivation] = []
         for one in other.derivations:

@@ -1,4 +1,4 @@
-"""A kernel under construction: its names, its parameters, its arrays, what comes first and last."""
+"""A kernel under construction: its names, parameters and arrays, its first and last statements."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class Builder:
 
 
 def resized(var: Expr, had: Expr, count: Expr, zeroed: bool = False) -> Stmt:
-    """Gives an array room for more elements; what is new is zero, or anything."""
+    """Gives an array room for more elements; the new ones are zero, or not initialised."""
     size = Op("sizeof", (var,), INT)
     arguments = (var, had, count, size) if zeroed else (var, count, size)
     return Assign(var, Call("resized_zero" if zeroed else "resized", arguments, var.type))
@@ -193,7 +193,7 @@ def exists(pointer: Expr) -> Expr:
 
 
 def _identifier(name: str) -> str:
-    """The name with what C does not take in identifiers written as its number."""
+    """The name, with characters that C identifiers may not have written as their code points."""
     safe = re.sub(r"[^A-Za-z0-9_]", lambda m: "_" if m[0] == "'" else f"u{ord(m[0]):x}", name)
     if _RESERVED.fullmatch(safe):
         return f"{safe}_"

@@ -62,8 +62,8 @@ class Bound:
     ``stored``   the inputs by slot
     ``extents``  by variable
     ``around``   where the result is a diagonal that is added to, the entries off it
-    ``restored``  stores a new array for an input: it gives the slots of that, and what they hold
-    ``plans``    those of earlier calls, by what decides them
+    ``restored``  stores a new array for an input: gives its slots with their new contents
+    ``plans``    those of earlier calls, by types and extents
     ``asked``    the format of the result
     ``told``     notes on the formats
     ``threads``  how many share a loop, where the schedule has them

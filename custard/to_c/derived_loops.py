@@ -68,7 +68,7 @@ class DerivedLoop:
         self.before: list[Stmt] = []
 
     def statements(self) -> list[Stmt]:
-        """The loop, with what it needs before."""
+        """The loop, after the declarations that it needs."""
         stack = self.output.pending.get(self.leaf, (Part(self.leaf),))
         part, left = stack[0], list(stack[1:])
         name = part.name
@@ -115,7 +115,7 @@ class DerivedLoop:
     def counted(
         self, name: str, region: Region | None, left: Sequence[Part], again: bool = False
     ) -> list[Stmt]:
-        """A loop that counts, with what it goes through inside of each round.
+        """A loop that counts, with the rest of the loops in each round.
 
         ``again`` has the loop go on to what the name was derived from, a round at a time.
         """
@@ -353,7 +353,7 @@ class DerivedLoop:
         return select(op("<", left, right), left, right)
 
     def positive(self, value: Expr) -> Expr:
-        """The number, or 1 where it is 0: what is divided by it then has no values."""
+        """The number, or 1 for 0, so that it may divide: the loop then has no rounds."""
         value = self.number("size", value)
         return select(op(">", value, ZERO), value, ONE)
 

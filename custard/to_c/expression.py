@@ -190,7 +190,7 @@ def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
 
 
 def without(node: Node, absent: Container[int]) -> Node | None:
-    """What is left of a tree where some operands are absent; None where nothing is."""
+    """The rest of a tree where some operands are absent; None if nothing is left."""
     match node:
         case Operand():
             return None if node.key in absent else node

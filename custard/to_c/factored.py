@@ -51,7 +51,7 @@ def factored(
 
 
 class _Found(NamedTuple):
-    """A sum, what it costs, and which sums in it are made first."""
+    """A sum, its cost, and the sums in it that are made first."""
 
     value: cin.Reduce
     cost: float

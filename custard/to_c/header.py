@@ -1,4 +1,4 @@
-"""The comment at the head of a C file: what it computes, how to compile it, how to call it."""
+"""The comment at the head of a C file: its expression, how to compile it, how to call it."""
 
 from __future__ import annotations
 

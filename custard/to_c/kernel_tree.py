@@ -62,7 +62,7 @@ class KernelTrees:
         raise AssertionError(node)
 
     def _precomputed(self, name: str) -> Total:
-        """The tree of what goes through a workspace."""
+        """The tree of an expression that the schedule puts into a workspace."""
         found = self.precomputed[name]
         inner = self.of(found.program.value)
         free = frozenset(found.program.target.variables)
@@ -73,7 +73,7 @@ class KernelTrees:
         )
 
     def _sum(self, node: cin.Add) -> Sum:
-        """The tree of a sum. What is bracketed in it is merged into it where all have one type."""
+        """The tree of a sum. Bracketed sums in it are merged into it if all terms have one type."""
         first, *rest = node.terms
         terms, steps, minus = [self.of(first)], [], [False]
         steps.append(terms[0].dtype)
@@ -95,10 +95,10 @@ class KernelTrees:
         return Sum(dtype, parts, types, signs)
 
     def _product(self, node: cin.Multiply) -> Product:
-        """The tree of a product. What is bracketed in it is merged into it if all have one type.
+        """The tree of a product. Bracketed ones are merged into it if all factors have one type.
 
-        A sum over variables of one factor is made in the type of the product, as if it were made
-        after multiplying: so has ``numpy.einsum`` it.
+        A sum over variables of one factor is computed in the type of the product, as if it came
+        after the multiplication; ``numpy.einsum`` does the same.
         """
         parts = tuple(map(self.of, node.factors))
         dtype = _joint_type("multiply", parts)

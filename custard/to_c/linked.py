@@ -43,7 +43,7 @@ from sam.support.errors import UserError
 
 @dataclass(frozen=True)
 class Linked:
-    """The texts of a C file and of the header that declares what is in it."""
+    """The texts of a C file and of the header that declares its functions."""
 
     source: str
     header: str

@@ -273,7 +273,7 @@ class For(Stmt):
 
     ``increasing``  the coordinates that the body finds at the variable increase from round to round
     ``unroll``      how often the body is repeated, if not once
-    ``step``        what is added to the variable after each round
+    ``step``        is added to the variable after each round
     ``vectors``     "simd" where rounds may be done at once, or the clause of OpenMP for its sums
     """
 
@@ -326,7 +326,7 @@ class Parallel(Stmt):
     ``thread``    the variable that numbers the threads, of which there are ``threads``
     ``heap``      the pointers of each thread, set to NULL first, and freed in the end
     ``outs``      the pointers by which the body changes numbers outside of it, and those
-    ``structs``   what stands for structs of the kernel inside, by their names
+    ``structs``   the thread's own structs in place of the kernel's, by their names
     ``ordered``   whether the body has an ``Ordered``
     ``arguments``  what the function is called with, which the printer finds
     """
@@ -485,7 +485,7 @@ def reads(body: Body, var: Var) -> bool:
 def rewritten(body: Body, change: Callable[[Stmt], Body | None]) -> list[Stmt]:
     """The statements with others in the place of some: those that ``change`` gives for one.
 
-    What it gives None for stays, and what is inside of that is rewritten.
+    Where it gives None the statement stays, and its own statements are rewritten.
     """
     made: list[Stmt] = []
     for statement in body:

@@ -221,14 +221,14 @@ class Nest:
         if key >= 0:
             self.clip(key)
         loop = iterator.loop(self.var, lambda: self.body({key: None}, ()))
-        # A single coordinate has no block: what is declared at it is so behind it too.
+        # A single coordinate has no block: its declarations hold behind it too.
         declared = {one.var.name for one in loop if isinstance(one, Declare)}
         self.builder.bound |= declared
         self.builder.taken |= declared
         return loop
 
     def body(self, present: Mapping[int, Expr | None], absent: Sequence[int]) -> list[Stmt]:
-        """What is done at a coordinate where some operands are present, and others are not.
+        """The body at a coordinate where some operands are present, and others are absent.
 
         One that is present may be so under a condition.
         """

@@ -1,4 +1,4 @@
-"""What lowering a program gives: the kernel, and what was decided for it."""
+"""The result of lowering: a kernel, and the decisions behind it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sam.graph import Slot
 
 @dataclass(frozen=True)
 class Lowered:
-    """A kernel, and what was decided for it, in sentences.
+    """A kernel, and the decisions behind it, in sentences.
 
     ``slots``       the storage of the inputs that it reads, in the order of its parameters
     ``numbers``     the variables whose extents are parameters of their own
     ``keyed``       the variables of each sparse workspace
     ``listed``      the variables of the dense workspaces
-    ``result``      the slot that it fills, before what is done to it behind the kernel
+    ``result``      the slot that it fills; the caller may convert it afterwards
     ``dtype``       the type of the result's values
     ``rearranged``  which tensors are stored in another way, each with the declaration of the
                     format that avoids that, if there is one

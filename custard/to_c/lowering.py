@@ -177,9 +177,9 @@ class Lowering:
         return [*counted, *between, *self.statements(order, tree, filled)]
 
     def in_order(self, order: Sequence[str], natural: Sequence[str], output: TensorOutput) -> bool:
-        """Whether loops go through what is appended to in its order, and once.
+        """Whether loops go through the levels that are appended to in their order, and once.
 
-        ``natural`` are the loops in the order of the derivations of what is stored.
+        ``natural`` are the loops of the stored variables, in the order of their derivations.
         """
         appended = output.appended
         made = [{*self.nest.originals(loop)} for loop in natural]

@@ -126,19 +126,19 @@ class Output(ABC):
         return True
 
     def begin(self, variable: str) -> list[Stmt]:
-        """What comes before the loop over a variable."""
+        """Statements before the loop over a variable."""
         return []
 
     def end(self, variable: str) -> list[Stmt]:
-        """What comes behind the loop over a variable."""
+        """Statements behind the loop over a variable."""
         return []
 
     def enter(self, variable: str) -> list[Stmt]:
-        """What comes first in each round over a variable, which is bound."""
+        """The first statements in each round over a variable, which is bound."""
         return []
 
     def leave(self, variable: str) -> list[Stmt]:
-        """What comes last in each round over a variable, which is bound."""
+        """The last statements in each round over a variable, which is bound."""
         return []
 
     def reserve(self, variable: str, most: Expr) -> tuple[Output, list[Stmt]]:
@@ -147,11 +147,11 @@ class Output(ABC):
 
     @property
     def adds(self) -> bool:
-        """Whether a value that is written is added to what is there."""
+        """Whether writing a value adds it to the one that is stored."""
         return True
 
     def accumulating(self) -> Output:
-        """The output, with values added to what is there."""
+        """The output that adds values to the stored ones."""
         return self
 
     def skips(self, variables: Iterable[str]) -> None:
@@ -416,9 +416,9 @@ def times(left: Expr, right: Expr) -> Expr:
 class TensorOutput(Output):
     """A tensor that is assembled.
 
-    ``accumulate``  values are added to what is there
+    ``accumulate``  values are added to the stored ones
     ``drop_zeros``  values that are 0 are left out where levels are appended to
-    ``reserved``    there is room for what is written
+    ``reserved``    there is room for all values
     ``values``      a copy that values are added to in the place of the tensor's
     """
 

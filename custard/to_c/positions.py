@@ -41,7 +41,7 @@ def without_owner(nest: LoopNest, loop: str, tree: Node, output: Output) -> str 
 
 
 def elsewhere(nest: LoopNest, order: Sequence[str], position: str) -> list[str]:
-    """Loops with what is derived from positions as loops over coordinates again."""
+    """The loops, with those over positions as loops over coordinates again."""
     leaves = nest.leaves(position)
     return [*nest.variables(leaves), *(loop for loop in order if loop not in leaves)]
 

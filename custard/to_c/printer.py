@@ -179,7 +179,7 @@ _BREAKS = ("; ", ", ", " || ", " && ", " ? ", " : ", " == ", " < ", " + ", " - "
 def _fitted(line: str, more: int = 8) -> Iterator[str]:
     """The line in parts of at most 100 characters, broken outside of as many brackets as can be.
 
-    What is broken off is indented by ``more``.
+    Continuation lines are indented by ``more``.
     """
     if len(line) <= _WIDTH or line.lstrip().startswith("//"):
         yield line
@@ -264,7 +264,7 @@ def _function(kernel: Kernel, entry: Entry) -> Iterator[str]:
 
 
 def _taken(kernel: Kernel, shared: Parallel, body: Body) -> tuple[list[str], list[Var]]:
-    """The structs and the variables that a thread needs of what is around it."""
+    """The structs and variables of the kernel that a thread uses."""
     fields = {struct.name: None for struct in kernel.structs}
     found = list(all_expressions(shared.body))
     used = _pruned(shared.body, set())[1] - {shared.thread.name}
@@ -282,7 +282,7 @@ def _thread(kernel: Kernel, shared: Parallel, body: Body) -> Iterator[str]:
     """The function of a thread."""
     structs, taken = _taken(kernel, shared, body)
     written = {struct.name for struct in kernel.structs if struct.written}
-    # Pointers that point to what is only read.
+    # Pointers to arrays that are only read.
     declared = [one for one in body if isinstance(one, Declare) and one.var.type.pointer]
     constant = {
         one.var.name
@@ -410,7 +410,7 @@ def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
             step = f"{var.name}++" if stride == Const(1) else f"{var.name} += {_text(stride)}"
             step = step if after is None else f"{var.name} = {_text(after)}"
             if after is not None:
-                # What comes next is told inside of the loop.
+                # The body of the loop assigns the next value.
                 yield f"{pad}for ({_type(var.type)} {var.name} = {_text(begin)}, " + (
                     f"{_text(after)}; {var.name} < {_text(end, 11)}; {step}) {{"
                 )
@@ -458,7 +458,7 @@ def _shared(shared: Parallel, pad: str) -> Iterator[str]:
 
 
 def _undeclared(body: Body, after: Expr) -> list[Stmt]:
-    """A loop's body in which the declaration of what comes next is an assignment."""
+    """A loop's body in which the declaration of the next value is an assignment."""
     return [
         Assign(one.var, one.value) if isinstance(one, Declare) and one.var == after else one
         for one in body
@@ -493,7 +493,7 @@ def _type(type: Type) -> str:
 
 
 def _text(node: Expr, outer: int = 0) -> str:
-    """An expression, in parentheses where what is around it binds more."""
+    """An expression, in parentheses where the operator around it binds tighter."""
     text, precedence = _expression(node)
     return f"({text})" if precedence < outer else text
 
@@ -542,7 +542,7 @@ def _widens(old: Type, new: Type) -> bool:
 
 
 def _is_narrow(node: Expr) -> bool:
-    """Whether C computes with 32 bits what is told to have 64."""
+    """Whether C would compute in 32 bits a value that has 64."""
     match node:
         case Op("cast", (value,), type):
             return _widens(value.type, type)
@@ -584,7 +584,7 @@ def pruned(body: Body) -> list[Stmt]:
 
 
 def _pruned(body: Body, used: set[str]) -> tuple[list[Stmt], set[str]]:
-    """The statements of a block, and the names that they read of what is around it.
+    """The statements of a block, and the outer names that they read.
 
     ``used`` are names that are read behind the block, but still in it.
     """
@@ -599,7 +599,7 @@ def _pruned(body: Body, used: set[str]) -> tuple[list[Stmt], set[str]]:
             continue
         outside = parts(statement)[0]
         if isinstance(statement, For):
-            # What comes next is told inside of the loop.
+            # The body of the loop assigns the next value.
             outside = [statement.begin, statement.end, statement.step]
         for expression in outside:
             used |= _names(expression)
@@ -609,7 +609,7 @@ def _pruned(body: Body, used: set[str]) -> tuple[list[Stmt], set[str]]:
 
 
 def _pruned_inside(statement: Stmt) -> tuple[Stmt, set[str]]:
-    """The statement with its blocks pruned, and the names that they read of what is around."""
+    """The statement with its blocks pruned, and the outer names that they read."""
     match statement:
         case For(var, _, _, body, after):
             new, used = _pruned(body, set() if after is None else _names(after))

@@ -51,7 +51,7 @@ class CProgram(Program):
     ``lowered``  its kernel for inputs of float64 with int32 indices
     ``nest``     the loops that its schedule makes
     ``flags``    of the C compiler; those that it does not know are left out
-    ``kernels``  those that have been compiled, by what they are specialised for
+    ``kernels``  those that have been compiled, by their specialisation
     ``plans``, ``known``  what earlier calls found out that later ones need too
     """
 
@@ -247,7 +247,7 @@ _MOST_THREADS = 1024
 def number_of_threads(asked: int | None) -> int:
     """How many threads share a loop: those asked for, or one for each CPU of this process.
 
-    Raises UserError for what is no number of threads.
+    Raises UserError unless that is a number of threads.
     """
     if asked is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1

@@ -84,7 +84,7 @@ class _Rows(Output):
 
     @abstractmethod
     def found(self, row: Expr, value: Expr) -> list[Stmt]:
-        """What is done with a value of a row."""
+        """The statements for a value of a row."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -135,7 +135,7 @@ class Storage:
         return self.builder.stored(name, "values", array(c_type(operand.dtype)))
 
     def result_slot(self) -> Slot:
-        """How the kernel stores the result; what it cannot store so is converted behind it."""
+        """How the kernel stores the result; formats that it cannot write are made afterwards."""
         access = self.program.target
         asked = self.formats[access.tensor]
         modes = tuple(

@@ -74,7 +74,7 @@ def with_sums_elsewhere(
 def _totals(
     lowering: Lowering, node: Node, order: Sequence[str], output: Output, root: Node
 ) -> Iterator[tuple[Total, Sequence[str]]]:
-    """The sums of their own in a tree, each with the order in which what is around it loops."""
+    """The sums of their own in a tree, each with the order of the loops around it."""
     if isinstance(node, Total):
         yield node, order
         order = own_order(lowering, node, output, root)
@@ -171,7 +171,7 @@ class OwnSum:
         return sorted(nest.natural(names), key=lambda v: last[v])
 
     def split(self, own: Sequence[str]) -> tuple[list[str], Node]:
-        """The loops of the sum up to the last that is kept, and what is summed inside."""
+        """The loops of the sum up to the last that is kept, and the sum inside of them."""
         nest, total = self.lowering.nest, replace(self.total, over=None)
         originals = [{*nest.originals(loop)} for loop in own]
         last = max(n for n, found in enumerate(originals) if found & total.free)

@@ -78,7 +78,7 @@ def compiled(program: cin.Program, request: Request, notes: Sequence[str]) -> CP
 
 
 def _resolved(loops: LoopNest, program: cin.Program) -> LoopNest:
-    """The schedule, with the computed subscripts of what goes through workspaces resolved."""
+    """The schedule, with the computed subscripts of workspaces resolved."""
 
     def change(value: cin.Expression) -> cin.Expression:
         found = cin.resolved(replace(program, value=value))

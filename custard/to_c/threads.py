@@ -111,7 +111,7 @@ class SharedLoop:
         return None
 
     def statements(self) -> list[Stmt]:
-        """The loop, with what puts the results of threads together."""
+        """The loop, and the statements that combine the results of the threads."""
         lowering, builder, leaf = self.lowering, self.builder, self.order[0]
         lowering.shared = True
         thread = Var(builder.fresh("thread"))

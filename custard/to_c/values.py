@@ -134,7 +134,7 @@ def _masked(node: Node, arrays: Arrays) -> Typed:
 
 
 def presence(node: Node) -> Expr | None:
-    """Whether a tree is present at what is bound; None where it is for certain."""
+    """Whether a tree is present at the bound coordinates; None if it is for certain."""
     match node:
         case Operand():
             return node.place.present

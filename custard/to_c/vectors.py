@@ -21,8 +21,9 @@ from custard.to_c.loop_ir import (
 
 
 def with_vectors(loop: Stmt) -> Stmt | None:
-    """The loop with a word to the compiler that its iterations may be done at once; None where they
-    may not: it has to add to one number, or to write each place of an array once."""
+    """The loop with a pragma that its iterations are independent; None if they are not.
+
+    They are if the loop adds to numbers, or writes each element of an array once."""
     if not isinstance(loop, For) or loop.next is not None:
         return None
     sums: dict[str, None] = {}

@@ -17,7 +17,7 @@ from sam.graph import End
 
 @dataclass(frozen=True)
 class Lane:
-    """What came of a lane: its share of the fiber that was dealt, and what lies in that."""
+    """The result of a lane: its share of the dealt fiber, and the nest inside of that."""
 
     own: Fiber
     nest: Nest
@@ -54,7 +54,7 @@ def deal(builder: Builder, fiber: Fiber, cursor: Cursor) -> list[tuple[Fiber, Cu
 
 
 def joined(builder: Builder, dealt: Fiber, lanes: Sequence[Lane]) -> tuple[Fiber, Nest]:
-    """The fiber that was dealt, and what lies in it, back in order."""
+    """The dealt fiber and the nest inside of it, back in order."""
     name = f"join_{dealt.variable}"
     owns = [lane.own.end for lane in lanes]
     nest = lanes[0].nest

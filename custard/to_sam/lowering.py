@@ -28,7 +28,7 @@ from sam.graph import Graph
 
 @dataclass(frozen=True)
 class LoweredGraph:
-    """A graph, and what was decided for it, in sentences.
+    """A graph, and the decisions behind it, in sentences.
 
     ``rearranged``  which tensors are stored in another way, each with the declaration of the
                     format that avoids that, if there is one

@@ -44,7 +44,7 @@ class Stage:
 
     @property
     def tensor(self) -> str:
-        """What it computes."""
+        """The tensor that it computes."""
         return self.statement.program.target.tensor
 
 
@@ -219,7 +219,7 @@ class SamProgram(Program):
     def _alternatives(
         self, inputs: Mapping[str, Any] | None, config: Mapping[str, Any], engine: str
     ) -> dict[str, Any]:
-        """What runs other programs for the same expression, by what is to be written for each."""
+        """Functions that run other programs for the same expression, by what to write for each."""
         from custard.alternatives import alternatives
 
         return {

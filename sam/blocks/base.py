@@ -147,7 +147,7 @@ class Values:
 
     ``slot``       the slot of the graph that they are read from
     ``number``     a number that has their type
-    ``operation``  what is done with the values that it takes
+    ``operation``  the operation on its values
     ``sums``       whether values are added up to others of the block
     """
 
@@ -162,7 +162,7 @@ class Block:
     """What a node is under its parameters.
 
     ``state``   the fields of its state, with the values that they start from
-    ``memory``  makes what it reads and fills from its surroundings
+    ``memory``  makes its memory, given its surroundings
     ``groups``  the groups of ports that steps ask for although they may have no ports
     ``emitter``  the second half of a block whose output side works beside its input side
     ``values``   of which type the values are that it gives or stores
@@ -190,7 +190,7 @@ class Emitter:
 
 
 class Role(Enum):
-    """What a kind of block is to those that set a graph up and collect what it makes."""
+    """The part that a kind of block has in binding inputs and collecting the result."""
 
     INNER = "between the blocks that read and those that write"
     READER = "reads the levels or values of a slot that an input fills"
@@ -228,12 +228,12 @@ MERGER, COMPUTER = "#fff3b0", "#e3e3e3"
 class Kind:
     """A kind of block.
 
-    ``primitive``  its name in Table 1 of the SAM paper; None for what is no primitive there
+    ``primitive``  its name in Table 1 of the SAM paper; None if it is not in the table
     ``block``      what a node of this kind is under given parameters. It may raise UserError for
                    parameters that do not go together
     ``parameters``  those that it takes, by name; None where any are taken
     ``source``     whether it stands outside the machine, so that its tokens are there at once
-    ``role``       what it is to those that set a graph up
+    ``role``       its part in binding inputs and collecting the result
     ``capability``  the property of ``sam.levels.Level`` that a level must have for it to read it
     ``drawing``    how it is drawn
     ``work``       what one does that is busy, as in "scans"

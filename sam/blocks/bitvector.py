@@ -258,7 +258,7 @@ BITVECTOR_UNIONER = Kind(
 
 
 def pack_coordinates(graph: GraphBuilder, name: str, crd: End, ref: End) -> Scanned:
-    """Adds a converter of coordinates to words; ``crd`` of what comes out is the words."""
+    """Adds a converter of coordinates to words; the words are ``crd`` of the result."""
     ports = graph.add("bitvector_converter", name, {"references": True}, crd=crd, ref=ref)
     return Scanned(ports["bv"], ports["ref"])
 

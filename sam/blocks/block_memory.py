@@ -1,4 +1,4 @@
-"""The memories that blocks fill: what grows, what is stored by place, what reducers accumulate.
+"""The memories that blocks fill: lists that grow, values by place, accumulators of reducers.
 
 Steps use these and nothing else to remember more than their state, so that each engine may keep
 them in its own way. A step changes a memory only after all that it gives in the same firing.

@@ -1,4 +1,4 @@
-"""Where streams begin and end: sources of given tokens, and sinks that keep what comes.
+"""Where streams begin and end: sources of given tokens, and sinks that keep all tokens.
 
 The ``root`` starts every graph, with one reference to the root fiber of each tensor. Sources and
 sinks put a generator and a checker around a block that is tested.

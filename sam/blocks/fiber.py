@@ -209,7 +209,7 @@ def repeat_nest(
 ) -> dict[str, End]:
     """Adds a repeater of fibers, ``depth`` levels in, over coordinates around them.
 
-    ``streams`` are those that are repeated, by kind; so is what comes out.
+    ``streams`` are those that are repeated, by kind, as is the result.
     """
     parameters = {"streams": list(streams), "depth": depth}
     ports = graph.add("fiber_repeater", name, parameters, coordinates=coordinates, **streams)

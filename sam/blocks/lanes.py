@@ -28,7 +28,7 @@ _BEYOND = 2**62
 
 
 def deal(p: Any, s: Any, m: Any) -> bool | None:
-    """Gives a coordinate and what goes with it to the next lane, and an end to all."""
+    """Gives a coordinate and its payloads to the next lane, and an end to all lanes."""
     kind, value = p.in_crd.peek()
     for stream in p.streams:
         stream.peek()
@@ -100,7 +100,7 @@ def _deal_on(p: Any, s: Any, m: Any) -> None:
 
 
 def gather(p: Any, s: Any, m: Any) -> bool | None:
-    """Emits the smallest coordinate of all lanes, with what goes with it."""
+    """Emits the smallest coordinate of all lanes, with its payloads."""
     smallest, lane, waiting = _survey(p)
     for stream in p.streams:
         stream.peek()

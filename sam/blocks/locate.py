@@ -30,7 +30,7 @@ def locate(p: Any, s: Any, m: Any) -> bool | None:
 
     Emits the coordinate, its payloads and the reference found; nothing where the fiber, or the
     operand (``N``), has no such coordinate; a computed coordinate may be ``N`` too. One that
-    ``keeps`` coordinates emits them all, and ``N`` for what is not found.
+    ``keeps`` coordinates emits them all, and ``N`` for those that are not found.
     """
     for payload in p.payloads:
         payload.peek()

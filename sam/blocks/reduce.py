@@ -309,7 +309,7 @@ def _owned_reducer(ways: int) -> Block:
 
 
 def _lanes(ways: int) -> list[str]:
-    """What stands behind the names of the ports of each lane."""
+    """The suffixes of the port names of each lane."""
     return [f"_{lane}" for lane in range(ways)] if ways > 1 else [""]
 
 

@@ -110,7 +110,7 @@ def _along(p: Any, coordinates: Any, s: Any, m: Any, advance: Any) -> bool | Non
 
 
 def _advance(p: Any, s: Any, m: Any) -> None:
-    """Goes one step, and emits what it has."""
+    """Goes one step, and emits its coordinate, if it has one."""
     coordinate = m.level.coordinate(s.parent, s.step)
     if m.level.gapless or coordinate >= 0:
         p.crd.give(DATA, coordinate)

@@ -57,7 +57,7 @@ def read(name: str, data: bytes) -> Tensor:
 
 
 class _Malformed(Exception):
-    """What is wrong with the file."""
+    """A fault of the file, in words."""
 
 
 @dataclass(frozen=True)

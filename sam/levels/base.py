@@ -1,4 +1,4 @@
-"""What all level formats share: their fibers, their protocol, and checks of their arrays."""
+"""Fibers, the protocol of level formats, and checks of arrays that all formats use."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ Touches = tuple[tuple[str, int, bool], ...]
 class Fibers(ABC):
     """The fibers of a level, each gone through step by step (the paper's iteration functions).
 
-    ``gapless`` tells that each step has a coordinate, and ``chained`` that what is read at a step
-    tells where the next one is.
+    ``gapless``: each step has a coordinate. ``chained``: the next step is read at the one before.
     """
 
     gapless: ClassVar[bool] = False

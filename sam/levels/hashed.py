@@ -150,7 +150,7 @@ class Reordered(Hashed):
 
 
 def _probed(parents: Ints, wanted: Ints, width: int) -> Ints:
-    """The bucket that each coordinate gets that would like a given one of its parent's table.
+    """The bucket of each coordinate, which hashes to a given bucket of its parent's table.
 
     In the order of those they would like, each gets the next free one. What comes out behind its
     table's end goes round to the begin, before all others. No table is more than half full.

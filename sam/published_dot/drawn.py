@@ -52,7 +52,7 @@ class DrawnNode:
 
 @dataclass(frozen=True)
 class DrawnStream:
-    """A stream into a node: what it carries and from which node.
+    """A stream into a node: its kind, and the node that it comes from.
 
     ``out``   which of the streams of its source it is
     ``into``  which of the streams of its reader
@@ -90,7 +90,7 @@ class Drawn:
         return [self._followed(edge) for edge in self.edges if edge.target == node.id]
 
     def read_out(self, node: DrawnNode) -> set[str]:
-        """Which of its streams something reads, by what the edges say."""
+        """The streams of the node that have readers, by the labels of edges."""
         return {edge.label for edge in self.edges if edge.source == node.id}
 
     def blocks(self) -> Iterator[DrawnNode]:

@@ -1,1 +1,1 @@
-"""What all packages need and no other knows: errors, files, the C compiler, YAML sections."""
+"""Errors, files, the C compiler, caches, YAML and JSON: what every package may import."""

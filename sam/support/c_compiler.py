@@ -1,4 +1,4 @@
-"""Finds a C compiler, and compiles C with it; what comes out is kept in ``sam.support.disk_cache``.
+"""Finds a C compiler, and compiles C with it; libraries are kept in ``sam.support.disk_cache``.
 
 The flags are those of each kind of source, then those of ``$SAM_CFLAGS``. Several processes that
 need the same library at once wait for the one that compiles it.
@@ -50,7 +50,7 @@ _watching: ContextVar[Compilation | None] = ContextVar("watching", default=None)
 
 @contextmanager
 def watched(tells: Callable[[int], None] | None = None) -> Iterator[Compilation]:
-    """Gives a ``Compilation`` that counts what is compiled in this context."""
+    """Gives a ``Compilation`` that counts the kernels compiled in this context."""
     found = Compilation(tells)
     token = _watching.set(found)
     try:
@@ -256,7 +256,7 @@ def _maker(command: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _cpu() -> str:
-    """The kind of CPU, with what it can do as far as the system tells."""
+    """The model of the CPU and its features, as far as the system tells."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""A folder of files that can be made again: compiled kernels, and what is known of compilers.
+"""A folder of files that can be made again: compiled kernels, and features of compilers.
 
 Several processes may use the folder at once. An entry is two files: its content, and beside it a
 record of the content's size and checksum. ``find`` gives an entry only if the two agree, so a
@@ -54,7 +54,7 @@ def folder() -> Path:
 
 
 def most_bytes() -> int:
-    """What all entries may take together: ``$SAM_CACHE_BYTES``, 512 MiB by default.
+    """The most bytes of all entries together: ``$SAM_CACHE_BYTES``, 512 MiB by default.
 
     Raises UserError where the variable is no whole number.
     """

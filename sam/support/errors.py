@@ -71,7 +71,7 @@ def shown(value: Any) -> str:
 
 
 def _window(source: str, span: tuple[int, int]) -> tuple[str, tuple[int, int]]:
-    """A source and a span in it, cut to what stands around the span's beginning."""
+    """A source and a span in it, cut to the text around the span's beginning."""
     begin, end = span
     if len(source) <= _MOST_QUOTED:
         return source, span

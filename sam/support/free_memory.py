@@ -1,4 +1,4 @@
-"""Refuses what is larger than the memory that is free, before any of it is taken."""
+"""Refuses arrays that are larger than the free memory, before they are made."""
 
 from __future__ import annotations
 

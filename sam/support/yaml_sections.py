@@ -75,7 +75,7 @@ def at_most(most: int, otherwise: str = "") -> BeforeValidator:
 
 
 def check_section(value: Any) -> Any:
-    """Refuses what is no mapping from text."""
+    """Refuses a value that is no mapping from text."""
     if not isinstance(value, Mapping):
         raise mistake(f"is {show(value)}; it must be a section of keys and values")
     for key in value:
@@ -85,7 +85,7 @@ def check_section(value: Any) -> Any:
 
 
 def check_keys(value: Any, known: Iterable[str]) -> Any:
-    """Refuses what is no mapping from words that are ``known``."""
+    """Refuses a value that is no mapping from ``known`` words."""
     words = list(known)
     for key in check_section(value):
         if key not in words:

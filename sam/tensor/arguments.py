@@ -1,4 +1,4 @@
-"""What tensors are made of, checked: formats, shapes, coordinates, values, and parts by hand."""
+"""Checks of the parts of tensors: formats, shapes, coordinates, values, levels made by hand."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def require_mode_order(mode_order: Sequence[int], ndim: int) -> None:
 
 
 def checked_shape(shape: Sequence[int]) -> tuple[int, ...]:
-    """The extents as Python's integers; raises UserError for what is no shape."""
+    """The extents as Python's integers. Raises UserError unless they are a shape."""
     try:
         extents = tuple(operator.index(size) for size in shape)
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""What users of numpy and scipy expect of an array, by way of theirs."""
+"""The operators of numpy and scipy on tensors, done by numpy and scipy."""
 
 from __future__ import annotations
 

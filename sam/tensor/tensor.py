@@ -265,7 +265,7 @@ class Tensor(ArrayOperators):
         return of_entries(*self.to_coo(), self.shape, format)
 
     def convert(self, levels: str | None = None, mode_order: Sequence[int] | None = None) -> Tensor:
-        """The same entries in another format; what is not given stays as it is.
+        """The same entries in another format; levels or order that are not given stay.
 
         Raises UserError where the format cannot hold the entries.
         """
@@ -325,7 +325,7 @@ class Tensor(ArrayOperators):
         return Tensor.from_coo(coordinates, values, shape)
 
     def scanned_levels(self) -> tuple[Fibers, ...]:
-        """The fibers of each level as a scanner of its goes through them.
+        """The fibers of each level, in the form that its scanner goes through.
 
         Each coordinate comes once and in order. The position that it comes with is one that the
         level below understands: where coordinates repeat (COO), the first position of those that

@@ -1,4 +1,4 @@
-"""The server: who may ask, what may be asked for, and what is kept.
+"""The server: who may send requests, which there are, and what is kept of them.
 
 It is for the user of this machine alone. A request needs the token that the URL of the page has, a
 ``Host`` that is this machine, and no ``Origin`` but the page's own.

@@ -119,7 +119,7 @@ def _machine(request: Mapping[str, Any]) -> list[str]:
 
 
 def _input(request: Mapping[str, Any], tensor: str, value: str) -> str:
-    """What stands for an input in the command: no path but those that the server has given."""
+    """The word for an input in the command; paths are only those that the server has given."""
     if value == "@sample":
         return str(sample())
     if value.startswith("@upload:"):

@@ -73,7 +73,7 @@ def figure_of(make: Any, plot: Plot, chosen: Selection) -> Any:
 
 @dataclass(frozen=True)
 class _Layout:
-    """What all panels of a figure share: sizes in inches, series, scales."""
+    """Sizes in inches, series and scales of all panels of a figure."""
 
     plot: Plot
     chosen: Selection
@@ -109,7 +109,7 @@ class _Layout:
         return panel * self.rows + 0.2 + 0.17 * lines + 0.12 * len(self.notes)
 
     def tick_names(self, panel: Panel) -> list[str]:
-        """What stands at the ticks of an x axis that has a tick for each value."""
+        """The labels of an x axis that has a tick for each value."""
         return list(map(str, panel.values))
 
     def letters_at_a_slant(self, panel: Panel) -> int:

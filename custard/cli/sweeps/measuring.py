@@ -6,7 +6,7 @@ list of several is of points that are measured together. Answers:
 ``at``, ``outcome``  the place of a point in the list, and its outcome, as ``workers`` describes
                      outcomes. Of several points, those that another process might do better have
                      none: if memory was lacking, or a bug was met
-``doubtful``         whether the point failed by what may be left of points before
+``doubtful``         whether earlier points in the process may have made it fail
 ``spent``            the last answer to a list: whether this process must not measure another point,
                      as it ran out of memory, met a bug, or keeps much more memory than it started
                      with. It then ends
@@ -86,7 +86,7 @@ def _measure_each(measure: Measure, several: Sequence[Settings], answers: _Answe
 def _measure_together(
     together: MeasureTogether, several: Sequence[Settings], answers: _Answers
 ) -> bool:
-    """The same for points that are measured together. What is doubtful is not told."""
+    """The same for points that are measured together; none is marked as doubtful."""
     left = set(range(len(several)))
     spent = False
 
@@ -116,7 +116,7 @@ class _Answers:
         self.last = time.monotonic()
 
     def tell(self, at: int, result: Record | Exception) -> None:
-        """Takes what came of a point, and sends what was found some time before it."""
+        """Takes the outcome of a point, and sends those found some time before it."""
         since = time.monotonic() - self.last
         if since > _AT_ONCE:
             self.send()

@@ -19,7 +19,7 @@ from sam.support.files import write_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# The kinds of picture, each with what keeps the time of drawing out of it.
+# The kinds of picture, each with the metadata that leaves the time of drawing out.
 _PICTURES: Mapping[str, dict[str, Any]] = {
     ".png": {},
     ".pdf": {"CreationDate": None},
@@ -98,7 +98,7 @@ def save(figure: Any, path: Path) -> None:
 
 
 def label(column: str) -> str:
-    """What stands at an axis: the column's name, and its unit."""
+    """The label of an axis: the column's name, and its unit."""
     if column in _NAMES:
         return _NAMES[column]
     name = column.removeprefix("set.").removeprefix("time.")

@@ -1,4 +1,4 @@
-"""A sweep: points to measure, a result file for each, and what is still to be measured.
+"""A sweep: points to measure, a result file for each, and the points that are left.
 
 A point's result is a JSON file, named by a hash of the point's settings, which changes as a whole.
 So a sweep that was stopped, even by ``kill -9``, goes on with the points that have no file; points
@@ -21,7 +21,7 @@ from sam.support.errors import UserError
 from sam.support.files import write_whole
 
 STATUSES = ("done", "failed", "not run")
-# What is kept of a point that was run, by its status.
+# The file of a point that was run, by its status.
 _KEPT: Mapping[str, tuple[str, type]] = {"done": ("record", dict), "failed": ("error", str)}
 
 
@@ -90,7 +90,7 @@ def run(
     retry: bool = False,
     title: str = "",
 ) -> None:
-    """Measures the points that have no result, and keeps what comes of each as it comes.
+    """Measures the points that have no result, and keeps each outcome as it comes.
 
     ``start`` measures tasks, as ``workers.run_local`` does. With ``retry`` points that failed are
     measured again. Shows how far it is.

@@ -73,7 +73,7 @@ class Progress:
             pause = min(max(_FIRST_SECONDS, _LATER * elapsed), _LAST_SECONDS)
 
     def line(self, elapsed: float) -> str:
-        """What is said after so many seconds."""
+        """The line to print after so many seconds."""
         told = f"{self.title}: {self.there + self.ran} of {self.total} points"
         if self.failed:
             told += f", {self.failed} failed"

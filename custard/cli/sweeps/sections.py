@@ -80,7 +80,7 @@ class PointSection(Section):
 class SweepFile(PointSection):
     """A sweep file: a point that all start from, and the keys that only a sweep has.
 
-    ``points``   points, each with what it has otherwise
+    ``points``   points, each with the keys that it overrides
     ``grid``     by key of a point a list of values; by any other name, which is that of an axis,
                  parts of a point by label, or a list of labels: all combinations are run
     ``limits``   of one point: ``seconds``, ``memory_bytes``

@@ -44,7 +44,7 @@ class Panel:
 class Selection:
     """What a plot shows.
 
-    ``notes``  what is to be said under the plot: which points failed, and what a mean leaves out
+    ``notes``  lines under the plot: points that failed, and points that a mean leaves out
     """
 
     panels: list[Panel]
@@ -138,7 +138,7 @@ def _require_value(column: str, values: Iterable[Any], rows: Iterable[_Row]) -> 
 
 
 def _failures(rows: Sequence[_Row], every: Sequence[_Row], axes: Sequence[str]) -> list[str]:
-    """What is to be said of points that are not done."""
+    """Notes on points that are not done."""
     names = _telling(every, axes, [])
     failed = [
         f"{called({name: row[name] for name in names}) or 'the point'} ({_head(row['error'])})"
@@ -187,7 +187,7 @@ def _tells(rows: Iterable[_Row], columns: tuple[str, ...], other: str) -> bool:
 def _relative(
     plot: Plot, rows: Iterable[_Row], every: Sequence[_Row], axes: Sequence[str]
 ) -> tuple[list[_Row], list[str]]:
-    """The rows with y as a ratio to that of the baseline, and what is to be said of others."""
+    """The rows with y as a ratio to the baseline's, and notes on rows without one."""
     for column, value in plot.baseline.items():
         _require_value(column, [value], every)
     others = _telling(every, axes, [tuple(plot.baseline)])
@@ -255,7 +255,7 @@ def _with_means(plot: Plot, panels: Iterable[Panel]) -> list[str]:
 
 
 def _common(plot: Plot, groups: Iterable[Mapping[Any, Any]]) -> tuple[list[Any], list[str]]:
-    """The values of which all groups have a point, and what is to be said of others."""
+    """The values of which all groups have a point, and notes on other values."""
     groups = list(groups)
     values = dict.fromkeys(value for group in groups for value in group)
     common = [value for value in values if all(value in group for group in groups)]

@@ -136,7 +136,7 @@ def _of_one_type(values: list[Any]) -> list[Any]:
 
 
 def _find(data: Any, path: str, otherwise: Any = None) -> Any:
-    """What stands at the place whose keys, some with dots of their own, are joined by dots."""
+    """The value at a path of keys joined by dots; keys may have dots of their own."""
     if not isinstance(data, Mapping):
         return otherwise
     if path in data and not isinstance(data[path], Mapping):

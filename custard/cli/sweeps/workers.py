@@ -357,7 +357,7 @@ def _in_main_thread() -> bool:
 
 @contextmanager
 def _ignored_interrupts() -> Iterator[None]:
-    """What is started meanwhile ignores Ctrl-C, too."""
+    """Processes that are started meanwhile ignore Ctrl-C, too."""
     if not _in_main_thread():
         yield
         return

@@ -58,7 +58,7 @@ class LevelFunctions(ABC):
 
     @abstractmethod
     def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
-        """The coordinates below a place; ``owner`` numbers the operand whose it is.
+        """The coordinates below a place; ``owner`` is the key of the operand.
 
         ``ordered`` and ``unique`` ask for iterator conversion where the format is not.
         """

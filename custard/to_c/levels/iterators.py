@@ -61,7 +61,7 @@ class Iterator(ABC):
         return None
 
     def seek(self, coordinate: Expr) -> None:
-        """Passes over what is easily found to come before a coordinate, which is not all."""
+        """Skips coordinates below another one where that is cheap; some may remain."""
         self.low = coordinate
 
     def length(self) -> Expr | None:

@@ -9,7 +9,7 @@ from custard.to_c.loop_ir import INT, ZERO, Expr, Op, both, cast
 
 
 class Offset(LevelFunctions):
-    """The coordinate above, shifted by what the position two levels above has."""
+    """The coordinate above, shifted by the offset of the position two levels above."""
 
     arrays = ("offsets",)
 

@@ -70,7 +70,7 @@ class Intervals(Iterator):
         start = cast(self.starts[self.run], INT)
         if self.low is None:
             return [*declared, Declare(self.run, self.first), Declare(self.cursor, start)]
-        # What is sought lies in the last run that begins before it, or behind that.
+        # The coordinate lies in the last run that begins before it, or behind that run.
         behind = sought_position(self.begins, self.first, self.end, self.low)
         far = self.low - cast(self.begins[self.run], INT)
         size = cast(self.starts[self.run + 1], INT) - start

@@ -1,4 +1,4 @@
-"""How a level format is written: what its writers share."""
+"""How a level format is written, and the steps that its writers share."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Writing:
     ``step``          the step at the root of the tensor, and below a level that appends
     ``by_reference``  the step where the positions of the level above are told
     ``beside``        the step where one is told with each coordinate, down to a linked list
-    ``memory``        what they fill, by a node's parameters and the extent
+    ``memory``        the memory that they fill, by a node's parameters and the extent
     ``level``         the level in such a memory, by the number of parents and the extent
     ``arrays``        what they write, by part what an entry is (``sam.memory_regions``); ``seg`` of
                       a hash table are its buckets
-    ``state``         what they remember, beside what ``walk`` does
+    ``state``         their state, beside that of ``walk``
     """
 
     step: Step

@@ -61,7 +61,7 @@ def _append_segment(p: Any, m: Any) -> None:
 
 
 def compressed(kind: type[Compressed]) -> Writing:
-    """How a compressed level is written; what comes out is a level of ``kind``."""
+    """How a compressed level is written; the result is a level of ``kind``."""
 
     def memory(parameters: Parameters, size: int) -> Mapping[str, Any]:
         return {

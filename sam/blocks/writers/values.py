@@ -1,4 +1,4 @@
-"""The values of a result: appended, stored at a position, or added to what is there."""
+"""The values of a result: appended, stored at a position, or added to a stored value."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def store_values(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def add_values(p: Any, s: Any, m: Any) -> bool | None:
-    """Adds a value to what is stored where its reference points to."""
+    """Adds a value to the one that is stored at its reference."""
     kind, value = p.in_val.peek()
     position = p.in_ref.peek()[1]
     p.in_val.take()
@@ -88,7 +88,7 @@ VALUE_WRITER = Kind(
 def write_values(
     graph: GraphBuilder, name: str, slot: str, val: End, ref: End | None, accumulate: bool
 ) -> None:
-    """Adds a writer of the values of the result; ``accumulate`` has them added to what is there."""
+    """Adds a writer of the values of the result; with ``accumulate`` it adds to stored ones."""
     parameters = {"slot": slot, "by_reference": ref is not None, "accumulate": accumulate}
     inputs = {"val": val} if ref is None else {"val": val, "ref": ref}
     graph.add("value_writer", name, parameters, **inputs)
