@@ -36,7 +36,7 @@ from custard.to_c.loop_nest import Nest
 from custard.to_c.lowered import Lowered
 from custard.to_c.outputs import Assembly, Output, Region, TensorOutput
 from custard.to_c.positions import elsewhere, levels_of, without_owner
-from custard.to_c.scattered import Counts, Filled, ends_of_rows, is_scattered
+from custard.to_c.scattered import Counts, Filled, ends_of_rows, is_scattered, with_joined_loops
 from custard.to_c.storage import Storage
 from custard.to_c.sums import OwnSum, fused, with_sums_elsewhere
 from custard.to_c.threads import THREADS, SharedLoop
@@ -171,7 +171,7 @@ class Lowering:
         target, assembly, dropped = self.program.target, output.assembly, output.drop_zeros
         self.note(f"{target} is gone through twice: its coordinates are counted, then put in place")
         counts = Counts(dtype=output.dtype, assembly=assembly, drop_zeros=dropped)
-        counted = self.statements(order, tree, counts)
+        counted = with_joined_loops(self.statements(order, tree, counts))
         ends, between = ends_of_rows(self.builder, assembly)
         filled = Filled(dtype=output.dtype, assembly=assembly, drop_zeros=dropped, ends=ends)
         return [*counted, *between, *self.statements(order, tree, filled)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from custard.ir import cin
 from custard.language.formats import LEVEL_FORMATS, are_full
@@ -24,6 +24,7 @@ from custard.to_c.loop_ir import (
     ONE,
     ZERO,
     Assign,
+    Body,
     Declare,
     Expr,
     For,
@@ -36,8 +37,10 @@ from custard.to_c.loop_ir import (
     cast,
     either,
     op,
+    reads,
+    substituted,
 )
-from custard.to_c.outputs import Assembly, Output
+from custard.to_c.outputs import Assembly, Output, times
 from custard.to_c.values import number
 
 
@@ -120,7 +123,8 @@ def ends_of_rows(builder: Builder, assembly: Assembly) -> tuple[Var, list[Stmt]]
     unit, index = assembly.units[0], assembly.index
     rows = assembly.block(0, unit.first)
     assembly.make_first_segments(unit, zeroed=True)
-    ends = builder.scratch(f"{assembly.name}_ends", array(index), rows, zeroed=False)
+    most = assembly.block(0, unit.first, times)
+    ends = builder.scratch(f"{assembly.name}_ends", array(index), most, zeroed=False)
     p = Var(builder.fresh("p"))
     summed = [
         Assign(unit.count, cast(unit.segments[p + 1], INT), "+"),
@@ -135,3 +139,25 @@ def ends_of_rows(builder: Builder, assembly: Assembly) -> tuple[Var, list[Stmt]]
         Require(room),
         For(p, ZERO, rows, [Assign(ends[p], unit.segments[p])]),
     ]
+
+
+def with_joined_loops(body: Body) -> list[Stmt]:
+    """Loops with one in the place of two where an inner loop goes on from round to round of the
+    outer one, which does nothing else: so do those over the fibers of a level that only count."""
+    return [
+        _joined(replace(one, body=with_joined_loops(one.body))) if isinstance(one, For) else one
+        for one in body
+    ]
+
+
+def _joined(loop: For) -> For:
+    used = [one for one in loop.body
+            if not isinstance(one, Declare) or reads(loop.body, one.var)]  # fmt: skip
+    match used:
+        case [For(_, begin, end, body, None) as inner]:
+            following = substituted(begin, loop.var, loop.var + 1)
+            plain = loop.next is None and loop.step == inner.step == ONE
+            if plain and following == end and not reads(body, loop.var):
+                first, last = (substituted(begin, loop.var, v) for v in (loop.begin, loop.end))
+                return replace(inner, begin=first, end=last, increasing=False)
+    return loop

@@ -158,3 +158,15 @@ def test_a_transposition_is_done_so_by_itself(text, formats):
     assert not any("transposed" in note for note in program.notes)
     found = program.run({"A": matrix()}).to_numpy()
     np.testing.assert_array_equal(found, matrix().T if "j,i" in text else matrix())
+
+
+def test_coordinates_are_counted_in_one_loop_where_rows_do_not_matter():
+    def loops(form, schedule):
+        source = compiled("X(j,i) = A(i,j)", {"X": "CSR", "A": form}, schedule).source
+        kernel = source[source.index("int compute(") :]
+        return kernel[: kernel.index("X_ends[p]")].count("for (")
+
+    assert loops("CSR", "reorder(i,j)") == loops("ss", "reorder(i,j)") == 3  # two sum up counts
+    text = "X(k,j,i) = B(i,j,k)"
+    source = compiled(text, {"X": "dds", "B": "sss"}, "reorder(i,j,k)").source
+    assert "pB1++" in source[: source.index("X_ends[p]")]  # the rows of X lie at j
