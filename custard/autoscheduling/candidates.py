@@ -14,9 +14,9 @@ compressed, and dense where that takes no more room than the operands do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, islice, permutations
+from itertools import chain, combinations, islice, permutations
 from math import prod
 
 from custard.ir import cin
@@ -99,7 +99,7 @@ class Candidate:
 
 def candidates(problem: Problem) -> Iterator[Candidate]:
     """All that is worth a look; some of it may be refused by the compiler."""
-    for order in islice(permutations(problem.loops), _MOST_ORDERS):
+    for order in islice(_orders(problem), _MOST_ORDERS):
         for formats in _formats(problem, order):
             plain = _ordered(problem, order, formats)
             for found in (plain, *_precomputed(problem, plain), *_tiled(problem, plain)):
@@ -128,6 +128,34 @@ def _follows(access: cin.Access, loops: Sequence[str], form: Format) -> bool:
         LEVEL_FORMATS[code].full or all(before <= places[n] for before in places[:n])
         for n, code in enumerate(form.levels)
     )
+
+
+def _orders(problem: Problem) -> Iterator[tuple[str, ...]]:
+    """The orders in which all sparse operands are stored that have a format; if there is none, all
+    orders."""
+    above: dict[str, set[str]] = {loop: set() for loop in problem.loops}
+    for access in problem.accesses()[1:]:
+        form = problem.given.get(access.tensor)
+        if form is None or access.computed:
+            continue
+        stored = [cin.base(access.variables[mode]) for mode in form.mode_order]
+        for n, code in enumerate(form.levels):
+            if not LEVEL_FORMATS[code].full:
+                above[stored[n]] |= {*stored[:n]} - {stored[n]}
+    found = _extended((), above)
+    first = next(found, None)
+    return permutations(problem.loops) if first is None else chain((first,), found)
+
+
+def _extended(
+    order: tuple[str, ...], above: Mapping[str, Collection[str]]
+) -> Iterator[tuple[str, ...]]:
+    """The orders that begin so, with each loop inside of those above it."""
+    if len(order) == len(above):
+        yield order
+    for loop, others in above.items():
+        if loop not in order and {*others} <= {*order}:
+            yield from _extended((*order, loop), above)
 
 
 # Formats

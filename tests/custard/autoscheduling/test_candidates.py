@@ -36,8 +36,22 @@ def test_all_orders_with_operands_stored_in_them():
 
 def test_given_formats_stay():
     found = list(candidates(problem(SPMM, given={"A": "ds", "B": "ds", "X": "dd"})))
-    orders = {one.schedule[-1] for one in found if follows(one)}
-    assert orders == {"reorder(i,k,j)"}
+    assert {one.schedule[-1] for one in found} == {"reorder(i,k,j)"}
+    assert all(map(follows, found))
+
+
+def test_formats_that_clash_leave_all_orders():
+    found = list(candidates(problem("X(i,j) = A(i,j) + B(j,i)", given={"A": "ds", "B": "ds"})))
+    assert {one.schedule[-1] for one in found} == {"reorder(i,j)", "reorder(j,i)"}
+    assert not any(map(follows, found))
+
+
+def test_orders_of_many_loops_are_those_of_storage():
+    text = "X(a,h) = A(a,b,c,d,e,f,g) * B(h,g,f,e,d,c,b)"
+    given = {"A": "sssssss", "B": "sssssss:6,5,4,3,2,1,0"}
+    assert schedules(text, "sam", given=given) == ["reorder(a,b,c,d,e,f,g,h)"]
+    # The other way round, B clashes with A, and there are 8! orders.
+    assert len(schedules(text, "sam", given={**given, "B": "sssssss"})) == 1_000
 
 
 def test_a_dense_result_where_it_takes_no_more_room():
@@ -66,9 +80,9 @@ def test_only_the_outermost_loop_is_parallel_in_c():
         "reorder(i,j);parallelize(i,CPUThread,NoRaces)",
         "reorder(i,j);fuse(i,j,f);pos(f,p,A);split(p,p0,p1,64);parallelize(p0,CPUThread,Atomics)",
         "reorder(i,j);fuse(i,j,f);pos(f,p,A);split(p,p0,p1,1024);parallelize(p0,CPUThread,Atomics)",
-        "reorder(j,i)",
-        "reorder(j,i);parallelize(j,CPUThread,Temporary)",
     ]
+    columns = schedules("y(i) = A(i,j) * x(j)", parts=2, given={**given, "A": "ds:1,0"}, extents=63)
+    assert columns[:2] == ["reorder(j,i)", "reorder(j,i);parallelize(j,CPUThread,Temporary)"]
 
 
 def test_lanes_may_share_any_loop():
