@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from custard.ir import cin
-from custard.ir.cin import Program as Statement
+from custard.ir.cin import Program as CinProgram
 from custard.language.commands import Command
 from custard.language.formats import Format
 from sam.graph import Slot
@@ -55,8 +55,8 @@ class Program(ABC):
         """The storage in which the program wants its inputs."""
 
     @property
-    def statements(self) -> tuple[Statement, ...]:
-        """What is computed in turn, by the loops that the schedule makes."""
+    def statements(self) -> tuple[CinProgram, ...]:
+        """The programs that are computed in turn, by the loops that the schedule makes."""
         return (self.cin,)
 
     def __repr__(self) -> str:

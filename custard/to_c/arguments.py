@@ -25,7 +25,7 @@ _INDEX_TYPES = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT}
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredInput:
     """An input in its slot: the numbers and arrays of the struct, by member.
 
     ``index``      the type of its index arrays, None if it has none
@@ -42,7 +42,7 @@ class Stored:
         found: np.dtype[Any] = self.members["values"].dtype
         return found
 
-    def widened(self, index: Type) -> Stored:
+    def widened(self, index: Type) -> StoredInput:
         """The same with index arrays of a type."""
         if self.index in (None, index):
             return self
@@ -52,7 +52,7 @@ class Stored:
             else value
             for name, value in self.members.items()
         }
-        return Stored(wide, index, self.converted)
+        return StoredInput(wide, index, self.converted)
 
 
 class Struct:
@@ -131,10 +131,10 @@ class Tensors(dict[str, Tensor]):
         return self[name]
 
 
-def stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Stored:
+def stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> StoredInput:
     """An input in the storage that a slot asks for; raises UserError."""
     if slot.tensor is None:  # a vector of one place
-        return Stored({"size0": 1, "values": np.full(1, slot.constant)}, None)
+        return StoredInput({"size0": 1, "values": np.full(1, slot.constant)}, None)
     name = slot.tensor
     data = inputs[name]
     if isinstance(data, np.ndarray):
@@ -166,7 +166,7 @@ def stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor])
     return _narrowed(members, None if same else before or type(data).__name__)
 
 
-def _dense(slot: Slot, data: np.ndarray[Any, Any]) -> Stored | None:
+def _dense(slot: Slot, data: np.ndarray[Any, Any]) -> StoredInput | None:
     """An array whose memory is in the order of dense levels, as it is, or a copy that is."""
     order = [group[0] for group in slot.modes]
     if {*slot.levels} - {"d"} or len(order) != data.ndim or data.dtype not in VALUE_TYPES:
@@ -178,10 +178,10 @@ def _dense(slot: Slot, data: np.ndarray[Any, Any]) -> Stored | None:
         return None
     sizes = {f"size{n}": extent for n, extent in enumerate(flat.shape)}
     converted = None if flat.flags.c_contiguous else type(data).__name__
-    return Stored({**sizes, "values": np.ascontiguousarray(flat).reshape(-1)}, None, converted)
+    return StoredInput({**sizes, "values": np.ascontiguousarray(flat).reshape(-1)}, None, converted)
 
 
-def _narrowed(members: Mapping[str, Any], converted: str | None) -> Stored:
+def _narrowed(members: Mapping[str, Any], converted: str | None) -> StoredInput:
     """An input whose index arrays have 32 bits if its extents and positions fit."""
     arrays = {name: one for name, one in members.items() if isinstance(one, np.ndarray)}
     sizes = [
@@ -200,10 +200,10 @@ def _narrowed(members: Mapping[str, Any], converted: str | None) -> Stored:
         for name, one in arrays.items()
         if name.startswith("words")
     }
-    return Stored({**members, **words, **indices}, index if indices else None, converted)
+    return StoredInput({**members, **words, **indices}, index if indices else None, converted)
 
 
-def _shared(slot: Slot, data: Any) -> Stored | None:
+def _shared(slot: Slot, data: Any) -> StoredInput | None:
     """A scipy.sparse matrix in a format that scipy has too, or nearly; None for all others.
 
     Its arrays are taken as they are where that is its format, else scipy converts it. Raises
@@ -221,11 +221,13 @@ def _shared(slot: Slot, data: Any) -> Stored | None:
         if not has_rows(data, wanted):
             return None
         found = _compressed(slot, canonical(data, wanted))
-        return Stored(found.members, found.index, None if data.format == wanted else data.format)
+        return StoredInput(
+            found.members, found.index, None if data.format == wanted else data.format
+        )
     return _listed(slot, data) if data.format == "coo" else None
 
 
-def _compressed(slot: Slot, data: Any) -> Stored:
+def _compressed(slot: Slot, data: Any) -> StoredInput:
     """A canonical CSR or CSC matrix, in that order: its rows as they are, stored ones, or all."""
     count = int(data.indptr[-1])
     index = data.indices.dtype
@@ -245,7 +247,7 @@ def _compressed(slot: Slot, data: Any) -> Stored:
     return _with_sizes(slot, data.shape, arrays, index)
 
 
-def _listed(slot: Slot, data: Any) -> Stored | None:
+def _listed(slot: Slot, data: Any) -> StoredInput | None:
     """A list of coordinates in order, without duplicates."""
     chain = "u" + "c" * (data.ndim - 2) + "q"
     if data.ndim < 2 or slot.levels != chain or len(slot.modes) != data.ndim:
@@ -280,11 +282,11 @@ def _increase(coordinates: Sequence[np.ndarray[Any, Any]]) -> bool:
 
 def _with_sizes(
     slot: Slot, shape: Sequence[int], arrays: Mapping[str, Any], index: np.dtype[Any]
-) -> Stored:
+) -> StoredInput:
     """An input of these arrays."""
     sizes = {f"size{level}": shape[group[0]] for level, group in enumerate(slot.modes)}
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return Stored({**sizes, **whole}, _INDEX_TYPES[index])
+    return StoredInput({**sizes, **whole}, _INDEX_TYPES[index])
 
 
 # Terms to a sum from which on it pays to find out where they end before they are added up; fewer
@@ -292,14 +294,14 @@ def _with_sizes(
 _LONG_RUN, _LONG_RUN_IN_MEMORY, _IN_MEMORY = 16, 8, 1 << 20
 
 
-def has_runs(slot: Slot, stored: Stored) -> bool:
+def has_runs(slot: Slot, stored: StoredInput) -> bool:
     """Whether an input repeats the coordinates of its first level many times."""
     entries, coordinates = len(stored.members["values"]), stored.members.get("size0", 0)
     long = _LONG_RUN if entries < _IN_MEMORY else _LONG_RUN_IN_MEMORY
     return slot.levels != "" and entries >= long * max(1, coordinates)
 
 
-def types_of(slots: Sequence[Slot], stored: Mapping[str, Stored]) -> Types:
+def types_of(slots: Sequence[Slot], stored: Mapping[str, StoredInput]) -> Types:
     """What the kernel for these inputs is specialised for."""
     values = {slot.tensor or "": stored[slot.name].members["values"].dtype for slot in slots}
     indices: dict[str, Type] = {}

@@ -12,7 +12,7 @@ import numpy as np
 
 from custard.ir import cin
 from custard.language.formats import Format
-from custard.to_c.arguments import Stored, Struct
+from custard.to_c.arguments import StoredInput, Struct
 from custard.to_c.builder import Types
 from custard.to_c.levels import LEVEL_FUNCTIONS
 from custard.to_c.loop_ir import INT
@@ -26,8 +26,8 @@ from sam.support.errors import UserError
 from sam.tensor import Tensor, made, no_memory
 
 
-class Kernel(Protocol):
-    """A compiled kernel: see ``custard.to_c.program.Kernel``."""
+class CompiledKernel(Protocol):
+    """A compiled kernel: see ``custard.to_c.program.LoadedKernel``."""
 
     lowered: Lowered
     compute: Any
@@ -43,7 +43,7 @@ class Source(Protocol):
     def formats(self) -> Mapping[str, Format]: ...
     @property
     def lowered(self) -> Lowered: ...
-    def kernel(self, types: Types, formats: Mapping[str, Format]) -> Kernel: ...
+    def kernel(self, types: Types, formats: Mapping[str, Format]) -> CompiledKernel: ...
 
 
 OPENMP = ("-fopenmp",)
@@ -74,10 +74,10 @@ class Bound:
         program: Source,
         types: Types,
         formats: Mapping[str, Format],
-        stored: Mapping[str, Stored],
+        stored: Mapping[str, StoredInput],
         extents: Mapping[str, int],
         around: Tensor | None,
-        restored: Callable[[Bound, str, Any], Mapping[str, Stored]],
+        restored: Callable[[Bound, str, Any], Mapping[str, StoredInput]],
         plans: dict[Any, Plan],
         asked: Format,
         told: tuple[str, ...] = (),
@@ -105,7 +105,7 @@ class Bound:
         return *self.told, *alone, *converted
 
     @property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> CompiledKernel:
         """The compiled kernel for the inputs."""
         return self._planned.kernel
 

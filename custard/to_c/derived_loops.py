@@ -1,4 +1,4 @@
-"""Loops that a schedule derives: counted ones, and what the last of them goes through.
+"""Loops that a schedule derives: counted loops, and the loop over operands inside of them.
 
 The loops that were derived from a variable are counted, outermost first, all but the last one.
 With that, the coordinates of the variable are known to lie in a ``Region``, and its operands are
@@ -195,7 +195,7 @@ class DerivedLoop:
         return found
 
     def later(self, name: str) -> Callable[[Output], Expr]:
-        """What a variable or loop is, as will be known further in."""
+        """The value of a variable or loop, as far as inner loops will know it."""
         primes, made = parts(name)[1], self.nest.made(name)
         match made:
             case Rename(variable):
@@ -211,7 +211,7 @@ class DerivedLoop:
         return lambda output: output.bound[name]
 
     def known(self, name: str, found: Callable[[Output], Expr]) -> Callable[[Output], Expr]:
-        """What a variable or loop is where that is known, or else is found to be."""
+        """The value of a variable or loop, found by search where no loop knows it."""
 
         def value(output: Output) -> Expr:
             return output.bound[name] if name in output.bound else found(output)
@@ -269,7 +269,7 @@ class DerivedLoop:
         return known or owner(self.nest, self.tree, name) is not None
 
     def positions(self, name: str) -> Positions:
-        """The positions that a loop goes over, which the operand's place tells."""
+        """The positions that a loop goes over, found at the place of the operand."""
         found = owner(self.nest, self.tree, name)
         if found is None:
             return self.output.positions[name]
@@ -293,7 +293,7 @@ class DerivedLoop:
     # Numbers
 
     def value(self, name: str) -> Expr | None:
-        """What a variable or loop is, if it is known."""
+        """The value of a variable or loop, if it is known."""
         if name in self.output.bound:
             return self.output.bound[name]
         used, primes = self.nest.used(name), parts(name)[1]

@@ -1,4 +1,4 @@
-"""Where a loop nest writes its values: a number, or a tensor that it assembles.
+"""Outputs of a loop nest: a number, or a tensor that it assembles.
 
 An ``Output`` follows the loops: it is asked for statements before and behind the loop over each
 of its variables (``begin``, ``end``), and at the begin and the end of each round (``enter``,
@@ -75,12 +75,12 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Output(ABC):
-    """Where values go.
+    """The destination of values.
 
     ``bound``    the loop variables that are bound, with their coordinates
-    ``pending``  what loops that have begun still have to go through
+    ``pending``  for loops that have begun, the variables that they still have to go through
     ``kept``     the positions that levels of operands, by key and level, are to keep to
-    ``positions``  those that loops go over, by loop, which were found so far
+    ``positions``  the positions that loops go over, by loop, as far as they are found
     ``threaded``  whether the loops are inside of one that is shared out to threads
     """
 
@@ -113,12 +113,12 @@ class Output(ABC):
 
     @property
     def appended(self) -> Sequence[str]:
-        """The variables that have to be bound in this order, and to count up."""
+        """The variables that must be bound in this order, with increasing coordinates."""
         return ()
 
     @property
     def sparse(self) -> bool:
-        """Whether a value that is written is told from one that is not."""
+        """Whether the output knows which values have been written."""
         return False
 
     def takes(self, variables: Sequence[str]) -> bool:
@@ -165,7 +165,7 @@ class Output(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class ScalarOutput(Output):
-    """A number that values are added to; ``flag`` is set when there is one."""
+    """A number that values are added to; the first one sets ``flag``."""
 
     var: Var
     flag: Var | None = None
@@ -363,7 +363,7 @@ class Assembly:
         ]
 
     def finish(self) -> None:
-        """Completes what the loops passed over: ``partial`` has the variables whose loops do."""
+        """Completes fibers that loops passed over: those of the variables in ``partial``."""
         if not self.units and self.partial:
             p = Var(self.builder.fresh("p"))
             zero = Assign(self.values[p], number(0, self.dtype))
@@ -389,7 +389,7 @@ class Assembly:
             self.builder.epilogue.append(zero)
 
     def completed(self) -> list[Stmt]:
-        """What completes all that loops may have passed over."""
+        """Statements that complete all fibers which loops may have passed over."""
         found: list[Stmt] = []
         first = 0
         for n, unit in enumerate(self.units):
@@ -408,7 +408,7 @@ class Assembly:
 
 
 def times(left: Expr, right: Expr) -> Expr:
-    """The product of two counts, which C looks at: memory is asked for by it."""
+    """The product of two counts, checked for overflow in C, as it is a size of memory."""
     return left * right if ONE in (left, right) else Call("times", (left, right))
 
 
@@ -419,7 +419,7 @@ class TensorOutput(Output):
     ``accumulate``  values are added to the stored ones
     ``drop_zeros``  values that are 0 are left out where levels are appended to
     ``reserved``    there is room for all values
-    ``values``      a copy that values are added to in the place of the tensor's
+    ``values``      a copy that values are added to instead of the tensor's own array
     """
 
     assembly: Assembly

@@ -15,7 +15,7 @@ from custard.ir import cin
 from custard.language.formats import Format
 from custard.program import Program
 from custard.scheduling.loops import LoopNest
-from custard.to_c.arguments import Stored, Tensors, has_runs, stored, types_of
+from custard.to_c.arguments import StoredInput, Tensors, has_runs, stored, types_of
 from custard.to_c.bounds import require_bounds
 from custard.to_c.builder import Types
 from custard.to_c.call import OPENMP, Bound, Plan
@@ -59,7 +59,7 @@ class CProgram(Program):
     lowered: Lowered
     nest: LoopNest
     flags: tuple[str, ...] = FLAGS
-    kernels: dict[Any, Kernel] = field(default_factory=dict, compare=False, repr=False)
+    kernels: dict[Any, LoadedKernel] = field(default_factory=dict, compare=False, repr=False)
     plans: dict[Any, Plan] = field(default_factory=dict, compare=False, repr=False)
     known: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -190,7 +190,7 @@ class CProgram(Program):
         return found
 
     def _types(
-        self, lowered: Lowered, kept: Mapping[str, Stored], extents: Mapping[str, int]
+        self, lowered: Lowered, kept: Mapping[str, StoredInput], extents: Mapping[str, int]
     ) -> Types:
         """What the kernel for inputs is specialised for."""
         slots = lowered.slots
@@ -215,7 +215,7 @@ class CProgram(Program):
         header, dropped = self.header, self.drop_zeros
         return lower(self.cin, formats, self.choices, types, header, dropped, self.nest)
 
-    def kernel(self, types: Types, formats: Mapping[str, Format] | None = None) -> Kernel:
+    def kernel(self, types: Types, formats: Mapping[str, Format] | None = None) -> LoadedKernel:
         """The compiled kernel for inputs of some types, and of other formats than declared."""
         formats = formats or {}
         key = (
@@ -230,7 +230,7 @@ class CProgram(Program):
         )
         if key not in self.kernels:
             lowered = self._lower({**self.formats, **formats}, types)
-            self.kernels[key] = Kernel(lowered, self.flags)
+            self.kernels[key] = LoadedKernel(lowered, self.flags)
         return self.kernels[key]
 
 
@@ -269,7 +269,7 @@ def _needs_wide_keys(lowered: Lowered, extents: Mapping[str, int]) -> bool:
     return max(bits, default=0) > 63
 
 
-class Kernel:
+class LoadedKernel:
     """A compiled kernel."""
 
     def __init__(self, lowered: Lowered, flags: tuple[str, ...]) -> None:
@@ -303,7 +303,7 @@ def _restored(
     bound: Bound,
     name: str,
     value: Any,
-) -> dict[str, Stored]:
+) -> dict[str, StoredInput]:
     """What the slots of an input hold of a new value for it; raises UserError."""
     if name not in shapes:
         raise UserError(f"the program has no input {name}", hint=one_of(name, shapes))

@@ -1,4 +1,4 @@
-"""Results that are filled in two passes: the loops find their rows in another order than stored.
+"""Results that are filled in two passes, as the loops visit rows in another order than stored.
 
 ``X(j,i) = A(i,j)``, both stored by rows, goes through A as it is stored, and finds the coordinates
 of each row of X one by one, with those of other rows in between. In the first pass the coordinates
@@ -55,7 +55,7 @@ def is_scattered(program: cin.Program, levels: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class _Rows(Output):
-    """What both passes have in common.
+    """A pass over the loops; both passes derive from it.
 
     ``drop_zeros``  values that are 0 are left out
     """
@@ -101,7 +101,7 @@ class Counts(_Rows):
 
 @dataclass(frozen=True, kw_only=True)
 class Filled(_Rows):
-    """Puts each value behind those that its row has already; ``ends`` tells where these end."""
+    """Appends each value to its row; ``ends`` has the end of each row so far."""
 
     ends: Var
 

@@ -73,8 +73,8 @@ class Subsections:
 
 
 def reduced_level(operand: Operand, variable: str) -> int | None:
-    """The level of which a variable goes through the subsections that hold something; None where
-    it goes through its whole extent."""
+    """The level whose nonempty subsections a variable goes through; None if it goes through its
+    whole extent."""
     for level in range(operand.level, len(operand.computed)):
         form, full = operand.computed[level], LEVEL_FORMATS[operand.slot.levels[level]].full
         if form is not None and variable in dict(form.terms) and not full:
@@ -160,7 +160,7 @@ class NonEmpty(Iterator):
         return While(both(self.inner.alive, either(below, beyond)), [step])
 
     def length(self) -> Expr | None:
-        """Each coordinate lies in so many subsections at most as these have places."""
+        """At most how many values: a coordinate lies in no more subsections than one is wide."""
         sections = self.sections
         places = floored(sections.high - sections.low, sections.scale) + ONE
         known = self.inner.length()
@@ -181,7 +181,7 @@ class Collection:
     """The values of a variable whose subsections of an operand hold a coordinate, in a workspace.
 
     ``level``   the one whose subscript has the variable
-    ``region``  what part of the values is asked for; all where it is None
+    ``region``  the part of the values that is wanted; None for all
     """
 
     def __init__(
@@ -209,11 +209,11 @@ class Collection:
         return DenseWorkspace(builder, name, self.variable, extent(self.variable), dtype)
 
     def before(self) -> list[Stmt]:
-        """What fills the workspace."""
+        """Statements that fill the workspace."""
         return [*self._marked(self.operand.level, self.operand.place), *self.workspace.ready()]
 
     def after(self) -> list[Stmt]:
-        """What makes it empty again."""
+        """Statements that empty it again."""
         return self.workspace.reset()
 
     def iterator(self) -> Iterator:
@@ -221,7 +221,7 @@ class Collection:
         return self.workspace.function(0).iterate(START, self.operand.key, True, True)
 
     def _marked(self, level: int, place: Place) -> list[Stmt]:
-        """Loops over what is stored from a level on, down to the one of the collection."""
+        """Loops over the levels from one on, down to that of the collection."""
         operand, storage = self.operand, self.storage
         functions = storage.functions[operand.slot.name, level]
         form = operand.computed[level]
@@ -254,14 +254,14 @@ class Collection:
         return [*begun, *iterator.loop(var, body)]
 
     def _named(self, name: str, value: Expr) -> tuple[Expr, list[Stmt]]:
-        """A number as a variable, and what declares it."""
+        """A number as a variable, with its declaration."""
         if isinstance(value, Const | Var):
             return value, []
         var = Var(self.builder.fresh(name))
         return var, [Declare(var, value, const=True)]
 
     def _range(self, sections: Subsections) -> tuple[Expr, Expr]:
-        """The coordinates in the subsections of all values that are asked for."""
+        """The coordinates in the subsections of all wanted values."""
         first, last = self._limits()
         if sections.scale < 0:
             first, last = last - ONE, first + ONE
@@ -271,7 +271,7 @@ class Collection:
         )
 
     def _limits(self) -> tuple[Expr, Expr]:
-        """The first value that is asked for, and the one behind the last."""
+        """The first wanted value, and the one behind the last."""
         extent = self.storage.extent(self.variable)
         if self.region is None:
             return ZERO, extent

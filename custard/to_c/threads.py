@@ -1,4 +1,4 @@
-"""Loops whose iterations are shared out to threads, and what becomes of their results.
+"""Loops whose iterations are shared out to threads, and how the results are combined.
 
 Each thread gets an equal share of the loop's values, in order, and runs a function of its own.
 Where several threads write to one place, each writes to a copy of its own, and the copies are added
@@ -71,12 +71,12 @@ THREADS = Var("threads")
 
 @dataclass
 class Own:
-    """What a thread writes to.
+    """The output of one thread.
 
     ``first``, ``last``    statements of the thread's function around its loops
     ``before``, ``after``  those around all threads
     ``outs``    numbers outside that threads change, by the pointers to them
-    ``structs``  the structs that stand for those of the kernel, by their names
+    ``structs``  the thread's structs in place of the kernel's, by their names
     """
 
     output: Output
@@ -143,7 +143,7 @@ class SharedLoop:
         )
         return [*loop.before, *own.before, shared, *own.after]
 
-    # What a thread writes to
+    # The output of a thread
 
     def own(self, thread: Var) -> Own:
         match self.output:
@@ -248,7 +248,7 @@ def share(extent: Expr, thread: Expr) -> Expr:
 
 
 class Parts:
-    """A result of which each thread assembles a part, and which is then put together."""
+    """A result that threads assemble in parts, which are concatenated afterwards."""
 
     def __init__(self, lowering: Lowering, output: TensorOutput) -> None:
         self.lowering, self.builder, self.output = lowering, lowering.builder, output
@@ -290,7 +290,7 @@ class Parts:
         return var, Declare(var, Op("+", (self.parts, t), self.type), const=True)
 
     def sized(self) -> Stmt:
-        """Tells the parts the extents."""
+        """Sets the extents of the parts."""
         t = Var(self.builder.fresh("t"))
         part, declared = self.part(t)
         assembly = self.assembly

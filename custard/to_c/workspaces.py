@@ -56,11 +56,11 @@ class Workspace(ABC):
 
     @abstractmethod
     def output(self) -> Output:
-        """Where its values are written to."""
+        """The output that fills it."""
 
     @abstractmethod
     def ready(self) -> list[Stmt]:
-        """What makes it readable."""
+        """Statements after which it can be read."""
 
     @abstractmethod
     def function(self, level: int) -> LevelFunctions:
@@ -68,7 +68,7 @@ class Workspace(ABC):
 
     @abstractmethod
     def reset(self) -> list[Stmt]:
-        """What makes it empty."""
+        """Statements that empty it."""
 
 
 class DenseWorkspace(Workspace):
