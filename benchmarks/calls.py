@@ -2,7 +2,7 @@
 
     python benchmarks/calls.py
 
-Prints medians in microseconds a call, or nanoseconds an entry, and the ratio to scipy or numpy.
+Prints medians of a call, or of an entry, and the ratio to scipy or numpy, or to the kernel alone.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def uniform(rows: int, per_row: int) -> scipy.sparse.csr_array:
 
 
 def calls(table: Table) -> None:
-    """A product of a 10 x 10 matrix and a vector, and one of a large dense matrix."""
+    """Products of a 10 x 10 matrix and of a large array with a vector, and a sampled product."""
     A = uniform(10, 3)
     x = np.ones(A.shape[1])
     program = custard.compile("y(i) = A(i,j) * x(j)", {"y": "d", "A": "CSR", "x": "d"}, target="c")
@@ -60,12 +60,23 @@ def calls(table: Table) -> None:
     for name, seconds in zip(names, found, strict=True):
         table.add_row(f"10 x 10, {name}", f"{1e6 * seconds:.1f} us", f"{seconds / found[0]:.1f}")
 
-    B = np.random.default_rng(2).random((2000, 2000))
-    x = np.ones(2000)
+    random = np.random.default_rng(2)
+    B, x = random.random((6000, 6000)), np.ones(6000)
     program = custard.compile("y(i) = B(i,j) * x(j)", {"y": "d", "B": "dd", "x": "d"}, target="c")
-    found = alternating(lambda: B @ x, lambda: program.run({"B": B, "x": x}), times=5)
+    found = alternating(lambda: B @ x, lambda: program.run({"B": B, "x": x}), times=2)
     for name, seconds in zip(("numpy", "program.run"), found, strict=True):
-        table.add_row(f"dense, {name}", f"{1e6 * seconds:.0f} us", f"{seconds / found[0]:.1f}")
+        table.add_row(
+            f"6000 x 6000 dense, {name}", f"{1e3 * seconds:.1f} ms", f"{seconds / found[0]:.1f}"
+        )
+
+    inputs = {"A": uniform(20_000, 10), "P": random.random((20_000, 64))}
+    inputs["Q"] = inputs["P"]
+    formats = {"X": "CSR", "A": "CSR", "P": "dd", "Q": "dd"}
+    program = custard.compile("X(i,j) = A(i,j) * P(i,k) * Q(j,k)", formats, target="c")
+    bound = program.bind(inputs)
+    found = alternating(bound.seconds, lambda: program.run(inputs), times=2)
+    for name, seconds in zip(("the kernel", "program.run"), found, strict=True):
+        table.add_row(f"SDDMM, {name}", f"{1e3 * seconds:.1f} ms", f"{seconds / found[0]:.1f}")
 
 
 def conversions(table: Table) -> None:
