@@ -25,7 +25,7 @@ from sim.retiming.firing_kernel import Event, Queue, firing_kernel
 from sim.stats import TOKEN_KINDS
 
 _ROUNDS, _PLACES, _MOST_RECENT, _PATHS = 4096, 1024, 4096, 64
-_FINISHED = 3
+FINISHED = 3
 _SECONDS_BETWEEN_LOOKS = 0.25
 
 
@@ -213,7 +213,7 @@ class Firings:
                 before = now
         else:
             return
-        if any(one.block.status != _FINISHED for one in self.parts):
+        if any(one.block.status != FINISHED for one in self.parts):
             raise Abandoned
         self.objects.copy_back()
         self.done = True

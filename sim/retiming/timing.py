@@ -17,7 +17,7 @@ from sim.endless import require_memory
 from sim.machine import HANDOVER, Channel, Machine, passage
 from sim.retiming.codes import FiringCode
 from sim.retiming.firing_kernel import Untraceable
-from sim.retiming.firings import Firings, Traced, firing_libraries, own_text
+from sim.retiming.firings import FINISHED, Firings, Traced, firing_libraries, own_text
 from sim.stats import BlockStats, StreamStats
 
 MOST_LANES = 64
@@ -235,7 +235,7 @@ class Timing:
                 raise TooLate
             if status == _MORE:
                 require_memory({})
-            elif not self.firings.done:
+            elif self._lacks_codes():
                 self._forget_codes()
                 self.firings.run()
                 self._feed()
@@ -248,6 +248,18 @@ class Timing:
                     return
         if not self.library.settle(machine):
             raise MemoryError
+
+    def _lacks_codes(self) -> bool:
+        """Whether more codes are to come, of a part that has read all that are known, or of all.
+
+        Where there is no such part, more codes change nothing: lanes that cannot go on then are in
+        a deadlock.
+        """
+        if self.firings.done:
+            return False
+        read = [one for one in self.parts if one.part.at == one.part.end and not one.part.left]
+        open_ = any(one.traced.block.status != FINISHED for one in read)
+        return open_ or len(read) == len(self.parts)
 
     def _feed(self) -> None:
         """Tells C of codes that have been found since it was told last."""
