@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from custard import dense_evaluator as check
 from custard.dense_evaluator import Expected, evaluate, first_difference
 from custard.language import notation
+from experiments import dense
 from sam.support.errors import UserError
 from sam.tensor import Tensor
-from tests.support import dense
 from tests.support.profiles import examples
 from tests.support.programs import Program, programs
 
