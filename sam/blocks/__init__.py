@@ -82,9 +82,9 @@ KINDS: dict[str, Kind] = {
 
 
 def block_of(node: Node) -> Block:
-    """What a node of a known kind is. Raises UserError for parameters that its kind does not take.
+    """The block of a node of a known kind. Raises UserError for parameters that it does not take.
 
-    Their values are checked by what the kind declares, then by the block itself.
+    The kind checks each value against its declaration, then the block checks them together.
     """
     kind = KINDS[node.kind]
     try:

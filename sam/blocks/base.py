@@ -57,11 +57,11 @@ class Surroundings:
     ``extents``   by index variable
     ``dtype``     the type of the values that it gives or stores
     ``capacity``  the entries that its own memory holds; None where unbounded
-    ``lists``     whether its arrays are Python lists, which Python reads faster one by one
+    ``lists``     whether its arrays are Python lists: Python reads single elements of these faster
     ``word_bits``  the bits of a word of a bitvector stream, 1 to 64
     ``regions``   the arrays that lie in a memory that takes time; None where none does
-    ``limits``    by input, below what the tokens must be that nothing is known of: how many
-                  positions there are, or the extent
+    ``limits``    by input, the bound of tokens that are not known to be in range: the number of
+                  positions, or the extent
     """
 
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
@@ -141,9 +141,9 @@ def _constants(around: Surroundings) -> Any:
 
 @dataclass(frozen=True)
 class Values:
-    """Of which type the values are that a block gives or stores.
+    """The type of the values that a block gives or stores.
 
-    By itself, of that of the values that it takes.
+    By default the type of the values that it takes.
 
     ``slot``       the slot of the graph that they are read from
     ``number``     a number that has their type
@@ -159,13 +159,13 @@ class Values:
 
 @dataclass(frozen=True)
 class Block:
-    """What a node is under its parameters.
+    """A node of a kind, for given parameters.
 
     ``state``   the fields of its state, with the values that they start from
     ``memory``  makes its memory, given its surroundings
     ``groups``  the groups of ports that steps ask for although they may have no ports
     ``emitter``  the second half of a block whose output side works beside its input side
-    ``values``   of which type the values are that it gives or stores
+    ``values``   the type of the values that it gives or stores
     """
 
     ports: tuple[Port, ...]
@@ -182,7 +182,7 @@ class Emitter:
     """The output side of a block in two halves, with a state of its own.
 
     The first half gives what it has finished to ``p.handover``, and the second finds it at
-    ``p.handed``, a queue of one place: so one is being made while the one before is given out.
+    ``p.handed``, a queue of one place: so the next one is made while the one before is given out.
     """
 
     step: Step
@@ -234,9 +234,9 @@ class Kind:
     ``parameters``  those that it takes, by name; None where any are taken
     ``source``     whether it stands outside the machine, so that its tokens are there at once
     ``role``       its part in binding inputs and collecting the result
-    ``capability``  the property of ``sam.levels.Level`` that a level must have for it to read it
+    ``capability``  the property of ``sam.levels.Level`` that a level must have to be read by it
     ``drawing``    how it is drawn
-    ``work``       what one does that is busy, as in "scans"
+    ``work``       the work of a busy block in words, as in "scans"
     ``deals``      whether it deals coordinates out to lanes
     ``matches``    the output that has the coordinates which all operands have, if it has one
     """
@@ -261,7 +261,7 @@ class Kind:
 def require_within(value: Any, m: Any) -> None:
     """Raises StreamError for a reference or coordinate that would be read outside of an array.
 
-    Where it is known of the graph that there is none, this costs nothing.
+    If the graph is known to have none, this costs nothing.
     """
     if m.checks and (value < 0 or value >= m.limit):
         raise StreamError(m.beyond, value)
@@ -289,7 +289,7 @@ def walk(outer: Any, inner: Any, s: Any) -> int:
     of ``inner`` is:
 
     INSIDE     a token of the fiber of ``s.value``
-    CLOSED     the stop token that ends a fiber, and with it what ends in ``outer``
+    CLOSED     the stop token that ends a fiber, and the token that ends it in ``outer``
     CHILDLESS  a stop token, while the fiber of ``s.value`` is empty: an ``S0`` is used up by
                that; any other remains, as the end of what holds the fiber
     FINISHED   the end of both

@@ -1,11 +1,11 @@
 """Bitvector streams: converters, intersecters and unioners (SAM paper, Sections 4.3 and 6.5).
 
 A fiber of a bitvector stream is a row of words, of a bit for each coordinate, the lowest first:
-word n has coordinates n times ``word_bits`` and up. It may end early, as what is missing is zero.
-Along with each word goes a reference, that of its first one: a one further up has that and the
-ones below it, by population count.
+word n has coordinates n times ``word_bits`` and up. It may end early: missing words are zero.
+Each word comes with the reference of its first one. The reference of a later one is that plus the
+number of ones below it (population count).
 
-A word takes a firing, or as many as it has ones where something comes out for each one.
+A word takes one firing, or one for each of its ones where a token is emitted for each.
 """
 
 from __future__ import annotations

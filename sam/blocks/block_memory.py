@@ -36,7 +36,7 @@ class Growing(list[Any]):
 
 
 class Stored(dict[int, Any]):
-    """Values by place, or ``integers``; a place that nothing was stored in holds zero.
+    """Values by place, or ``integers``; a place is zero until a value is stored there.
 
     ``whole`` has those of the first places at once, where an engine has kept them in an array.
     """
@@ -66,7 +66,7 @@ class Stored(dict[int, Any]):
 class Accumulator:
     """The memory of a reducer: points with n coordinates, each with its sum so far.
 
-    It holds one sub-tensor that is taken in, and one, complete and in order, that is given out.
+    It holds a sub-tensor that is being summed, and a complete one, in order, that is being emitted.
 
     ``far``  whether coordinates may be too large for an array with a place for each
     """
@@ -88,12 +88,12 @@ class Accumulator:
         self.sums[point] = value
 
     def complete(self) -> None:
-        """Ends the sub-tensor that is taken in; it is given out once the one before is."""
+        """Ends the sub-tensor that is being summed; it is emitted after the one before."""
         self.finished.append(sorted(self.sums.items()))
         self.sums = {}
 
     def count(self) -> int:
-        """How many points the sub-tensor that is given out has."""
+        """How many points the sub-tensor that is being emitted has."""
         return len(self.finished[0])
 
     def coordinate(self, n: int, level: int) -> int:
@@ -113,7 +113,7 @@ class Accumulator:
         return level
 
     def release(self) -> None:
-        """Forgets the sub-tensor that was given out."""
+        """Forgets the sub-tensor that was emitted."""
         self.finished.pop(0)
 
 

@@ -94,7 +94,7 @@ def drop_absent(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def _dropper(parameters: Parameters) -> Block:
-    """Drops zeros, what is absent, or outer coordinates of empty fibers; ``inner`` lists the inner
+    """Drops zeros, absent values, or outer coordinates of empty fibers; ``inner`` lists the inner
     streams."""
     if parameters["drop"] != "coordinates":
         return Block(

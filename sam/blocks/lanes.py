@@ -1,13 +1,13 @@
 """Parallelizers and serializers: coarse-grained parallelism (SAM paper, Section 4.4).
 
-A parallelizer deals the coordinates of a stream, one to each of its lanes in turn, with what
-belongs to them: tokens of streams of the same shape, or, ``depth`` levels further in, fibers. The
+A parallelizer deals the coordinates of a stream, one to each of its lanes in turn, with their
+payloads: tokens of streams of the same shape, or, ``depth`` levels further in, fibers. The
 ends of fibers go to all lanes, so each lane has all the fibers, with a part of the coordinates of
 each. Lanes are dealt to round and round, beyond the ends of fibers.
 
-What is summed over what has been dealt ends in a reducer of several ways (``sam.blocks.reduce``).
-Otherwise a serializer puts lanes together again. A lane may have lost coordinates on the way, so it
-goes by what they are: the smallest at the heads of all lanes comes next.
+A sum over the dealt variable ends in a reducer of several ways (``sam.blocks.reduce``). Otherwise a
+serializer merges the lanes. A lane may have lost coordinates on the way, so the serializer compares
+them: the smallest at the heads of all lanes comes next.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def deal(p: Any, s: Any, m: Any) -> bool | None:
 def deal_fibers(p: Any, s: Any, m: Any) -> bool | None:
     """Gives the fiber of a coordinate to the next lane, token by token.
 
-    A fiber is ended in its lane once more is known: by the next fiber, or by what holds it.
+    A fiber ends in its lane when the next fiber begins, or when the fiber around it ends.
     """
     if s.moving:
         _deal_on(p, s, m)

@@ -1,4 +1,4 @@
-"""What each level format stores in memory (Chou et al., OOPSLA 2018, Sections 2 and 3).
+"""The level formats and their storage (Chou et al., OOPSLA 2018, Sections 2 and 3).
 
 A tensor is a tree with one level per mode. A level maps each position of the level above it (its
 parent; the root is parent 0) to a fiber: coordinates of one mode, each at a position of its own.
@@ -108,7 +108,7 @@ def repeats(codes: str) -> tuple[int, ...]:
 
 
 def least_bytes(codes: str, extents: Sequence[int], index: int, value: int) -> int:
-    """The bytes that a tensor takes whatever it stores: for its outer levels that are full.
+    """The least bytes of a tensor, whatever its entries: those of its outer full levels.
 
     ``index`` and ``value`` are the bytes of an index and of a value.
     """

@@ -19,7 +19,7 @@ Stored = Ints | list[int]
 Self = TypeVar("Self", bound="Fibers")
 # Beyond this many positions numpy may promise memory that the machine does not have.
 MOST_POSITIONS = 2**32
-# What an entry of an array in memory is: a coordinate or position, or a word of bits.
+# The unit of an array in memory: a coordinate or position, or a word of bits.
 INDEX, WORD = "index", "word"
 Arrays = Mapping[str, tuple[str, int]]
 """By part, ``seg`` or ``crd``, what an entry of an array is, and how many it has."""
@@ -54,16 +54,15 @@ class Fibers(ABC):
         return {}
 
     def touched_by_fiber(self, parent: int) -> Touches:
-        """What ``fiber`` reads."""
+        """The entries that ``fiber`` reads."""
         return ()
 
     def touched_by_step(self, parent: int, step: int, width: int) -> Touches:
-        """What ``coordinate`` and ``position`` read at a step, or ``word`` at one of a width."""
+        """The entries that ``coordinate`` and ``position`` read at a step, or ``word`` at one."""
         return ()
 
     def key(self, parent: int, step: int) -> int:
-        """What the steps of a fiber are in order by: the coordinate, or what a step without one
-        stands for."""
+        """The number by which the steps of a fiber are ordered: the coordinate, if there is one."""
         return self.coordinate(parent, step)
 
     def seek(self, parent: int, step: int, end: int, coordinate: int) -> int:
@@ -120,8 +119,8 @@ class Level(Fibers):
     ``unique``      no coordinate comes twice under the same coordinates above
     ``branchless``  a position hangs on each position above, and has its number
     ``compact``     every position has a coordinate
-    ``padded``      (ours) a coordinate may be stored with no entry below it; where the last level
-                    is so, a zero is padding and no entry
+    ``padded``      (ours) a coordinate may be stored with no entry below it; in a padded
+                    last level a zero is padding and no entry
 
     Capabilities (3.2 and 3.4): ``iterates_values`` or ``iterates_positions``, ``locates``,
     ``inserts``, ``appends``; ``iterates_words``, by words with a bit for each coordinate (SAM
@@ -159,7 +158,7 @@ class Level(Fibers):
         raise TypeError(f"{self.name} levels do not locate")
 
     def touched_by_locate(self, parent: int, coordinate: int) -> Touches:
-        """What ``locate`` reads."""
+        """The entries that ``locate`` reads."""
         return ()
 
     def word(self, parent: int, step: int, width: int) -> int:
@@ -213,7 +212,7 @@ def held(levels: Sequence[Level], positions: Ints) -> Bools:
 
 
 def distinct(parents: Ints, coordinates: Ints) -> tuple[Ints | slice, Ints]:
-    """Where each distinct (parent, coordinate) first stands, and which one each entry is."""
+    """The first entry of each distinct (parent, coordinate), and the number of each entry's."""
     new = np.ones(len(parents), bool)
     new[1:] = (parents[1:] != parents[:-1]) | (coordinates[1:] != coordinates[:-1])
     if new.all():

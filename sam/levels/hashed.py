@@ -152,8 +152,8 @@ class Reordered(Hashed):
 def _probed(parents: Ints, wanted: Ints, width: int) -> Ints:
     """The bucket of each coordinate, which hashes to a given bucket of its parent's table.
 
-    In the order of those they would like, each gets the next free one. What comes out behind its
-    table's end goes round to the begin, before all others. No table is more than half full.
+    In the order of these buckets, each gets the next free one. Coordinates that run over the
+    table's end wrap around to its begin, before all others. No table is more than half full.
     """
     round_the_end = np.zeros(len(parents), bool)
     while True:

@@ -92,7 +92,7 @@ class Singleton(Level):
 
 @dataclass(frozen=True, eq=False)
 class SingletonNonUnique(Singleton):
-    """A singleton level inside a chain: its parents may agree with each other, as it may itself.
+    """A singleton level inside a chain: several parents may have equal coordinates above and here.
 
     The arrays are those of ``Singleton``.
     """
