@@ -11,7 +11,7 @@ from custard.ir import cin
 from custard.ir.accesses import accesses
 from custard.language import notation
 from custard.language.commands import parse_schedule, workspaces
-from custard.language.formats import Format, parse_format, require_supported
+from custard.language.formats import Format, parse_format
 from custard.pipeline import done
 from custard.program import Program
 from custard.request import Request
@@ -158,9 +158,7 @@ def _formats(
     resolved = {}
     for tensor, order in orders.items():
         asked = given.get(tensor, Format(target.levels(order), tuple(range(order))))
-        found = parse_format(str(asked), order, tensor)
-        require_supported(found, tensor)
-        resolved[tensor] = found
+        resolved[tensor] = parse_format(str(asked), order, tensor)
     return resolved, {name: str(given[name]) for name in given if name not in orders}
 
 

@@ -12,7 +12,6 @@ from custard.cli.arguments import Parser, parse, stdout
 from custard.language.formats import (
     LEVEL_FORMATS,
     NAMED_FORMATS,
-    SUPPORTED,
     LevelFormat,
     parse_format,
 )
@@ -48,14 +47,13 @@ def _formats() -> RenderableType:
 
 def _level_formats() -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("code", "level format", "properties", "capabilities", "works"):
+    for column in ("code", "level format", "properties", "capabilities"):
         table.add_column(column)
     for code, level in LEVEL_FORMATS.items():
         has = [field.name for field in fields(LevelFormat) if getattr(level, field.name) is True]
         able = [name for name in has if name in _CAPABILITIES]
-        works = "yes" if code in SUPPORTED else "not yet"
         is_ = " ".join(name for name in has if name not in able)
-        table.add_row(code, level.name, is_, " ".join(able), works)
+        table.add_row(code, level.name, is_, " ".join(able))
     return table
 
 

@@ -55,9 +55,6 @@ LEVEL_FORMATS: Mapping[str, LevelFormat] = {
     for code, level in LEVELS.items()
 }
 
-# The level formats that target sam scans.
-SUPPORTED = tuple(LEVEL_FORMATS)
-
 
 @dataclass(frozen=True)
 class Format:
@@ -102,21 +99,6 @@ def parse_format(text: str, order: int | None = None, tensor: str = "the tensor"
     if a mode order follows it, and otherwise the name.
     """
     return _format(_Piece(text, 0, len(text)), order, tensor)
-
-
-def require_supported(
-    format: Format, tensor: str = "the tensor", supported: Iterable[str] = SUPPORTED
-) -> None:
-    """Raises UserError where a level of the format is one that the target cannot compile yet."""
-    for place, code in enumerate(format.levels):
-        if code not in supported:
-            raise UserError(
-                f"level {place} of {tensor} is {LEVEL_FORMATS[code].name} ({code}), which this "
-                "version cannot compile yet",
-                source=str(format),
-                span=(place, place + 1),
-                hint=f"the levels that work are {_described(supported)}",
-            )
 
 
 def require_writable(format: Format, tensor: str = "the tensor") -> None:

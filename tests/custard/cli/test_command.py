@@ -73,7 +73,7 @@ def test_version_configs_and_formats(capsys):
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     rows = {line.partition(" ")[0]: line for line in lines}
     assert rows["d"].startswith("d dense full ordered unique compact ")
-    assert rows["d"].endswith(" iterates_values locates inserts yes")
+    assert rows["d"].endswith(" iterates_values locates inserts")
     assert rows["o"].startswith("o offset ordered unique branchless ")
     assert rows["-f=A:CSC"] == "-f=A:CSC compressed columns ds:1,0"
     assert rows["-f=A:COO"] == "-f=A:COO a list of coordinates uq:0,1, ucq:0,1,2"

@@ -13,11 +13,9 @@ import custard
 from custard.language.formats import (
     LEVEL_FORMATS,
     NAMED_FORMATS,
-    SUPPORTED,
     Format,
     parse_declaration,
     parse_format,
-    require_supported,
     require_writable,
     unconditional_levels,
 )
@@ -224,20 +222,6 @@ def test_declaration_errors(text, message):
     with pytest.raises(UserError) as error:
         parse_declaration(text, {"B": 2, "x": 1})
     assert str(error.value) == message
-
-
-def test_every_level_can_be_compiled():
-    assert "".join(SUPPORTED) == "dsuqchrobln"
-    require_supported(parse_format("dsuqchrobl"))
-
-
-def test_levels_that_a_target_lacks():
-    with pytest.raises(UserError) as error:
-        require_supported(parse_format("COO(3)"), "B", "dsq")
-    assert str(error.value) == (
-        "level 0 of B is compressed non-unique (u), which this version cannot compile yet\n"
-        "  ucq:0,1,2\n  ^\nhint: the levels that work are d dense, s compressed, q singleton"
-    )
 
 
 def test_results_need_append_or_insert():
