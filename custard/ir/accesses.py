@@ -1,4 +1,4 @@
-"""The accesses of a program: what it reads, in which order it is stored."""
+"""The accesses of a program, and the orders in which their tensors are stored."""
 
 from __future__ import annotations
 

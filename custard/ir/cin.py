@@ -6,10 +6,10 @@
               | Reduce(variables, operand)
 
 A ``Program`` reads: for all variables of ``loops``, outermost first, assign to the target. A
-``Reduce`` sums over its variables, which nothing outside it sees; its loops are those of ``loops``
-that its operand uses. A chain of sums, or of products, is one n-ary node, computed from the left; a
-bracket inside it stays a node of its own, since numpy's types make a difference of it. A term that
-is subtracted is a ``Negate``, and computed as a subtraction.
+``Reduce`` sums over its variables, which are not visible outside of it; its loops are those of
+``loops`` that its operand uses. A chain of sums, or of products, is one n-ary node, computed from
+the left; a bracket inside it stays a node of its own, as numpy may give it another type. A
+subtracted term is a ``Negate``, and computed as a subtraction.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Access(Expression):
     """A tensor at its subscripts; a variable may stand there twice (a diagonal).
 
     ``variables``  by mode the subscript, or the variable that resolves it
-    ``computed``   by mode the form that the subscript is, None where that is the variable; empty
-                   where none is computed
+    ``computed``   by mode the form of a computed subscript, None for a plain variable; empty if no
+                   subscript is computed
     """
 
     tensor: str
@@ -63,15 +63,15 @@ class Access(Expression):
 
 @dataclass(frozen=True)
 class Mask(Access):
-    """The points that there are among those that some variables go through; 1 at each.
+    """1 at each point within the extents, where loops over tiles may go beyond them.
 
-    It stands first among the factors of a product that only has a value there.
+    It is the first factor of a product that has no value beyond the extents.
     """
 
 
 @dataclass(frozen=True)
 class Unit(Mask):
-    """A vector of one place, which holds 1: it picks the points where its subscript is 0."""
+    """A vector of one element, 1: it selects the points where its subscript is 0."""
 
     def __str__(self) -> str:
         return f"[{self.subscripts()[0]}]"
@@ -139,7 +139,8 @@ class Divide(Expression):
 class Reduce(Expression):
     """The sum of the operand over all values of the variables.
 
-    ``first``  whether it is made before the loops that need it, of all that is left at once
+    ``first``  whether it is computed for all values of its free variables before the loops that
+               read it
     """
 
     variables: tuple[str, ...]
@@ -219,7 +220,7 @@ def with_operands(node: Add | Multiply, operands: Sequence[Expression]) -> Expre
 
 
 def without_brackets(node: Add | Multiply) -> list[Expression]:
-    """The operands of a sum, or of a product, and of those of its kind that are bracketed in it."""
+    """The operands of a sum or product, with those of bracketed nodes of the same kind in it."""
     found: list[Expression] = []
     for child in children(node):
         found += without_brackets(child) if isinstance(child, type(node)) else [child]
@@ -245,7 +246,7 @@ def base(variable: str) -> str:
 
 
 def divides(node: Expression) -> bool:
-    """Whether a value of the node may be no finite number for all that its inputs are."""
+    """Whether a value of the node may be infinite or NaN although its inputs are finite."""
     return any(
         isinstance(one, Divide)
         and not (isinstance(one.denominator, Literal) and one.denominator.value)
@@ -330,8 +331,8 @@ def form_with(value: Expression, tensor: str, variable: str) -> Affine | None:
 def resolved(program: Program) -> Program:
     """The program with each computed subscript resolved by the variable that the loops bind last.
 
-    Where that variable resolves another subscript of the same access already, as in A(i,i+1), one
-    of its own, of extent 1, takes its place.
+    If that variable already resolves another subscript of the same access, as in A(i,i+1), a new
+    variable of extent 1 resolves this one.
     """
     if not has_computed(program):
         return program
@@ -576,7 +577,7 @@ _OF_NUMBERS: Mapping[str, Callable[[float, float], float]] = {
 
 
 def _folded(symbol: str, left: Expression, right: Expression) -> Literal | None:
-    """An operation on two numbers of the program, as Python does it; None where it is none."""
+    """An operation on two numbers of the program, done by Python; None if they are not numbers."""
     if not (isinstance(left, Literal) and isinstance(right, Literal)):
         return None
     try:
@@ -614,8 +615,8 @@ def _reduce(node: Expression, variable: str) -> Expression:
 def _hoist(node: Expression) -> Expression:
     """Takes the only sum among the factors of a product out of it.
 
-    That is done where another factor shares a variable with the sum: what that factor lacks need
-    then not be summed.
+    That is done if another factor shares a variable with the sum: entries that this factor lacks
+    need not be summed then.
     """
     match node:
         case Add(terms):

@@ -1,4 +1,4 @@
-"""What the loops of a term go through: the counts on which every cost model stands.
+"""Counts of the iterations of loops: the basis of every cost model.
 
 ``Counts`` tells them, for a term and its loops: of real inputs (``custard.autoscheduling.fibers``),
 or of assumed ones (``custard.to_c.cost``).

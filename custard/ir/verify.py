@@ -1,4 +1,4 @@
-"""What holds for every program in concrete index notation; a pass that breaks it has a fault."""
+"""Invariants of every program in concrete index notation; a pass that breaks one has a fault."""
 
 from __future__ import annotations
 

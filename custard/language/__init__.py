@@ -1,1 +1,1 @@
-"""The words of a user, read: index notation, formats, scheduling commands."""
+"""Parsers of the user's texts: index notation, formats, scheduling commands."""

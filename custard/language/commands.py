@@ -18,7 +18,7 @@ Span: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True)
 class Argument:
-    """What a command takes in one place: what it is called there, and what may stand there.
+    """A parameter of a command: its name, and the words that it takes.
 
     A ``loop`` is one that there is, unless its name is ``new``.
     """
@@ -165,7 +165,7 @@ def with_loops(command: Command, names: Mapping[str, str]) -> Command:
 
 
 def with_reordered(loops: Sequence[str], listed: Sequence[str]) -> list[str]:
-    """The loops with those that are listed, in that order, in the places that they hold now."""
+    """The loops with the listed ones permuted: in that order, in the places that they have now."""
     found = list(loops)
     for place, loop in zip(sorted(map(found.index, listed)), listed, strict=True):
         found[place] = loop
@@ -369,7 +369,7 @@ _ABLE: Mapping[str, tuple[Callable[[LevelFormat], bool], str, str]] = {
 
 
 def require_able(level: LevelFormat, choice: Command) -> None:
-    """Raises UserError where a level cannot be located, or whatever a choice wants it to be."""
+    """Raises UserError if the level's format lacks the capability that a choice needs."""
     able, can, cannot = _ABLE[choice.name]
     if not able(level):
         tensor, loop = choice.arguments

@@ -140,10 +140,10 @@ class NamedFormat:
     """A named format.
 
     ``levels``      its levels for n modes
-    ``stores``      what it is for
+    ``stores``      the tensors that it suits
     ``order``       the one number of modes that it stores, if there is one
     ``mode_order``  the one order of modes that it stands for, if there is one
-    ``access``      where it stores a tensor as one of more modes, what to write behind its name
+    ``access``      if it stores a tensor as one of more modes, the subscripts behind its name
     ``view``        and the method of ``sam.Tensor`` that makes one of the other
     """
 

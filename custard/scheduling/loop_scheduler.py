@@ -1,7 +1,7 @@
 """Schedules of loop nests, for target c: from commands to a ``LoopNest``.
 
-What ``custard.scheduling.scheduler`` says of a command holds here too; this adds the commands that
-graphs have no use for, and what loops ask of the others.
+The preconditions of ``custard.scheduling.scheduler`` hold here too; this module adds the commands
+that only target c follows, and its own preconditions of the others.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def nest(
 ) -> LoopNest:
     """The loops of a program after its commands.
 
-    ``stored`` has the formats that are asked for of workspaces.
-    ``strict`` refuses loops of a ``reorder`` that are none, which else are passed over with a note;
+    ``stored`` has the formats that are given for workspaces.
+    ``strict`` refuses a ``reorder`` of unknown loops, which else are passed over with a note;
     ``ignore_units`` passes over units that this target lacks.
     Raises UserError, with the place, for a command that cannot be followed.
     """
@@ -73,7 +73,7 @@ class _LoopScheduler(Scheduler):
         }
 
     def done(self) -> LoopNest:
-        """The loops, with all that is said of them."""
+        """The nest of loops, with all facts about them."""
         for command, loop in self.placed:
             self.check_placed(command, loop)
         found = self.found
@@ -109,8 +109,8 @@ class _LoopScheduler(Scheduler):
         self.found = LoopNest(loops, (*self.found.derivations, derivation))
 
     def check_coordinates(self, command: Command, loop: str) -> None:
-        """What is fused goes through all values of the inner loop for each of the outer one's: how
-        many positions an inner one has would depend on the outer one."""
+        """A fused loop goes through all values of the inner loop for each of the outer one, so the
+        number of positions of the inner loop must not depend on the outer one."""
         at = self.over_positions(loop)
         inner = command.name == "fuse" and loop == command.arguments[1]
         if at is None or not inner or self.tile_of(loop) is not None:
@@ -232,7 +232,7 @@ class _LoopScheduler(Scheduler):
     # What is said of a loop
 
     def bound(self, command: Command) -> None:
-        """Says something of the coordinates of a loop, which gets another name."""
+        """Keeps a fact about the coordinates of a loop, which gets another name."""
         loop = self.check_loop(command, 0)
         name, number, kind = command.arguments[1:]
         if self.tensor_of(loop) is not None and self.tile_of(loop) is None:
@@ -366,7 +366,7 @@ class _LoopScheduler(Scheduler):
         )
 
     def assemble(self, command: Command) -> None:
-        """Says how a result is put together, which makes no difference to its storage."""
+        """Checks how a result is to be assembled; its storage does not depend on it."""
         tensor, strategy = command.arguments
         result = self.program.target.tensor
         if tensor != result:

@@ -23,7 +23,7 @@ NUMBERED = "dsuqc"
 
 @dataclass(frozen=True)
 class Bounded:
-    """What ``bound`` says of a loop's coordinates: the kind, and the number."""
+    """A fact that ``bound`` states of a loop's coordinates: its kind, and its number."""
 
     variable: str
     kind: str
@@ -42,8 +42,8 @@ class Parallel:
 
 @dataclass(frozen=True)
 class Precomputed:
-    """What goes through a workspace: the statement that fills it, and the variables that it is over
-    where the others are bound; ``form`` is "dense" or "sparse" where its format tells."""
+    """A workspace of the schedule: the statement that fills it, and its variables, the others being
+    bound; ``form`` is "dense" or "sparse" if its format is given."""
 
     program: cin.Program
     variables: tuple[str, ...]
@@ -62,14 +62,14 @@ def _all_read(tensor: str, variables: Sequence[str]) -> bool:
 class LoopNest:
     """A schedule of loops.
 
-    ``loops``        those that there are, outermost first, without primes
+    ``loops``        the loops, outermost first, without primes
     ``derivations``  in the order of the commands
     ``positions``    the tensor of each loop over positions, by the name that ``pos`` gave
-    ``bounds``       what must hold of the inputs
+    ``bounds``       conditions on the inputs
     ``unrolled``     how often the bodies of loops are repeated
     ``parallel``     the loops whose iterations are shared out
     ``precomputed``  the workspaces, by name
-    ``value``        the right side that reads those; None where there are none
+    ``value``        the right side that reads the workspaces; None if there are none
     """
 
     loops: tuple[str, ...] = ()
@@ -155,10 +155,11 @@ class LoopNest:
     # The loops of a part of the program
 
     def nest(self, variables: Iterable[str], reads: Reads = _all_read) -> list[str]:
-        """The loops for some variables, each before what it has inside by its derivation.
+        """The loops for some variables, each before the loops that its derivation puts inside.
 
-        A derivation holds where all of its sources are, and ``pos`` where its tensor is read. What
-        is fused and not split after is two loops again: fusing alone changes no order.
+        A derivation holds where all of its sources are, and ``pos`` where its tensor is read.
+        Variables that are fused and not split afterwards are two loops again: fusing alone changes
+        no order.
         """
         names = list(variables)
         for suffix in dict.fromkeys(parts(one)[1] for one in names):

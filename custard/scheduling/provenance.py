@@ -1,4 +1,4 @@
-"""Programs by derived variables: what ``split``, ``fuse`` and ``pos`` make of accesses and formats.
+"""Programs in derived variables: accesses and formats after ``split``, ``fuse`` and ``pos``.
 
 A schedule derives loops from the variables that the user wrote (``sam.derivations``). Here a
 program follows: each access to a tensor that has such a variable becomes one to the tensor as it
@@ -6,9 +6,10 @@ is stored by what is derived from it, with a level for each. What lowers the pro
 know where its variables come from; ``Derived.attach`` tells a graph how its slots are filled,
 and how its result is put together.
 
-The last tile of a split may be cut off: then points are gone through that there are not. Tensors
-have nothing there, so such a point counts only in a sum of what is not zero without them, as is
-sum(i, b(i) + 2); that is summed behind a ``cin.Mask``, a tensor that has the points that there are.
+The last tile of a split may be cut off: its loops then go through points beyond the extent. Tensors
+have no entries there, so such a point matters only in a sum of terms that are not zero without
+them, as in sum(i, b(i) + 2); such a sum gets a ``cin.Mask`` as a factor, which is 1 within the
+extent.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from sam.support.errors import UserError
 
 @dataclass(frozen=True)
 class View:
-    """A tensor as an access reads it, or None for a mask: it has these subscripts.
+    """A tensor as an access reads it, with its subscripts; None for a mask.
 
     ``computed``  by mode the user's form of a computed subscript, None where it is none; a tensor
                   with some is stored as it is, and only its forms are in derived variables
@@ -42,10 +43,10 @@ class View:
 
 @dataclass(frozen=True)
 class Derived:
-    """A program by derived variables.
+    """A program in derived variables.
 
     ``formats``  of each tensor that the program names
-    ``views``    what such a name stands for, where it is not a tensor of the user as it is
+    ``views``    the view that a name stands for, unless it is one of the user's tensors
     ``asked``    the format that the user wants the result in
     """
 
@@ -330,8 +331,8 @@ def shares_of(access: cin.Access, derivations: Iterable[Derivation]) -> list[Sha
 
 
 def summed_over(node: cin.Expression, share: str) -> cin.Expression:
-    """A node with the sum over a share, as far outside as it may be: what is in no share is zero,
-    and one share alone has what there is at a point."""
+    """A node with the sum over a share, as far outside as possible: entries in no share are zero,
+    and each point is in one share alone."""
     if not any(isinstance(one, cin.Access) and share in one.variables for one in cin.walk(node)):
         return node
     if not _distributes(node, share):
@@ -342,7 +343,7 @@ def summed_over(node: cin.Expression, share: str) -> cin.Expression:
 
 
 def _distributes(node: cin.Expression, share: str) -> bool:
-    """Whether a node is the sum, over a share, of what it is in each share."""
+    """Whether a node is the sum of its values in all shares."""
 
     def has(one: cin.Expression) -> bool:
         return any(isinstance(n, cin.Access) and share in n.variables for n in cin.walk(one))
@@ -396,7 +397,7 @@ def _codes(derivation: Derivation, names: Sequence[str], codes: Sequence[str]) -
 
 
 def _all(names: Iterable[str], derivations: Iterable[Derivation]) -> set[str]:
-    """The names with all that is derived from them."""
+    """The names, with the names derived from them."""
     found = set(names)
     for derivation in derivations:
         if found & {*derivation.sources}:

@@ -1,4 +1,4 @@
-"""What the commands that derive loops have in common on all targets: their preconditions, once."""
+"""The commands that derive loops, and their preconditions, for all targets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Scheduler(ABC):
 
     ``target``     the name of the target
     ``names``      of all loops that there are or were
-    ``called``     what a loop is called here whose name was taken when it was made
+    ``called``     the names here of loops whose own names were taken
     ``positions``  the tensor of each loop over positions
     """
 
