@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from custard.cli.arguments import whole_number
-from custard.cli.outputs import require_apart
+from custard.cli.output_files import require_apart
 from custard.compiler import compile
 from custard.language import notation
 from custard.language.commands import parse_schedule, workspaces

@@ -14,7 +14,7 @@ from custard.cli import run_report as report
 from custard.cli.arguments import engine, stdout
 from custard.cli.inputs import Wanted, read_wanted
 from custard.cli.options import parse_graph_command
-from custard.cli.outputs import output_of, put_record, require_apart, tell
+from custard.cli.output_files import output_of, put_record, require_apart, tell
 from custard.cli.progress import Progress
 from custard.cli.run_files import pages, require_pages, write_pages
 from custard.cli.simulation_run import as_run

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from custard.cli.inputs import needs_no_input
-from custard.cli.outputs import console_of, output_of, put_record, tell
+from custard.cli.output_files import console_of, output_of, put_record, tell
 from custard.cli.progress import Progress
 from custard.to_c.program import CProgram
 from sam import io

@@ -10,7 +10,7 @@ from custard.cli import run_record as record
 from custard.cli import several
 from custard.cli.arguments import engine
 from custard.cli.inputs import needs_no_input
-from custard.cli.outputs import console_of, output_of, put_json, put_record, tell
+from custard.cli.output_files import console_of, output_of, put_json, put_record, tell
 from custard.cli.progress import Progress
 from custard.cli.run_files import pages, require_pages, write_pages
 from custard.to_sam.program import SamProgram, Stage

@@ -12,7 +12,7 @@ from custard.cli import execution
 from custard.cli.arguments import engine, stdout
 from custard.cli.inputs import read_inputs
 from custard.cli.options import RESULTS, Usage, parse_command
-from custard.cli.outputs import put_json
+from custard.cli.output_files import put_json
 from custard.cli.progress import Progress
 from custard.targets import require_simulated
 from sam.support.errors import UserError
