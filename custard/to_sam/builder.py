@@ -39,7 +39,7 @@ class Builder:
     ``slots``       the tensors and numbers that they read
     ``rearranged``  which tensors are stored in another way than asked for, in sentences, each with
                     the declaration of the format that avoids that, if there is one
-    ``decisions``   what else was decided, in sentences
+    ``decisions``   other decisions, in sentences
     ``in_words``    the tensors, each with the loop, that are iterated over in words of bits
     ``skipping``    the choice of each scanner that is to skip, until an intersecter tells it where
                     to
@@ -70,7 +70,7 @@ class Builder:
         self.decisions[decision] = None
 
     def finished(self, result: Result, title: str) -> Graph:
-        """The graph. Raises UserError for a choice of the schedule that came to nothing."""
+        """The graph. Raises UserError for a scanner that the schedule has skip, and that cannot."""
         self._note_choices_without_effect()
         self._require_all_skip()
         self.graph.prune([kind.name for kind in KINDS.values() if kind.role.writes])
@@ -137,7 +137,7 @@ class Builder:
         return fiber, scanned.ref
 
     def assume_nonempty(self, variable: str) -> bool:
-        """Whether a dimension has coordinates: so unless its extent is known to be 0."""
+        """Whether a dimension is assumed to have coordinates: unless its extent is known as 0."""
         variable = cin.base(variable)
         if self.dims.get(variable) == 0:
             return False
@@ -282,7 +282,7 @@ class Builder:
     # Choices of the schedule
 
     def _require_all_skip(self) -> None:
-        """Raises UserError for a scanner that is to skip where no intersecter tells it."""
+        """Raises UserError for a scanner that is to skip, if no intersecter tells it where."""
         for scanner, choice in self.skipping.items():
             tensor, loop = choice.arguments
             readers = {node.kind for node in self.graph.readers(End(scanner, "crd"))}
@@ -296,7 +296,7 @@ class Builder:
             )
 
     def _note_choices_without_effect(self) -> None:
-        """Notes the tensors that are to be iterated over in words, where that came to nothing."""
+        """Notes ``bitvector`` commands without effect: no merge by words of bits uses them."""
         for (tensor, loop), choice in self.choices.items():
             if choice.name == "bitvector" and (tensor, loop) not in self.in_words:
                 text = choice.text[slice(*choice.span)]

@@ -1,7 +1,7 @@
 """The protocol of cursors: parts of an expression while its loops are entered, outermost first.
 
-A cursor is a value. Whatever moves one gives a new one, and adds the blocks that the move needs to
-a ``Builder``. So a part that is dealt to lanes needs no copy: each lane goes on from the same
+A cursor is a value. Moving a cursor gives a new one, and adds the blocks of the move to a
+``Builder``. So a part that is dealt to lanes needs no copy: each lane continues from the same
 cursor, with streams of its own.
 
 For each loop variable, the lowering
@@ -10,8 +10,8 @@ For each loop variable, the lowering
    and itself inside of the fiber, or None if no part of it has the variable. Products and sums
    descend into those parts that have it, merge their fibers, and have the others ``repeated``
    over the result;
-2. has it ``settled`` on the coordinates that came of all merges over the variable: streams that
-   could not go through the merges, those of computed fibers further in, follow now.
+2. has it ``settled`` on the coordinates after all merges over the variable: streams that could not
+   go through the merges, those of computed fibers further in, follow now.
 
 Inside of all loops, ``value`` computes the values. In between a cursor answers:
 
@@ -20,8 +20,8 @@ Inside of all loops, ``value`` computes the values. In between a cursor answers:
 ``witnesses``       streams of which at least one has a token that is not ``N`` wherever the part
                     is present
 ``nests``           computed fibers further in, which follow when it settles
-``has_words``       whether it can descend by words of bits, together with all that it is merged
-                    with (``descend_in_words``); the references of the words are its payload then
+``has_words``       whether it can descend by words of bits, together with all operands of the merge
+                    (``descend_in_words``); the references of the words are its payload then
 """
 
 from __future__ import annotations

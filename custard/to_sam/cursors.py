@@ -70,7 +70,7 @@ Formula: TypeAlias = int | tuple[Any, ...]
 def _formula(node: cin.Add | cin.Multiply) -> tuple[list[cin.Expression], Formula]:
     """The operands of a sum or a product, which all meet in one merge, and how it is computed.
 
-    What is in brackets, or is subtracted, is computed as it stands.
+    Operands that are bracketed or subtracted are computed by themselves.
     """
     operands: list[cin.Expression] = []
 
@@ -262,8 +262,8 @@ class Leaf(Single):
         return fiber, leaf.knowing(fiber)
 
     def has_words(self, builder: Builder, variable: str) -> bool:
-        """So where the level is of words, and, if the schedule asks for it, compressed; and no
-        coordinates are needed further in."""
+        """Whether the level can be scanned by words: it has words, or is compressed and the
+        schedule asks for it, and no coordinates are needed further in."""
         if not self.is_next(variable) or not self.slot.tensor or self.form is not None:
             return False
         if self.known or self.needs(variable):  # coordinates have to go along
@@ -285,8 +285,8 @@ class Leaf(Single):
     def locates(self, builder: Builder, variable: str) -> bool:
         """Whether the coordinates of a variable are to be found by location.
 
-        That is so where the level is full, as every coordinate is found then; the schedule may
-        ask for the other way.
+        Full levels are located, as every coordinate is found there, unless the schedule forces the
+        other way.
         """
         if not self.is_next(variable) or not self.slot.tensor:
             return False
@@ -304,16 +304,16 @@ class Leaf(Single):
         return LEVEL_FORMATS[self.slot.levels[self.level]]
 
     def _scan(self, variable: str) -> tuple[str, str, int, End]:
-        """What a scanner of the next level is made of."""
+        """The arguments of a scanner of the next level."""
         slot = self.slot.name
         return f"scan_{slot}_{variable}", slot, self.level, self.reference.end
 
     def _choice(self, builder: Builder, variable: str) -> Command | None:
-        """What the schedule says of the next level, which is that of the variable."""
+        """The command for the next level, whose variable this is."""
         return builder.choices.get((self.slot.tensor or "", cin.base(variable)))
 
     def _forced(self, builder: Builder, variable: str, name: str) -> bool:
-        """Whether the schedule says so of the next level; raises UserError where it cannot be."""
+        """Whether the schedule forces this; raises UserError if the next level cannot do it."""
         choice = self._choice(builder, variable)
         if choice is None or choice.name != name:
             return False
@@ -321,7 +321,7 @@ class Leaf(Single):
         return True
 
     def _note_conversion(self, builder: Builder, variable: str) -> None:
-        """Notes what the scanner of a level does beyond scanning (formats paper, Section 4.3)."""
+        """Notes the iterator conversion in the scanner of a level (formats paper, Section 4.3)."""
         tensor, form = self.slot.tensor, self._form
         if not form.ordered:
             builder.note(
@@ -572,8 +572,8 @@ class Sum(Composite):
 class Computed(Single):
     """Coordinates and values that have been computed.
 
-    While levels are left below, the coordinates themselves are what goes along with a merge; the
-    streams of those levels follow when all merges over the variable are done.
+    While levels are left below, only the coordinates go through a merge as payloads; the streams of
+    those levels follow when all merges over the variable are done.
 
     ``nest``         the levels that have not been descended, and the values
     ``coordinates``  those of the level that has been descended last

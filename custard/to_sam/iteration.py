@@ -40,7 +40,7 @@ def _inside(
     summed: Collection[str],
     scatter: bool,
 ) -> tuple[list[Fiber], Nest]:
-    """What is ``computed`` inside of outer fibers that have been descended already.
+    """``computed`` inside of outer fibers that have been descended already.
 
     Gives the outer fibers too: the innermost may have lost coordinates that hold nothing.
     """
@@ -78,12 +78,12 @@ def _put_together(
     summed: Collection[str],
     scatter: bool,
 ) -> tuple[list[Fiber], Nest]:
-    """What came of the lanes of the last fiber, reduced over the fibers from ``begin`` on.
+    """The results of the lanes of the last fiber, reduced over the fibers from ``begin`` on.
 
-    Where that fiber is summed over and others lie in it, one reducer sums what comes of all lanes;
-    the fiber is then gone. So it is where none lies in it, and each lane has a value for each of
-    its coordinates: the reduction then takes the values of all lanes. Else lanes are joined in the
-    order of the coordinates.
+    If that fiber is summed over and others lie in it, one reducer sums the results of all lanes,
+    and the fiber is gone. If none lies in it, and each lane has a value for each of its
+    coordinates, the reduction takes the values of all lanes. Else lanes are joined in the order of
+    the coordinates.
     """
     *around, fiber = fibers
     whole = not lanes[0].own.holed

@@ -1,4 +1,4 @@
-"""Lanes: copies of all that lies in a fiber, to which its coordinates are dealt (Section 4.4)."""
+"""Lanes: copies of the blocks inside of a fiber whose coordinates are dealt (Section 4.4)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lanes_of(builder: Builder, variable: str) -> int:
 
 
 def deal(builder: Builder, fiber: Fiber, cursor: Cursor) -> list[tuple[Fiber, Cursor]]:
-    """Deals a fiber, with all that goes along with it: a fiber and a cursor for each lane."""
+    """Deals a fiber with its payloads and nests: a fiber and a cursor for each lane."""
     lanes, name = lanes_of(builder, fiber.variable), f"deal_{fiber.variable}"
     payloads = cursor.payloads()
     streams = [(payload.kind, payload.end) for payload in payloads]

@@ -201,7 +201,7 @@ class SamProgram(Program):
         engine: str,
         again: Callable[..., Any],
     ) -> Any:
-        """The run of the program, of those of its graphs."""
+        """The run of the program, made of the runs of its graphs."""
         from sim.stats import in_turn
 
         whole = in_turn(runs)
@@ -345,7 +345,7 @@ class SamProgram(Program):
         dense: Mapping[str, Format],
         known: Mapping[str, int],
     ) -> tuple[Graph, dict[str, Tensor]]:
-        """The graph of a stage as these inputs want it, and those of them that it reads."""
+        """The graph of a stage for these inputs, and the inputs that it reads."""
         from sim.binding import extents as extents_of
 
         graph = stage.graph

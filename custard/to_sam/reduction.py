@@ -1,9 +1,9 @@
 """Reduction: sums over loop variables, innermost first, and the coordinates that then hold nothing.
 
-A sum over the innermost variable gives nothing for an empty fiber, so the coordinate that holds
-the fiber is dropped; but 0 where the result has a place for each coordinate, and each is iterated
-over. (A lone stop token may also end a fiber around that one, so no fiber around it may be empty
-then.) A sum further out keeps the shape of what is around it.
+A sum over the innermost variable gives no value for an empty fiber, so the coordinate that holds
+the fiber is dropped; but it gives 0 if the result has a place for each coordinate, and each is
+iterated over. (A lone stop token may also end a fiber around that one, so no fiber around it may be
+empty then.) A sum further out keeps the shape of the fibers around it.
 """
 
 from __future__ import annotations

@@ -60,8 +60,8 @@ def result_levels(builder: Builder) -> ResultLevels:
 
 
 def _beside(codes: str, variables: Sequence[str], loops: Sequence[str]) -> int:
-    """How many levels of a result can be written beside each other, down to a linked list, for all
-    to be written in the order of the loops; 0 where that cannot be.
+    """How many levels of a result can be written beside each other, down to a linked list, so that
+    all are written in the order of the loops; 0 if none.
 
     ``variables`` are those of the levels. All levels above the list insert, and the loops inside
     have the order of the levels below it.
@@ -76,8 +76,8 @@ def _beside(codes: str, variables: Sequence[str], loops: Sequence[str]) -> int:
 def scatters(builder: Builder, stored: ResultLevels, summed: Container[str]) -> bool:
     """Whether values are added to the result in the order in which they come.
 
-    That is so where all its levels are full, and where the schedule asks for it; what comes in
-    any order must then be inserted. Raises UserError where it cannot be.
+    They are if all levels of the result are full, or if the schedule asks for it; levels whose
+    coordinates come in any order must insert then. Raises UserError for levels that cannot.
     """
     target = builder.program.target
     loops = {cin.base(variable) for variable in target.variables}
@@ -151,7 +151,7 @@ def write(builder: Builder, stored: ResultLevels, nest: Nest) -> Result:
 
 
 def _note_storage(builder: Builder, stored: ResultLevels, asked: Format, diagonal: bool) -> None:
-    """Notes where the result is written in another way than it is stored in the end."""
+    """Notes that the result is converted after it is written."""
     access = builder.program.target
     order = tuple(mode for group in stored.modes for mode in group)
     if diagonal:
@@ -168,8 +168,8 @@ def _note_storage(builder: Builder, stored: ResultLevels, asked: Format, diagona
 def _without_childless(builder: Builder, nest: Nest, stored: ResultLevels) -> Nest:
     """Drops the coordinates of levels that are not full that have nothing below them.
 
-    Streams further in must follow, unless all of them are appended as they come. Of levels that
-    are written beside each other, the innermost loop decides what comes to the list.
+    Streams further in must follow, unless all of them are appended as they come. Of levels that are
+    written beside each other, the innermost loop decides which coordinates come to the list.
     """
     levels, value = list(nest.fibers), nest.value
     codes, hanging = stored.codes, repeats(stored.codes)

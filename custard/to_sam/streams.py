@@ -1,6 +1,6 @@
-"""What lowering knows of the streams of a graph: payloads, fibers, and nests of computed fibers.
+"""The streams of a graph in lowering: payloads, fibers, and nests of computed fibers.
 
-All are values: a block that a stream goes through gives a new one.
+All are values: passing a stream through a block gives a new one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Fiber:
     ``full``       whether each parent that is present has all
     ``scattered``  whether its variable is reduced where the result is stored
     ``in_lane``    whether it is a lane's share of a fiber that was dealt
-    ``holed``      whether values that go along are ``N`` where there is nothing
+    ``holed``      whether its values may be ``N``
     ``in_words``   whether the stream has the coordinates as words of bits
     """
 
