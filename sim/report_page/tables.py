@@ -15,7 +15,7 @@ from sim.explain.bounds import bytes_per_cycle
 from sim.explain.lanes import folded
 from sim.report_page.drawing import PARTS, split
 from sim.report_page.timeline import STRETCHES, states, stretch
-from sim.stats import TOKEN_KINDS, Run
+from sim.stats import TOKEN_KINDS, Run, of_machine
 
 _SHOWN = 30
 
@@ -41,9 +41,8 @@ def bar(parts: Mapping[str, int], whole: int) -> Markup:
 
 def stalls(run: Run) -> str:
     """Where the cycles of each block went; the blocks of lanes that have copies have one row."""
-    blocks = {name: block for name, block in run.blocks.items() if block.kind != "root"}
     rows, of_lanes = [], []
-    for name, lanes in folded(blocks).items():
+    for name, lanes in folded(of_machine(run.blocks)).items():
         rows.append(_stalled(run, name, lanes))
         if len(lanes) > 1:
             of_lanes += [_stalled(run, lane, [lane]) for lane in lanes]
@@ -140,11 +139,12 @@ def over_time(run: Run) -> str:
     assert run.log is not None
     width = stretch(run.cycles)
     edges = np.append(np.arange(0, run.cycles, width), run.cycles)
-    rows = []
-    for n, name in enumerate(run.log.blocks):
-        if run.blocks[name].kind == "root":
-            continue
-        rows.append((name, _strip(states(run.log, n, edges), edges)))
+    shown = of_machine(run.blocks)
+    rows = [
+        (name, _strip(states(run.log, n, edges), edges))
+        for n, name in enumerate(run.log.blocks)
+        if name in shown
+    ]
     caption = f"What each block did over time; a column is {width:,} cycles"
     return table(caption, ("block", f"cycles 0 to {run.cycles:,}"), rows, "time")
 
@@ -228,13 +228,9 @@ def _traffic(run: Run) -> str:
 
 
 def roofline(run: Run) -> str:
-    """What the run reached beside what its multipliers and its memories allow."""
-    multipliers = [
-        node.name
-        for node in run.graph.nodes
-        if node.kind == "alu" and node.parameters.get("operation") == "multiply"
-    ]
-    products = sum(run.blocks[name].tokens["val"]["data"] for name in multipliers)
+    """The multiplications per cycle of the run beside the roofs of its multipliers and memories."""
+    multipliers = run.multipliers
+    products = sum(block.tokens["val"]["data"] for block in multipliers)
     rows = []
     for name, level in run.memory.items():
         rate = bytes_per_cycle(run.config, name)
