@@ -74,7 +74,9 @@ def _term(
     shares = list(_shares(loops, lanes))
     work = [one / share for loop, share in zip(found, shares, strict=True) for one in _work(loop)]
     scatters = are_full(formats[program.target.tensor].levels)
-    return max(*work, *_reduced(found, shares, kept, scatters))
+    # A reducer takes what comes of all lanes of its own loop at once.
+    ways = [share * lanes.get(cin.base(loop), 1) for loop, share in zip(loops, shares, strict=True)]
+    return max(*work, *_reduced(found, shares, ways, kept, scatters))
 
 
 def _shares(loops: Sequence[str], lanes: Mapping[str, int]) -> Iterator[int]:
@@ -86,20 +88,24 @@ def _shares(loops: Sequence[str], lanes: Mapping[str, int]) -> Iterator[int]:
 
 
 def _reduced(
-    found: Sequence[LoopCount], shares: Sequence[int], kept: Collection[str], scatters: bool
+    found: Sequence[LoopCount],
+    shares: Sequence[int],
+    ways: Sequence[int],
+    kept: Collection[str],
+    scatters: bool,
 ) -> Iterator[float]:
     """The tokens of the reducers, innermost first, and of the writers."""
     points, stops, room, inside = found[-1].points, found[-1].entered, 1.0, 0
-    for loop, share in zip(reversed(found), reversed(shares), strict=True):
+    for loop, share, way in reversed(list(zip(found, shares, ways, strict=True))):
         if loop.variable in kept:
             room, inside = room * max(loop.extent, 1), inside + 1
         elif not inside:
-            yield (points + stops) / share
+            yield (points + stops) / way
             points, stops = loop.entered, 0.0
-        elif not scatters:
+        elif not scatters or way > share:
             fibers = max(loop.entered, 1.0)
             given = fibers * room * -math.expm1(-points / fibers / room)
             # What a fiber comes to is given while the next one is taken.
-            yield max(points + stops, given + fibers) / share + given / fibers
+            yield max((points + stops) / way, (given + fibers) / share) + given / fibers
             points, stops = given, fibers
     yield points + stops
