@@ -40,7 +40,7 @@ RECORD_VERSION = 1
 
 
 def versions() -> dict[str, str]:
-    """Of this package, of Python and of numpy: what a record that is kept has besides."""
+    """The versions of this package, of Python and of numpy, for records that are kept."""
     import platform  # here, as is ``release``, as most commands keep nothing
 
     return {
@@ -141,7 +141,7 @@ def simulate_many(
         last = time.perf_counter()
 
     def tell() -> None:
-        """Tells what was found at one go; each outcome has its share of the time."""
+        """Passes on the outcomes that were found together; each has its share of the time."""
         nonlocal started, compiled_before
         compiling = compiled.seconds - compiled_before
         seconds = last - started - compiling

@@ -5,7 +5,7 @@ Beside ``compute`` and ``release``, a result that is assembled has two functions
     assemble   makes the arrays of the result, with its coordinates, and leaves the values unset
     recompute  sets the values in such arrays, for inputs that have the same coordinates as before
 
-They are the loops of ``compute`` without what belongs to the other half.
+They are the loops of ``compute`` without the statements of the other half.
 """
 
 from __future__ import annotations

@@ -47,12 +47,12 @@ FAST_MATH = (*FLAGS, "-ffinite-math-only", "-freciprocal-math", "-fcx-limited-ra
 class CProgram(Program):
     """A program on target ``c``.
 
-    ``header``   what the C file says it is
+    ``header``   the first lines of the C file
     ``lowered``  its kernel for inputs of float64 with int32 indices
     ``nest``     the loops that its schedule makes
     ``flags``    of the C compiler; those that it does not know are left out
     ``kernels``  those that have been compiled, by their specialisation
-    ``plans``, ``known``  what earlier calls found out that later ones need too
+    ``plans``, ``known``  results of earlier calls that later ones use again
     """
 
     header: tuple[str, ...]
@@ -205,7 +205,7 @@ class CProgram(Program):
         return found
 
     def _remember(self, key: Any, found: Any) -> None:
-        """Keeps what later calls need too, within bounds."""
+        """Keeps a result for later calls; old ones are dropped."""
         if len(self.known) >= _MOST_KNOWN:
             self.known.clear()
             self.plans.clear()

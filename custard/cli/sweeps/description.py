@@ -161,7 +161,7 @@ def _resolved(
     home: Path,
     digests: dict[str, str | None],
 ) -> Point:
-    """The point with all that decides its result. Raises UserError for what no point can have."""
+    """The point with all settings that decide its result. Raises UserError for wrong ones."""
     if point.expression is None:
         raise UserError(
             "no expression is given", hint='as in expression: "X(i,j) = B(i,k) * C(k,j)"'
@@ -226,7 +226,7 @@ def _machine(point: PointSection, home: Path) -> config.Config:
 
 
 def _input(value: str, home: Path, digests: dict[str, str | None]) -> str | dict[str, str | None]:
-    """What an input is given: a file with a digest of its bytes, so that a change of it counts.
+    """The value of an input; a file has a digest of its bytes beside it, so that changes count.
 
     The digest of a file that cannot be read is None.
     """

@@ -1,4 +1,4 @@
-"""Draws what a plot shows: its panels, a legend for all of them, and the notes under it."""
+"""Draws a plot: its panels, a legend for all of them, and the notes under it."""
 
 from __future__ import annotations
 

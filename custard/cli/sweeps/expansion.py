@@ -32,7 +32,7 @@ def read(data: Any, origin: str) -> SweepFile:
 def expanded(
     file: SweepFile, data: Mapping[str, Any]
 ) -> Iterator[tuple[PointSection, dict[str, Any]]]:
-    """Each point with what holds for all, and its columns of the table.
+    """Each point, with the keys that all points share, and its columns of the table.
 
     ``data`` is that of the file. The last axis changes fastest. Raises UserError.
     """

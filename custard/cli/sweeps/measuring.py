@@ -1,4 +1,4 @@
-"""The process that measures points, one after another, and tells what came of each.
+"""The process that measures points, one after another, and sends the outcome of each.
 
 It is asked over a connection: a list of pickled settings comes in, and answers go out as JSON. A
 list of several is of points that are measured together. Answers:

@@ -77,7 +77,7 @@ class Results:
         return "not run" if found is None else found["status"]
 
     def write(self, point: Point, outcome: Outcome) -> None:
-        """Keeps what came of a point."""
+        """Writes the outcome of a point to its file."""
         document = {"hash": point.hash, "point": point.settings, **self.about, **outcome}
         write_whole(self.path(point), json.dumps(document, indent=1) + "\n")
         self.written.add(point.hash)

@@ -221,7 +221,7 @@ def _relative(
 def _averaged(
     plot: Plot, rows: Iterable[_Row], kept: Sequence[str]
 ) -> tuple[list[_Row], list[str]]:
-    """A row for all that differ in the column of the mean alone, and what the means leave out.
+    """One row for rows that differ in the column of the mean alone, and notes on others.
 
     All means are of the same values of the column, so that they can be compared.
     """
@@ -243,7 +243,7 @@ def _averaged(
 
 
 def _with_means(plot: Plot, panels: Iterable[Panel]) -> list[str]:
-    """Puts the mean of each series behind its points; tells what the means leave out."""
+    """Puts the mean of each series behind its points; gives notes on points left out."""
     notes = []
     for panel in panels:
         common, partial = _common(plot, map(dict, panel.series.values()))

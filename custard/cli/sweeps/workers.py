@@ -80,7 +80,7 @@ def run_local(
 
     A process measures one point after another. If it dies, runs out of memory or meets a bug, and
     has measured other points before, the point is measured once more, in a fresh process, so that
-    no point fails by what others left behind. In the same way points that were measured together
+    no point fails because of others before it. In the same way points that were measured together
     are measured each alone, if they have no outcome by then. If the iterator is closed before its
     end, the processes under way are ended. If fewer points are left than ``jobs``, one by itself
     gets the number of ``threads`` that it may use among its settings.
@@ -207,7 +207,7 @@ class _Worker:
     ``tasks``     those that have no outcome yet, by their place
     ``is_over``   whether there will be no more answers about them
     ``is_spent``  whether it is only good for ``stop``
-    ``doubtful``  a task that failed, and may have failed by what others left behind in the process
+    ``doubtful``  a task that failed, perhaps because of other points before it in the process
     """
 
     def __init__(
@@ -300,7 +300,7 @@ def _ending(exit_code: int | None) -> str:
 
 
 def _context(measure: Measure) -> Any:
-    """Processes that fork from a server, if they can, which has imported what they need."""
+    """Processes that fork from a server with their modules, where the system can fork."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     from multiprocessing import forkserver  # which not every system has
