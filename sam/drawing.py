@@ -12,9 +12,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from sam.dot import to_dot
 from sam.graph import Graph

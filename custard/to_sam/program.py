@@ -16,7 +16,6 @@ from custard.scheduling.statement import Scheduled, Statement
 from custard.to_sam.lowering import LoweredGraph, lower
 from sam.blocks import primitives
 from sam.derivations import with_derived
-from sam.drawing import picture
 from sam.graph import Graph, Slot
 from sam.inputs import extents, gather
 from sam.support.errors import UserError
@@ -66,6 +65,8 @@ class SamProgram(Program):
         return {"primitives": dict(sorted(counts.items()))}
 
     def shown(self) -> dict[str, Any]:
+        from sam.drawing import picture  # here, as few programs are shown
+
         return {"graphs": [picture(graph).decode() for graph in self.graphs]}
 
     @cached_property
