@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sam.derivations import Derivation
 from sam.subscripts import Affine, Span
@@ -73,8 +73,8 @@ class Node:
     parameters: Parameters = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class End:
+# Tuples, as what is known of ends and edges stands in dictionaries: tuples are hashed in C.
+class End(NamedTuple):
     """A port of a node."""
 
     node: str
@@ -84,8 +84,7 @@ class End:
         return f"{self.node}.{self.port}"
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(NamedTuple):
     """A stream from an output port to an input port. An output may feed several inputs."""
 
     source: End
