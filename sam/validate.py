@@ -1,12 +1,17 @@
-"""Checks a graph before anything runs it, and tells what each edge carries."""
+"""Checks a graph before anything runs it, and tells what each edge carries.
+
+What is found of a graph is kept while it lives, as the next run asks for the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import marshal
+import weakref
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 
-from sam.blocks import KINDS, Port, block_of
+from sam.blocks import KINDS, Block, Port, block_of
 from sam.blocks.base import Role
 from sam.derivations import Derivation, Share, Split, replaced
 from sam.graph import Edge, End, Graph, Node, Slot
@@ -29,6 +34,15 @@ class Stream:
     due: Due | None = field(default=None, compare=False)
 
 
+@dataclass(frozen=True)
+class Validated:
+    """What is known of a sound graph: the stream on each edge, what is meant, and its blocks."""
+
+    streams: Mapping[Edge, Stream]
+    meanings: Mapping[End, Meant]
+    blocks: Mapping[str, Block]
+
+
 def validate(graph: Graph) -> Mapping[Edge, Stream]:
     """The stream on each edge of a sound graph.
 
@@ -39,7 +53,7 @@ def validate(graph: Graph) -> Mapping[Edge, Stream]:
     or feedback, an input that takes another kind of stream or another depth than it gets, or
     references to another tensor or level.
     """
-    return _validated(graph)[0]
+    return validated(graph).streams
 
 
 def meanings(graph: Graph) -> Mapping[End, Meant]:
@@ -47,10 +61,36 @@ def meanings(graph: Graph) -> Mapping[End, Meant]:
 
     Raises UserError as ``validate`` does.
     """
-    return _validated(graph)[1].made
+    return validated(graph).meanings
 
 
-def _validated(graph: Graph) -> tuple[Mapping[Edge, Stream], Meanings]:
+def validated(graph: Graph) -> Validated:
+    """What is known of a sound graph. Raises UserError as ``validate`` does."""
+    state = _state(graph)
+    known = _known.get(id(graph))
+    if known is not None and known[0]() is graph and known[1] == state:
+        return known[2]
+    found = _validated(graph)
+    if state is not None:
+        key = id(graph)
+        _known[key] = weakref.ref(graph, lambda _: _known.pop(key, None)), state, found
+    return found
+
+
+# By the identity of a graph: the graph, its state, and what was found of it.
+_known: dict[int, tuple[weakref.ref[Graph], Hashable, Validated]] = {}
+
+
+def _state(graph: Graph) -> Hashable:
+    """What of a graph, or of what it is validated by, can change; None where that is not plain."""
+    try:
+        parameters = marshal.dumps([dict(node.parameters) for node in graph.nodes], 2)
+    except ValueError:
+        return None
+    return parameters, tuple(KINDS.values()), tuple(LEVELS.values())
+
+
+def _validated(graph: Graph) -> Validated:
     nodes: dict[str, Node] = {}
     for node in graph.nodes:
         if node.name in nodes:
@@ -61,14 +101,14 @@ def _validated(graph: Graph) -> tuple[Mapping[Edge, Stream], Meanings]:
                 hint=one_of(node.kind, KINDS),
             )
         nodes[node.name] = node
-    ports = {
-        name: {port.name: port for port in block_of(node).ports} for name, node in nodes.items()
-    }
+    blocks = {name: block_of(node) for name, node in nodes.items()}
+    ports = {name: {port.name: port for port in block.ports} for name, block in blocks.items()}
     _check_slots(graph)
     _check_result(graph)
     _check_ends(graph, ports)
     found = Meanings(graph, ports)
-    return _streams(graph, ports, found), found
+    streams = _streams(graph, ports, found)
+    return Validated(streams, found.made, blocks)
 
 
 def _check_slots(graph: Graph) -> None:

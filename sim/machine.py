@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from sam.blocks import KINDS, block_of
+from sam.blocks import KINDS
 from sam.blocks.base import Block, Step
 from sam.graph import Edge, End, Node
 from sam.memory_regions import RegionTable, asks_memory
+from sam.validate import validated
 from sim.binding import Bound
 from sim.config.hardware import BlockTiming, Config
 from sim.memory.hierarchy import Layout
@@ -166,7 +167,7 @@ class _Elaboration:
     def __init__(self, bound: Bound, config: Config, lists: bool) -> None:
         self.bound, self.config, self.lists = bound, config, lists
         self.regions: RegionTable | None = bound.regions(config.memory)
-        self.blocks = {node.name: block_of(node) for node in bound.graph.nodes}
+        self.blocks = validated(bound.graph).blocks
         self.channels = [self._channel(n, edge) for n, edge in enumerate(bound.graph.edges)]
         self.into = {channel.edge.target: channel for channel in self.channels}
         self.out_of: defaultdict[End, list[Channel]] = defaultdict(list)

@@ -20,13 +20,13 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Literal
 
-from sam.blocks import KINDS, Port, block_of
+from sam.blocks import KINDS, Port
 from sam.blocks.base import Role
 from sam.blocks.tile import TILE_LOADER, TILE_RELEASER
 from sam.derivations import Rename, Split, parts, replaced
 from sam.graph import Edge, End, Graph, Node
 from sam.support.errors import UserError
-from sam.validate import validate
+from sam.validate import validated
 from sim.config.hardware import Config, TileLevel
 
 
@@ -81,9 +81,9 @@ class _Boundary:
 
     def __init__(self, graph: Graph, outside: Collection[str]) -> None:
         self.graph, self.outside = graph, outside
-        self.streams = validate(graph)
+        known = validated(graph)
+        self.streams, self.blocks = known.streams, known.blocks
         self.nodes = {node.name: node for node in graph.nodes}
-        self.blocks = {node.name: block_of(node) for node in graph.nodes}
         self.slots = {slot.name: slot for slot in graph.slots}
         self.into = {edge.target: edge for edge in graph.edges}
         self.out_of: dict[End, list[Edge]] = {}

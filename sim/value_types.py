@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from sam.arithmetic import ValueType, result_type
-from sam.blocks import Block, block_of
+from sam.blocks import Block
 from sam.graph import Edge, Graph, Node
 from sam.support.errors import UserError
 from sam.tensor import Tensor
-from sam.validate import Stream
+from sam.validate import Stream, validated
 
 # The type of the values that arrive at a port, and the node that made them.
 Made = tuple[ValueType, str]
@@ -32,7 +32,7 @@ def value_types(
     before those out of it. Raises UserError for an operation that a type does not have.
     """
     mixed = len({tensor.dtype for tensor in tensors.values()}) > 1
-    blocks = {node.name: block_of(node) for node in graph.nodes}
+    blocks = validated(graph).blocks
     wider: dict[str, ValueType] = {}
     while True:
         values = _Values(graph, streams, tensors, blocks, wider)

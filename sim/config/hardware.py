@@ -7,10 +7,10 @@ wins, each key on its own. Units stand in the keys.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -218,9 +218,17 @@ class Config(Section):
 
     def block(self, node_name: str, kind: str) -> BlockTiming:
         """What holds for the block of that name and kind."""
-        places: list[Section | None] = [self.blocks]
-        if self.blocks.names or self.blocks.kinds:
-            places = [self.blocks.names.get(node_name), self.blocks.kinds.get(kind), self.blocks]
+        if not (self.blocks.names or self.blocks.kinds):
+            return self._of_any_block
+        return self._timing([self.blocks.names.get(node_name), self.blocks.kinds.get(kind)])
+
+    @cached_property
+    def _of_any_block(self) -> BlockTiming:
+        return self._timing([])
+
+    def _timing(self, places: Sequence[Section | None]) -> BlockTiming:
+        """What holds for a block for which some settings hold before those of all blocks."""
+        places = [*places, self.blocks]
         return BlockTiming(
             latency=_first(places, "latency_cycles"),
             initiation_interval=_first(places, "initiation_interval_cycles"),
