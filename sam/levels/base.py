@@ -217,7 +217,9 @@ def distinct(parents: Ints, coordinates: Ints) -> tuple[Ints | slice, Ints]:
     new[1:] = (parents[1:] != parents[:-1]) | (coordinates[1:] != coordinates[:-1])
     if new.all():
         return slice(None), np.arange(len(parents))
-    return np.flatnonzero(new), np.cumsum(new) - 1
+    numbers = np.cumsum(new)
+    numbers -= 1
+    return np.flatnonzero(new), numbers
 
 
 def require_room(positions: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -20,43 +19,54 @@ def sorted_entries(coordinates: Ints, values: Array) -> tuple[Ints, Array]:
     new = np.zeros(len(values), bool)
     new[0] = True
     if len(coordinates):
-        in_order, new[1:] = _order(coordinates)
-        coordinates, values = coordinates.take(in_order, axis=1), values.take(in_order)
+        in_order, coordinates, new[1:] = _in_order(coordinates)
+        values = values.take(in_order)
         if new.all():
             return coordinates, values
     starts = np.flatnonzero(new)
     return coordinates[:, starts], np.add.reduceat(values, starts, dtype=values.dtype)
 
 
-def _order(coordinates: Ints) -> tuple[Ints, Array]:
+def _in_order(coordinates: Ints) -> tuple[Ints, Ints, Array]:
     """The entries in the order of their coordinates, equal ones as they come.
 
-    With it, whether each entry but the first differs from the one before it in that order.
+    With them, the coordinates in that order, and whether each but the first differ from those
+    before.
     """
-    extents = [int(row.max()) + 1 for row in coordinates]
-    if math.prod(extents) > np.iinfo(np.int64).max:
+    widths = [int(row.max()).bit_length() for row in coordinates]
+    if sum(widths) > _KEY_BITS:
         found = np.lexsort(coordinates[::-1])
-        in_order = coordinates.take(found, axis=1)
-        return found, (in_order[:, 1:] != in_order[:, :-1]).any(axis=0)
-    key = coordinates[0]
-    for row, extent in zip(coordinates[1:], extents[1:], strict=True):
-        key = key * extent
-        key += row
+        there = coordinates.take(found, axis=1)
+        return found, there, (there[:, 1:] != there[:, :-1]).any(axis=0)
+    key = coordinates[0].copy()
+    for row, width in zip(coordinates[1:], widths[1:], strict=True):
+        key <<= width
+        key |= row
     bits = (len(key) - 1).bit_length()
-    if math.prod(extents) << bits <= np.iinfo(np.int64).max:
+    if sum(widths) + bits <= _KEY_BITS:
         # Keys that carry their places sort faster than places by their keys.
-        key = key << bits
+        key <<= bits
         key |= np.arange(len(key))
         key.sort()
         found = key & ((1 << bits) - 1)
         key >>= bits
-        return found, key[1:] != key[:-1]
-    found = np.argsort(key)
-    in_order = key.take(found)
-    new = in_order[1:] != in_order[:-1]
-    if not new.all():
-        found = np.argsort(key, kind="stable")
-    return found, new
+    else:
+        found = np.argsort(key)
+        ordered = key.take(found)
+        if (ordered[1:] == ordered[:-1]).any():
+            found = np.argsort(key, kind="stable")  # slower
+        key = ordered
+    new = key[1:] != key[:-1]
+    # Out of the keys they come faster than out of their places, which are all over memory.
+    there = np.empty_like(coordinates)
+    for row, width in zip(there[:0:-1], widths[:0:-1], strict=True):
+        np.bitwise_and(key, (1 << width) - 1, out=row)
+        key >>= width
+    there[0] = key
+    return found, there, new
+
+
+_KEY_BITS = 63
 
 
 def increase(coordinates: Ints) -> bool:
