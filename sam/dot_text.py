@@ -66,6 +66,8 @@ def parsed(text: str) -> pydot.Dot:
             source=mistake.line,
             span=(mistake.column - 1, mistake.column),
         ) from None
+    except RecursionError:
+        raise UserError("the DOT text cannot be read: it is nested too deep") from None
     except TypeError:  # pydot takes attributes for arguments of its own functions
         raise UserError('an attribute is named "name", "src", "dst" or "obj_dict"') from None
     if len(graphs) != 1 or graphs[0].get_type() != "digraph":

@@ -240,6 +240,10 @@ NODE = 'a [kind=root, parameters="{}"]; '
             "an edge joins subgraphs; it must join two nodes",
         ),
         (
+            "digraph " + "{ SAM " * 1000 + "}" * 1000,
+            "the DOT text cannot be read: it is nested too deep",
+        ),
+        (
             'digraph { slots="[{\\"name\\": 3, \\"tensor\\": null}]" }',
             "graph: attribute \"slots\" does not hold a graph's slots: 3 at slots[0]['name']",
         ),
