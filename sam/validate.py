@@ -34,7 +34,7 @@ class Stream:
     due: Due | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Validated:
     """What is known of a sound graph: the stream on each edge, what is meant, and its blocks."""
 

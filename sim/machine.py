@@ -7,9 +7,10 @@ an engine decides for itself is how it runs the steps, never what a machine is.
 
 from __future__ import annotations
 
+import weakref
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ import numpy as np
 from sam.blocks import KINDS
 from sam.blocks.base import Block, Step
 from sam.graph import Edge, End, Node
-from sam.memory_regions import RegionTable, asks_memory
-from sam.validate import validated
+from sam.memory_regions import asks_memory
+from sam.validate import Validated, validated
 from sim.binding import Bound
 from sim.config.hardware import BlockTiming, Config
 from sim.memory.hierarchy import Layout
@@ -77,6 +78,7 @@ class Part:
     ``memory``   what it reads and fills; two halves of a block share it
     ``dtype``    the type of the values that it gives or stores
     ``asker``    its number among the parts that ask memory; None where it asks none
+    ``kept``     what an engine keeps of it for other runs, in which all but its memory is the same
     """
 
     name: str
@@ -90,6 +92,7 @@ class Part:
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
     asker: int | None = None
+    kept: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,25 @@ def elaborate(bound: Bound, config: Config, lists: bool = False) -> Machine:
 
     Its memories are new, and filled by whoever runs it: a machine runs once.
     """
-    return _Elaboration(bound, config, lists).machine()
+    wired, blocks = _wired(bound, config), validated(bound.graph).blocks
+    regions = bound.regions(config.memory)
+    memories: dict[str, Any] = {}
+    parts: list[Part] = []
+    askers: list[Part] = []
+    for part in wired.parts:
+        name = part.node.name
+        if name not in memories:
+            around = bound.surroundings(name, part.timing, regions, lists)
+            memories[name] = blocks[name].memory(around)
+        asks = regions is not None and asks_memory(memories[name])
+        parts.append(replace(part, memory=memories[name], asker=len(askers) if asks else None))
+        if asks:
+            askers.append(parts[-1])
+    layout = None
+    if regions is not None:
+        asking, made = [part.memory for part in askers], list(regions.made.values())
+        layout = Layout(config.memory, config.clock.clock_ghz, asking, made)
+    return Machine(bound, config, tuple(parts), wired.channels, memories, tuple(askers), layout)
 
 
 def passage(bound: Bound, config: Config, edge: Edge) -> tuple[int | None, int]:
@@ -161,39 +182,49 @@ class _Half:
             self.outputs.append(port)
 
 
+@dataclass(frozen=True)
+class _Wired:
+    """The parts of a machine, without their memories, and its channels."""
+
+    config: Config
+    types: Mapping[str, np.dtype[Any]]
+    parts: tuple[Part, ...]
+    channels: tuple[Channel, ...]
+
+
+# Of graphs that are there, the last few that they were wired to.
+_kept: weakref.WeakKeyDictionary[Validated, list[_Wired]] = weakref.WeakKeyDictionary()
+_MOST_KEPT = 4
+
+
+def _wired(bound: Bound, config: Config) -> _Wired:
+    """A bound graph under a config, put together once for all runs with the same types."""
+    kept = _kept.setdefault(validated(bound.graph), [])
+    for one in kept:
+        if one.config == config and one.types == bound.types:
+            return one
+    kept.append(_Elaboration(bound, config).wired())
+    del kept[:-_MOST_KEPT]
+    return kept[-1]
+
+
 class _Elaboration:
     """A machine while it is put together."""
 
-    def __init__(self, bound: Bound, config: Config, lists: bool) -> None:
-        self.bound, self.config, self.lists = bound, config, lists
-        self.regions: RegionTable | None = bound.regions(config.memory)
+    def __init__(self, bound: Bound, config: Config) -> None:
+        self.bound, self.config = bound, config
         self.blocks = validated(bound.graph).blocks
         self.channels = [self._channel(n, edge) for n, edge in enumerate(bound.graph.edges)]
         self.into = {channel.edge.target: channel for channel in self.channels}
         self.out_of: defaultdict[End, list[Channel]] = defaultdict(list)
         for channel in self.channels:
             self.out_of[channel.edge.source].append(channel)
-        self.memories: dict[str, Any] = {}
         self.parts: list[Part] = []
 
-    def machine(self) -> Machine:
+    def wired(self) -> _Wired:
         for node in self.bound.graph.nodes:
             self._add(node)
-        askers = tuple(part for part in self.parts if part.asker is not None)
-        layout = None
-        if self.regions is not None:
-            clock, memories = self.config.clock.clock_ghz, [part.memory for part in askers]
-            regions = list(self.regions.made.values())
-            layout = Layout(self.config.memory, clock, memories, regions)
-        return Machine(
-            self.bound,
-            self.config,
-            tuple(self.parts),
-            tuple(self.channels),
-            self.memories,
-            askers,
-            layout,
-        )
+        return _Wired(self.config, self.bound.types, tuple(self.parts), tuple(self.channels))
 
     def _channel(self, number: int, edge: Edge) -> Channel:
         stream = self.bound.streams[edge]
@@ -206,8 +237,6 @@ class _Elaboration:
     def _add(self, node: Node) -> None:
         """Adds the parts of a node."""
         block, timing = self.blocks[node.name], self.config.block(node.name, node.kind)
-        around = self.bound.surroundings(node.name, timing, self.regions, self.lists)
-        memory = self.memories[node.name] = block.memory(around)
         first = _Half(node.name, block.step, block.state)
         halves = [first]
         if block.emitter is not None:
@@ -216,20 +245,18 @@ class _Elaboration:
         self._connect(node, block, first, halves[-1])
         dtype = self.bound.types[node.name]
         for half in halves:
-            asks = self.regions is not None and asks_memory(memory)
             self.parts.append(
                 Part(
                     name=half.name,
                     node=node,
                     step=half.step,
                     state=half.state,
-                    memory=memory,
+                    memory=None,
                     timing=timing,
                     dtype=dtype,
                     ports=half.ports,
                     inputs=tuple(half.inputs),
                     outputs=tuple(half.outputs),
-                    asker=sum(part.asker is not None for part in self.parts) if asks else None,
                 )
             )
 

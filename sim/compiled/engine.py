@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -78,23 +79,32 @@ def run(
         machine.close()
 
 
+def _numbers(count: int = 0, values: Sequence[int] = ()) -> ctypes.Array[Any]:
+    """Whole numbers as C has them: the values, then zeros."""
+    return (ctypes.c_int64 * count)(*values)
+
+
 @dataclass
 class Compiled:
-    """A part of the machine, compiled."""
+    """A part of the machine, compiled.
+
+    ``counts``  for each output, the tokens given of each of ``TOKEN_KINDS``
+    ``waits``   for each of its ``slots``, the cycles that it waited
+    """
 
     part: Part
     translation: Translation
     residual: Residual
     queues_in: list[Shared] = field(default_factory=list)
     queues_out: list[Shared] = field(default_factory=list)
-    counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
-    waits: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    counts: ctypes.Array[Any] = field(default_factory=_numbers)
+    waits: ctypes.Array[Any] = field(default_factory=_numbers)
     block: CBlock = field(default_factory=CBlock)
 
-    @property
+    @cached_property
     def slots(self) -> list[tuple[int, int]]:
         """The output ports that it may wait at, each with the number of a queue."""
-        return slots([shared.given_to() for shared in self.queues_out])
+        return slots([shared.bundle.givers for shared in self.queues_out])
 
     @property
     def awaited(self) -> list[Channel]:
@@ -127,14 +137,17 @@ class Shared:
 
     ``stamped``  whether it has the cycles of its tokens' being given
     ``ahead``    whether its writer prepares tokens that there is no room for yet
-    ``moved``    the tokens that were given and taken over time
     """
 
     bundle: Bundle
     stamped: bool = False
     ahead: bool = False
     queue: CQueue = field(default_factory=CQueue)
-    moved: tuple[np.ndarray, np.ndarray] = field(default_factory=lambda: (bins(), bins()))
+
+    @cached_property
+    def moved(self) -> tuple[np.ndarray, np.ndarray]:
+        """The tokens that were given and taken over time, which a run with a log counts."""
+        return bins(), bins()
 
     @property
     def edges(self) -> list[Edge]:
@@ -145,16 +158,16 @@ class Shared:
     def wire(self) -> bool:
         return self.bundle.wire
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """How many tokens it holds; 0 where it is unbounded."""
         return self.bundle.channels[0].depth or 0
 
-    @property
+    @cached_property
     def latency(self) -> int:
         return self.bundle.channels[0].latency
 
-    @property
+    @cached_property
     def places(self) -> int:
         """The places of its stretches: more than four times as many as a finite depth."""
         return 1 << max(6, (4 * self.depth + 15).bit_length()) if self.depth else _PLACES
@@ -262,11 +275,12 @@ class _Machine:
         library.state_size.restype = ctypes.c_int64
         state = ctypes.create_string_buffer(library.state_size())
         library.start(state)
-        one.counts = np.zeros((max(1, len(part.outputs)), 4), np.int64)
-        one.waits = np.zeros(max(1, len(part.inputs) + len(one.slots)), np.int64)
+        one.counts = _numbers(max(1, len(TOKEN_KINDS) * len(part.outputs)))
+        one.waits = _numbers(max(1, len(part.inputs) + len(one.slots)))
         # A block that hands over gives but seldom what has to wait for room.
         hands_over = any(output.name == HANDOVER for output in part.outputs)
-        numbers = np.array([at(part.memory, path) for path in residual.numbers] or [0], np.int64)
+        numbers = [int(at(part.memory, path)) for path in residual.numbers]
+        own = _numbers(len(numbers), numbers)
         one.block = CBlock(
             asker=part.asker or 0,
             in_=pointers(self.kept, [shared.queue for shared in one.queues_in]),
@@ -274,9 +288,9 @@ class _Machine:
             outs=len(one.queues_out),
             state=ctypes.addressof(state),
             memory=pointers(self.kept, [self.objects.of(part, path) for path in residual.memory]),
-            numbers=numbers.ctypes.data,
-            waits=one.waits.ctypes.data,
-            counts=one.counts.ctypes.data,
+            numbers=ctypes.addressof(own),
+            waits=ctypes.addressof(one.waits),
+            counts=ctypes.addressof(one.counts),
             fire=ctypes.cast(library.fire, ctypes.c_void_p),
             interval=part.timing.initiation_interval,
             tries=hands_over,
@@ -284,7 +298,7 @@ class _Machine:
             waits_log=CLog(limit=_WORDS_KEPT),
             requests_log=CLog(limit=_WORDS_KEPT),
         )
-        self.kept += [state, numbers]
+        self.kept += [state, own]
         self.states.append(state)
         if self.hierarchy is not None and one.asks:
             self._give_memory(one, self.hierarchy)
@@ -455,19 +469,14 @@ class _Machine:
         for shared in self.queues:
             if not self.runtime.settle(ctypes.byref(shared.queue)):
                 raise MemoryError
-        for one in self.parts:
-            given = one.residual.body.given
-            for shared in one.queues_out:
-                counts = one.counts[given[shared.bundle.givers[0]]]
-                counts[0] = shared.queue.tail - counts[1:].sum()
-            one.counts = one.counts[list(given)]
         self.objects.copy_back()
         bound, memories = self.machine.bound, self.machine.memories
         cycles = 1 + self.last_cycle()
+        given = {one.part.name: _given(one) for one in self.parts}
         tokens = {
-            channel.edge: _tokens(one.counts[n])
+            channel.edge: counts
             for one in self.parts
-            for n, output in enumerate(one.part.outputs)
+            for output, counts in zip(one.part.outputs, given[one.part.name], strict=True)
             for channel in output.channels
         }
         result, notes = bound.output(memories)
@@ -478,9 +487,11 @@ class _Machine:
             notes=(*notes, *self.notes),
             memory=memory,
             cycles=cycles,
-            blocks={one.part.name: _statistics(one, cycles) for one in self.parts},
+            blocks={
+                one.part.name: _statistics(one, cycles, given[one.part.name]) for one in self.parts
+            },
             streams={
-                str(edge): StreamStats(tokens[edge], self.channels[edge].queue.peak)
+                str(edge): StreamStats({**tokens[edge]}, self.channels[edge].queue.peak)
                 for edge in bound.graph.edges
             },
             config=self.machine.config.resolved(),
@@ -538,13 +549,24 @@ def _last(block: CBlock) -> int:
     return block.ready - block.interval if block.fired else -1
 
 
-def _statistics(one: Compiled, cycles: int) -> BlockStats:
+def _given(one: Compiled) -> list[dict[str, int]]:
+    """The tokens of each kind that a finished part has given, by output."""
+    given, counts, kinds = one.residual.body.given, list(one.counts), len(TOKEN_KINDS)
+    rows = [counts[kinds * n : kinds * (n + 1)] for n in range(len(given))]
+    for shared in one.queues_out:  # data are not counted: they are what else a queue has had
+        row = rows[given[shared.bundle.givers[0]]]
+        row[0] = shared.queue.tail - sum(row[1:])
+    return [dict(zip(TOKEN_KINDS, rows[n], strict=True)) for n in given]
+
+
+def _statistics(one: Compiled, cycles: int, given: list[dict[str, int]]) -> BlockStats:
     block = one.block
     names = [port.name for port in one.part.inputs]
     out_names = [port.name for port in one.part.outputs]
-    starved = dict(zip(names, one.waits.tolist(), strict=False))
+    waits = list(one.waits)
+    starved = dict(zip(names, waits, strict=False))
     blocked = dict.fromkeys(out_names, 0)
-    for (port, _), count in zip(one.slots, one.waits[len(names) :].tolist(), strict=False):
+    for (port, _), count in zip(one.slots, waits[len(names) :], strict=False):
         blocked[out_names[port]] += count
     return BlockStats(
         kind=one.part.node.kind,
@@ -555,10 +577,6 @@ def _statistics(one: Compiled, cycles: int) -> BlockStats:
         memory=block.waited,
         done=cycles - _last(block) - 1,
         tokens={
-            name: _tokens(one.counts[n]) for n, name in enumerate(out_names) if name != HANDOVER
+            name: counts for name, counts in zip(out_names, given, strict=True) if name != HANDOVER
         },
     )
-
-
-def _tokens(counts: np.ndarray) -> dict[str, int]:
-    return dict(zip(TOKEN_KINDS, counts.tolist(), strict=True))

@@ -72,16 +72,16 @@ def source(
     log of its waits if ``logged``: see ``waits.h``.
     """
     text = _Writer(body, inputs, outputs, quick).source()
-    ports = len(body.inputs) + len(slots(outputs))
+    ports = len(body.inputs) + len(slots([queue.ports for queue in outputs]))
     return f"#define LOGGED {ports}\n{text}" if logged else text
 
 
-def slots(outputs: Sequence[Queue]) -> list[tuple[int, int]]:
-    """The output ports by queue, each with the number of the queue.
+def slots(outputs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+    """The output ports of some queues, each with the number of the queue.
 
     The slots of a block, for which it may wait, are its inputs, and then these.
     """
-    return [(port, q) for q, queue in enumerate(outputs) for port in queue.ports]
+    return [(port, q) for q, ports in enumerate(outputs) for port in ports]
 
 
 class _Writer:
@@ -440,7 +440,8 @@ class _Writer:
 
     def slot(self, port: int, q: int) -> int:
         """The slot of an output port at one of its queues."""
-        return len(self.body.inputs) + slots(self.outputs).index((port, q))
+        given = slots([queue.ports for queue in self.outputs])
+        return len(self.body.inputs) + given.index((port, q))
 
     def at(self, end: str, q: int, queues: Sequence[Queue]) -> str:
         """The place at an end of a queue."""

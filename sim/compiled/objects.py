@@ -48,15 +48,15 @@ class Objects:
     def __init__(self, runtime: ctypes.CDLL) -> None:
         self.runtime = runtime
         self.grown: list[tuple[Any, CGrowing | CAccumulator, str]] = []
+        self.made: dict[int, CGrowing | CAccumulator] = {}
 
     def of(self, part: Part, path: tuple[str, ...]) -> Any:
         """Something of a part's memory: an array, or a structure."""
         found = at(part.memory, path)
         if isinstance(found, np.ndarray):
             return np.ascontiguousarray(found, TYPES[c_type(found.dtype)])
-        for known, made_before, _ in self.grown:
-            if known is found:
-                return made_before
+        if id(found) in self.made:
+            return self.made[id(found)]
         made: CAccumulator | CGrowing
         if isinstance(found, Accumulator):
             limit = -1 if found.capacity is None else found.capacity
@@ -64,6 +64,7 @@ class Objects:
         else:
             made = CGrowing()
         self.grown.append((found, made, c_type(part.dtype)))
+        self.made[id(found)] = made
         for value in found if isinstance(found, Growing) else ():
             self.runtime.append(ctypes.byref(made), ctypes.c_int64(value))
         return made
@@ -96,9 +97,9 @@ def pointers(kept: list[Any], objects: list[Any]) -> int:
     addresses = [
         one.ctypes.data if isinstance(one, np.ndarray) else ctypes.addressof(one) for one in objects
     ]
-    array = np.array(addresses or [0], np.uint64)
+    array = (ctypes.c_void_p * len(addresses))(*addresses)
     kept += [array, *objects]
-    return array.ctypes.data
+    return ctypes.addressof(array)
 
 
 def at(memory: Any, path: tuple[str, ...]) -> Any:

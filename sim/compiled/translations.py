@@ -116,6 +116,14 @@ def translated(part: Part) -> tuple[Translation, Residual]:
 
     Raises what ``translate`` raises.
     """
+    found = part.kept.get("ports")
+    if found is None:
+        found = part.kept["ports"] = _ports_in_c(part)
+    return translation(part.step, found, part.state, part.memory, c_type(part.dtype))
+
+
+def _ports_in_c(part: Part) -> dict[str, Any]:
+    """The ports of a part, or lists of those of groups, as its step knows them."""
     known = {
         id(port): Port(port.name, n, c_type(port.channel.dtype), wire=port.channel.wire)
         for n, port in enumerate(part.inputs)
@@ -124,11 +132,10 @@ def translated(part: Part) -> tuple[Translation, Residual]:
         id(port): Port(port.name, n, c_type(port.dtype), True)
         for n, port in enumerate(part.outputs)
     }
-    ports = {
+    return {
         name: [known[id(one)] for one in port] if isinstance(port, tuple) else known[id(port)]
         for name, port in part.ports.items()
     }
-    return translation(part.step, ports, part.state, part.memory, c_type(part.dtype))
 
 
 def translation(

@@ -1,13 +1,16 @@
 """What a graph is refused for, and what its edges are found to carry."""
 
+import gc
+import weakref
 from dataclasses import replace
 
 import pytest
 
 import custard
+from sam.blocks import KINDS
 from sam.graph import Edge, End, Graph, Node, Result, Slot
 from sam.support.errors import UserError
-from sam.validate import Stream, validate
+from sam.validate import Stream, validate, validated
 
 
 def wire(source, target):
@@ -355,3 +358,29 @@ def test_shares_that_there_cannot_be(change):
     assert refused(replace(SHARED, derived=derived)) == (
         "the graph cannot share the entries of A out as p0"
     )
+
+
+def test_a_graph_is_validated_once_as_long_as_it_stays_as_it_is() -> None:
+    parameters = {"slot": "b", "level": 0}
+    scan = replace(SUM.nodes[1], parameters=parameters)
+    graph = replace(SUM, nodes=(SUM.nodes[0], scan, *SUM.nodes[2:]))
+    assert validated(graph) is validated(graph)
+    parameters["level"] = 2
+    with pytest.raises(UserError, match="slot b has no level 2"):
+        validate(graph)
+    parameters["level"] = 0
+    assert validate(graph) == validate(SUM)
+
+
+def test_a_kind_that_becomes_another_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = validated(SUM)
+    monkeypatch.setitem(KINDS, "array", replace(KINDS["array"], work="loads"))
+    assert validated(SUM) is not before
+
+
+def test_what_is_known_of_a_graph_goes_with_it() -> None:
+    graph = replace(SUM)
+    known = weakref.ref(validated(graph))
+    del graph
+    gc.collect()
+    assert known() is None

@@ -68,3 +68,18 @@ def test_a_machine_is_frozen():
     made = machine("x=y", {"y": 1.0})
     with pytest.raises(dataclasses.FrozenInstanceError):
         made.parts = ()
+
+
+def test_a_graph_is_put_together_once_for_each_config_and_its_memories_for_each_run():
+    graph = custard.compile("X(i,j)=B(i,k)*C(k,j)").graph
+    bound = bind(graph, MATRICES)
+    first, again = (elaborate(bind(graph, MATRICES), load(None)) for _ in range(2))
+    assert again.channels is first.channels
+    writers = [n for n, part in enumerate(first.parts) if part.node.kind == "value_writer"]
+    assert all(first.parts[n].memory is not again.parts[n].memory for n in writers)
+    assert len(writers) == 1
+    short = elaborate(bound, load(None, {"queues.depth": 4}))
+    assert {one.depth for one in short.channels} == {None, 1, 4}
+    whole = {name: matrix.astype(np.int64) for name, matrix in MATRICES.items()}
+    types = {part.name: part.dtype for part in elaborate(bind(graph, whole), load(None)).parts}
+    assert types[first.parts[writers[0]].name] == np.int64
