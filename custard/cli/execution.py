@@ -11,8 +11,8 @@ from custard.cli.arguments import whole_number
 from custard.cli.output_files import require_apart
 from custard.compiler import compile
 from custard.language import notation
-from custard.language.commands import parse_schedule, workspaces
-from custard.language.formats import parse_declaration
+from custard.language.commands import WORKSPACES, parse_schedule, workspaces
+from custard.language.formats import Format, parse_declaration
 from custard.pipeline import printed_after
 from custard.program import Program
 from custard.targets import TARGETS, require_option, target_of
@@ -70,9 +70,12 @@ def compiled(arguments: argparse.Namespace) -> Program:
     accesses = notation.accesses(notation.parse(arguments.expression, declared))
     orders = {access.tensor: len(access.indices) for access in accesses}
     computed = workspaces(parse_schedule(arguments.schedule))
-    formats = {}
+    formats: dict[str, str | Format] = {}
     for name, text in zip(declared, arguments.formats, strict=True):
-        tensor, format = parse_declaration(text, None if name in computed else orders)
+        if name in computed and text.partition(":")[2].strip() in WORKSPACES:
+            tensor, format = name, text.partition(":")[2].strip()
+        else:
+            tensor, format = parse_declaration(text, None if name in computed else orders)
         if tensor in formats:
             raise UserError(f"two formats are given for {tensor}")
         formats[tensor] = format

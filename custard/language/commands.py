@@ -25,7 +25,17 @@ class Argument:
 
     name: str
     kind: Literal[
-        "name", "loop", "new", "size", "number", "expression", "choice", "choice or size"
+        "name",
+        "loop",
+        "new",
+        "loops",
+        "names",
+        "workspace",
+        "size",
+        "number",
+        "expression",
+        "choice",
+        "choice or size",
     ] = "name"
     choices: tuple[str, ...] = ()
 
@@ -74,6 +84,9 @@ _MOST = 2**31 - 1
 CHOICES = ("locate", "coiterate", "bitvector", "skip")
 # Those that are about streams.
 OF_STREAMS = ("bitvector", "skip")
+# What a workspace may be in C, besides what level formats say: an array of all values; components
+# that are sorted as one list, in buckets, or added up in a hash table before.
+WORKSPACES = ("dense", "coord", "bucket", "hash")
 _BOUNDS = "MinExact MinConstraint MaxExact MaxConstraint"
 
 
@@ -114,9 +127,9 @@ COMMANDS: Mapping[str, Signature] = {
     "precompute": Signature(
         (
             Argument("expression", "expression"),
-            _LOOP,
-            Argument("workspace loop"),
-            Argument("workspace"),
+            Argument("loop", "loops"),
+            Argument("workspace loop", "names"),
+            Argument("workspace", "workspace"),
         ),
         optional=1,
         targets=_BOTH,
@@ -148,7 +161,7 @@ def parse_schedule(texts: Iterable[str]) -> list[Command]:
 def workspaces(commands: Iterable[Command]) -> list[str]:
     """The workspaces that commands name."""
     return [
-        command.arguments[3]
+        workspace(command)[0]
         for command in commands
         if command.name == "precompute" and len(command.arguments) > 3
     ]
@@ -159,9 +172,26 @@ def with_loops(command: Command, names: Mapping[str, str]) -> Command:
     signature = COMMANDS[command.name]
     last = len(signature.arguments) - 1
     kinds = [signature.arguments[min(n, last)].kind for n in range(len(command.arguments))]
-    words = [names.get(word, word) if kind == "loop" else word
+    words = [_named(word, names) if kind in ("loop", "loops") else word
              for word, kind in zip(command.arguments, kinds, strict=True)]  # fmt: skip
     return replace(command, arguments=tuple(words))
+
+
+def _named(word: str, names: Mapping[str, str]) -> str:
+    """A loop, or several in braces, by other names."""
+    found = ",".join(names.get(name, name) for name in loops_of(word))
+    return f"{{{found}}}" if word.startswith("{") else found
+
+
+def workspace(command: Command) -> tuple[str, str]:
+    """The name of a ``precompute``'s workspace, and its format; "" for what is not given."""
+    name, _, form = "".join(command.arguments[3:]).partition(":")
+    return name.strip(), form.strip()
+
+
+def loops_of(word: str) -> list[str]:
+    """The loops of an argument: one, or several in braces."""
+    return [name.strip() for name in word.strip("{}").split(",")]
 
 
 def with_reordered(loops: Sequence[str], listed: Sequence[str]) -> list[str]:
@@ -309,8 +339,12 @@ def _problem(argument: Argument, word: str) -> tuple[str, str | None] | None:
     """Why ``word`` cannot be this argument, and a hint."""
     if not word:
         return "is empty", None
-    if argument.kind in ("name", "loop", "new") and not (word.isascii() and word.isidentifier()):
+    if argument.kind in ("name", "loop", "new") and not _is_name(word):
         return f"must be a name, not {word}", None
+    if argument.kind in ("loops", "names"):
+        return _problem_of_names(word)
+    if argument.kind == "workspace" and not _is_name(word.partition(":")[0].strip()):
+        return f"must be a name, not {word}", "as in W, or with a format W:hash"
     least = {"size": 1, "number": 0}.get(argument.kind)
     if least is not None and not _is_size(word, least):
         return f"must be a whole number from {least} to {_MOST}, not {word}", None
@@ -323,31 +357,56 @@ def _problem(argument: Argument, word: str) -> tuple[str, str | None] | None:
     return None
 
 
+def _problem_of_names(word: str) -> tuple[str, str | None] | None:
+    """What is wrong with a loop, or some in braces, and a hint."""
+    if "{" not in word:
+        return None if _is_name(word) else (f"must be a name, not {word}", "several: {i,j}")
+    names = loops_of(word)
+    if not (word.startswith("{") and word.endswith("}") and all(map(_is_name, names))):
+        return f"must be a name, or some in braces, not {word}", "as in {i,j}"
+    twice = next((name for name in names if names.count(name) > 1), None)
+    return None if twice is None else (f"has {twice} twice", None)
+
+
+def _is_name(word: str) -> bool:
+    return word.isascii() and word.isidentifier()
+
+
 def _is_size(word: str, least: int = 1) -> bool:
     digits = word.isascii() and word.isdigit() and len(word) <= len(str(_MOST))
     return digits and least <= int(word) <= _MOST
 
 
+_CLOSED_BY = {"(": ")", "{": "}"}
+
+
 def _pieces(text: str, span: Span, separators: str) -> list[Span]:
-    """The parts of a text between the separators that no parentheses enclose, without blanks."""
+    """The parts of a text between the separators that no parentheses or braces enclose, without
+    blanks."""
     start, end = span
     pieces = []
     open_at: list[int] = []
     for place in range(start, end):
         character = text[place]
-        if character == "(":
+        if character in _CLOSED_BY:
             open_at.append(place)
-        elif character == ")":
+        elif character in _CLOSED_BY.values():
             if not open_at:
-                raise UserError("this ) closes nothing", source=text, span=(place, place + 1))
-            open_at.pop()
+                what = f"this {character} closes nothing"
+                raise UserError(what, source=text, span=(place, place + 1))
+            at = open_at.pop()
+            if _CLOSED_BY[text[at]] != character:
+                raise _unclosed(text, at)
         elif character in separators and not open_at:
             pieces.append(_stripped(text, start, place))
             start = place + 1
     if open_at:
-        at = open_at[0]
-        raise UserError("this ( is never closed", source=text, span=(at, at + 1))
+        raise _unclosed(text, open_at[0])
     return [*pieces, _stripped(text, start, end)]
+
+
+def _unclosed(text: str, at: int) -> UserError:
+    return UserError(f"this {text[at]} is never closed", source=text, span=(at, at + 1))
 
 
 def _stripped(text: str, start: int, end: int) -> Span:

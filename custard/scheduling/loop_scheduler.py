@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from custard.ir import cin
-from custard.language.commands import CHOICES, LANES, Command, mistake, not_on
+from custard.language.commands import CHOICES, LANES, WORKSPACES, Command, mistake, not_on
 from custard.language.formats import LEVEL_FORMATS, Format, parse_format
 from custard.scheduling.loops import NUMBERED, Bounded, LoopNest, Parallel, Precomputed, broken
 from custard.scheduling.scheduler import Scheduler
@@ -55,14 +55,14 @@ class _LoopScheduler(Scheduler):
         ignore_units: bool,
     ) -> None:
         loops = tuple(dict.fromkeys(map(cin.base, program.loops)))
-        super().__init__(formats, loops, strict, ignore_units)
+        super().__init__(formats, loops, strict, stored, ignore_units)
         self.program = program
         self.found = LoopNest(loops)
         self.bounds: list[Bounded] = []
         self.unrolled: dict[str, int] = {}
         self.parallel: dict[str, Parallel] = {}
         self.precomputed: dict[str, Precomputed] = {}
-        self.stored, self.value = stored, program.value
+        self.value = program.value
         self.placed: list[tuple[Command, str]] = []
         self.filling: set[str] = set()
         self.actions |= {
@@ -310,12 +310,13 @@ class _LoopScheduler(Scheduler):
 
         The loop of the workspace is one of its own, which no other command works on.
         """
-        loop, new = command.arguments[1:3]
-        if loop not in self.names or self.strict:
-            self.check_loop(command, 1)
+        loops, renamed = self.check_filled(command)
+        for loop in loops:
+            if loop not in self.names or self.strict:
+                self.check_loop(command, 1, loop)
         part = self.part(command)
         name = self.workspace(command)
-        kept = set(self.found.originals(loop))
+        kept = {v for loop in loops for v in self.found.originals(loop)}
         inside: str | None
         for inside in (None, *reversed(self.precomputed)):
             program = replace(self.program, value=self.value)
@@ -329,40 +330,40 @@ class _LoopScheduler(Scheduler):
             raise mistake(command, what, 0, "write a whole factor, term or product of it")
         before, after = found
         over = tuple(v for v in before.target.variables if parts(v)[0] in kept)
-        if not over:
-            used = [
-                v for v in self.loops if {*self.found.originals(v)} & {*cin.free_variables(part)}
-            ]
-            what = f"{command.arguments[0]} does not use {loop}"
-            raise mistake(command, what, 1, one_of(loop, used))
-        if new != loop and new not in self.filling:
-            self.check_new(command, 2)
-            self.filling.add(new)
+        for loop, new in zip(loops, renamed, strict=True):
+            if not {parts(v)[0] for v in over} & {*self.found.originals(loop)}:
+                free = {*cin.free_variables(part)}
+                used = [v for v in self.loops if {*self.found.originals(v)} & free]
+                what = f"{command.arguments[0]} does not use {loop}"
+                raise mistake(command, what, 1, one_of(loop, used))
+            if new != loop and new not in self.filling:
+                self.check_new(command, 2, new)
+                self.filling.add(new)
         if inside is None:
             self.value = after.value
         else:
             self.precomputed[inside] = replace(self.precomputed[inside], program=after)
         self.workspaces[name] = Format("s" * len(over), tuple(range(len(over))))
-        self.precomputed[name] = Precomputed(before, over, self.kind(command, name, len(over)))
+        self.precomputed[name] = Precomputed(before, over, self.policy(command, name, len(over)))
 
     def filled(self, workspace: str) -> cin.Access:
         return self.precomputed[workspace].program.target
 
-    def kind(self, command: Command, name: str, modes: int) -> str | None:
-        """What a workspace is, if its format tells: an array, or a list of coordinates."""
-        if name not in self.stored:
-            return None
-        levels = parse_format(self.stored[name], modes, name).levels
-        if levels == "d":
-            return "dense"
-        if set(levels) <= set("su") and levels:
-            return "sparse"
+    def policy(self, command: Command, name: str, modes: int) -> str | None:
+        """Which workspace is asked for, if one is."""
+        form = self.stored.get(name)
+        if form is None or form in WORKSPACES:
+            return form
+        levels = parse_format(form, modes, name).levels
+        for codes, policy in (("d", "dense"), ("suqc", "coord"), ("h", "hash")):
+            if set(levels) <= set(codes):
+                return policy
         raise mistake(
             command,
-            f"the workspace {name} cannot be {levels}: it is an array of one mode, or a list of "
-            "coordinates",
+            f"the workspace {name} cannot be {levels}: its levels are all dense, all hashed, or "
+            "those of a list of coordinates",
             3,
-            f"give {name} the format {'d or ' * (modes == 1)}{'s' * modes}",
+            f"give {name} the format {', '.join(WORKSPACES[:-1])} or {WORKSPACES[-1]}",
         )
 
     def assemble(self, command: Command) -> None:

@@ -43,11 +43,11 @@ class Parallel:
 @dataclass(frozen=True)
 class Precomputed:
     """A workspace of the schedule: the statement that fills it, and its variables, the others being
-    bound; ``form`` is "dense" or "sparse" if its format is given."""
+    bound; ``policy`` is the kind that is asked for."""
 
     program: cin.Program
     variables: tuple[str, ...]
-    form: str | None = None
+    policy: str | None = None
 
 
 # Whether a part of the program reads a tensor with some variables as levels one below the other.

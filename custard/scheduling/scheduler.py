@@ -13,10 +13,12 @@ from custard.language.commands import (
     UNITS_OF,
     Command,
     check_loops,
+    loops_of,
     mistake,
     with_loops,
     with_reordered,
     without_unknown_loops,
+    workspace,
 )
 from custard.language.formats import Format
 from sam.derivations import Derivation, Fuse, Rename, Split
@@ -30,6 +32,7 @@ class Scheduler(ABC):
     """The state of a schedule.
 
     ``target``     the name of the target
+    ``stored``     the formats that are asked for of workspaces
     ``names``      of all loops that there are or were
     ``called``     the names here of loops whose own names were taken
     ``positions``  the tensor of each loop over positions
@@ -42,9 +45,11 @@ class Scheduler(ABC):
         formats: Mapping[str, Format],
         loops: Sequence[str],
         strict: bool,
+        stored: Mapping[str, str],
         ignore_units: bool,
     ) -> None:
         self.formats, self.strict, self.ignore_units = formats, strict, ignore_units
+        self.stored = dict(stored)
         self.workspaces: dict[str, Format] = {}
         self.notes: dict[str, None] = {}
         self.names = dict.fromkeys(loops)
@@ -76,17 +81,17 @@ class Scheduler(ABC):
 
     # Names
 
-    def check_loop(self, command: Command, argument: int) -> str:
-        """An argument that must be a loop."""
-        name = command.arguments[argument]
+    def check_loop(self, command: Command, argument: int, name: str = "") -> str:
+        """An argument, or a name in it, that must be a loop."""
+        name = name or command.arguments[argument]
         if name not in self.loops:
             what = f"{command.name} names {name}, which is not a loop"
             raise mistake(command, what, argument, one_of(name, self.loops))
         return name
 
-    def check_new(self, command: Command, argument: int) -> None:
-        """Raises UserError unless an argument is a name that no loop has or had."""
-        name = command.arguments[argument]
+    def check_new(self, command: Command, argument: int, name: str = "") -> None:
+        """Raises UserError unless an argument, or a name in it, is one that no loop has or had."""
+        name = name or command.arguments[argument]
         if name in self.names:
             what = f"{command.name} names {name}, which is or was a loop already"
             raise mistake(command, what, argument, "give the new loop another name")
@@ -307,6 +312,14 @@ class Scheduler(ABC):
                 span = (min(moved[0], end), min(moved[1], end))
             raise UserError(error.what, source=command.text, span=span, hint=error.hint) from None
 
+    def check_filled(self, command: Command) -> tuple[list[str], list[str]]:
+        """The loops of a ``precompute``, and the names that they get where they fill it."""
+        loops, renamed = map(loops_of, command.arguments[1:3])
+        if len(loops) != len(renamed):
+            what = f"precompute names {len(loops)} loops and {len(renamed)} workspace loops"
+            raise mistake(command, what, 2, "give as many as there are loops")
+        return loops, renamed
+
     def with_workspaces(self, node: cin.Expression) -> cin.Expression:
         """A part with the accesses to workspaces as they are: those of all variables.
 
@@ -324,10 +337,14 @@ class Scheduler(ABC):
     def workspace(self, command: Command) -> str:
         """The name of a new workspace."""
         taken = [*self.formats, *self.workspaces]
-        if len(command.arguments) > 3:
-            name = command.arguments[3]
-            if name in taken:
-                raise mistake(command, f"{name} is a tensor already", 3)
+        name, form = workspace(command)
+        if name in taken:
+            raise mistake(command, f"{name} is a tensor already", 3)
+        if form and name in self.stored:
+            raise mistake(command, f"{name} has the format {self.stored[name]} already", 3)
+        if form:
+            self.stored[name] = form
+        if name:
             return name
         name, n = WORKSPACE, 1
         while name in taken:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 
 from custard.ir import cin
-from custard.language.commands import CHOICES, LANES, Command, mistake, not_on
+from custard.language.commands import CHOICES, LANES, WORKSPACES, Command, mistake, not_on
 from custard.language.formats import Format, parse_format, require_writable
 from custard.scheduling.provenance import Derived, derive
 from custard.scheduling.scheduler import Scheduler
@@ -85,8 +85,7 @@ class _Scheduler(Scheduler):
         ignore_units: bool,
     ) -> None:
         loops = tuple(dict.fromkeys(map(cin.base, program.loops)))
-        super().__init__(formats, loops, strict, ignore_units)
-        self.stored = stored
+        super().__init__(formats, loops, strict, stored, ignore_units)
         self.statements = [Statement(program, loops)]
         self.entries: dict[str, Entries] = {}
         self.actions |= {"precompute": self.precompute}
@@ -131,12 +130,13 @@ class _Scheduler(Scheduler):
 
     # Loops that are fused, and loops over entries
 
-    def check_loop(self, command: Command, argument: int) -> str:
-        """An argument that must be a loop, or loops that stay apart where a command takes some."""
-        name = command.arguments[argument]
+    def check_loop(self, command: Command, argument: int, name: str = "") -> str:
+        """An argument, or a name in it, that must be a loop, or loops that stay apart where a
+        command takes some."""
+        name = name or command.arguments[argument]
         found = self.entries.get(name)
         if found is None or name in self.loops:
-            return super().check_loop(command, argument)
+            return super().check_loop(command, argument, name)
         takes = ("split", "divide") if found.tensor else ("fuse", "pos")
         if argument == 0 and command.name in takes:
             return name
@@ -338,13 +338,14 @@ class _Scheduler(Scheduler):
     # Workspaces
 
     def precompute(self, command: Command) -> None:
-        loop, new = command.arguments[1:3]
-        self.check_loop(command, 1)
+        loops, renamed = self.check_filled(command)
+        for loop in loops:
+            self.check_loop(command, 1, loop)
         part = self.part(command)
         name = self.workspace(command)
         for n in range(len(self.statements) - 1, -1, -1):
             statement = self.statements[n]
-            kept = _sources(loop, statement.derivations)
+            kept = {v for loop in loops for v in _sources(loop, statement.derivations)}
             found = precomputed(statement.program, part, name, kept)
             if found is not None:
                 break
@@ -353,19 +354,25 @@ class _Scheduler(Scheduler):
             what = f"{command.arguments[0]} does not occur in {right}"
             raise mistake(command, what, 0, "write a whole factor, term or product of it")
         used = replaced(cin.free_variables(part), statement.derivations)
-        if loop not in used:
-            what = f"{command.arguments[0]} does not use {loop}"
-            raise mistake(command, what, 1, one_of(loop, used))
-        if new != loop:
-            self.check_new(command, 2)
+        for loop, new in zip(loops, renamed, strict=True):
+            if loop not in used:
+                what = f"{command.arguments[0]} does not use {loop}"
+                raise mistake(command, what, 1, one_of(loop, used))
+            if new != loop:
+                self.check_new(command, 2, new)
         before, after = found
         for half in found:
             self.check_whole(command, half, statement)
         producer = Statement.of(before, statement)
-        if new != loop:
-            producer = producer.with_derivation(Rename(loop, new))
+        for loop, new in zip(loops, renamed, strict=True):
+            if new != loop:
+                producer = producer.with_derivation(Rename(loop, new))
         self.statements[n] = Statement.of(after, statement)
         self.statements.insert(n, producer)
+        if self.stored.get(name) in WORKSPACES:
+            what = f"target sam has no {self.stored[name]} workspace: {name} is a tensor"
+            levels = "s" * len(before.target.variables)
+            raise mistake(command, what, 3, f"give {name} the format {levels}")
         if name in self.stored:
             form = parse_format(self.stored[name], len(before.target.variables), name)
             require_writable(form, name)

@@ -31,8 +31,10 @@ from custard.to_c.loop_ir import (
 )
 from custard.to_c.runtime import NAMES
 
-# Names of C, of its headers' macros and of the sparse workspaces.
-_RESERVED = re.compile(r"_[A-Z_].*|[A-Z][A-Z0-9]*_[A-Z0-9_]*|W[A-Z]+|(wide_)?workspace_.*")
+# Names of C, of its headers' macros and of the workspaces.
+_RESERVED = re.compile(
+    r"_[A-Z_].*|[A-Z][A-Z0-9]*_[A-Z0-9_]*|W[A-Z]+|(wide_)?((bucket|hash)_)?workspace_.*"
+)
 
 # Other names that C or its headers keep to themselves, or that the kernel uses.
 _KEYWORDS = """
@@ -55,6 +57,7 @@ class Types:
     ``runs``     the inputs that repeat a coordinate of their first level many times in a row
     ``wide``     whether a key that stands for some coordinates may need more than 64 bits
     ``far``      the variables whose extents are too large for an array of all their coordinates
+    ``policies``  which workspace is over some variables, where another one is not asked for
     """
 
     values: Mapping[str, np.dtype[Any]] = field(default_factory=dict)
@@ -63,6 +66,7 @@ class Types:
     runs: frozenset[str] = frozenset()
     wide: bool = False
     far: frozenset[str] = frozenset()
+    policies: Mapping[tuple[str, ...], str] = field(default_factory=dict)
 
     def value(self, tensor: str) -> np.dtype[Any]:
         """The type of a tensor's values."""

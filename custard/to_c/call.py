@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ from custard.to_c.loop_ir import INT
 from custard.to_c.loop_ir import Struct as Declared
 from custard.to_c.lowered import Lowered
 from custard.to_c.values import concrete
+from custard.to_c.workspaces.choice import UNKNOWN, chosen, described
 from sam.levels import LEVELS, Level, least_bytes
 from sam.support import c_compiler as cc
 from sam.support import free_memory
@@ -102,7 +103,16 @@ class Bound:
         alone: tuple[str, ...] = ()
         if self.program.lowered.threaded and not has_threads():
             alone = ("the C compiler has no OpenMP: one thread does the work of all",)
-        return *self.told, *alone, *converted
+        return *self.told, *self._workspaces(), *alone, *converted
+
+    def _workspaces(self) -> Iterator[str]:
+        """Which workspaces are others than the program's notes tell, in sentences."""
+        fillings = {one.variables: one for one in self.program.lowered.fillings}
+        usual = chosen(fillings.values(), UNKNOWN)
+        for variables, policy in self.types.policies.items():
+            if usual.get(variables, policy) != policy:
+                kind = described(fillings[variables], policy)
+                yield f"for these inputs, {self.program.cin.target} goes through {kind}"
 
     @property
     def kernel(self) -> CompiledKernel:

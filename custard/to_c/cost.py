@@ -1,7 +1,7 @@
 """What a program in C costs, about: by the points that its loops go through.
 
 Of real inputs those are counted (``custard.autoscheduling.fibers``). Where there are none yet,
-extents are taken to be ``_EXTENT``, and fibers to have ``_FIBER`` coordinates.
+extents are taken to be ``EXTENT``, and fibers to have ``FIBER`` coordinates.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from custard.language.formats import LEVEL_FORMATS, Format, are_full
 from custard.to_c.scattered import is_scattered
 from custard.to_c.storage import written_levels
 
-_EXTENT, _FIBER = 10_000.0, 8.0
+EXTENT, FIBER = 10_000.0, 8.0
 # The vector of a sum that is made first; no tensor of a program has this name.
 VECTOR, FIRST = Format("d", (0,)), "1st"
 # What a point costs in an innermost loop: over an array in order, over coordinates, over those of
@@ -44,14 +44,14 @@ class _Assumed:
         found, points = [], 1.0
         for n, variable in enumerate(loops):
             entered = points
-            points *= _coordinates(term, variable, loops[:n], codes) or _EXTENT
-            found.append(LoopCount(variable, entered, points, points, _EXTENT))
+            points *= _coordinates(term, variable, loops[:n], codes) or EXTENT
+            found.append(LoopCount(variable, entered, points, points, EXTENT))
         return found
 
     def entries(self, access: cin.Access, form: Format) -> float:
         """How many entries a tensor has, in a format."""
         full = (n == 0 or LEVEL_FORMATS[code].full for n, code in enumerate(form.levels))
-        return prod(_EXTENT if is_full else _FIBER for is_full in full)
+        return prod(EXTENT if is_full else FIBER for is_full in full)
 
 
 ASSUMED: Counts = _Assumed()
@@ -211,9 +211,9 @@ def _coordinates(
             if variable not in variables:
                 return None
             if LEVEL_FORMATS[codes[node][variable]].full:
-                return _EXTENT
+                return EXTENT
             # The first of its sparse levels that is reached has all coordinates, others a fiber.
-            return _FIBER if any(v in bound for v in variables) else _EXTENT
+            return FIBER if any(v in bound for v in variables) else EXTENT
         case cin.Multiply(factors):
             found = [_coordinates(factor, variable, bound, codes) for factor in factors]
             return min((one for one in found if one is not None), default=None)
@@ -222,7 +222,7 @@ def _coordinates(
             known = [one for one in found if one is not None]
             if not known:
                 return None
-            return _EXTENT if len(known) < len(found) else min(_EXTENT, sum(known))
+            return EXTENT if len(known) < len(found) else min(EXTENT, sum(known))
     parts = [_coordinates(child, variable, bound, codes) for child in cin.children(node)]
     return next((one for one in parts if one is not None), None)
 

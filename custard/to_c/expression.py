@@ -119,7 +119,7 @@ class Total(Node):
 
     ``first``  whether it is made before the loops that need it
     ``over``   the variables that it goes through a workspace over; None where nothing asks for that
-    ``sparse``  whether that workspace is to be a list of coordinates
+    ``policy`` which workspace that is to be; None where nothing asks for one
     """
 
     variables: tuple[str, ...]
@@ -127,7 +127,7 @@ class Total(Node):
     operand: Node
     first: bool = False
     over: frozenset[str] | None = None
-    sparse: bool = False
+    policy: str | None = None
 
 
 def children(node: Node) -> tuple[Node, ...]:

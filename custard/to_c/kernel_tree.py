@@ -68,9 +68,7 @@ class KernelTrees:
         free = frozenset(found.program.target.variables)
         if not isinstance(inner, Total) or inner.over is not None:
             inner = Total(inner.dtype, (), free, inner)
-        return replace(
-            inner, free=free, over=frozenset(found.variables), sparse=found.form == "sparse"
-        )
+        return replace(inner, free=free, over=frozenset(found.variables), policy=found.policy)
 
     def _sum(self, node: cin.Add) -> Sum:
         """The tree of a sum. Bracketed sums in it are merged into it if all terms have one type."""

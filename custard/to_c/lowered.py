@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from custard.to_c.loop_ir import For, Kernel
 from custard.to_c.loop_ir import statements as every_statement
+from custard.to_c.workspaces.choice import LOCATED, Filling
 from sam.arithmetic import ValueType
 from sam.graph import Slot
 
@@ -17,8 +18,7 @@ class Lowered:
 
     ``slots``       the storage of the inputs that it reads, in the order of its parameters
     ``numbers``     the variables whose extents are parameters of their own
-    ``keyed``       the variables of each sparse workspace
-    ``listed``      the variables of the dense workspaces
+    ``fillings``    the workspaces, and what fills them
     ``result``      the slot that it fills; the caller may convert it afterwards
     ``dtype``       the type of the result's values
     ``rearranged``  which tensors are stored in another way, each with the declaration of the
@@ -29,13 +29,17 @@ class Lowered:
     kernel: Kernel
     slots: tuple[Slot, ...]
     numbers: tuple[str, ...]
-    keyed: tuple[tuple[str, ...], ...]
-    listed: tuple[str, ...]
+    fillings: tuple[Filling, ...]
     result: Slot
     dtype: ValueType
     rearranged: Mapping[str, str | None]
     decisions: tuple[str, ...]
     threaded: bool = False
+
+    @property
+    def located(self) -> tuple[str, ...]:
+        """The variables of the workspaces that are located in."""
+        return tuple(one.variables[0] for one in self.fillings if one.policy == LOCATED)
 
     @property
     def uses_openmp(self) -> bool:

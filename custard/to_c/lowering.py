@@ -42,6 +42,7 @@ from custard.to_c.sums import OwnSum, fused, with_sums_elsewhere
 from custard.to_c.threads import THREADS, SharedLoop
 from custard.to_c.values import c_type, concrete, presence, value
 from custard.to_c.vectors import with_vectors
+from custard.to_c.workspaces.choice import Filling
 
 
 def lower(
@@ -69,8 +70,7 @@ class Lowering:
     ``storage``    the inputs, the workspaces and the result
     ``keys``       numbers for operands, none of which has come before
     ``decisions``  notes for the user, in their order
-    ``keyed``      the variables of each sparse workspace
-    ``listed``     the variables of the dense workspaces
+    ``fillings``   the workspaces, and what fills them
     ``bodies``     how many bodies the loops around have in all
     ``shared``     whether threads share a loop
     ``parts``      the parts of the result that threads assemble, if they do
@@ -89,8 +89,7 @@ class Lowering:
         self.storage = Storage(program, formats, types, nest.completed(program.loops), self.builder)
         self.keys = count(1)
         self.decisions: dict[str, None] = {}
-        self.keyed: list[tuple[str, ...]] = []
-        self.listed: dict[str, None] = {}
+        self.fillings: list[Filling] = []
         self.bodies = 1
         self.shared = False
         self.parts: Var | None = None
@@ -133,8 +132,7 @@ class Lowering:
             kernel,
             slots=tuple(replace(slot, name=name) for slot, name in storage.slots.items()),
             numbers=tuple(storage.numbers),
-            keyed=tuple(dict.fromkeys(self.keyed)),
-            listed=tuple(self.listed),
+            fillings=tuple(self.fillings),
             result=result,
             dtype=dtype,
             rearranged=storage.rearranged,

@@ -68,7 +68,7 @@ _UNARY, _POSTFIX = 14, 15
 _WIDTH = 100
 _OPPOSITES = {"!=": "==", "<": ">=", "<=": ">"}
 # Operators that gcc would like to see parentheses around inside one another.
-_MIXED = {("||", "&&"), ("|", "+"), ("&", "-"), ("&", "+"), ("|", "&")}
+_MIXED = {("||", "&&"), ("|", "+"), ("&", "-"), ("&", "+"), ("|", "&"), ("<<", "+")}
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from custard.to_c.loop_ir import verify
 from custard.to_c.lowered import Lowered
 from custard.to_c.lowering import lower
 from custard.to_c.printer import printed
+from custard.to_c.workspaces.choice import LOCATED, MOST_PLACES, Sizes, chosen, positions
 from sam.graph import Slot
 from sam.inputs import extents, require_inputs
 from sam.support import c_compiler as cc
@@ -163,7 +164,7 @@ class CProgram(Program):
         return {
             name: Format("ss", (0, 1))
             for name, shape in sorted(known.items())
-            if name in self.undeclared and len(shape) == 2 and shape[0] > _MOST_LISTED
+            if name in self.undeclared and len(shape) == 2 and shape[0] > MOST_PLACES
         }
 
     def _lowered(self, formats: Mapping[str, Format]) -> Lowered:
@@ -195,12 +196,14 @@ class CProgram(Program):
         """What the kernel for inputs is specialised for."""
         slots = lowered.slots
         runs = frozenset(slot.tensor or "" for slot in slots if has_runs(slot, kept[slot.name]))
-        wide = _needs_wide_keys(lowered, extents)
-        far = frozenset(v for v in lowered.listed if extents[v] > _MOST_LISTED)
-        key = runs, wide, far, *((name, one.dtype, one.index) for name, one in kept.items())
+        policies = chosen(lowered.fillings, Sizes(extents, _positions(slots, kept)))
+        wide = _needs_wide_keys(lowered, policies, extents)
+        far = frozenset(v for v in lowered.located if extents[v] > MOST_PLACES)
+        key = runs, wide, far, *policies.items(), *((n, s.dtype, s.index) for n, s in kept.items())
         found = self.known.get(key)
         if found is None:
-            found = replace(types_of(slots, kept), wide=wide, runs=runs, far=far)
+            types = types_of(slots, kept)
+            found = replace(types, wide=wide, runs=runs, far=far, policies=policies)
             self._remember(key, found)
         return found
 
@@ -225,6 +228,7 @@ class CProgram(Program):
             types.runs,
             types.wide,
             types.far,
+            tuple(types.policies.items()),
             tuple(sorted((n, str(f)) for n, f in formats.items())),
             self.flags,
         )
@@ -235,10 +239,6 @@ class CProgram(Program):
 
 
 _MOST_KNOWN = 256
-# The largest extent for which a dense workspace is made, whose memory is taken as it is touched;
-# and the most rows for which a matrix without a format is CSR.
-_MOST_LISTED = 2**28
-
 
 # Threads beyond these would only wait for one another.
 _MOST_THREADS = 1024
@@ -257,14 +257,23 @@ def number_of_threads(asked: int | None) -> int:
     return int(asked)
 
 
-def _needs_wide_keys(lowered: Lowered, extents: Mapping[str, int]) -> bool:
+def _positions(
+    slots: Sequence[Slot], kept: Mapping[str, StoredInput]
+) -> dict[str, Sequence[float]]:
+    """How many positions each slot has in each level."""
+    return {slot.name: positions(slot, kept[slot.name].members) for slot in slots}
+
+
+def _needs_wide_keys(
+    lowered: Lowered, policies: Mapping[tuple[str, ...], str], extents: Mapping[str, int]
+) -> bool:
     """Whether the coordinates of a sparse workspace need a key of more than 64 bits."""
-    if not lowered.keyed:
-        return False
     bits = [
-        sum(extents[variable].bit_length() for variable in variables) for variables in lowered.keyed
+        sum(extents[variable].bit_length() for variable in one.variables)
+        for one in lowered.fillings
+        if (one.policy or policies[one.variables]) not in ("dense", LOCATED)
     ]
-    if max(bits, default=0) > 128:
+    if max(bits, default=0) > 127:
         raise UserError("the extents of the result are too large for a sparse workspace")
     return max(bits, default=0) > 63
 

@@ -47,6 +47,7 @@ from custard.to_c.outputs import Output, Region
 from custard.to_c.storage import Storage
 from custard.to_c.windows import Window, floored, larger, shifted, smaller, windowed
 from custard.to_c.workspaces import DenseWorkspace, SparseWorkspace, Workspace
+from custard.to_c.workspaces.choice import LOCATED, Filling
 from sam.subscripts import Affine
 
 if TYPE_CHECKING:
@@ -199,14 +200,13 @@ class Collection:
         self.workspace = self._made()
 
     def _made(self) -> Workspace:
-        builder, types, extent = self.builder, self.storage.types, self.storage.extent
-        name, dtype = builder.fresh(f"{self.variable}_held"), np.dtype(bool)
-        if cin.base(self.variable) in types.far:
-            self.lowering.keyed.append((cin.base(self.variable),))
-            extents = [extent(self.variable)]
-            return SparseWorkspace(builder, name, [self.variable], extents, dtype, types.wide)
-        self.lowering.listed[cin.base(self.variable)] = None
-        return DenseWorkspace(builder, name, self.variable, extent(self.variable), dtype)
+        builder, types, base = self.builder, self.storage.types, cin.base(self.variable)
+        name, extents = builder.fresh(f"{self.variable}_held"), [self.storage.extent(self.variable)]
+        self.lowering.fillings.append(Filling((base,), (), (), self.operand, False, LOCATED))
+        shared = builder, name, [self.variable], extents, np.dtype(bool)
+        if base in types.far:
+            return SparseWorkspace(*shared, "coord", types.wide)
+        return DenseWorkspace(*shared)
 
     def before(self) -> list[Stmt]:
         """Statements that fill the workspace."""

@@ -53,6 +53,7 @@ from custard.to_c.workspaces import (
     SparseWorkspace,
     Workspace,
 )
+from custard.to_c.workspaces.choice import LOCATED, UNKNOWN, Filling, cheapest, described
 from sam.graph import Slot
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ class OwnSum:
         lowering, output = self.lowering, self.output
         storage, dtype = lowering.storage, concrete(self.total.dtype)
         name = lowering.builder.fresh("w")
-        workspace = self.workspace(name, kept)
+        workspace = self.workspace(name, own, kept)
         slot = Slot(name, None, workspace.levels, tuple((n,) for n in range(len(kept))))
         for level in range(len(kept)):
             storage.functions[name, level] = workspace.function(level)
@@ -222,23 +223,23 @@ class OwnSum:
             *workspace.reset(),
         ]
 
-    def workspace(self, name: str, kept: Sequence[str]) -> Workspace:
-        """A new workspace over some variables."""
-        lowering, dtype = self.lowering, concrete(self.total.dtype)
+    def workspace(self, name: str, own: Sequence[str], kept: Sequence[str]) -> Workspace:
+        """A new workspace over some variables, which loops of its own fill."""
+        lowering, total, dtype = self.lowering, self.total, concrete(self.total.dtype)
         builder, types = lowering.builder, lowering.types
         extents = [lowering.storage.extent(v) for v in kept]
-        is_near = len(kept) == 1 and cin.base(kept[0]) not in types.far
-        is_dense = is_near and not self.total.sparse
-        if not self.is_first:
-            names = ", ".join(map(cin.base, kept))
-            kind = "a dense" if is_dense else "a sparse"
-            lowering.note(f"{lowering.program.target} goes through {kind} workspace over {names}")
-        if self.is_first or is_dense:
-            lowering.listed[cin.base(kept[0])] = None
-            made = LocatedWorkspace if self.is_first else DenseWorkspace
-            return made(builder, name, kept[0], extents[0], dtype)
-        lowering.keyed.append(tuple(map(cin.base, kept)))
-        return SparseWorkspace(builder, name, kept, extents, dtype, types.wide)
+        variables = tuple(map(cin.base, kept))
+        around, loops = tuple(self.output.bound), tuple(lowering.nest.variables(own))
+        policy = LOCATED if self.is_first else total.policy
+        filling = Filling(variables, around, loops, total.operand, bool(total.variables), policy)
+        lowering.fillings.append(filling)
+        if self.is_first:
+            return LocatedWorkspace(builder, name, kept[0], extents[0], dtype)
+        policy = policy or types.policies.get(variables) or cheapest([filling], UNKNOWN)
+        lowering.note(f"{lowering.program.target} goes through {described(filling, policy)}")
+        if policy == "dense":
+            return DenseWorkspace(builder, name, kept, extents, dtype)
+        return SparseWorkspace(builder, name, kept, extents, dtype, policy, types.wide)
 
     def replaced(self, by: Node) -> Node:
         """The tree with another node in the place of the sum."""

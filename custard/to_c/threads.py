@@ -44,7 +44,6 @@ from custard.to_c.loop_ir import (
     Ordered,
     Parallel,
     Require,
-    Run,
     Stmt,
     Type,
     Var,
@@ -56,12 +55,7 @@ from custard.to_c.loop_ir import (
 from custard.to_c.outputs import Output, Part, Region, ScalarOutput, TensorOutput
 from custard.to_c.storage import Storage
 from custard.to_c.values import adding, number
-from custard.to_c.workspaces import (
-    DenseOutput,
-    DenseWorkspace,
-    SparseOutput,
-    SparseWorkspace,
-)
+from custard.to_c.workspaces import Keyed, WorkspaceOutput
 
 if TYPE_CHECKING:
     from custard.to_c.lowering import Lowering
@@ -100,7 +94,7 @@ class SharedLoop:
     def refusal(self) -> str | None:
         """Why threads cannot share the loop; None where they can."""
         output = self.output
-        if not isinstance(output, TensorOutput | ScalarOutput | DenseOutput | SparseOutput):
+        if isinstance(output, WorkspaceOutput) and not isinstance(output.workspace, Keyed):
             return "it fills an array that other loops read"
         if isinstance(output, TensorOutput) and output.appended:
             left = set(output.appended) - set(output.bound)
@@ -155,10 +149,8 @@ class SharedLoop:
                 return self.copied(self.output)
             case ScalarOutput():
                 return self.number(self.output)
-            case DenseOutput():
-                return self.listed(self.output)
-            case SparseOutput():
-                return self.keyed(self.output)
+            case WorkspaceOutput():
+                return self.workspace(self.output)
         raise AssertionError(self.output)
 
     def races(self) -> bool:
@@ -197,36 +189,12 @@ class SharedLoop:
             outs.append((found, output.flag))
         return Own(replace(output, var=var, flag=flag), first, [Ordered(add)], outs=outs)
 
-    def listed(self, output: DenseOutput) -> Own:
-        """A dense workspace, whose values are added to those of the one outside."""
-        shared, builder = output.workspace, self.builder
-        name = builder.fresh(f"{shared.count.name.removesuffix('_count')}_own")
-        own = DenseWorkspace(builder, name, shared.variable, shared.extent, output.dtype)
-        p, at = Var(builder.fresh("p")), Var(builder.fresh("at"))
-        mark = Call("mark_bit", (shared.words, shared.tops, shared.touched, at))
-        add = [
-            Declare(at, own.list[p], const=True),
-            Assign(shared.values[at], own.values[at], adding(output.dtype)),
-            Run(mark),
-        ]
-        last: list[Stmt] = [*own.ready(), Ordered([For(p, ZERO, own.count, add)])]
-        return Own(own.output().inside(output), [], last)
-
-    def keyed(self, output: SparseOutput) -> Own:
-        """A sparse workspace, whose components are inserted into the one outside."""
-        shared, builder = output.workspace, self.builder
-        name = builder.fresh(f"{shared.handle.name}_own")
-        wide = shared.key.name == "wide_t"
-        own = SparseWorkspace(builder, name, shared.variables, shared.extents, output.dtype, wide)
-        merged = Var(builder.fresh("merged"), BOOL)
-        merge = Call(f"{shared.kind}_merge", (shared.handle, own.handle), BOOL)
-        last: list[Stmt] = [
-            *own.ready(),
-            Declare(merged, TRUE),
-            Ordered([Assign(merged, merge)]),
-            Require(merged),
-        ]
-        return Own(own.output().inside(output), [], last)
+    def workspace(self, output: WorkspaceOutput) -> Own:
+        """A workspace, whose values are added to those of the one outside."""
+        shared = output.workspace
+        assert isinstance(shared, Keyed)
+        own = shared.another(self.builder.fresh(f"{shared.name}_own"))
+        return Own(own.output().inside(output), [], [*own.ready(), *shared.add(own)])
 
 
 @contextmanager

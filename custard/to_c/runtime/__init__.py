@@ -5,7 +5,7 @@ Each helper is a ``.h`` file here, named after it. Some are templates, whose let
     T  a type of index arrays, or of values; in ``run_end_T`` also part of the name
     N  the type of values as part of a name (``double_complex``)
     B  the unsigned type of the size of a value; R the type of the parts of a complex value
-    W  the name of a workspace's struct, K the type of its keys
+    W  the name of a workspace's struct, H that of one that has a hash table, K the type of keys
     $  the words in ``GATHERED``, for sums of products
 """
 
@@ -28,7 +28,9 @@ _PLAIN = (
     "lowest_bit",
     "mark_bit",
     "take_bits",
+    "bits_of",
 )
+_KEYS = ("int64_t", "uint64_t", "wide_t")
 _INDEXED = ("run_end", "sought", "parent", "locate_hashed", "sort_buckets")
 _COMPLEX = ("multiply", "divide")
 _PARTS = {"float complex": "float", "double complex": "double"}
@@ -88,6 +90,7 @@ NAMES = frozenset(
         "take_some_bits",
         *_PLAIN,
         *(f"{name}_{T}" for name in _INDEXED for T in INDEX_TYPES),
+        *(f"key_run_end_{K}" for K in _KEYS),
         *(f"kept_{T.replace(' ', '_')}" for T in _BITS),
         *(f"{name}_{T.replace(' ', '_')}" for name in _COMPLEX for T in _PARTS),
         *GATHERED,
@@ -127,21 +130,44 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
     for name, words in GATHERED.items():
         if name in names:
             yield Template(_text("sparse_dot")).substitute(words, name=name)
-    if any(name.startswith("wide_") for name in workspaces):
+    if any("wide_" in name for name in names):
         yield "\ntypedef unsigned __int128 wide_t;\n"
-    for name in workspaces:
-        yield _workspace(name)
+    for key in _KEYS:
+        if f"key_run_end_{key}" in names:
+            yield re.sub(r"\bK\b|(?<=_)K\b", key, _text("key_run_end"))
+    # The list behind a hash table is one of buckets.
+    needed = dict.fromkeys(
+        n for name in workspaces for n in (name.replace("hash_", "bucket_"), name)
+    )
+    for name in needed:
+        yield from (_workspace(name, part) for part in _parts(name))
         if f"{name}_merge" in names:
             yield _workspace(name, "workspace_merge")
 
 
-def _workspace(name: str, helper: str = "workspace") -> str:
-    """A sparse workspace; ``wide_`` in its name asks for keys of 128 bits."""
-    value = name.removeprefix("wide_").removeprefix("workspace_").replace("_complex", " complex")
-    text = re.sub(r"\bW(?=\b|_)", name, _text(helper))
+def _parts(name: str) -> tuple[str, ...]:
+    """The files that a workspace is made of."""
+    if "hash_" in name:
+        return ("workspace_hash",)
+    return (
+        "workspace",
+        "workspace_buckets" if "bucket_" in name else "workspace_list",
+        "workspace_sort",
+    )
+
+
+def _workspace(name: str, part: str) -> str:
+    """A part of a workspace, whose name tells of what it is; ``wide_`` in it asks for keys of 128
+    bits."""
+    value = re.sub("^(wide_)?((bucket|hash)_)?workspace_", "", name).replace("_complex", " complex")
+    list_name = name if part == "workspace_merge" else name.replace("hash_", "bucket_")
+    text = re.sub(r"\bW(?=\b|_)", list_name, _text(part))
+    text = re.sub(r"\bH(?=\b|_)", name, text)
     text = re.sub(r"\bK\b", "wide_t" if name.startswith("wide_") else "uint64_t", text)
     text = re.sub(r"\bT\b", value, text)
-    return text.replace("[to] += ", "[to] |= ") if value == "bool" else text
+    return (
+        re.sub(r"(?<=value) \+= |(?<=values\[to\]) \+= ", " |= ", text) if value == "bool" else text
+    )
 
 
 @cache

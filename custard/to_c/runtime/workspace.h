@@ -1,9 +1,11 @@
-// A sparse workspace: components with their coordinates in a key. The first `sorted` are in order
-// and have distinct keys, those behind them were inserted since (Zhang et al., PLDI 2024).
+// A workspace: components with their coordinates in a key. The first `sorted` are in order and have
+// distinct keys, those behind them were inserted since (Zhang et al., PLDI 2024). The others are
+// room for `other_capacity`. Where it is full, components with one key are added up if there are
+// `enough` of them, else it grows.
 struct W {
     K *keys, *other_keys;
     T *values, *other_values;
-    int64_t sorted, count, capacity;
+    int64_t sorted, count, capacity, other_capacity, enough;
 };
 
 static void W_free(struct W *w)
@@ -17,14 +19,34 @@ static void W_free(struct W *w)
     }
 }
 
+// Gives twice the room, in another place: an array that grows where it is gets small pages.
 static bool W_grow(struct W *w)
 {
+    K *const keys = w->keys;
+    T *const values = w->values;
     w->capacity = w->capacity ? 2 * w->capacity : 4096;
-    w->keys = resized(w->keys, w->capacity, sizeof *w->keys);
-    w->other_keys = resized(w->other_keys, w->capacity, sizeof *w->other_keys);
-    w->values = resized(w->values, w->capacity, sizeof *w->values);
-    w->other_values = resized(w->other_values, w->capacity, sizeof *w->other_values);
-    return w->keys && w->other_keys && w->values && w->other_values;
+    w->keys = resized(NULL, w->capacity, sizeof *keys);
+    w->values = resized(NULL, w->capacity, sizeof *values);
+    if (w->keys && w->values && w->count) {
+        memcpy(w->keys, keys, (size_t)w->count * sizeof *keys);
+        memcpy(w->values, values, (size_t)w->count * sizeof *values);
+    }
+    free(keys);
+    free(values);
+    return w->keys && w->values;
+}
+
+// Makes room for so many others.
+static bool W_make_others(struct W *w, int64_t count)
+{
+    if (w->other_capacity < count) {
+        free(w->other_keys);
+        free(w->other_values);
+        w->other_capacity = count;
+        w->other_keys = resized(NULL, count, sizeof *w->other_keys);
+        w->other_values = resized(NULL, count, sizeof *w->other_values);
+    }
+    return w->other_keys && w->other_values;
 }
 
 static struct W *W_new(void)
@@ -37,86 +59,64 @@ static struct W *W_new(void)
     return w;
 }
 
-static void W_empty(struct W *w)
+static inline void W_empty(struct W *w)
 {
-    w->sorted = w->count = 0;
+    w->sorted = w->count = w->enough = 0;
 }
 
-// Sorts what was inserted, eight bits of the keys at a time, from the lowest to the highest.
-static void W_sort_inserted(struct W *w)
+// Moves components to others in the order of some bits of their keys; those that agree in these
+// keep their order. Where all agree, nothing is moved.
+static bool W_deal(const K *keys, const T *values, int64_t n, K *to_keys, T *to_values, int shift,
+                   int bits, int64_t *places)
 {
-    int64_t n = w->count - w->sorted;
-    K *keys = w->keys + w->sorted, *to_keys = w->other_keys, *swap_keys;
-    T *values = w->values + w->sorted, *to_values = w->other_values, *swap_values;
-    K used = 0;
+    const int64_t mask = ((int64_t)1 << bits) - 1;
+    memset(places, 0, (size_t)(mask + 2) * sizeof *places);
     for (int64_t p = 0; p < n; p++)
-        used |= keys[p] ^ keys[0];
-    for (int shift = 0; shift < (int)sizeof(K) * 8 && used >> shift; shift += 8) {
-        int64_t places[257] = {0};
-        if (!((used >> shift) & 255))
-            continue;
-        for (int64_t p = 0; p < n; p++)
-            places[((keys[p] >> shift) & 255) + 1]++;
-        for (int digit = 0; digit < 256; digit++)
-            places[digit + 1] += places[digit];
-        for (int64_t p = 0; p < n; p++) {
-            int64_t to = places[(keys[p] >> shift) & 255]++;
-            to_keys[to] = keys[p];
-            to_values[to] = values[p];
-        }
-        swap_keys = keys, keys = to_keys, to_keys = swap_keys;
-        swap_values = values, values = to_values, to_values = swap_values;
+        places[((int64_t)(keys[p] >> shift) & mask) + 1]++;
+    if (places[((int64_t)(keys[0] >> shift) & mask) + 1] == n)
+        return false;
+    for (int64_t digit = 0; digit < mask; digit++)
+        places[digit + 1] += places[digit];
+    for (int64_t p = 0; p < n; p++) {
+        const int64_t to = places[(int64_t)(keys[p] >> shift) & mask]++;
+        to_keys[to] = keys[p];
+        to_values[to] = values[p];
     }
-    if (keys == w->other_keys) {
-        memcpy(w->keys + w->sorted, keys, (size_t)n * sizeof *keys);
-        memcpy(w->values + w->sorted, values, (size_t)n * sizeof *values);
-    }
-}
-
-// Brings all components in order, those with one key added up.
-static void W_sort(struct W *w)
-{
-    int64_t a = 0, b = w->sorted, to = -1;
-    if (w->sorted == w->count)
-        return;
-    W_sort_inserted(w);
-    while (a < w->sorted || b < w->count) {
-        bool first = b == w->count || (a < w->sorted && w->keys[a] <= w->keys[b]);
-        int64_t from = first ? a++ : b++;
-        if (to >= 0 && w->other_keys[to] == w->keys[from]) {
-            w->other_values[to] += w->values[from];
-        } else {
-            w->other_keys[++to] = w->keys[from];
-            w->other_values[to] = w->values[from];
-        }
-    }
-    K *keys = w->keys;
-    T *values = w->values;
-    w->keys = w->other_keys, w->other_keys = keys;
-    w->values = w->other_values, w->other_values = values;
-    w->sorted = w->count = to + 1;
-}
-
-// The first position behind p with another key, when keys are divided by `stride`.
-static inline int64_t W_run_end(const struct W *w, int64_t p, int64_t end, int64_t before,
-                                K stride)
-{
-    const K last = w->keys[p] - w->keys[p] % stride + (stride - 1);
-    if (p + before < end && w->keys[p + before - 1] <= last && w->keys[p + before] > last)
-        return p + before;
-    while (p < end && w->keys[p] <= last)
-        p++;
-    return p;
-}
-
-static inline bool W_insert(struct W *w, K key, T value)
-{
-    if (w->count == w->capacity) {
-        W_sort(w);
-        if (w->sorted > w->capacity / 2 && !W_grow(w))
-            return false;
-    }
-    w->keys[w->count] = key;
-    w->values[w->count++] = value;
     return true;
+}
+
+// Sorts components whose keys differ below a bit: a few by insertion, others some bits at a time,
+// from the lowest to the highest. There are as many others.
+static void W_sort_some(K *keys, T *values, int64_t n, K *other_keys, T *other_values, int bits)
+{
+    K *const to_keys = keys;
+    T *const to_values = values;
+    int64_t places[(1 << 10) + 1];
+    for (int64_t p = 1; n <= 24 && p < n; p++) {
+        const K key = keys[p];
+        const T value = values[p];
+        int64_t to = p;
+        for (; to > 0 && keys[to - 1] > key; to--) {
+            keys[to] = keys[to - 1];
+            values[to] = values[to - 1];
+        }
+        keys[to] = key;
+        values[to] = value;
+    }
+    if (n <= 24)
+        return;
+    const int most = n < 512 ? 6 : n < 4096 ? 8 : 10, rounds = (bits + most - 1) / most;
+    for (int round = 0; round < rounds; round++) {
+        const int from = bits * round / rounds, below = bits * (round + 1) / rounds;
+        if (!W_deal(keys, values, n, other_keys, other_values, from, below - from, places))
+            continue;
+        K *const had_keys = keys;
+        T *const had_values = values;
+        keys = other_keys, other_keys = had_keys;
+        values = other_values, other_values = had_values;
+    }
+    if (keys != to_keys) {
+        memcpy(to_keys, keys, (size_t)n * sizeof *keys);
+        memcpy(to_values, values, (size_t)n * sizeof *values);
+    }
 }

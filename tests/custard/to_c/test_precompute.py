@@ -49,12 +49,26 @@ def test_a_part_of_what_is_computed_before():
     np.testing.assert_array_equal(program.run({"A": a, "B": b}).to_numpy(), a + b)
 
 
-@pytest.mark.parametrize(("form", "kind"), [("d", "a dense"), ("s", "a sparse"), ("u", "a sparse")])
-def test_the_format_of_a_workspace_tells_what_it_is(form, kind):
+@pytest.mark.parametrize(
+    ("form", "policy"),
+    [("d", "dense"), ("s", "coord"), ("u", "coord"), ("h", "hash"), ("bucket", "bucket")],
+)
+def test_the_format_of_a_workspace_tells_what_it_is(form, policy):
     schedule = "reorder(i,k,j);precompute(A(i,k)*B(k,j),j,jw,W)"
-    formats = {"X": "ds", "A": "ds", "B": "ds", "W": form}
-    program = custard.compile(MATMUL, formats, schedule, "c")
-    assert f"X(i,j) goes through {kind} workspace over j" in program.notes
+    formats = {"X": "ds", "A": "ds", "B": "ds"}
+    program = custard.compile(MATMUL, {**formats, "W": form}, schedule, "c")
+    assert f"X(i,j) goes through a {policy} workspace over j: dense scattering" in program.notes
+    a, b = matrix(5, 6, 7), matrix(6, 8, 8)
+    np.testing.assert_array_equal(program.run({"A": a, "B": b}).to_numpy(), a @ b)
+    same = custard.compile(MATMUL, formats, schedule.replace("jw,W", f"jw,W:{form}"), "c")
+    assert same.notes == program.notes
+
+
+def test_several_variables():
+    """The workspace is over all of them, where the others are bound."""
+    schedule = "reorder(k,i,j);precompute(A(i,k)*B(k,j),{i,j},{iw,jw},W:hash);split(i,i0,i1,2)"
+    program = custard.compile(MATMUL, {"X": "ss", "A": "ds:1,0", "B": "ds"}, schedule, "c")
+    assert "X(i,j) goes through a hash workspace over i, j: sparse scattering" in program.notes
     a, b = matrix(5, 6, 7), matrix(6, 8, 8)
     np.testing.assert_array_equal(program.run({"A": a, "B": b}).to_numpy(), a @ b)
 
@@ -67,6 +81,16 @@ def test_the_format_of_a_workspace_tells_what_it_is(form, kind):
         ("precompute(A(i,k),j,jw)", "A(i,k) does not use j"),
         ("precompute(A(i,k),x,jw)", "precompute names x, which is not a loop"),
         ("precompute(A(i,k),k,kw,B)", "B is a tensor already"),
+        ("precompute(A(i,k),{i,k},k,W)", "precompute names 2 loops and 1 workspace loops"),
+        ("precompute(A(i,k),{i,i},{a,b},W)", "the loop of precompute has i twice"),
+        ("precompute(A(i,k),{i,},{a,b},W)",
+         "the loop of precompute must be a name, or some in braces, not {i,}"),
+        ("precompute(A(i,k),{i,k},{a,b},2)", "the workspace of precompute must be a name, not 2"),
+        ("precompute(A(i,k),k,kw,W:b)",
+         "the workspace W cannot be b: its levels are all dense, all hashed, or those of a list of "
+         "coordinates"),
+        ("precompute(A(i,k),{i,k,kw,W)", "this { is never closed"),
+        ("precompute(A(i,k},k,kw,W)", "this ( is never closed"),
         ("assemble(A,Append)", "assemble names A, and the result is X"),
     ],
 )  # fmt: skip

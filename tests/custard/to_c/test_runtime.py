@@ -243,7 +243,8 @@ class Workspace:
             f"uint64_t high(struct {kind} *w, int64_t p) {{ (void)w; (void)p; return {high}; }}",
             f"uint64_t low(struct {kind} *w, int64_t p) {{ return (uint64_t)w->keys[p]; }}",
             f"{value} value(struct {kind} *w, int64_t p) {{ return w->values[p]; }}",
-            f"int64_t capacity(struct {kind} *w) {{ return w->capacity; }}",
+            f"int64_t capacity(struct {kind} *w)",
+            f"{{ return w->{'list->' if 'hash' in kind else ''}capacity; }}",
         )
         made = self.library
         made.make.restype, made.insert.restype = c_void_p, c_bool
@@ -268,8 +269,9 @@ class Workspace:
         }
 
 
-def test_components_are_sorted_and_those_with_one_key_added_up():
-    workspace = Workspace("workspace_double", "double")
+@pytest.mark.parametrize("kind", ["workspace", "bucket_workspace", "hash_workspace"])
+def test_components_are_sorted_and_those_with_one_key_added_up(kind):
+    workspace = Workspace(f"{kind}_double", "double")
     assert workspace.components() == {}
     for key, value in ((5, 1.0), (3, 2.0), (5, 4.0), (0, 8.0)):
         workspace.insert(key, value)
@@ -284,21 +286,30 @@ def test_components_are_sorted_and_those_with_one_key_added_up():
 
 
 @pytest.mark.parametrize("distinct", [10, 3000, 10**6])
-@pytest.mark.parametrize(("kind", "shift"), [("workspace", 40), ("wide_workspace", 100)])
+@pytest.mark.parametrize(
+    ("kind", "shift"),
+    [
+        ("workspace", 40),
+        ("wide_workspace", 100),
+        ("bucket_workspace", 40),
+        ("hash_workspace", 40),
+        ("wide_hash_workspace", 100),
+    ],
+)
 def test_many_components(kind, shift, distinct):
     """Beyond the first capacity of 4096, merged again and again; keys that use few of their bits,
     among them the highest."""
     workspace = Workspace(f"{kind}_int32_t", "int32_t")
     random = np.random.default_rng(distinct)
     due: dict[int, int] = {}
-    for n in random.integers(0, distinct, 20000).tolist():
+    for n in random.integers(0, distinct, 50000).tolist():
         key = (n % 7) << shift | n
         due[key] = due.get(key, 0) + n % 5
         workspace.insert(key, n % 5)
     found = workspace.components()
     assert list(found.items()) == sorted(due.items())
     # It grows for what is distinct, not for what is inserted.
-    assert workspace.library.capacity(workspace.place) <= max(4096, 4 * len(due))
+    assert workspace.library.capacity(workspace.place) <= max(4096, 8 * len(due))
     workspace.library.drop(workspace.place)
 
 

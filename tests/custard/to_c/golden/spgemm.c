@@ -4,7 +4,7 @@
 //     A:ds:0,1
 //     B:ds:0,1
 //
-// Note: X(i,j) goes through a dense workspace over j.
+// Note: X(i,j) goes through a dense workspace over j: dense scattering.
 // Compile it with
 //
 //     cc -std=gnu11 -shared -fPIC -fwrapv -fcx-fortran-rules -O3 -march=native -fno-math-errno

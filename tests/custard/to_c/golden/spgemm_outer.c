@@ -5,7 +5,7 @@
 //     B:ds:0,1
 //     reorder(k,i,j)
 //
-// Note: X(i,j) goes through a sparse workspace over i, j.
+// Note: X(i,j) goes through a bucket workspace over i, j: sparse scattering.
 // Compile it with
 //
 //     cc -std=gnu11 -shared -fPIC -fwrapv -fcx-fortran-rules -O3 -march=native -fno-math-errno
@@ -104,15 +104,35 @@ static inline int64_t grown(int64_t capacity, int64_t need, int64_t least, int64
     return need > most ? -1 : need > twice ? need : twice;
 }
 
-// A sparse workspace: components with their coordinates in a key. The first `sorted` are in order
-// and have distinct keys, those behind them were inserted since (Zhang et al., PLDI 2024).
-struct workspace_double {
+// How many bits the whole numbers below n need.
+static inline int64_t bits_of(int64_t n)
+{
+    return n > 1 ? 64 - __builtin_clzll((uint64_t)n - 1) : 0;
+}
+
+// The first position behind p whose key is not less than `beyond`; keys do not decrease. A run is
+// often as long as the one before it.
+static inline int64_t key_run_end_uint64_t(const uint64_t *keys, int64_t p, int64_t end,
+        int64_t before, uint64_t beyond)
+{
+    if (p + before < end && keys[p + before - 1] < beyond && keys[p + before] >= beyond)
+        return p + before;
+    while (p < end && keys[p] < beyond)
+        p++;
+    return p;
+}
+
+// A workspace: components with their coordinates in a key. The first `sorted` are in order and have
+// distinct keys, those behind them were inserted since (Zhang et al., PLDI 2024). The others are
+// room for `other_capacity`. Where it is full, components with one key are added up if there are
+// `enough` of them, else it grows.
+struct bucket_workspace_double {
     uint64_t *keys, *other_keys;
     double *values, *other_values;
-    int64_t sorted, count, capacity;
+    int64_t sorted, count, capacity, other_capacity, enough;
 };
 
-static void workspace_double_free(struct workspace_double *w)
+static void bucket_workspace_double_free(struct bucket_workspace_double *w)
 {
     if (w) {
         free(w->keys);
@@ -123,104 +143,212 @@ static void workspace_double_free(struct workspace_double *w)
     }
 }
 
-static bool workspace_double_grow(struct workspace_double *w)
+// Gives twice the room, in another place: an array that grows where it is gets small pages.
+static bool bucket_workspace_double_grow(struct bucket_workspace_double *w)
 {
+    uint64_t *const keys = w->keys;
+    double *const values = w->values;
     w->capacity = w->capacity ? 2 * w->capacity : 4096;
-    w->keys = resized(w->keys, w->capacity, sizeof *w->keys);
-    w->other_keys = resized(w->other_keys, w->capacity, sizeof *w->other_keys);
-    w->values = resized(w->values, w->capacity, sizeof *w->values);
-    w->other_values = resized(w->other_values, w->capacity, sizeof *w->other_values);
-    return w->keys && w->other_keys && w->values && w->other_values;
+    w->keys = resized(NULL, w->capacity, sizeof *keys);
+    w->values = resized(NULL, w->capacity, sizeof *values);
+    if (w->keys && w->values && w->count) {
+        memcpy(w->keys, keys, (size_t)w->count * sizeof *keys);
+        memcpy(w->values, values, (size_t)w->count * sizeof *values);
+    }
+    free(keys);
+    free(values);
+    return w->keys && w->values;
 }
 
-static struct workspace_double *workspace_double_new(void)
+// Makes room for so many others.
+static bool bucket_workspace_double_make_others(struct bucket_workspace_double *w, int64_t count)
 {
-    struct workspace_double *w = calloc(1, sizeof *w);
-    if (w && !workspace_double_grow(w)) {
-        workspace_double_free(w);
+    if (w->other_capacity < count) {
+        free(w->other_keys);
+        free(w->other_values);
+        w->other_capacity = count;
+        w->other_keys = resized(NULL, count, sizeof *w->other_keys);
+        w->other_values = resized(NULL, count, sizeof *w->other_values);
+    }
+    return w->other_keys && w->other_values;
+}
+
+static struct bucket_workspace_double *bucket_workspace_double_new(void)
+{
+    struct bucket_workspace_double *w = calloc(1, sizeof *w);
+    if (w && !bucket_workspace_double_grow(w)) {
+        bucket_workspace_double_free(w);
         w = NULL;
     }
     return w;
 }
 
-static void workspace_double_empty(struct workspace_double *w)
+static inline void bucket_workspace_double_empty(struct bucket_workspace_double *w)
 {
-    w->sorted = w->count = 0;
+    w->sorted = w->count = w->enough = 0;
 }
 
-// Sorts what was inserted, eight bits of the keys at a time, from the lowest to the highest.
-static void workspace_double_sort_inserted(struct workspace_double *w)
+// Moves components to others in the order of some bits of their keys; those that agree in these
+// keep their order. Where all agree, nothing is moved.
+static bool bucket_workspace_double_deal(const uint64_t *keys, const double *values, int64_t n,
+        uint64_t *to_keys, double *to_values, int shift,
+                   int bits, int64_t *places)
 {
-    int64_t n = w->count - w->sorted;
-    uint64_t *keys = w->keys + w->sorted, *to_keys = w->other_keys, *swap_keys;
-    double *values = w->values + w->sorted, *to_values = w->other_values, *swap_values;
-    uint64_t used = 0;
+    const int64_t mask = ((int64_t)1 << bits) - 1;
+    memset(places, 0, (size_t)(mask + 2) * sizeof *places);
     for (int64_t p = 0; p < n; p++)
-        used |= keys[p] ^ keys[0];
-    for (int shift = 0; shift < (int)sizeof(uint64_t) * 8 && used >> shift; shift += 8) {
-        int64_t places[257] = {0};
-        if (!((used >> shift) & 255))
-            continue;
-        for (int64_t p = 0; p < n; p++)
-            places[((keys[p] >> shift) & 255) + 1]++;
-        for (int digit = 0; digit < 256; digit++)
-            places[digit + 1] += places[digit];
-        for (int64_t p = 0; p < n; p++) {
-            int64_t to = places[(keys[p] >> shift) & 255]++;
-            to_keys[to] = keys[p];
-            to_values[to] = values[p];
+        places[((int64_t)(keys[p] >> shift) & mask) + 1]++;
+    if (places[((int64_t)(keys[0] >> shift) & mask) + 1] == n)
+        return false;
+    for (int64_t digit = 0; digit < mask; digit++)
+        places[digit + 1] += places[digit];
+    for (int64_t p = 0; p < n; p++) {
+        const int64_t to = places[(int64_t)(keys[p] >> shift) & mask]++;
+        to_keys[to] = keys[p];
+        to_values[to] = values[p];
+    }
+    return true;
+}
+
+// Sorts components whose keys differ below a bit: a few by insertion, others some bits at a time,
+// from the lowest to the highest. There are as many others.
+static void bucket_workspace_double_sort_some(uint64_t *keys, double *values, int64_t n,
+        uint64_t *other_keys, double *other_values, int bits)
+{
+    uint64_t *const to_keys = keys;
+    double *const to_values = values;
+    int64_t places[(1 << 10) + 1];
+    for (int64_t p = 1; n <= 24 && p < n; p++) {
+        const uint64_t key = keys[p];
+        const double value = values[p];
+        int64_t to = p;
+        for (; to > 0 && keys[to - 1] > key; to--) {
+            keys[to] = keys[to - 1];
+            values[to] = values[to - 1];
         }
-        swap_keys = keys, keys = to_keys, to_keys = swap_keys;
-        swap_values = values, values = to_values, to_values = swap_values;
+        keys[to] = key;
+        values[to] = value;
     }
-    if (keys == w->other_keys) {
-        memcpy(w->keys + w->sorted, keys, (size_t)n * sizeof *keys);
-        memcpy(w->values + w->sorted, values, (size_t)n * sizeof *values);
+    if (n <= 24)
+        return;
+    const int most = n < 512 ? 6 : n < 4096 ? 8 : 10, rounds = (bits + most - 1) / most;
+    for (int round = 0; round < rounds; round++) {
+        const int from = bits * round / rounds, below = bits * (round + 1) / rounds;
+        if (!bucket_workspace_double_deal(keys, values, n, other_keys, other_values, from,
+                below - from, places))
+            continue;
+        uint64_t *const had_keys = keys;
+        double *const had_values = values;
+        keys = other_keys, other_keys = had_keys;
+        values = other_values, other_values = had_values;
     }
+    if (keys != to_keys) {
+        memcpy(to_keys, keys, (size_t)n * sizeof *keys);
+        memcpy(to_values, values, (size_t)n * sizeof *values);
+    }
+}
+
+// Puts what was inserted into buckets by the highest bits of the keys, and sorts each bucket, which
+// mostly fits into a cache.
+static bool bucket_workspace_double_sort_inserted(struct bucket_workspace_double *w, int bits)
+{
+    int64_t places[(1 << 11) + 1];
+    const int64_t first = w->sorted, n = w->count - first;
+    uint64_t *const keys = w->keys + first;
+    double *const values = w->values + first;
+    int buckets = 0;
+    if (!bucket_workspace_double_make_others(w, n))
+        return false;
+    while (buckets < 11 && buckets < bits && n >> buckets > 2048)
+        buckets++;
+    if (!buckets) {
+        bucket_workspace_double_sort_some(keys, values, n, w->other_keys, w->other_values, bits);
+        return true;
+    }
+    // The highest bit differs, so that they are moved.
+    bits -= buckets;
+    bucket_workspace_double_deal(keys, values, n, w->other_keys, w->other_values, bits, buckets,
+            places);
+    for (int64_t bucket = 0, begin = 0; bucket >> buckets == 0; bucket++) {
+        const int64_t end = places[bucket];
+        memcpy(keys + begin, w->other_keys + begin, (size_t)(end - begin) * sizeof *keys);
+        memcpy(values + begin, w->other_values + begin, (size_t)(end - begin) * sizeof *values);
+        bucket_workspace_double_sort_some(keys + begin, values + begin, end - begin,
+                w->other_keys + begin,
+                    w->other_values + begin, bits);
+        begin = end;
+    }
+    return true;
+}
+
+// Adds up what follows on one another and has one key; returns how many are left.
+static int64_t bucket_workspace_double_add_up(uint64_t *keys, double *values, int64_t n)
+{
+    int64_t to = 0;
+    for (int64_t p = 1; p < n; p++) {
+        if (keys[to] == keys[p]) {
+            values[to] += values[p];
+        } else {
+            keys[++to] = keys[p];
+            values[to] = values[p];
+        }
+    }
+    return to + 1;
 }
 
 // Brings all components in order, those with one key added up.
-static void workspace_double_sort(struct workspace_double *w)
+static bool bucket_workspace_double_sort(struct bucket_workspace_double *w)
 {
-    int64_t a = 0, b = w->sorted, to = -1;
+    uint64_t *const keys = w->keys;
+    uint64_t differ = 0;
+    double *const values = w->values;
+    int64_t a = 0, b = w->sorted, to = 0;
+    int bits = 0;
     if (w->sorted == w->count)
-        return;
-    workspace_double_sort_inserted(w);
-    while (a < w->sorted || b < w->count) {
-        bool first = b == w->count || (a < w->sorted && w->keys[a] <= w->keys[b]);
-        int64_t from = first ? a++ : b++;
-        if (to >= 0 && w->other_keys[to] == w->keys[from]) {
-            w->other_values[to] += w->values[from];
-        } else {
-            w->other_keys[++to] = w->keys[from];
-            w->other_values[to] = w->values[from];
+        return true;
+    if (w->sorted < w->count / 3) // sorting all takes less memory than merging
+        w->sorted = b = 0;
+    for (int64_t p = w->sorted; p < w->count; p++)
+        differ |= keys[p] ^ keys[w->sorted];
+    for (; differ; differ >>= 1)
+        bits++;
+    if (!bucket_workspace_double_sort_inserted(w, bits))
+        return false;
+    w->count = b + bucket_workspace_double_add_up(keys + b, values + b, w->count - b);
+    if (w->sorted) {
+        if (!bucket_workspace_double_make_others(w, w->capacity))
+            return false;
+        while (a < w->sorted && b < w->count) {
+            const bool same = keys[a] == keys[b], first = keys[a] <= keys[b];
+            w->other_keys[to] = first ? keys[a] : keys[b];
+            w->other_values[to] = first ? values[a] : values[b];
+            if (same)
+                w->other_values[to] += values[b];
+            to++;
+            a += first;
+            b += same || !first;
         }
+        const int64_t from = a < w->sorted ? a : b, rest = w->sorted - a + w->count - b;
+        memcpy(w->other_keys + to, keys + from, (size_t)rest * sizeof *keys);
+        memcpy(w->other_values + to, values + from, (size_t)rest * sizeof *values);
+        w->keys = w->other_keys, w->other_keys = keys;
+        w->values = w->other_values, w->other_values = values;
+        w->count = to + rest;
     }
-    uint64_t *keys = w->keys;
-    double *values = w->values;
-    w->keys = w->other_keys, w->other_keys = keys;
-    w->values = w->other_values, w->other_values = values;
-    w->sorted = w->count = to + 1;
+    w->sorted = w->count;
+    return true;
 }
 
-// The first position behind p with another key, when keys are divided by `stride`.
-static inline int64_t workspace_double_run_end(const struct workspace_double *w, int64_t p,
-        int64_t end, int64_t before,
-                                uint64_t stride)
-{
-    const uint64_t last = w->keys[p] - w->keys[p] % stride + (stride - 1);
-    if (p + before < end && w->keys[p + before - 1] <= last && w->keys[p + before] > last)
-        return p + before;
-    while (p < end && w->keys[p] <= last)
-        p++;
-    return p;
-}
-
-static inline bool workspace_double_insert(struct workspace_double *w, uint64_t key, double value)
+static inline bool bucket_workspace_double_insert(struct bucket_workspace_double *w, uint64_t key,
+        double value)
 {
     if (w->count == w->capacity) {
-        workspace_double_sort(w);
-        if (w->sorted > w->capacity / 2 && !workspace_double_grow(w))
+        if (w->count >= w->enough) {
+            if (!bucket_workspace_double_sort(w))
+                return false;
+            w->enough = 4 * w->sorted;
+        }
+        if (w->count > w->capacity / 2 && !bucket_workspace_double_grow(w))
             return false;
     }
     w->keys[w->count] = key;
@@ -266,8 +394,9 @@ void release(struct X *X)
 int compute(struct X *X, const struct A *A, const struct B *B)
 {
     int status = 1;
-    struct workspace_double *w = NULL;
+    struct bucket_workspace_double *w = NULL;
     const int64_t j_size = B->size1;
+    const int64_t j_bits = bits_of(j_size);
     const int64_t k_size = A->size0;
     const int32_t *restrict A_segments1 = A->segments1;
     const int32_t *restrict A_coordinates1 = A->coordinates1;
@@ -284,7 +413,7 @@ int compute(struct X *X, const struct A *A, const struct B *B)
     X->capacity0 = 0;
     int64_t X_count1 = 0;
     X->capacity1 = 0;
-    w = workspace_double_new();
+    w = bucket_workspace_double_new();
     X->segments0 = resized_zero(X->segments0, 0, 2, sizeof *X->segments0);
     if (!X->segments0 || !grow_X0(X, 1) || !grow_X1(X, A_segments1[A->size0]) || !w)
         goto failed;
@@ -294,18 +423,20 @@ int compute(struct X *X, const struct A *A, const struct B *B)
             int64_t i = A_coordinates1[pA1];
             for (int64_t pB1 = B_segments1[k]; pB1 < B_segments1[k + 1]; pB1++) {
                 int64_t j = B_coordinates1[pB1];
-                const uint64_t key = (uint64_t)i * (uint64_t)j_size + (uint64_t)j;
-                if (!workspace_double_insert(w, key, A_values[pA1] * B_values[pB1]))
+                const uint64_t key = (uint64_t)i << j_bits | (uint64_t)j;
+                if (!bucket_workspace_double_insert(w, key, A_values[pA1] * B_values[pB1]))
                     goto failed;
             }
         }
     }
-    workspace_double_sort(w);
+    if (!bucket_workspace_double_sort(w))
+        goto failed;
     const int64_t pw0_end = w->sorted;
     int64_t pw0_run = 1;
     for (int64_t pw0 = 0, pw0_next; pw0 < pw0_end; pw0 = pw0_next) {
-        int64_t i = (int64_t)(w->keys[pw0] / (uint64_t)j_size);
-        pw0_next = workspace_double_run_end(w, pw0, pw0_end, pw0_run, (uint64_t)j_size);
+        int64_t i = (int64_t)(w->keys[pw0] >> j_bits);
+        pw0_next = key_run_end_uint64_t(w->keys, pw0, pw0_end, pw0_run,
+                ((w->keys[pw0] >> j_bits) + 1) << j_bits);
         pw0_run = pw0_next - pw0;
         if (X_count0 >= X->capacity0 && !grow_X0(X, X_count0 + 1))
             goto failed;
@@ -314,7 +445,7 @@ int compute(struct X *X, const struct A *A, const struct B *B)
         if (X_need > X->capacity1 && !grow_X1(X, X_need))
             goto failed;
         for (int64_t pw1 = pw0; pw1 < pw0_next; pw1++) {
-            int64_t j = (int64_t)(w->keys[pw1] % (uint64_t)j_size);
+            int64_t j = (int64_t)(w->keys[pw1] - ((uint64_t)i << j_bits));
             X->values[X_count1] = w->values[pw1];
             X->coordinates1[X_count1] = (int32_t)j;
             X_count1++;
@@ -326,11 +457,11 @@ int compute(struct X *X, const struct A *A, const struct B *B)
         }
     }
     X->segments0[1] = (int32_t)X_count0;
-    workspace_double_empty(w);
+    bucket_workspace_double_empty(w);
     status = 0;
 failed:
     if (status)
         release(X);
-    workspace_double_free(w);
+    bucket_workspace_double_free(w);
     return status;
 }

@@ -1,0 +1,214 @@
+"""Which workspace is cheapest: from how many values go into it, and into how many places.
+
+A workspace is filled in a nest of loops (``Filling``). How often that is, and how many values each
+time, is estimated from the average fibers of what the loops go through, as if coordinates were
+spread evenly. Before inputs are known, extents and fibers are those that choose the order of loops
+(``custard.to_c.cost``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import expm1, log2, prod
+
+from custard.ir import cin
+from custard.language.commands import WORKSPACES
+from custard.language.formats import LEVEL_FORMATS
+from custard.to_c.cost import EXTENT, FIBER
+from custard.to_c.expression import Node, Operand, Product, Sum, children, uses
+from custard.to_c.workspaces.taxonomy import Class
+from sam.graph import Slot
+
+LOCATED = "located"
+
+# The most places of a dense workspace, whose memory is taken as it is touched.
+MOST_PLACES = 2**28
+
+
+@dataclass(frozen=True)
+class Filling:
+    """A workspace and the loops that fill it.
+
+    ``variables``  those that it is over, without primes
+    ``around``     the variables that the loops around it bind
+    ``loops``      the variables of the loops that fill it, outermost first
+    ``value``      what is put into it
+    ``adds``       whether loops sum, so that several values may go to one place
+    ``policy``     what a schedule asks for; "located" for an array that nothing but the extent
+                   decides about
+    """
+
+    variables: tuple[str, ...]
+    around: tuple[str, ...]
+    loops: tuple[str, ...]
+    value: Node = field(compare=False)
+    adds: bool = True
+    policy: str | None = None
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large tensors are.
+
+    ``extents``    by variable
+    ``positions``  how many a slot has in each level, by its name
+    """
+
+    extents: Mapping[str, float]
+    positions: Mapping[str, Sequence[float]]
+
+    def extent(self, variable: str) -> float:
+        """The extent of a variable."""
+        return self.extents.get(cin.base(variable), EXTENT)
+
+    def fiber(self, operand: Operand, level: int) -> float:
+        """About how many coordinates of an operand stand below one of the level above."""
+        found = self.positions.get(operand.slot.name)
+        if found is None:
+            full = LEVEL_FORMATS[operand.slot.levels[level]].full
+            return EXTENT if full or level == 0 else FIBER
+        above = found[level - 1] if level else 1.0
+        return found[level] / above if above else 0.0
+
+
+UNKNOWN = Sizes({}, {})
+"""Those of inputs that are not known yet."""
+
+
+def positions(slot: Slot, members: Mapping[str, object]) -> list[float]:
+    """How many positions each level of an input has, from the members of its struct."""
+    found, count = [], 1.0
+    for level in range(len(slot.levels)):
+        coordinates = members.get(f"coordinates{level}")
+        if coordinates is not None:
+            count = float(len(coordinates))  # type: ignore[arg-type]
+        else:
+            count = min(count * float(members[f"size{level}"]), 1e18)  # type: ignore[arg-type]
+        found.append(count)
+    return found
+
+
+@dataclass(frozen=True)
+class Load:
+    """What goes into a workspace.
+
+    ``fills``   how often it is filled
+    ``values``  how many values are put in each time
+    ``places``  how many places there are for them
+    """
+
+    fills: float
+    values: float
+    places: float
+
+    @property
+    def distinct(self) -> float:
+        """How many places are used each time, where values are spread evenly."""
+        if not self.places:
+            return 0.0
+        return -self.places * expm1(-self.values / self.places)
+
+
+def load(filling: Filling, sizes: Sizes) -> Load:
+    """What goes into a workspace."""
+    fills = prod(_coordinates(filling.value, v, sizes) for v in filling.around)
+    values = prod(_coordinates(filling.value, v, sizes) for v in filling.loops)
+    return Load(max(fills, 1.0), values, prod(sizes.extent(v) for v in filling.variables))
+
+
+def _coordinates(node: Node, variable: str, sizes: Sizes) -> float:
+    """About how many coordinates the loop over a variable goes through."""
+    found = _iterated(node, variable, sizes)
+    return sizes.extent(variable) if found is None else found
+
+
+def _iterated(node: Node, variable: str, sizes: Sizes) -> float | None:
+    """The same; None where a node goes through all of them, or does not have the variable."""
+    extent = sizes.extent(variable)
+    match node:
+        case Operand(variables=variables):
+            if variable not in variables:
+                return None
+            level = variables.index(variable)
+            full = LEVEL_FORMATS[node.slot.levels[level]].full
+            computed = node.computed and node.computed[level] is not None
+            return None if full or computed else sizes.fiber(node, level)
+        case Product(_, factors, everywhere):
+            if everywhere:
+                return None
+            found = [_iterated(one, variable, sizes) for one in factors]
+            known = [one for one in found if one is not None]
+            return extent * prod(one / extent for one in known) if known and extent else None
+        case Sum(_, terms):
+            found = [_iterated(one, variable, sizes) for one in terms if uses(one, variable)]
+            known = [one for one in found if one is not None]
+            return min(extent, sum(known)) if len(known) == len(found) and known else None
+    for child in children(node):
+        inner = _iterated(child, variable, sizes)
+        if inner is not None:
+            return inner
+    return None
+
+
+def cheapest(fillings: Sequence[Filling], sizes: Sizes) -> str:
+    """The cheapest workspace for some fillings of the same variables."""
+    loads = [load(one, sizes) for one in fillings]
+    fit = [policy for policy in WORKSPACES if policy != "dense" or loads[0].places <= MOST_PLACES]
+    # Lists of few components are sorted alike, whatever they are called.
+    fit.sort(key=lambda policy: policy != "bucket")
+    return min(fit, key=lambda policy: sum(cost(policy, one) for one in loads))
+
+
+def chosen(fillings: Iterable[Filling], sizes: Sizes) -> dict[tuple[str, ...], str]:
+    """The cheapest workspace over each set of variables for which a schedule asks for none."""
+    groups: dict[tuple[str, ...], list[Filling]] = {}
+    for one in fillings:
+        if one.policy is None:
+            groups.setdefault(one.variables, []).append(one)
+    return {variables: cheapest(group, sizes) for variables, group in groups.items()}
+
+
+def cost(policy: str, load: Load) -> float:
+    """About how many nanoseconds a workspace takes, all fills together (measured)."""
+    values, distinct = load.values, load.distinct
+    if policy == "dense":
+        size = 8 * load.places
+        pages = min(load.fills * values, size / _PAGE)
+        once = _FRESH * size if size < _LARGE else _FAULT * pages
+        late = _late(min(size, load.fills * 64 * distinct))
+        # A few values wait for memory, many do so at once.
+        each = 25 + values * (3 + late) + 10 * late * min(1.0, values) + 6 * distinct
+    elif policy == "hash":
+        once = 10_000.0
+        each = 40 + values * (6 + 2 * _late(48 * distinct)) + _sorting(distinct, policy)
+    else:
+        once, each = 1000.0, 20 + _sorting(values, policy)
+    return once + load.fills * each
+
+
+# Nanoseconds to have a byte of new memory; and, of an array too large for large pages, the bytes
+# and the nanoseconds of each page.
+_FRESH, _LARGE, _PAGE, _FAULT = 0.25, 2**28, 4096, 1000.0
+# Up to how many bytes a place of an array takes so many nanoseconds more.
+_LATE = ((2**20, 0.0), (2**27, 7.0), (2**28, 14.0))
+_LATEST = 70.0
+
+
+def _late(size: float) -> float:
+    """How long a place in an array of so many bytes lets wait."""
+    return next((late for most, late in _LATE if size < most), _LATEST)
+
+
+def _sorting(values: float, policy: str) -> float:
+    """What it takes to sort values and to add up those with one key."""
+    if values <= 24:
+        return values * (6 + values / 4)
+    passes = 3 * (policy == "coord")
+    return values * (14 + passes + min(14.0, max(0.0, 2 * log2(values / 2**12))))
+
+
+def described(filling: Filling, policy: str) -> str:
+    """The workspace in words, and the class of what it is for."""
+    kind = Class(filling.adds, len(filling.variables))
+    return f"a {policy} workspace over {', '.join(filling.variables)}: {kind}"

@@ -1,0 +1,93 @@
+"""Workspaces that are filled once, and then located in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from custard.to_c.builder import Builder
+from custard.to_c.levels import Counted, Iterator, LevelFunctions, Place
+from custard.to_c.loop_ir import (
+    BOOL,
+    INT,
+    ONE,
+    TRUE,
+    ZERO,
+    Assign,
+    Declare,
+    Expr,
+    For,
+    If,
+    Op,
+    Stmt,
+    Var,
+    array,
+    select,
+)
+from custard.to_c.values import adding
+from custard.to_c.workspaces.base import Workspace
+from sam.arithmetic import ValueType
+
+
+class LocatedWorkspace(Workspace):
+    """A vector that is filled once: its values, and whether each is set; coordinates are located.
+
+    Where nothing else goes through its dimension, those that are set are listed.
+    """
+
+    def __init__(
+        self, builder: Builder, name: str, variable: str, extent: Expr, dtype: ValueType
+    ) -> None:
+        super().__init__(builder, name, [variable], [extent], dtype)
+        self.values = builder.scratch(f"{name}_values", array(self.c_type), extent)
+        self.set = builder.scratch(f"{name}_set", array(BOOL), extent)
+        self.list: Var | None = None
+        self.count = Var(builder.fresh(f"{name}_count"))
+        self.cursor = Var(builder.fresh(f"p_{name}"))
+
+    def insert(self, bound: Mapping[str, Expr], value: Expr) -> list[Stmt]:
+        at = bound[self.variables[0]]
+        return [Assign(self.values[at], value, adding(self.dtype)), Assign(self.set[at], TRUE)]
+
+    def listed(self) -> Var:
+        """The coordinates that are set, which ``ready`` lists."""
+        if self.list is None:
+            size = self.extents[0]
+            self.list = self.builder.scratch(f"{self.name}_list", array(INT), size, zeroed=False)
+        return self.list
+
+    def ready(self) -> list[Stmt]:
+        if self.list is None:
+            return []
+        p = Var(self.builder.fresh("p"))
+        append = [Assign(self.list[self.count], p), Assign(self.count, ONE, "+")]
+        return [
+            Declare(self.count, ZERO),
+            For(p, ZERO, self.extents[0], [If([(self.set[p], append)])]),
+        ]
+
+    def function(self, level: int) -> LevelFunctions:
+        return _Located(self)
+
+    def reset(self) -> list[Stmt]:
+        return []
+
+
+class _Located(LevelFunctions):
+    """The coordinates that are set; a position is a coordinate."""
+
+    def __init__(self, workspace: LocatedWorkspace) -> None:
+        super().__init__("s", "", 0, INT, workspace.builder)
+        self.format = replace(self.format, locates=True)
+        self.workspace = workspace
+
+    def cursor(self) -> Var:
+        return Var(self.names.fresh(f"p_{self.workspace.name}"))
+
+    def locate(self, above: Place, coordinate: Expr) -> Place:
+        position = select(self.workspace.set[coordinate], coordinate, Op("-", (ONE,), INT))
+        return above.below(position, coordinate)
+
+    def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
+        found = self.workspace.listed()[self.workspace.cursor]
+        return Counted(self.workspace.cursor, ZERO, self.workspace.count, found, found)

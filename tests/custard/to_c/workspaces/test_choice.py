@@ -1,0 +1,98 @@
+"""The estimates behind the choice of a workspace, and the choice for inputs."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import custard
+from custard.language.commands import WORKSPACES
+from custard.to_c.workspaces.choice import Load, Sizes, cost, load, positions
+from sam.support import c_compiler as cc
+from tests.support.workspaces import compiled
+
+PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
+
+
+def filling(expression, formats, schedule):
+    """The one workspace of a program."""
+    (found,) = custard.compile(expression, formats, schedule, "c").lowered.fillings
+    return found
+
+
+def test_loads_of_products():
+    """40 columns of B with 5 entries each, 50 rows of C with 3 in 100 places each."""
+    known = Sizes({"i": 30, "j": 100, "k": 200}, {"B": [40, 200], "C": [50, 150]})
+    formats = {"X": "ss", "B": "ss:1,0", "C": "ss"}
+    outer = load(filling(PRODUCT, formats, "reorder(k,i,j)"), known)
+    # 40 and 50 of 200 values of k are in both in 10 places.
+    assert outer == Load(1, 10 * 5 * 3, 30 * 100)
+    formats["B"] = "ds"
+    known = Sizes({"i": 30, "j": 100, "k": 200}, {"B": [30, 60], "C": [200, 600]})
+    rows = load(filling(PRODUCT, {**formats, "C": "ds"}, "reorder(i,k,j)"), known)
+    assert rows == Load(30, 2 * 3, 100)
+
+
+def test_common_loops_are_outside():
+    """A workspace inside of the loops that it has in common with the result."""
+    found = filling(
+        "X(k,j,l) = B(k,i,j) * C(i,l)", {"X": "sss", "B": "sss", "C": "ss"}, "reorder(k,i,j,l)"
+    )
+    assert (found.around, found.variables, found.loops) == (("k",), ("j", "l"), ("i", "j", "l"))
+
+
+def test_sums_and_no_operand():
+    known = Sizes({"i": 10, "j": 100}, {"B": [10, 200], "C": [10, 300]})
+    found = load(filling("X(j,i) = B(i,j) + C(i,j)", {"X": "ss", "B": "ds", "C": "ds"},
+                         "reorder(i,j)"), known)  # fmt: skip
+    assert found == Load(1, 10 * 50, 1000)
+    found = load(filling("X(j,i) = B(i,j) / C(i,j)", {"X": "ss", "B": "ds", "C": "ds"},
+                         "reorder(i,j)"), known)  # fmt: skip
+    assert found.values <= 1000
+
+
+def test_positions_of_levels():
+    slot = SimpleNamespace(levels="dsd")
+    members = {"size0": 3, "coordinates1": np.zeros(7), "size1": 9, "size2": 4}
+    assert positions(slot, members) == [3, 7, 28]
+
+
+def test_distinct_places():
+    assert Load(1, 1000, 10).distinct == pytest.approx(10)
+    assert Load(1, 10, 1e12).distinct == pytest.approx(10)
+    assert Load(1, 0, 5).distinct == 0 == Load(1, 5, 0).distinct
+
+
+@pytest.mark.parametrize(
+    ("due", "found"),
+    [
+        ("dense", Load(1000, 2000, 1000)),  # rows that are all but full
+        ("dense", Load(1, 2.4e6, 1e6)),  # a block that is used twice
+        ("bucket", Load(1, 4000, 1e6)),  # few of many places
+        ("bucket", Load(1, 1e7, 1e11)),
+    ],
+)
+def test_the_cheapest(due, found):
+    assert min(WORKSPACES, key=lambda policy: cost(policy, found)) == due
+
+
+def test_a_hash_table_is_cheaper_than_sorting_what_is_added_up_often():
+    often = Load(1, 1e7, 2e4)
+    assert cost("hash", often) < cost("bucket", often)
+
+
+@pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+def test_inputs_decide():
+    """Nearly empty matrices go through components, full ones through an array; notes say so."""
+    program = compiled(PRODUCT, {"X": "ss", "B": "CSC", "C": "CSR"}, "reorder(k,i,j)")
+    assert program.notes == ("X(i,j) goes through a bucket workspace over i, j: sparse scattering",)
+    empty = scipy.sparse.csr_array((3000, 3000))
+    assert program.bind({"B": empty.tocsc(), "C": empty}).notes == ()
+    full = np.arange(1, 26.0 * 25 + 1).reshape(25, 26)
+    inputs = {"B": scipy.sparse.csc_array(full.T), "C": scipy.sparse.csr_array(full)}
+    bound = program.bind(inputs)
+    assert bound.notes == (
+        "for these inputs, X(i,j) goes through a dense workspace over i, j: sparse scattering",
+    )
+    np.testing.assert_array_equal(bound.run().to_numpy(), full.T @ full)
