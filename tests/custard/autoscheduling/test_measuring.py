@@ -1,0 +1,45 @@
+"""Measurements of programs, and what is not measured again."""
+
+import numpy as np
+import pytest
+
+import custard
+from custard.autoscheduling.measuring import Machine, measured
+from sam.tensor import Tensor
+from tests.support.command import needs_compiler
+
+MATVEC = "y(i) = A(i,j) * x(j)"
+INPUTS = {"A": Tensor.of(np.eye(4)).convert("ds"), "x": Tensor.of(np.ones(4))}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SAM_CACHE", str(tmp_path))
+
+
+def test_cycles_are_those_of_the_simulation():
+    program = custard.compile(MATVEC, {"A": "ds", "x": "d"})
+    told = []
+    machine = Machine(engine="simpy")
+    (cycles,) = measured([program], INPUTS, machine, False, told.append)
+    assert cycles == program.simulate(INPUTS, engine="simpy").cycles
+    assert told == ["0 of 1 schedules simulated"]
+    assert measured([program], INPUTS, machine, False, told.append) == [cycles]
+    assert len(told) == 1
+    assert measured([program], INPUTS, machine, True, told.append) == [cycles]
+    assert len(told) == 2
+
+
+@needs_compiler
+def test_kernels_are_timed_in_turns():
+    formats = {"y": "d", "A": "CSR", "x": "d"}
+    program = custard.compile(MATVEC, formats, target="c")
+    told = []
+    (seconds,) = measured([program], INPUTS, Machine(asked_threads=1), False, told.append)
+    assert 0 < seconds < 1
+    assert told[0] == "0 of 1 kernels compiled"
+    assert told[1] == "1 kernels timed, 0 times each"
+
+
+def test_nothing_to_measure():
+    assert measured([], INPUTS, Machine(), False, print) == []
