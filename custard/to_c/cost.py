@@ -17,8 +17,8 @@ from custard.to_c.scattered import is_scattered
 from custard.to_c.storage import written_levels
 
 EXTENT, FIBER = 10_000.0, 8.0
-# The vector of a sum that is made first; no tensor of a program has this name.
-VECTOR, FIRST = Format("d", (0,)), "1st"
+# A sum that is made first; no tensor of a program has this name.
+FIRST = "1st"
 # What a point costs in an innermost loop: over an array in order, over coordinates, over those of
 # an array that is added to, across rows that fit into the cache, and others.
 _IN_ORDER, _SPARSE, _ADDED, _NEAR_ACROSS, _ACROSS = 0.5, 1.5, 2.5, 2.0, 4.0
@@ -34,6 +34,11 @@ _PLACED = 2.0
 _TRANSPOSED, _TURNED = 6.0, 3.0
 # How much cheaper another way has to be.
 CHEAPER = 0.65
+
+
+def array_of(order: int) -> Format:
+    """The format of an array with so many dimensions."""
+    return Format("d" * order, tuple(range(order)))
 
 
 class _Assumed:
@@ -135,16 +140,16 @@ def _of_two(
     counts: Counts,
     turns: bool,
 ) -> float:
-    """What a program costs that makes a sum first, and reads it as a vector."""
+    """What a program costs that makes a sum first, and reads it as an array."""
     assert isinstance(first, cin.Reduce)
-    (kept,) = cin.free_variables(first)
-    vector = cin.Access(FIRST, (kept,))
+    kept = tuple(v for v in program.loops if v in cin.free_variables(first))
+    vector = cin.Access(FIRST, kept)
 
     def change(node: cin.Expression) -> cin.Expression:
         return vector if node is first else cin.with_children(node, change)
 
-    known = {**formats, FIRST: VECTOR}
-    own = tuple(v for v in program.loops if v == kept or v in first.variables)
+    known = {**formats, FIRST: array_of(len(kept))}
+    own = tuple(v for v in program.loops if v in kept or v in first.variables)
     inner = cin.Program(own, vector, replace(first, first=False))
     left = tuple(v for v in program.loops if v not in first.variables)
     rest = replace(program, loops=left, value=change(program.value))

@@ -2,7 +2,8 @@
 
 ``A(i,k) * B(k,j) * x(j)`` is ``A(i,k) * t(k)`` with ``t(k) = B(k,j) * x(j)``: all of B is gone
 through once, not once for each entry of A. The sum over variables that a group of factors has to
-itself is made first, into a vector over the one variable that the group shares with the others.
+itself is made first, into a vector over the one variable that the group shares with the others, or
+into rows: ``A(i,k) * B(k,l) * C(l,j)`` with an array C is ``A(i,k) * t(k,j)``.
 Which product that is, if any, is decided as the loop order is (``custard.to_c.cost``).
 
 Where there is no such vector, there may be one at each coordinate of outer loops: at each i,
@@ -20,7 +21,7 @@ from typing import NamedTuple
 
 from custard.ir import cin
 from custard.language.formats import LEVEL_FORMATS, Format
-from custard.to_c.cost import FIRST, VECTOR, cost
+from custard.to_c.cost import FIRST, array_of, cost
 
 # How much cheaper two products have to be than one.
 _CHEAPER = 0.5
@@ -63,18 +64,19 @@ def _cheapest(program: cin.Program, formats: Mapping[str, Format]) -> _Found:
     assert isinstance(program.value, cin.Reduce)
     best = _Found(program.value, cost(program, formats))
     limit = _CHEAPER * best.cost
-    known = {**formats, FIRST: VECTOR}
     for split in _splits(program.value):
-        if not split.has_vector(formats):
+        kept = split.vector(program, formats)
+        if not kept:
             continue
-        (kept,) = split.free
-        vector = cin.Access(FIRST, (kept,))
+        vector = cin.Access(FIRST, kept)
+        known = {**formats, FIRST: array_of(len(kept))}
         inner = _cheapest(cin.Program(split.loops(program), vector, split.first), known)
         left = tuple(v for v in program.loops if v not in split.first.variables)
         then = replace(program, loops=left, value=split.with_factor(vector))
         found = inner.cost + cost(then, known)
         if found < min(limit, best.cost):
-            note = f"{split.first} is computed first, for all {kept}: that costs far less"
+            names = ", ".join(kept)
+            note = f"{split.first} is computed first, for all {names}: that costs far less"
             value = split.with_factor(replace(inner.value, first=True))
             best = _Found(value, found, (*inner.notes, note))
     return best if best.notes else _by_rows(program, formats, best)
@@ -114,11 +116,25 @@ class _Split(NamedTuple):
         """The loops of the first sum, in the order of a program's."""
         return tuple(v for v in program.loops if v in (*self.free, *self.first.variables))
 
-    def has_vector(self, formats: Mapping[str, Format]) -> bool:
-        """Whether the first sum is a vector that one of the others goes through."""
-        if len(self.free) != 1 or self.free[0] not in self.variables:
-            return False
-        return any(_goes_through(factor, self.free[0], formats) for factor in self.others)
+    def vector(self, program: cin.Program, formats: Mapping[str, Format]) -> tuple[str, ...]:
+        """The variables of the first sum, if it is a vector that one of the others goes through, or
+        one of rows that are full; else none."""
+        kept = [v for v in self.loops(program) if v in self.free]
+        if not kept or kept[0] not in self.variables:
+            return ()
+        if not any(_goes_through(factor, kept[0], formats) for factor in self.others):
+            return ()
+        rows = {*kept[1:]}
+        if not rows <= {*program.target.variables}:
+            return ()
+        for access in cin.children(self.first.operand):
+            if isinstance(access, cin.Access):
+                form = formats[access.tensor]
+                stored = [access.variables[mode] for mode in form.mode_order]
+                levels = zip(stored, form.levels, strict=True)
+                if any(v in rows and not LEVEL_FORMATS[code].full for v, code in levels):
+                    return ()
+        return tuple(kept)
 
     def with_factor(self, factor: cin.Expression) -> cin.Reduce:
         """The sum of the others and of a factor that stands for the first."""

@@ -37,9 +37,9 @@ class Lowered:
     threaded: bool = False
 
     @property
-    def located(self) -> tuple[str, ...]:
-        """The variables of the workspaces that are located in."""
-        return tuple(one.variables[0] for one in self.fillings if one.policy == LOCATED)
+    def located(self) -> tuple[tuple[str, ...], ...]:
+        """The variables of each workspace that is located in."""
+        return tuple(one.variables for one in self.fillings if one.policy == LOCATED)
 
     @property
     def uses_openmp(self) -> bool:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import prod
 from numbers import Integral
 from types import SimpleNamespace
 from typing import Any
@@ -198,7 +199,8 @@ class CProgram(Program):
         runs = frozenset(slot.tensor or "" for slot in slots if has_runs(slot, kept[slot.name]))
         policies = chosen(lowered.fillings, Sizes(extents, _positions(slots, kept)))
         wide = _needs_wide_keys(lowered, policies, extents)
-        far = frozenset(v for v in lowered.located if extents[v] > MOST_PLACES)
+        places = {one: prod(extents[v] for v in one) for one in lowered.located}
+        far = frozenset(v for one, count in places.items() if count > MOST_PLACES for v in one)
         key = runs, wide, far, *policies.items(), *((n, s.dtype, s.index) for n, s in kept.items())
         found = self.known.get(key)
         if found is None:

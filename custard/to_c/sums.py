@@ -234,7 +234,7 @@ class OwnSum:
         filling = Filling(variables, around, loops, total.operand, bool(total.variables), policy)
         lowering.fillings.append(filling)
         if self.is_first:
-            return LocatedWorkspace(builder, name, kept[0], extents[0], dtype)
+            return LocatedWorkspace(builder, name, kept, extents, dtype)
         policy = policy or types.policies.get(variables) or cheapest([filling], UNKNOWN)
         lowering.note(f"{lowering.program.target} goes through {described(filling, policy)}")
         if policy == "dense":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 
 from custard.to_c.builder import Builder
 from custard.to_c.levels import Counted, Iterator, LevelFunctions, Place
+from custard.to_c.levels.dense import Dense
 from custard.to_c.loop_ir import (
     BOOL,
     INT,
@@ -24,6 +26,7 @@ from custard.to_c.loop_ir import (
     array,
     select,
 )
+from custard.to_c.outputs import times
 from custard.to_c.values import adding
 from custard.to_c.workspaces.base import Workspace
 from sam.arithmetic import ValueType
@@ -32,22 +35,32 @@ from sam.arithmetic import ValueType
 class LocatedWorkspace(Workspace):
     """A vector that is filled once: its values, and whether each is set; coordinates are located.
 
-    Where nothing else goes through its dimension, those that are set are listed.
+    Where nothing else goes through its dimension, those that are set are listed. Over several
+    variables, it is a vector of rows that are set as a whole.
     """
 
     def __init__(
-        self, builder: Builder, name: str, variable: str, extent: Expr, dtype: ValueType
+        self,
+        builder: Builder,
+        name: str,
+        variables: Sequence[str],
+        extents: Sequence[Expr],
+        dtype: ValueType,
     ) -> None:
-        super().__init__(builder, name, [variable], [extent], dtype)
-        self.values = builder.scratch(f"{name}_values", array(self.c_type), extent)
-        self.set = builder.scratch(f"{name}_set", array(BOOL), extent)
+        super().__init__(builder, name, variables, extents, dtype)
+        self.levels = "s" + "d" * (len(self.variables) - 1)
+        size = reduce(times, extents)
+        self.values = builder.scratch(f"{name}_values", array(self.c_type), size)
+        self.set = builder.scratch(f"{name}_set", array(BOOL), extents[0])
         self.list: Var | None = None
         self.count = Var(builder.fresh(f"{name}_count"))
         self.cursor = Var(builder.fresh(f"p_{name}"))
 
     def insert(self, bound: Mapping[str, Expr], value: Expr) -> list[Stmt]:
-        at = bound[self.variables[0]]
-        return [Assign(self.values[at], value, adding(self.dtype)), Assign(self.set[at], TRUE)]
+        place = at = bound[self.variables[0]]
+        for variable, extent in zip(self.variables[1:], self.extents[1:], strict=True):
+            place = place * extent + bound[variable]
+        return [Assign(self.values[place], value, adding(self.dtype)), Assign(self.set[at], TRUE)]
 
     def listed(self) -> Var:
         """The coordinates that are set, which ``ready`` lists."""
@@ -67,7 +80,7 @@ class LocatedWorkspace(Workspace):
         ]
 
     def function(self, level: int) -> LevelFunctions:
-        return _Located(self)
+        return _Located(self) if level == 0 else _Row(self, level)
 
     def reset(self) -> list[Stmt]:
         return []
@@ -91,3 +104,15 @@ class _Located(LevelFunctions):
     def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
         found = self.workspace.listed()[self.workspace.cursor]
         return Counted(self.workspace.cursor, ZERO, self.workspace.count, found, found)
+
+
+class _Row(Dense):
+    """A dimension of the rows."""
+
+    def __init__(self, workspace: LocatedWorkspace, level: int) -> None:
+        super().__init__("d", workspace.name, level, INT, workspace.builder)
+        self.extent = workspace.extents[level]
+
+    @property
+    def size(self) -> Expr:
+        return self.extent

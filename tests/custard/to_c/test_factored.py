@@ -171,3 +171,51 @@ def test_rows_of_a_chain_that_are_empty_are_absent():
     found = custard.compile(CHAIN, dict.fromkeys("XABC", "CSR"), target="c")
     coordinates, values = found.run({"A": a, "B": b, "C": c}).to_coo()
     assert (coordinates.tolist(), values.tolist()) == ([[0], [1]], [6.0])
+
+
+LAST = "sum(l, B(k,l) * C(l,j)) is computed first, for all k, j: that costs far less"
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float64", "int32", "complex128", "bool"])
+@pytest.mark.parametrize(("forms", "result"), [("CSR", "dd"), ("DCSR", "dd")])
+def test_an_array_at_the_end_of_a_chain_meets_the_last_matrix_first(forms, result, dtype):
+    formats = {"X": result, "A": forms, "B": forms, "C": "dd"}
+    program = custard.compile(CHAIN, formats, target="c")
+    assert LAST in program.notes
+    a, b, c = matrix(0, 5, 6, dtype), matrix(1, 6, 7, dtype), matrix(2, 7, 8, dtype)
+    found = program.run({"A": a, "B": b, "C": c.toarray()})
+    due = np.einsum("ik,kl,lj->ij", a.toarray(), b.toarray(), c.toarray())
+    assert found.dtype == due.dtype
+    np.testing.assert_allclose(found.to_numpy(), due)
+
+
+@needs_compiler
+def test_rows_of_several_dimensions_are_made_first():
+    formats = {"X": "ddd", "A": "CSR", "B": "CSR", "C": "ddd"}
+    program = custard.compile("X(i,j,m) = A(i,k) * B(k,l) * C(l,j,m)", formats, target="c")
+    assert any("for all k, j, m" in note for note in program.notes)
+    a, b, c = matrix(0, 5, 6), matrix(1, 6, 7), np.arange(7.0 * 2 * 3).reshape(7, 2, 3)
+    found = program.run({"A": a, "B": b, "C": c}).to_numpy()
+    np.testing.assert_allclose(found, np.einsum("ik,kl,ljm->ijm", a.toarray(), b.toarray(), c))
+
+
+@needs_compiler
+def test_a_row_that_is_not_made_is_absent():
+    a = sp.csr_array(np.array([[np.inf, 1.0]]))
+    b, c = sp.csr_array(np.array([[0.0, 0.0], [2.0, 0.0]])), np.array([[3.0, 4.0], [5.0, 6.0]])
+    formats = {"X": "dd", "A": "CSR", "B": "CSR", "C": "dd"}
+    program = custard.compile(CHAIN, formats, target="c")
+    assert program.run({"A": a, "B": b, "C": c}).to_numpy().tolist() == [[6.0, 8.0]]
+
+
+@needs_compiler
+@pytest.mark.parametrize("places", [2**28, 10])
+def test_too_many_rows_to_be_made_first(places, monkeypatch):
+    monkeypatch.setattr("custard.to_c.program.MOST_PLACES", places)
+    formats = {"X": "dd", "A": "CSR", "B": "CSR", "C": "dd"}
+    program = custard.compile(CHAIN, formats, target="c")
+    a, b, c = matrix(0, 5, 6), matrix(1, 6, 7), np.arange(56.0).reshape(7, 8)
+    bound = program.bind({"A": a, "B": b, "C": c})
+    assert ("w_set" in bound.kernel.source) == (places > 48)
+    np.testing.assert_allclose(bound.run().to_numpy(), a @ (b @ c))
