@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from sam.derivations import Derivation, with_derived
@@ -20,7 +20,7 @@ def gather(slots: Iterable[Slot], inputs: Mapping[str, Any]) -> dict[str, Tensor
 
 def require_inputs(slots: Iterable[Slot], inputs: Mapping[str, Any]) -> None:
     """Raises UserError unless every input is given, and nothing else."""
-    names = dict.fromkeys(slot.tensor for slot in slots if slot.tensor is not None)
+    names = {slot.tensor: slot.variables for slot in slots if slot.tensor is not None}
     if not isinstance(inputs, Mapping):
         raise UserError(
             f"the inputs are {type(inputs).__name__}, not a mapping from names",
@@ -28,13 +28,20 @@ def require_inputs(slots: Iterable[Slot], inputs: Mapping[str, Any]) -> None:
         )
     for name in inputs:
         if name not in names:
-            raise UserError(
-                f"the program has no input {name}",
-                hint=one_of(name, names) if names else "it has no inputs",
-            )
+            raise no_input(name, names)
     missing = [name for name in names if name not in inputs]
     if missing:
         raise UserError(f"no input is given for {', '.join(missing)}")
+
+
+def no_input(name: str, variables: Mapping[str, Collection[str]]) -> UserError:
+    """The error for a name that is no input; ``variables`` are those that index each input."""
+    indexed = [tensor for tensor, own in variables.items() if name in own]
+    if indexed:
+        hint = f"{name} indexes the tensor {indexed[0]}; an expression has no function but sum"
+    else:
+        hint = one_of(name, variables) if variables else "it has no inputs"
+    return UserError(f"the program has no input {name}", hint=hint)
 
 
 def as_tensor(name: str, value: Any) -> Tensor:

@@ -31,6 +31,7 @@ from custard.ir.accesses import accesses as accesses_of
 from custard.language import notation
 from custard.program import Program
 from sam import io
+from sam.inputs import no_input
 from sam.subscripts import Affine, Span, with_inferred
 from sam.support.errors import UserError, one_of
 from sam.tensor import Tensor
@@ -76,7 +77,8 @@ def read_wanted(texts: Sequence[str], wanted: Wanted, seed: int = 0) -> dict[str
     fixes.
     """
     uses = wanted.uses
-    given = _parse(texts, uses)
+    variables = {name: [v for one in found for v in one.variables] for name, found in uses.items()}
+    given = _parse(texts, variables)
     missing = [name for name in uses if name not in given]
     if missing:
         raise UserError(
@@ -147,8 +149,8 @@ def needs_no_input(program: Program) -> bool:
     return not input_uses(program) and {*program.cin.loops} <= {*program.dims}
 
 
-def _parse(texts: Sequence[str], known: Collection[str]) -> dict[str, str]:
-    """What each tensor is given."""
+def _parse(texts: Sequence[str], known: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """What each tensor is given; ``known`` are the inputs with the variables that index them."""
     given: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -157,10 +159,7 @@ def _parse(texts: Sequence[str], known: Collection[str]) -> dict[str, str]:
                 f'"{text}" gives no input', hint="NAME=VALUE, as in B=west0067.mtx or x=@random"
             )
         if name not in known:
-            raise UserError(
-                f"the program has no input {name}",
-                hint=one_of(name, known) if known else "it has no inputs",
-            )
+            raise no_input(name, known)
         if name in given:
             raise UserError(f"two inputs are given for {name}")
         if split_listing(value)[0] == STDIN and STDIN in (

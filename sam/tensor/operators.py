@@ -43,6 +43,9 @@ class ArrayOperators:
             raise TypeError("a scalar has no length")
         return self.shape[0]
 
+    def __float__(self) -> float:
+        return float(self.to_numpy())
+
     def __eq__(self, other: object) -> Any:
         """Element by element, as numpy has it."""
         return self.to_numpy() == _plain(other)

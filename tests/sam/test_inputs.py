@@ -24,6 +24,11 @@ def test_inputs_become_tensors():
     [
         ([1], 'the inputs are list, not a mapping from names\nhint: as in {"B": B, "C": C}'),
         ({"A": 1, "y": 1}, "the program has no input y\nhint: one of A, x"),
+        (
+            {"A": 1, "x": 1, "j": 1},
+            "the program has no input j\n"
+            "hint: j indexes the tensor A; an expression has no function but sum",
+        ),
         ({"A": 1}, "no input is given for x"),
         ({}, "no input is given for A, x"),
     ],

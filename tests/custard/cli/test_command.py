@@ -232,6 +232,11 @@ BIG = "1000000000"
             '"x.tns" gives no input\nhint: NAME=VALUE, as in B=west0067.mtx or x=@random',
         ),
         (["y(i) = x(i)", "-i", "q=x.tns"], "the program has no input q\nhint: one of x"),
+        (
+            ["y(i) = min(A,x)", "-i", "A=x.tns"],
+            "the program has no input A\n"
+            "hint: A indexes the tensor min; an expression has no function but sum",
+        ),
         (["y(i) = x(i)", "-i", "x=x.tns", "-i", "x=1"], "two inputs are given for x"),
         (
             ["y(i) = x(i)", "-i", "x=no.mtx"],
