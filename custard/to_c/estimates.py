@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from custard.language.formats import LEVEL_FORMATS, are_full
+from custard.to_c.assembly import times
 from custard.to_c.expression import (
     Minus,
     Node,
@@ -21,7 +22,6 @@ from custard.to_c.expression import (
     uses,
 )
 from custard.to_c.loop_ir import ONE, Expr
-from custard.to_c.outputs import times
 from custard.to_c.storage import Storage
 
 

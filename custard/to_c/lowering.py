@@ -24,6 +24,7 @@ from custard.ir import cin
 from custard.language.commands import Command
 from custard.language.formats import Format
 from custard.scheduling.loops import LoopNest, Parallel
+from custard.to_c.assembly import Assembly
 from custard.to_c.builder import Builder, Types
 from custard.to_c.coiteration import coiteration
 from custard.to_c.derived_loops import DerivedLoop
@@ -34,7 +35,7 @@ from custard.to_c.kernel_tree import KernelTrees
 from custard.to_c.loop_ir import ONE, If, Kernel, Stmt, Var, cast
 from custard.to_c.loop_nest import Nest
 from custard.to_c.lowered import Lowered
-from custard.to_c.outputs import Assembly, Output, Region, TensorOutput
+from custard.to_c.outputs import Output, Region, TensorOutput
 from custard.to_c.positions import elsewhere, levels_of, without_owner
 from custard.to_c.scattered import Counts, Filled, ends_of_rows, is_scattered, with_joined_loops
 from custard.to_c.storage import Storage

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from custard.ir import cin
 from custard.language.formats import LEVEL_FORMATS, are_full
+from custard.to_c.assembly import Assembly, times
 from custard.to_c.builder import Builder
 from custard.to_c.loop_ir import (
     INT,
@@ -40,7 +41,7 @@ from custard.to_c.loop_ir import (
     reads,
     substituted,
 )
-from custard.to_c.outputs import Assembly, Output, times
+from custard.to_c.outputs import Output
 from custard.to_c.values import number
 
 

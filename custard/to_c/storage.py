@@ -16,11 +16,11 @@ import numpy as np
 from custard.ir import cin
 from custard.ir.transposition import transposition
 from custard.language.formats import LEVEL_FORMATS, Format, unconditional_levels
+from custard.to_c.assembly import Assembly
 from custard.to_c.builder import Builder, Types
 from custard.to_c.expression import Operand
 from custard.to_c.levels import LEVEL_FUNCTIONS, LevelFunctions
 from custard.to_c.loop_ir import Const, Expr, Field, Struct, Var, array
-from custard.to_c.outputs import Assembly
 from custard.to_c.values import c_type
 from sam.graph import Slot
 from sam.subscripts import Affine

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
+from custard.to_c.assembly import times
 from custard.to_c.builder import Builder
 from custard.to_c.loop_ir import (
     INT,
@@ -24,7 +25,6 @@ from custard.to_c.loop_ir import (
     op,
     product,
 )
-from custard.to_c.outputs import times
 from custard.to_c.values import adding, number
 from custard.to_c.workspaces.base import Keyed
 from sam.arithmetic import ValueType

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
+from custard.to_c.assembly import times
 from custard.to_c.builder import Builder
 from custard.to_c.levels import Counted, Iterator, LevelFunctions, Place
 from custard.to_c.levels.dense import Dense
@@ -26,7 +27,6 @@ from custard.to_c.loop_ir import (
     array,
     select,
 )
-from custard.to_c.outputs import times
 from custard.to_c.values import adding
 from custard.to_c.workspaces.base import Workspace
 from sam.arithmetic import ValueType

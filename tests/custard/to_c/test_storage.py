@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from custard.to_c.assembly import Assembly
 from custard.to_c.builder import Types
 from custard.to_c.loop_ir import INT, INT32, ONE, Field, array
-from custard.to_c.outputs import Assembly
 from custard.to_c.storage import lists_coordinates, written_levels
 from custard.to_c.values import c_type
 from tests.support.kernel_trees import prepared
