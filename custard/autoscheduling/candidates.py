@@ -27,6 +27,7 @@ from custard.targets import Target
 _MOST_ORDERS = 1_000
 # Places of a dense result for each stored entry of the operands, at most.
 _ROOM = 8
+_MOST_ROWS = 2**28  # for which a matrix without a format is CSR
 _TILES = (32, 256)  # of dense loops
 _BLOCKS = (64, 1024)  # of entries that are shared out
 
@@ -189,7 +190,10 @@ def _default(problem: Problem, access: cin.Access, order: Sequence[str]) -> Form
         modes = sorted(modes, key=places.__getitem__)  # type: ignore[assignment]
     if access.tensor in problem.dense:
         return Format("d" * count, tuple(modes))
-    return Format(problem.target.levels(count), tuple(modes))
+    levels = problem.target.levels(count)
+    if levels[:1] == "d" and problem.extents[cin.base(access.variables[modes[0]])] > _MOST_ROWS:
+        levels = "s" * count
+    return Format(levels, tuple(modes))
 
 
 # Orders and partitions

@@ -62,5 +62,6 @@ def _shared_out(candidate: Candidate, fibers: Fibers, work: float) -> float:
         blocks = fibers.entries(access, candidate.formats[access.tensor]) / shared.block
         work = (work + blocks * _SOUGHT) / max(1.0, min(shared.parts, blocks))
     else:
-        work *= max(fibers.largest_share(one, shared.loop, shared.parts) for one in read)
+        shares = (fibers.largest_share(one, shared.loop, shared.parts) for one in read)
+        work *= max(shares, default=1 / shared.parts)
     return _THREADS_BEGIN + _UNIT * (work + copied * _COPIED)

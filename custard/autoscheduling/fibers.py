@@ -29,6 +29,7 @@ Truths = NDArray[np.bool_]
 
 _KEPT = 4_000  # points of a sample
 _LOOKED_AT = 200_000  # coordinates that are merged at once
+_MOST_KEYS = 2**62
 # Where an operand has no place for a point: nothing there, or full levels with nothing stored.
 _ABSENT, _UNSTORED = -1, -2
 
@@ -193,6 +194,8 @@ class _Walk:
         extent = self.fibers.extent(variable)
         here = [one for one in self.trees if variable in one.variables]
         trees = [one for one in here if self.trees[one] is not None]
+        if self.points * extent > _MOST_KEYS:
+            self._keep(self._some(self.points, _MOST_KEYS // extent))
         looked_at = sum(int(self._lengths(one).sum()) for one in trees)
         if looked_at > _LOOKED_AT:
             self._keep(self._some(self.points, int(self.points * _LOOKED_AT / looked_at)))
@@ -220,7 +223,8 @@ class _Walk:
         """The points that go on: all, or a sample."""
         whole = len(every) * extent
         if len(keys) + whole <= _KEPT:
-            full = (every[:, None] * extent + np.arange(extent)[None, :]).ravel()
+            coordinates = np.arange(extent if len(every) else 0)
+            full = (every[:, None] * extent + coordinates[None, :]).ravel()
             return np.sort(np.concatenate([keys, full]))
         of_keys = round(_KEPT * len(keys) / (len(keys) + whole))
         keys = keys[self._some(len(keys), of_keys)]

@@ -7,6 +7,7 @@ import scipy.sparse
 import custard
 from custard import UserError
 from sam.support import c_compiler as cc
+from sam.tensor import Tensor
 
 needs_compiler = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
 TEXT = "X(i,j) = B(i,k) * C(k,j)"
@@ -104,6 +105,21 @@ def test_all_legal_programs(target, text, inputs):
     found = custard.autoschedule(text, inputs, target=target, threads=1 if target == "c" else None)
     plain = custard.compile(text, target=target).run(inputs)
     np.testing.assert_allclose(found[0].program.run(inputs).to_numpy(), plain.to_numpy())
+
+
+@pytest.mark.parametrize("target", ["sam", "c"])
+@pytest.mark.parametrize("rows", [2**40, 2**61])
+def test_huge_extents(target, rows):
+    places = np.array([[0, 2**35, rows - 1], [0, 3, 5]])
+    inputs = {"A": Tensor.from_coo(places, np.ones(3), (rows, 10)), "x": np.ones(10)}
+    found = custard.autoschedule("y(i) = A(i,j) * x(j)", inputs, target=target, threads=2, lanes=2)
+    assert found[0].formats["A"] in ("ss:0,1", "ss:1,0", "ds:1,0")
+    assert found[0].program.run(inputs).nnz == 3
+
+
+def test_a_number_in_every_place():
+    found = custard.autoschedule("x(i) = 2", {}, target="c", dims={"i": 5}, threads=2)
+    assert {one.formats["x"] for one in found} == {"s:0"}
 
 
 def test_the_command_of_a_schedule():
