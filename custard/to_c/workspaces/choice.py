@@ -96,11 +96,13 @@ class Load:
     ``fills``   how often it is filled
     ``values``  how many values are put in each time
     ``places``  how many places there are for them
+    ``order``   the number of dimensions
     """
 
     fills: float
     values: float
     places: float
+    order: int = 1
 
     @property
     def distinct(self) -> float:
@@ -114,7 +116,8 @@ def load(filling: Filling, sizes: Sizes) -> Load:
     """What goes into a workspace."""
     fills = prod(_coordinates(filling.value, v, sizes) for v in filling.around)
     values = prod(_coordinates(filling.value, v, sizes) for v in filling.loops)
-    return Load(max(fills, 1.0), values, prod(sizes.extent(v) for v in filling.variables))
+    places = prod(sizes.extent(v) for v in filling.variables)
+    return Load(max(fills, 1.0), values, places, len(filling.variables))
 
 
 def _coordinates(node: Node, variable: str, sizes: Sizes) -> float:
@@ -177,8 +180,9 @@ def cost(policy: str, load: Load) -> float:
         pages = min(load.fills * values, size / _PAGE)
         once = _FRESH * size if size < _LARGE else _FAULT * pages
         late = _late(min(size, load.fills * 64 * distinct))
-        # A few values wait for memory, many do so at once.
-        each = 25 + values * (3 + late) + 10 * late * min(1.0, values) + 6 * distinct
+        # A few values wait for memory, many do so at once. What is read of a block is divided.
+        read = distinct * (6 if load.order == 1 else 14)
+        each = 25 + values * (3 + late) + 10 * late * min(1.0, values) + read
     elif policy == "hash":
         once = 10_000.0
         each = 40 + values * (6 + 2 * _late(48 * distinct)) + _sorting(distinct, policy)

@@ -27,7 +27,7 @@ def test_loads_of_products():
     formats = {"X": "ss", "B": "ss:1,0", "C": "ss"}
     outer = load(filling(PRODUCT, formats, "reorder(k,i,j)"), known)
     # 40 and 50 of 200 values of k are in both in 10 places.
-    assert outer == Load(1, 10 * 5 * 3, 30 * 100)
+    assert outer == Load(1, 10 * 5 * 3, 30 * 100, 2)
     formats["B"] = "ds"
     known = Sizes({"i": 30, "j": 100, "k": 200}, {"B": [30, 60], "C": [200, 600]})
     rows = load(filling(PRODUCT, {**formats, "C": "ds"}, "reorder(i,k,j)"), known)
@@ -46,7 +46,7 @@ def test_sums_and_no_operand():
     known = Sizes({"i": 10, "j": 100}, {"B": [10, 200], "C": [10, 300]})
     found = load(filling("X(j,i) = B(i,j) + C(i,j)", {"X": "ss", "B": "ds", "C": "ds"},
                          "reorder(i,j)"), known)  # fmt: skip
-    assert found == Load(1, 10 * 50, 1000)
+    assert found == Load(1, 10 * 50, 1000, 2)
     found = load(filling("X(j,i) = B(i,j) / C(i,j)", {"X": "ss", "B": "ds", "C": "ds"},
                          "reorder(i,j)"), known)  # fmt: skip
     assert found.values <= 1000
@@ -68,9 +68,10 @@ def test_distinct_places():
     ("due", "found"),
     [
         ("dense", Load(1000, 2000, 1000)),  # rows that are all but full
-        ("dense", Load(1, 2.4e6, 1e6)),  # a block that is used twice
-        ("bucket", Load(1, 4000, 1e6)),  # few of many places
-        ("bucket", Load(1, 1e7, 1e11)),
+        ("dense", Load(1, 2.4e6, 1e6, 2)),  # a block that is used twice
+        ("bucket", Load(1, 4000, 1e6, 2)),  # few of many places
+        ("bucket", Load(1, 1e7, 1e11, 2)),
+        ("bucket", Load(50, 320, 2240, 2)),  # a small block that is filled again and again
     ],
 )
 def test_the_cheapest(due, found):

@@ -6,7 +6,7 @@ import scipy.sparse
 
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError
-from tests.support.workspaces import compiled, sparse
+from tests.support.workspaces import compiled, measures_memory, most_memory, sparse
 
 pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
 
@@ -116,6 +116,23 @@ def test_keys_of_more_than_64_bits(extent):
         due += [(c, r, k, factor * v) for r, c, v in zip(rows, columns, values, strict=True)]
     got = [(*at, value) for at, value in zip(found[0].T.tolist(), found[1].tolist(), strict=True)]
     assert got == sorted(due)
+
+
+@pytest.mark.skipif(not measures_memory(), reason="needs a Linux that tells the most memory")
+@pytest.mark.parametrize("policy", POLICIES)
+def test_memory_goes_by_the_result(policy):
+    """Five times what the result takes are enough; by the extents it would be 320 GB and more."""
+    random = np.random.default_rng(1)
+    formats = {"X": "ss", "B": "CSC", "C": "CSR"}
+    program = compiled("X(i,j) = B(i,k) * C(k,j)", formats, forced(policy))
+    for n, entries in ((200_000, 400_000), (1_000_000, 100_000)):
+        b, c = (scipy.sparse.random_array((n, n), density=entries / n**2, format=form, rng=random)
+                for form in ("csc", "csr"))  # fmt: skip
+        bound = program.bind({"B": b, "C": c})
+        due = (b @ c).nnz
+        assert bound.run().nnz == due
+        assert due > 9_000
+        assert most_memory(bound.run) < 5 * 16 * due + 2e6
 
 
 def test_a_workspace_inside_a_loop_is_used_again():
