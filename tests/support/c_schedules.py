@@ -1,17 +1,23 @@
 """Random programs on target c under random legal schedules.
 
     LD_PRELOAD=$(gcc -print-file-name=libasan.so) python -m tests.support.c_schedules 200
+    LD_PRELOAD=$(gcc -print-file-name=libtsan.so) TSAN_OPTIONS=halt_on_error=1 \\
+        setarch -R python -m tests.support.c_schedules 100 threads
 
-runs that many under AddressSanitizer and UndefinedBehaviorSanitizer.
+runs that many under AddressSanitizer and UndefinedBehaviorSanitizer, or as many that threads share
+under ThreadSanitizer. Whatever these find ends the process; what it said last is the program that
+was at fault.
 """
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from custard.to_c.program import LIBRARY
 from sam.support.errors import UserError
 from tests.support import schedules
 from tests.support.c_programs import SANITIZED, Case, cases
@@ -33,6 +39,13 @@ def scheduled(draw: st.DrawFn, kinds=schedules.C, most: int = 6, **options) -> C
     return case
 
 
+# The kernel's threads are POSIX threads, which ThreadSanitizer follows.
+WATCHED = (
+    *(*LIBRARY, "-g", "-O1", "-fsanitize=thread"),
+    *("-include", str(Path(__file__).with_name("omp_on_threads.c"))),
+)
+
+
 def check(case: Case, flags: tuple[str, ...] | None = None) -> None:
     """The program gives what the dense evaluator gives."""
     program = case.compiled() if flags is None else case.compiled(flags)
@@ -42,11 +55,12 @@ def check(case: Case, flags: tuple[str, ...] | None = None) -> None:
         np.testing.assert_allclose(found.to_numpy(), case.due, rtol=1e-12, atol=1e-12)
 
 
-def main() -> None:
+def main(count: int, threads: bool) -> None:
     """Runs as many programs as asked for, with sanitizers."""
+    flags = WATCHED if threads else SANITIZED
 
     @settings(
-        max_examples=int(sys.argv[1]),
+        max_examples=count,
         deadline=None,
         database=None,
         phases=[Phase.generate],
@@ -54,11 +68,16 @@ def main() -> None:
     )
     @given(scheduled())
     def run(case: Case) -> None:
+        loops = case.compiled().nest.loops
+        if threads and loops:
+            command = f"parallelize({loops[0]},CPUThread,Atomics)"
+            case = replace(case, schedule=[*case.schedule, command])
         print(case.expression, case.formats, case.schedule, flush=True)
-        check(case, SANITIZED)
+        check(case, flags)
 
     run()
+    print("all is well")
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]), "threads" in sys.argv[2:])

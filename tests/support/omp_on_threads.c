@@ -1,0 +1,100 @@
+// What gcc makes of the kernels' OpenMP, on POSIX threads: ThreadSanitizer follows those, and takes
+// libgomp's own barriers and locks for none.
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct team {
+    void (*body)(void *);
+    void *data;
+    unsigned threads;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    long turn;  // the iteration whose ordered part is next
+};
+
+struct member {
+    struct team *team;
+    unsigned number;
+    long end, here;
+};
+
+static __thread struct member *self;
+
+int omp_get_num_threads(void) { return self ? (int)self->team->threads : 1; }
+
+int omp_get_thread_num(void) { return self ? (int)self->number : 0; }
+
+static void *work(void *member)
+{
+    struct member *outer = self;
+    self = member;
+    self->team->body(self->team->data);
+    self = outer;
+    return NULL;
+}
+
+void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags)
+{
+    (void)flags;
+    struct team team = {.body = body, .data = data, .threads = threads};
+    pthread_mutex_init(&team.lock, NULL);
+    pthread_cond_init(&team.changed, NULL);
+    struct member *members = calloc(threads, sizeof *members);
+    pthread_t *handles = calloc(threads, sizeof *handles);
+    for (unsigned n = 0; n < threads; n++)
+        members[n] = (struct member){.team = &team, .number = n};
+    for (unsigned n = 1; n < threads; n++)
+        if (pthread_create(&handles[n], NULL, work, &members[n]))
+            abort();
+    work(&members[0]);
+    for (unsigned n = 1; n < threads; n++)
+        pthread_join(handles[n], NULL);
+    free(members);
+    free(handles);
+    pthread_cond_destroy(&team.changed);
+    pthread_mutex_destroy(&team.lock);
+}
+
+// Loops of schedule(static, 1) from 0 in steps of 1: each thread has every threads-th iteration.
+
+bool GOMP_loop_ordered_static_next(long *first, long *end)
+{
+    if (self->here >= self->end)
+        return false;
+    *first = self->here;
+    *end = self->here + 1;
+    self->here += self->team->threads;
+    return true;
+}
+
+bool GOMP_loop_ordered_static_start(
+        long begin, long end, long step, long chunk, long *first, long *past)
+{
+    if (begin != 0 || step != 1 || chunk != 1)
+        abort();
+    self->here = self->number;
+    self->end = end;
+    return GOMP_loop_ordered_static_next(first, past);
+}
+
+void GOMP_loop_end_nowait(void) { }
+
+void GOMP_ordered_start(void)
+{
+    struct team *team = self->team;
+    pthread_mutex_lock(&team->lock);
+    while (team->turn != self->here - team->threads)
+        pthread_cond_wait(&team->changed, &team->lock);
+    pthread_mutex_unlock(&team->lock);
+}
+
+void GOMP_ordered_end(void)
+{
+    struct team *team = self->team;
+    pthread_mutex_lock(&team->lock);
+    team->turn++;
+    pthread_cond_broadcast(&team->changed);
+    pthread_mutex_unlock(&team->lock);
+}
