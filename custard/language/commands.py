@@ -136,7 +136,11 @@ COMMANDS: Mapping[str, Signature] = {
     ),
     "unroll": Signature((_LOOP, _FACTOR), targets=("c",)),
     "parallelize": Signature((_LOOP, _choice("unit", _UNITS), _STRATEGY), targets=_BOTH),
-    "assemble": Signature((_TENSOR, _choice("strategy", "Append Insert")), targets=("c",)),
+    "assemble": Signature(
+        (_TENSOR, _choice("strategy", "Append Insert"), _choice("last argument", "true false")),
+        optional=1,
+        targets=("c",),
+    ),
     "locate": Signature((_TENSOR, _LOOP), targets=_BOTH),
     "coiterate": Signature((_TENSOR, _LOOP), targets=_BOTH),
     "bitvector": Signature((_TENSOR, _LOOP)),

@@ -104,7 +104,7 @@ class _LoopScheduler(Scheduler):
     def arrange(self, order: Callable[[Sequence[str]], Sequence[str]]) -> None:
         self.found = LoopNest(tuple(order(self.found.loops)), self.found.derivations)
 
-    def derive(self, derivation: Derivation) -> None:
+    def replace(self, derivation: Derivation) -> None:
         loops = tuple(derivation.replaced(self.found.loops))
         self.found = LoopNest(loops, (*self.found.derivations, derivation))
 
@@ -367,8 +367,9 @@ class _LoopScheduler(Scheduler):
         )
 
     def assemble(self, command: Command) -> None:
-        """Checks how a result is to be assembled; its storage does not depend on it."""
-        tensor, strategy = command.arguments
+        """Checks how a result is to be assembled; its storage does not depend on it, nor on whether
+        its entries are counted in loops of their own, as a third argument tells."""
+        tensor, strategy = command.arguments[:2]
         result = self.program.target.tensor
         if tensor != result:
             what = f"assemble names {tensor}, and the result is {result}"

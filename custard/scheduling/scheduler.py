@@ -35,6 +35,7 @@ class Scheduler(ABC):
     ``stored``     the formats that are asked for of workspaces
     ``names``      of all loops that there are or were
     ``called``     the names here of loops whose own names were taken
+    ``became``     what loops that are gone were replaced by
     ``positions``  the tensor of each loop over positions
     """
 
@@ -54,6 +55,7 @@ class Scheduler(ABC):
         self.notes: dict[str, None] = {}
         self.names = dict.fromkeys(loops)
         self.called: dict[str, str] = {}
+        self.became: dict[str, tuple[str, ...]] = {}
         self.positions: dict[str, str] = {}
         self.actions: dict[str, Callable[[Command], None]] = {
             "reorder": self.reorder,
@@ -75,19 +77,33 @@ class Scheduler(ABC):
     def arrange(self, order: Callable[[Sequence[str]], Sequence[str]]) -> None:
         """Puts the loops in another order."""
 
-    @abstractmethod
     def derive(self, derivation: Derivation) -> None:
         """Replaces loops by those that are derived from them."""
+        self.became |= dict.fromkeys(derivation.sources, derivation.results)
+        self.replace(derivation)
+
+    @abstractmethod
+    def replace(self, derivation: Derivation) -> None:
+        """Has a derivation hold for what the scheduler has so far."""
 
     # Names
 
     def check_loop(self, command: Command, argument: int, name: str = "") -> str:
         """An argument, or a name in it, that must be a loop."""
         name = name or command.arguments[argument]
-        if name not in self.loops:
-            what = f"{command.name} names {name}, which is not a loop"
-            raise mistake(command, what, argument, one_of(name, self.loops))
-        return name
+        if name in self.loops:
+            return name
+        now = [loop for loop in self.came_of(name) if loop in self.loops]
+        if now and now != [name]:
+            what = f"{command.name} names {name}, which is {', '.join(now)} now"
+            raise mistake(command, what, argument, one_of(name, now))
+        what = f"{command.name} names {name}, which is not a loop"
+        raise mistake(command, what, argument, one_of(name, self.loops))
+
+    def came_of(self, name: str) -> list[str]:
+        """What there is now of a loop that there was."""
+        results = self.became.get(name)
+        return [name] if results is None else [now for one in results for now in self.came_of(one)]
 
     def check_new(self, command: Command, argument: int, name: str = "") -> None:
         """Raises UserError unless an argument, or a name in it, is one that no loop has or had."""

@@ -125,7 +125,7 @@ class _Scheduler(Scheduler):
     def arrange(self, order: Callable[[Sequence[str]], Sequence[str]]) -> None:
         self.statements = [replace(one, loops=tuple(order(one.loops))) for one in self.statements]
 
-    def derive(self, derivation: Derivation) -> None:
+    def replace(self, derivation: Derivation) -> None:
         self.statements = [one.with_derivation(derivation) for one in self.statements]
 
     # Loops that are fused, and loops over entries

@@ -10,6 +10,7 @@ was at fault.
 """
 
 import sys
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,10 +40,12 @@ def scheduled(draw: st.DrawFn, kinds=schedules.C, most: int = 6, **options) -> C
     return case
 
 
-# The kernel's threads are POSIX threads, which ThreadSanitizer follows.
+# The kernel's threads are POSIX threads, which ThreadSanitizer follows. What is compiled is kept by
+# its flags, which tell the file's contents.
+_THREADS = Path(__file__).with_name("omp_on_threads.c")
 WATCHED = (
-    *(*LIBRARY, "-g", "-O1", "-fsanitize=thread"),
-    *("-include", str(Path(__file__).with_name("omp_on_threads.c"))),
+    *(*LIBRARY, "-g", "-O1", "-fsanitize=thread", "-include", str(_THREADS)),
+    f"-DTHREADS={zlib.crc32(_THREADS.read_bytes())}",
 )
 
 

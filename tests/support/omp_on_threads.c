@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+// Nothing of what calls these is known to them, as if they were in a library.
+#define APART __attribute__((noipa))
+
 struct team {
     void (*body)(void *);
     void *data;
@@ -22,9 +25,9 @@ struct member {
 
 static __thread struct member *self;
 
-int omp_get_num_threads(void) { return self ? (int)self->team->threads : 1; }
+APART int omp_get_num_threads(void) { return self ? (int)self->team->threads : 1; }
 
-int omp_get_thread_num(void) { return self ? (int)self->number : 0; }
+APART int omp_get_thread_num(void) { return self ? (int)self->number : 0; }
 
 static void *work(void *member)
 {
@@ -35,7 +38,7 @@ static void *work(void *member)
     return NULL;
 }
 
-void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags)
+APART void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags)
 {
     (void)flags;
     struct team team = {.body = body, .data = data, .threads = threads};
@@ -59,7 +62,7 @@ void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned 
 
 // Loops of schedule(static, 1) from 0 in steps of 1: each thread has every threads-th iteration.
 
-bool GOMP_loop_ordered_static_next(long *first, long *end)
+APART bool GOMP_loop_ordered_static_next(long *first, long *end)
 {
     if (self->here >= self->end)
         return false;
@@ -69,7 +72,7 @@ bool GOMP_loop_ordered_static_next(long *first, long *end)
     return true;
 }
 
-bool GOMP_loop_ordered_static_start(
+APART bool GOMP_loop_ordered_static_start(
         long begin, long end, long step, long chunk, long *first, long *past)
 {
     if (begin != 0 || step != 1 || chunk != 1)
@@ -79,9 +82,9 @@ bool GOMP_loop_ordered_static_start(
     return GOMP_loop_ordered_static_next(first, past);
 }
 
-void GOMP_loop_end_nowait(void) { }
+APART void GOMP_loop_end_nowait(void) { }
 
-void GOMP_ordered_start(void)
+APART void GOMP_ordered_start(void)
 {
     struct team *team = self->team;
     pthread_mutex_lock(&team->lock);
@@ -90,7 +93,7 @@ void GOMP_ordered_start(void)
     pthread_mutex_unlock(&team->lock);
 }
 
-void GOMP_ordered_end(void)
+APART void GOMP_ordered_end(void)
 {
     struct team *team = self->team;
     pthread_mutex_lock(&team->lock);

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import custard
 from custard.language.commands import (
     COMMANDS,
     parse_schedule,
@@ -122,6 +123,11 @@ def test_places():
             "  split(i,i0,i1,0)\n                ^",
         ),
         (
+            "assemble(A,Insert,maybe)",
+            "the last argument of assemble cannot be maybe\n"
+            "  assemble(A,Insert,maybe)\n                    ^^^^^\nhint: one of true, false",
+        ),
+        (
             "parallelize(i,CPUthread,NoRaces)",
             "the unit of parallelize cannot be CPUthread\n"
             "  parallelize(i,CPUthread,NoRaces)\n                ^^^^^^^^^\n"
@@ -195,3 +201,32 @@ def test_schedules_of_real_users(name, errors):
         except UserError as error:
             found[error.what.split(" must ")[0]] += 1
     assert found == errors
+
+
+MATVEC = "y(i) = A(i,j) * x(j)"
+
+
+@pytest.mark.parametrize(
+    ("target", "schedule", "what"),
+    [
+        ("c", "pos(j,p,A);split(j,j0,j1,4)", "split names j, which is p now"),
+        ("c", "split(i,i0,i1,4);bound(i,ib,64,MaxExact)", "bound names i, which is i0, i1 now"),
+        (
+            "sam",
+            "split(i,i0,i1,4);parallelize(i,Lanes,2)",
+            "parallelize names i, which is i0, i1 now",
+        ),
+        ("sam", "split(i,i0,i1,4);split(k,k0,k1,2)", "split names k, which is not a loop"),
+    ],
+)
+def test_what_became_of_a_loop_is_told(target, schedule, what):
+    with pytest.raises(UserError) as error:
+        custard.compile(MATVEC, {}, schedule, target)
+    assert error.value.what == what
+
+
+@pytest.mark.parametrize("last", ["", ",true", ",false"])
+def test_assemble_takes_a_third_argument(last):
+    plain = custard.compile(MATVEC, {"y": "s"}, "unroll(j,2)", "c")
+    program = custard.compile(MATVEC, {"y": "s"}, f"unroll(j,2);assemble(y,Insert{last})", "c")
+    assert program.lowered.kernel.body == plain.lowered.kernel.body
