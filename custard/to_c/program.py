@@ -197,7 +197,8 @@ class CProgram(Program):
         """What the kernel for inputs is specialised for."""
         slots = lowered.slots
         runs = frozenset(slot.tensor or "" for slot in slots if has_runs(slot, kept[slot.name]))
-        policies = chosen(lowered.fillings, Sizes(extents, _positions(slots, kept)))
+        sizes = Sizes(extents, _positions(slots, kept) if lowered.fillings else {})
+        policies = chosen(lowered.fillings, sizes)
         wide = _needs_wide_keys(lowered, policies, extents)
         places = {one: prod(extents[v] for v in one) for one in lowered.located}
         far = frozenset(v for one, count in places.items() if count > MOST_PLACES for v in one)
