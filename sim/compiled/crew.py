@@ -16,11 +16,11 @@ import numpy as np
 from sam.support.errors import UserError
 from sim.compiled.division import COPY, Passage, busiest, divided
 from sim.compiled.objects import TYPES, pointers
+from sim.compiled.residual import c_type
 from sim.compiled.structures import GAP, CBlock, CMachine, CQueue
-from sim.compiled.translations import c_type
 
 if TYPE_CHECKING:
-    from sim.compiled.engine import Compiled, Shared
+    from sim.compiled.parts import CompiledPart, SharedQueue
 
 WARM_UP = 20_000_000
 """Nanoseconds of firings after which it is known what parts cost."""
@@ -75,7 +75,11 @@ class CCrew(ctypes.Structure):
     ]
 
 
-def why_alone(parts: Sequence[Compiled]) -> str | None:
+STRUCTURES = {"Bridge": CBridge, "Worker": CWorker, "Crew": CCrew}
+"""What ``crew.h`` shares with Python; of ``Crew`` the beginning."""
+
+
+def why_alone(parts: Sequence[CompiledPart]) -> str | None:
     """Why a machine needs one thread: a part whose firings depend on those of others in time."""
     for one in parts:
         if one.asks:
@@ -87,8 +91,8 @@ def why_alone(parts: Sequence[Compiled]) -> str | None:
 
 def crew_of(
     runtime: ctypes.CDLL,
-    parts: Sequence[Compiled],
-    queues: Sequence[Shared],
+    parts: Sequence[CompiledPart],
+    queues: Sequence[SharedQueue],
     ticks: Sequence[int],
     threads: int,
 ) -> Crew | None:
@@ -115,7 +119,7 @@ def crew_of(
     return Crew(runtime, parts, queues, [used[thread] for thread in found])
 
 
-def _together(shared: Shared) -> bool:
+def _together(shared: SharedQueue) -> bool:
     """Whether the parts at the ends of a queue stay on one thread."""
     return shared.wire or shared.ahead or 0 < shared.depth < LONG
 
@@ -129,12 +133,12 @@ class Crew:
     def __init__(
         self,
         runtime: ctypes.CDLL,
-        parts: Sequence[Compiled],
-        queues: Sequence[Shared],
+        parts: Sequence[CompiledPart],
+        queues: Sequence[SharedQueue],
         threads: Sequence[int],
     ) -> None:
         self.runtime, self.kept = runtime, list[Any]()
-        self.parts: list[list[Compiled]] = [[] for _ in range(max(threads) + 1)]
+        self.parts: list[list[CompiledPart]] = [[] for _ in range(max(threads) + 1)]
         for one, thread in zip(parts, threads, strict=True):
             self.parts[thread].append(one)
         self.near: list[CQueue] = []
@@ -172,7 +176,7 @@ class Crew:
             runtime.prepare(ctypes.byref(worker.machine))
 
     def _bridge(
-        self, shared: Shared, giver: int, taker: int, sender: CBlock, receiver: CBlock
+        self, shared: SharedQueue, giver: int, taker: int, sender: CBlock, receiver: CBlock
     ) -> CBridge:
         """A bridge in the place of a queue."""
         dtypes = [np.dtype(TYPES[c_type(one.dtype)]) for one in shared.bundle.channels]
@@ -218,7 +222,7 @@ class Crew:
         return status
 
     @property
-    def failed(self) -> Compiled:
+    def failed(self) -> CompiledPart:
         """The part that failed."""
         thread = CCrew.from_buffer(self.crew).failed
         return self.parts[thread][self.workers[thread].machine.failed]

@@ -14,41 +14,43 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sam.blocks import StreamError
 from sam.blocks.block_memory import too_full
-from sam.graph import Edge
 from sam.support.errors import UserError
 from sim.attribution.log import Log, Waits, awaited_at, decoded_requests, decoded_waits, names
-from sim.attribution.over_time import OverTime, bins
+from sim.attribution.over_time import OverTime
 from sim.binding import Bound, located
 from sim.compiled import crew
-from sim.compiled.bundles import Bundle, bundles
-from sim.compiled.kernel import Queue, slots
-from sim.compiled.memory import CompiledHierarchy
+from sim.compiled.bundles import bundles
+from sim.compiled.kernel.paths.prepare import may_prepare
+from sim.compiled.memory import SHARED_HIERARCHY, CompiledHierarchy
 from sim.compiled.objects import TYPES, Objects, at, pointers
-from sim.compiled.residual import Residual, c_type
-from sim.compiled.structures import GAP, CBlock, CLog, CMachine, CQueue
-from sim.compiled.translations import Translation, libraries, text, translated
+from sim.compiled.parts import CompiledPart, SharedQueue, numbers
+from sim.compiled.residual import c_type
+from sim.compiled.structures import GAP, SHARED, CBlock, CLog, CMachine, Status
+from sim.compiled.translations import libraries, text, translated
 from sim.config.hardware import Config
 from sim.deadlock import Wait, deadlock
 from sim.endless import no_memory, no_progress, require_memory, too_long
-from sim.machine import HANDOVER, Channel, Part, elaborate
+from sim.machine import HANDOVER, elaborate
 from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
 
 Progress = Callable[[int], None]
 
+_SHARED = replace(
+    SHARED,
+    structures={**SHARED.structures, **crew.STRUCTURES},
+    beginnings=frozenset({"Crew"}),
+)
+
 _ROUNDS, _FEW_ROUNDS = 4096, 16
 _SECONDS_BETWEEN_LOOKS = 0.25
-_PLACES, _SHORT = 1024, 17
-_FINISHED, _FAILED, _OVER_CAPACITY = 4, 6, 7
-_STARVED = 1
 # The words of a log that are kept in memory, once it has so many; the others go to a file.
 _WORDS_KEPT = 2**24
 _NEVER = 2**62
@@ -79,124 +81,6 @@ def run(
         machine.close()
 
 
-def _numbers(count: int = 0, values: Sequence[int] = ()) -> ctypes.Array[Any]:
-    """Whole numbers as C has them: the values, then zeros."""
-    return (ctypes.c_int64 * count)(*values)
-
-
-@dataclass
-class Compiled:
-    """A part of the machine, compiled.
-
-    ``counts``  for each output, the tokens given of each of ``TOKEN_KINDS``
-    ``waits``   for each of its ``slots``, the cycles that it waited
-    """
-
-    part: Part
-    translation: Translation
-    residual: Residual
-    queues_in: list[Shared] = field(default_factory=list)
-    queues_out: list[Shared] = field(default_factory=list)
-    counts: ctypes.Array[Any] = field(default_factory=_numbers)
-    waits: ctypes.Array[Any] = field(default_factory=_numbers)
-    block: CBlock = field(default_factory=CBlock)
-
-    @cached_property
-    def slots(self) -> list[tuple[int, int]]:
-        """The output ports that it may wait at, each with the number of a queue."""
-        return slots([shared.bundle.givers for shared in self.queues_out])
-
-    @property
-    def awaited(self) -> list[Channel]:
-        """The channels whose tokens it may wait for, and those whose room, as kernels count."""
-        found = [port.channel for port in self.part.inputs]
-        for port, q in self.slots:
-            bundle = self.queues_out[q].bundle
-            found.append(bundle.channels[bundle.givers.index(port)])
-        return found
-
-    @property
-    def asks(self) -> bool:
-        """Whether it asks memory."""
-        return bool(self.residual.regions)
-
-    @property
-    def wires(self) -> list[Shared]:
-        """The wires that it reads."""
-        return [shared for shared in self.queues_in if shared.wire]
-
-    @property
-    def ordered(self) -> bool:
-        """Whether it depends on time."""
-        return self.asks or bool(self.wires)
-
-
-@dataclass
-class Shared:
-    """A queue, with the channels that share it.
-
-    ``stamped``  whether it has the cycles of its tokens' being given
-    ``ahead``    whether its writer prepares tokens that there is no room for yet
-    """
-
-    bundle: Bundle
-    stamped: bool = False
-    ahead: bool = False
-    queue: CQueue = field(default_factory=CQueue)
-
-    @cached_property
-    def moved(self) -> tuple[np.ndarray, np.ndarray]:
-        """The tokens that were given and taken over time, which a run with a log counts."""
-        return bins(), bins()
-
-    @property
-    def edges(self) -> list[Edge]:
-        """The edges of its channels."""
-        return [channel.edge for channel in self.bundle.channels]
-
-    @property
-    def wire(self) -> bool:
-        return self.bundle.wire
-
-    @cached_property
-    def depth(self) -> int:
-        """How many tokens it holds; 0 where it is unbounded."""
-        return self.bundle.channels[0].depth or 0
-
-    @cached_property
-    def latency(self) -> int:
-        return self.bundle.channels[0].latency
-
-    @cached_property
-    def places(self) -> int:
-        """The places of its stretches: more than four times as many as a finite depth."""
-        return 1 << max(6, (4 * self.depth + 15).bit_length()) if self.depth else _PLACES
-
-    @property
-    def short(self) -> bool:
-        """Whether it has so few places that those who share it take turns all the time."""
-        return 0 < self.depth < _SHORT
-
-    def given_to(self) -> Queue:
-        """The end that is given to, as kernels know it."""
-        return self._end(self.bundle.givers, False)
-
-    def taken_from(self) -> Queue:
-        """The end that is taken from, as kernels know it."""
-        return self._end(self.bundle.takers, self.wire)
-
-    def _end(self, ports: tuple[int, ...], wire: bool) -> Queue:
-        return Queue(
-            ports=ports,
-            places=self.places,
-            bounded=self.depth > 0,
-            short=self.short,
-            quick=self.latency == 1,
-            wire=wire,
-            ahead=self.ahead,
-        )
-
-
 class _Machine:
     """All parts and queues of a machine, laid out for C."""
 
@@ -204,7 +88,7 @@ class _Machine:
         self.machine, self.attribution = elaborate(bound, config), attribution
         self.kept: list[Any] = []
         self.states: list[ctypes.Array[ctypes.c_char]] = []
-        self.parts = [Compiled(part, *translated(part)) for part in self.machine.parts]
+        self.parts = [CompiledPart(part, *translated(part)) for part in self.machine.parts]
         self.by_name = {one.part.name: one for one in self.parts}
         self.queues = self._share()
         self.channels = {edge: shared for shared in self.queues for edge in shared.edges}
@@ -212,17 +96,18 @@ class _Machine:
             one.translation.source(
                 [shared.taken_from() for shared in one.queues_in],
                 [shared.given_to() for shared in one.queues_out],
-                one.part.timing.initiation_interval == 1,
                 attribution,
             )
             for one in self.parts
         ]
-        self.runtime, *built = libraries([text("scheduler.c"), *sources])
+        self.runtime, *built = libraries([_SHARED.exported(text("scheduler.c")), *sources])
+        _SHARED.require(self.runtime)
         self.runtime.run.restype = ctypes.c_int64
         self.objects = Objects(self.runtime)
         self.hierarchy: CompiledHierarchy | None = None
         if self.machine.layout is not None:
-            [library] = libraries([text("hierarchy.c")])
+            [library] = libraries([SHARED_HIERARCHY.exported(text("hierarchy.c"))])
+            SHARED_HIERARCHY.require(library)
             self.hierarchy = CompiledHierarchy(self.machine.layout, library, attribution)
         for shared in self.queues:
             self._open(shared)
@@ -234,28 +119,24 @@ class _Machine:
 
     # Building
 
-    def _share(self) -> list[Shared]:
+    def _share(self) -> list[SharedQueue]:
         """The queues that channels share, in the order of their givers."""
         bodies = {one.part.name: one.residual.body for one in self.parts}
         found = [
-            Shared(bundle, self.by_name[bundle.giver].asks)
+            SharedQueue(bundle, self.by_name[bundle.giver].asks)
             for bundle in bundles(self.machine, bodies, lambda one: (one.depth, one.latency))
         ]
         for shared in found:
             self.by_name[shared.bundle.giver].queues_out.append(shared)
             self.by_name[shared.bundle.taker].queues_in.append(shared)
         for one in self.parts:
-            if (
-                one.residual.body.giving
-                and not one.residual.body.timed
-                and len(one.queues_out) == 1
-            ):
+            if may_prepare(one.residual.body) and len(one.queues_out) == 1:
                 [shared] = one.queues_out
                 gives_all = len({*shared.bundle.givers}) == len(one.part.outputs)
                 shared.ahead = shared.short and gives_all
         return found
 
-    def _open(self, shared: Shared) -> None:
+    def _open(self, shared: SharedQueue) -> None:
         queue = shared.queue
         queue.depth, queue.latency, queue.wire = shared.depth, shared.latency, shared.wire
         queue.places = shared.places
@@ -269,18 +150,16 @@ class _Machine:
         if not self.runtime.open_queue(ctypes.byref(queue)):
             raise MemoryError
 
-    def _fill(self, one: Compiled, library: ctypes.CDLL) -> None:
+    def _fill(self, one: CompiledPart, library: ctypes.CDLL) -> None:
         """Fills in what C sees of a part."""
         part, residual = one.part, one.residual
         library.state_size.restype = ctypes.c_int64
         state = ctypes.create_string_buffer(library.state_size())
         library.start(state)
-        one.counts = _numbers(max(1, len(TOKEN_KINDS) * len(part.outputs)))
-        one.waits = _numbers(max(1, len(part.inputs) + len(one.slots)))
-        # A block that hands over gives but seldom what has to wait for room.
-        hands_over = any(output.name == HANDOVER for output in part.outputs)
-        numbers = [int(at(part.memory, path)) for path in residual.numbers]
-        own = _numbers(len(numbers), numbers)
+        one.counts = numbers(max(1, len(TOKEN_KINDS) * len(part.outputs)))
+        one.waits = numbers(max(1, len(part.inputs) + len(one.slots)))
+        own_numbers = [int(at(part.memory, path)) for path in residual.numbers]
+        own = numbers(len(own_numbers), own_numbers)
         one.block = CBlock(
             asker=part.asker or 0,
             in_=pointers(self.kept, [shared.queue for shared in one.queues_in]),
@@ -293,8 +172,6 @@ class _Machine:
             counts=ctypes.addressof(one.counts),
             fire=ctypes.cast(library.fire, ctypes.c_void_p),
             interval=part.timing.initiation_interval,
-            tries=hands_over,
-            always=hands_over,
             waits_log=CLog(limit=_WORDS_KEPT),
             requests_log=CLog(limit=_WORDS_KEPT),
         )
@@ -303,7 +180,7 @@ class _Machine:
         if self.hierarchy is not None and one.asks:
             self._give_memory(one, self.hierarchy)
 
-    def _give_memory(self, one: Compiled, hierarchy: CompiledHierarchy) -> None:
+    def _give_memory(self, one: CompiledPart, hierarchy: CompiledHierarchy) -> None:
         """Fills in what a part needs to touch memory."""
         block, layout = one.block, hierarchy.layout
         numbers = [layout.regions.index(region) for region in one.residual.regions]
@@ -348,7 +225,7 @@ class _Machine:
         self.runtime.prepare(ctypes.byref(scheduled))
         return scheduled
 
-    def _ahead(self, one: Compiled) -> int:
+    def _ahead(self, one: CompiledPart) -> int:
         """How many cycles behind the first that anything is yet to happen in a part may fire.
 
         What comes of that first firing are tokens that are seen, or room that is used, a cycle
@@ -387,7 +264,7 @@ class _Machine:
         if max_cycles is not None and self.last_cycle() >= max_cycles:
             raise too_long(max_cycles)
         self._require_firings()
-        stuck = [one for one in self.parts if one.block.status != _FINISHED]
+        stuck = [one for one in self.parts if one.block.status != Status.FINISHED_BLOCK]
         if stuck:
             waits = [self.wait(one) for one in stuck]
             raise deadlock(waits, self._held(), self.last_cycle())
@@ -448,17 +325,17 @@ class _Machine:
     def failure(self) -> Exception:
         """The error of the block that failed."""
         one = self.parts[self.scheduled.failed] if self.crew is None else self.crew.failed
-        if one.block.status == _FAILED:
+        if one.block.status == Status.FAILED:
             mistake = StreamError(one.residual.messages[one.block.port], one.block.which)
             return located(mistake, one.part.node)
-        if one.block.status == _OVER_CAPACITY:
+        if one.block.status == Status.OVER_CAPACITY:
             memory = one.part.memory.memory
             return too_full(memory.dimensions, memory.capacity)
         return no_memory(self._held())
 
-    def wait(self, one: Compiled) -> Wait:
+    def wait(self, one: CompiledPart) -> Wait:
         """What a part waits for, in a machine that has come to a stop."""
-        starved = one.block.status == _STARVED
+        starved = one.block.status == Status.STARVED
         channel = one.awaited[one.block.port]
         return Wait(channel.edge, not starved, channel.giver)
 
@@ -549,7 +426,7 @@ def _last(block: CBlock) -> int:
     return block.ready - block.interval if block.fired else -1
 
 
-def _given(one: Compiled) -> list[dict[str, int]]:
+def _given(one: CompiledPart) -> list[dict[str, int]]:
     """The tokens of each kind that a finished part has given, by output."""
     given, counts, kinds = one.residual.body.given, list(one.counts), len(TOKEN_KINDS)
     rows = [counts[kinds * n : kinds * (n + 1)] for n in range(len(given))]
@@ -559,7 +436,7 @@ def _given(one: Compiled) -> list[dict[str, int]]:
     return [dict(zip(TOKEN_KINDS, rows[n], strict=True)) for n in given]
 
 
-def _statistics(one: Compiled, cycles: int, given: list[dict[str, int]]) -> BlockStats:
+def _statistics(one: CompiledPart, cycles: int, given: list[dict[str, int]]) -> BlockStats:
     block = one.block
     names = [port.name for port in one.part.inputs]
     out_names = [port.name for port in one.part.outputs]

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from sim.attribution.over_time import bins
+from sim.compiled.shared_layout import Shared
 from sim.memory.hierarchy import COUNTED, Layout, statistics
 from sim.stats import MemoryStats
 
 
-class _Level(ctypes.Structure):
+class CLevel(ctypes.Structure):
+    """``Level`` in ``hierarchy.h``."""
+
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("latency", "cost", "ports", "room", "by_use")),
         *((name, ctypes.c_int64) for name in ("held", "peak")),
@@ -23,7 +26,9 @@ class _Level(ctypes.Structure):
     ]
 
 
-class _Region(ctypes.Structure):
+class CRegion(ctypes.Structure):
+    """``Region`` in ``hierarchy.h``."""
+
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("home", "kept", "entry", "tensor")),
         *((name, ctypes.c_int64) for name in ("length", "grows", "brought")),
@@ -31,7 +36,9 @@ class _Region(ctypes.Structure):
     ]
 
 
-class _Hierarchy(ctypes.Structure):
+class CHierarchy(ctypes.Structure):
+    """``Hierarchy`` in ``hierarchy.h``."""
+
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("unit", "shift", "levels", "regions", "over")),
         ("level", ctypes.c_void_p),
@@ -40,11 +47,19 @@ class _Hierarchy(ctypes.Structure):
     ]
 
 
-class _Link(ctypes.Structure):
+class CLink(ctypes.Structure):
+    """``Link`` in ``hierarchy.h``."""
+
     _fields_ = [
         ("end", ctypes.c_int64),
         *((name, ctypes.c_int32) for name in ("level", "waits", "conflict")),
     ]
+
+
+SHARED_HIERARCHY = Shared(
+    {"Level": CLevel, "Region": CRegion, "Hierarchy": CHierarchy, "Link": CLink}
+)
+"""What ``hierarchy.c`` shares with Python."""
 
 
 class CompiledHierarchy:
@@ -59,9 +74,9 @@ class CompiledHierarchy:
         self.held_of, self.peak_of = np.zeros((2, levels, tensors), np.int64)
         self.busy = [np.zeros(ports, np.int64) for ports in layout.ports]
         self.moved = [bins() for _ in layout.ports]
-        self.levels = (_Level * levels)(
+        self.levels = (CLevel * levels)(
             *(
-                _Level(
+                CLevel(
                     latency=layout.latency[n],
                     cost=layout.cost[n],
                     ports=layout.ports[n],
@@ -80,9 +95,9 @@ class CompiledHierarchy:
                 for n in range(levels)
             )
         )
-        self.regions = (_Region * regions)(
+        self.regions = (CRegion * regions)(
             *(
-                _Region(
+                CRegion(
                     home=layout.home[n],
                     kept=layout.kept[n],
                     entry=layout.entry[n],
@@ -96,7 +111,7 @@ class CompiledHierarchy:
             )
         )
         unit = layout.unit
-        self.hierarchy = _Hierarchy(
+        self.hierarchy = CHierarchy(
             unit=unit,
             shift=-1 if unit & (unit - 1) else unit.bit_length() - 1,
             levels=levels,
@@ -109,7 +124,7 @@ class CompiledHierarchy:
 
     def room_for_links(self, rows: int = 1) -> int:
         """The address of room for the links of as many accesses."""
-        room = (_Link * (2 * len(self.layout.ports) * rows))()
+        room = (CLink * (2 * len(self.layout.ports) * rows))()
         self.kept.append(room)
         return ctypes.addressof(room)
 

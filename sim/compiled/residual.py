@@ -89,7 +89,7 @@ class Leave:
     ``finished``          whether it was the last: an expression, "1" or "0" where that is known
     ``again``             leaders of inputs: perhaps the firing took from these and those that
                           they lead, and from nothing else
-    ``steady``            whether it is for data, and not the last
+    ``steady``            whether it was for data at all inputs, and not the last
     """
 
     indent: str
@@ -125,15 +125,11 @@ class Body:
 
     ``first``      for data at all inputs, if that differs from the general one; else the only one
     ``general``    for any tokens, or nothing
-    ``steady``     for data, where the state is as each firing for data leaves it, or nothing
-    ``straight``   ``steady``, or ``first`` without it, in variables of its own, if the firing does
-                   the same to inputs and outputs whatever the data are; else nothing
+    ``steady``     for data, with the state as each firing for data leaves it, or nothing
     ``following``  by leader: for data, after a firing that took from this input, and those led by
                    it, alone; the heads of the others have not changed
     ``several``    by leader: ``following`` again, if it uses no memory, keeps the state, and may
                    itself take from these inputs alone
-    ``mixed``      by the kinds at the heads of two groups of inputs: one that may take from either
-                   group alone, uses no memory and keeps the state
     ``giving``     ``first`` again, if it changes no memory and may do nothing but give
     """
 
@@ -147,10 +143,8 @@ class Body:
     numbers: Sequence[str]
     first: Sequence[Line]
     steady: Sequence[Line]
-    straight: Sequence[Line]
     following: Mapping[int, Sequence[Line]]
     several: Mapping[int, Sequence[Line]]
-    mixed: Mapping[tuple[int, int], Sequence[Line]]
     general: Sequence[Line]
     giving: Sequence[Line] = ()
     touches: int = 0

@@ -22,8 +22,8 @@
 #define STOP 2
 #define DONE 3
 
-/* Why a block came to a stop. One that is CROWDED has no room in some queue, and has not tried
- * whether it needs any; one that is BLOCKED does need it; one that is ORDERED must not go on before
+/* Why a block came to a stop. One that is BLOCKED needs room in a queue of finite depth; one that is
+ * CROWDED has used up a stretch of an unbounded queue; one that is ORDERED must not go on before
  * others have come as far. */
 enum {
     RUNNING, STARVED, BLOCKED, CROWDED, FINISHED_BLOCK, ORDERED, FAILED, OVER_CAPACITY, NO_MEMORY
@@ -111,8 +111,6 @@ struct Block {
     uint64_t *awake;   /* where the scheduler finds that the block has something to do */
     uint64_t bit;
     int64_t interval, ready, fired;
-    int64_t tries;     /* whether it fires without knowing that there is room for all */
-    int64_t always;    /* whether it always does */
     int64_t status, port, which; /* why it stopped, at which port, at which queue of its outputs */
     /* Of a block that depends on time: the cycle that its next firing is ordered by, when it is
      * ORDERED; the last such cycle that it may go on in; and how many cycles that may lie after all

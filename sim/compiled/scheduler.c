@@ -271,17 +271,15 @@ static int sweep(Machine *m) {
     return 1;
 }
 
-/* Makes room for blocks that were left without, or lets them try whether they need it. Gives how
- * many there are. */
+/* Makes room for blocks that were left without: a new stretch of a queue. Gives how many there are,
+ * or -1 where there is no memory. */
 static int64_t relieve(Machine *m) {
     int64_t found = 0;
     for (int64_t n = 0; n < m->count; n++) {
         Block *b = m->blocks[n];
         if (b->status != CROWDED) continue;
         Queue *q = b->out[b->which];
-        if (q->depth)
-            b->tries = 1;
-        else if (!account(q) || (q->tail - q->base > q->places / 2 && !extend(q))) {
+        if (!account(q) || (q->tail - q->base > q->places / 2 && !extend(q))) {
             b->status = NO_MEMORY;
             m->failed = n;
             return -1;

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import ctypes
+from enum import IntEnum
 
-from sim.compiled.objects import CGrowing
+from sim.compiled.objects import CAccumulator, CGrowing
+from sim.compiled.shared_layout import Shared
 
 GAP, FEW = 8, 64
 """As in ``runtime.h``."""
+
+
+class Status(IntEnum):
+    """Why a block came to a stop."""
+
+    RUNNING = 0
+    STARVED = 1
+    BLOCKED = 2
+    CROWDED = 3
+    FINISHED_BLOCK = 4
+    ORDERED = 5
+    FAILED = 6
+    OVER_CAPACITY = 7
+    NO_MEMORY = 8
 
 
 class CQueue(ctypes.Structure):
@@ -53,7 +69,7 @@ class CBlock(ctypes.Structure):
         ("bit", ctypes.c_uint64),
         *(
             (name, ctypes.c_int64)
-            for name in ("interval", "ready", "fired", "tries", "always", "status", "port", "which")
+            for name in ("interval", "ready", "fired", "status", "port", "which")
         ),
         *((name, ctypes.c_int64) for name in ("key", "limit", "ahead")),
         *((name, ctypes.c_int64) for name in ("asks", "until", "reach")),
@@ -83,3 +99,17 @@ class CMachine(ctypes.Structure):
         ("ordered", ctypes.c_void_p),
         ("ticks", ctypes.c_void_p),
     ]
+
+
+SHARED = Shared(
+    {
+        "Queue": CQueue,
+        "Log": CLog,
+        "Block": CBlock,
+        "Machine": CMachine,
+        "Growing": CGrowing,
+        "Accumulator": CAccumulator,
+    },
+    {"GAP": GAP, "FEW": FEW, **Status.__members__},
+)
+"""What ``scheduler.c`` shares with Python."""

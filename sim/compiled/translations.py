@@ -27,7 +27,8 @@ from sam.blocks.block_memory import Accumulator, Growing, Stored
 from sam.memory_regions import Region, Regions
 from sam.support import c_compiler as cc
 from sim.compiled import stored_translations
-from sim.compiled.kernel import Queue, source
+from sim.compiled.kernel.ends import Queue
+from sim.compiled.kernel.source import paths_on, source
 from sim.compiled.residual import Port, Residual, c_type
 from sim.compiled.steps.specialise import translate
 from sim.machine import Part
@@ -52,13 +53,12 @@ class Translation:
     sources: dict[Hashable, str] = field(default_factory=dict)
     others: dict[Hashable, Any] = field(default_factory=dict)
 
-    def source(
-        self, inputs: Sequence[Queue], outputs: Sequence[Queue], quick: bool, logged: bool
-    ) -> str:
+    def source(self, inputs: Sequence[Queue], outputs: Sequence[Queue], logged: bool) -> str:
         """The C source between some queues."""
-        key = (tuple(inputs), tuple(outputs), quick, logged)
+        paths = paths_on()
+        key = (tuple(inputs), tuple(outputs), logged, paths)
         if key not in self.sources:
-            self.sources[key] = source(self.residual.body, inputs, outputs, quick, logged)
+            self.sources[key] = source(self.residual.body, inputs, outputs, logged, paths)
         return self.sources[key]
 
 
@@ -106,7 +106,7 @@ def text(name: str) -> str:
 
 @cache
 def _headers() -> dict[str, str]:
-    machine = ("runtime.h", "memories.h", "values.h", "hierarchy.h", "mask.h")
+    machine = ("runtime.h", "memories.h", "values.h", "hierarchy.h")
     names = (*machine, "history.h", "waits.h", "logs.h", "crew.h")
     return {name: text(name) for name in names}
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim.compiled.kernel import ENDS
+from sim.compiled.kernel.c import ENDS
 from sim.compiled.residual import Body, Fail, Leave, Line, Wait
 
 MOST_BITS = 128

@@ -16,6 +16,7 @@ from sam.tensor import Tensor
 from sim.compiled.bundles import Bundle, bundles
 from sim.compiled.objects import TYPES, CGrowing, Objects, at, pointers
 from sim.compiled.residual import Residual, c_type
+from sim.compiled.shared_layout import Shared
 from sim.compiled.translations import Translation, libraries, translated
 from sim.compiled.translations import text as compiled_text
 from sim.endless import require_memory
@@ -33,7 +34,7 @@ class Abandoned(Exception):
     """A run without time has failed or got stuck; a run with time tells how."""
 
 
-class _Queue(ctypes.Structure):
+class CQueue(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("writer", "reader", "kinds", "lanes", "sizes")),
         *((name, ctypes.c_int64) for name in ("lane_count", "places", "head", "tail")),
@@ -41,11 +42,11 @@ class _Queue(ctypes.Structure):
     ]
 
 
-class _Path(ctypes.Structure):
+class CPath(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("low", "high", "code")]
 
 
-class _Block(ctypes.Structure):
+class CBlock(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("in_", "out", "state", "memory", "numbers")),
         *((name, ctypes.c_void_p) for name in ("counts", "fire", "find", "awake")),
@@ -55,16 +56,23 @@ class _Block(ctypes.Structure):
         ("codes", CGrowing),
         *((name, ctypes.c_int64) for name in ("last", "run")),
         ("known", CGrowing),
-        ("paths", _Path * _PATHS),
+        ("paths", CPath * _PATHS),
     ]
 
 
-class _Scheduled(ctypes.Structure):
+class CScheduled(ctypes.Structure):
     _fields_ = [
         ("count", ctypes.c_int64),
         *((name, ctypes.c_void_p) for name in ("blocks", "awake")),
         *((name, ctypes.c_int64) for name in ("failed", "packed", "most")),
     ]
+
+
+SHARED = Shared(
+    {"Queue": CQueue, "Path": CPath, "Block": CBlock, "Scheduled": CScheduled, "Growing": CGrowing},
+    {"FINISHED_BLOCK": FINISHED, "MOST_RECENT": _MOST_RECENT, "PATHS": _PATHS},
+)
+"""What ``firing_scheduler.c`` shares with Python."""
 
 
 @dataclass
@@ -79,7 +87,7 @@ class Traced:
     translation: Translation
     residual: Residual
     events: tuple[Event, ...] = ()
-    block: _Block = field(default_factory=_Block)
+    block: CBlock = field(default_factory=CBlock)
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
     found: list[FiringCode] = field(default_factory=list)
 
@@ -88,7 +96,7 @@ class Traced:
         """What its codes stand for, as far as they have occurred."""
         known = self.block.known
         for n in range(len(self.found), known.length):
-            path = _Path.from_address(known.items + n * ctypes.sizeof(_Path))
+            path = CPath.from_address(known.items + n * ctypes.sizeof(CPath))
             self.found.append(code_of(path.low | path.high << 64, self.events))
         return self.found
 
@@ -134,7 +142,9 @@ class Firings:
             kernel = made[inputs, outputs]
             one.events = kernel.events
             sources.append(kernel.source)
-        self.runtime, *built = firing_libraries(own_text("firing_scheduler.c"), *sources)
+        scheduler = SHARED.exported(own_text("firing_scheduler.c"))
+        self.runtime, *built = firing_libraries(scheduler, *sources)
+        SHARED.require(self.runtime)
         self.runtime.run.restype = ctypes.c_int64
         self.objects = Objects(self.runtime)
         for queue in self.queues:
@@ -146,11 +156,11 @@ class Firings:
         self.kept += built
         self.done = self.forgotten = False
 
-    def _queue(self, bundle: Bundle) -> _Queue:
+    def _queue(self, bundle: Bundle) -> CQueue:
         sizes = [np.dtype(TYPES[c_type(one.dtype)]).itemsize for one in bundle.channels]
         widths, lanes = np.array(sizes, np.int64), np.zeros(len(sizes), np.uint64)
         self.kept += [widths, lanes]
-        return _Queue(
+        return CQueue(
             lanes=lanes.ctypes.data,
             sizes=widths.ctypes.data,
             lane_count=len(sizes),
@@ -166,7 +176,7 @@ class Firings:
         recent = np.zeros(_MOST_RECENT, np.uint16)
         numbers = np.array([at(part.memory, path) for path in residual.numbers] or [0], np.int64)
         ends = list(zip(self.bundles, self.queues, strict=True))
-        one.block = _Block(
+        one.block = CBlock(
             in_=pointers(self.kept, [queue for b, queue in ends if b.taker == part.name]),
             out=pointers(self.kept, [queue for b, queue in ends if b.giver == part.name]),
             state=ctypes.addressof(state),
@@ -178,13 +188,13 @@ class Firings:
         )
         self.kept += [state, numbers, recent]
 
-    def _schedule(self, most_bytes: int) -> _Scheduled:
+    def _schedule(self, most_bytes: int) -> CScheduled:
         by_name = {one.part.name: ctypes.addressof(one.block) for one in self.parts}
         for bundle, queue in zip(self.bundles, self.queues, strict=True):
             queue.writer, queue.reader = by_name[bundle.giver], by_name[bundle.taker]
         awake = np.zeros(len(self.parts) // 64 + 1, np.uint64)
         self.kept.append(awake)
-        scheduled = _Scheduled(
+        scheduled = CScheduled(
             count=len(self.parts),
             blocks=pointers(self.kept, [one.block for one in self.parts]),
             awake=awake.ctypes.data,

@@ -12,6 +12,7 @@ import numpy as np
 
 from sim.compiled.bundles import Bundle, bundles
 from sim.compiled.objects import pointers
+from sim.compiled.shared_layout import Shared
 from sim.config.hardware import Config
 from sim.endless import require_memory
 from sim.machine import HANDOVER, Channel, Machine, passage
@@ -33,7 +34,7 @@ class TooLate(Exception):
     """A cycle that 32 bits do not tell."""
 
 
-class _Queue(ctypes.Structure):
+class CQueue(ctypes.Structure):
     """The beginning of a queue."""
 
     _fields_ = [
@@ -42,11 +43,15 @@ class _Queue(ctypes.Structure):
     ]
 
 
-class _Operation(ctypes.Structure):
+class COperation(ctypes.Structure):
+    """``Operation`` in ``timing.c``."""
+
     _fields_ = [("queue", ctypes.c_void_p), ("port", ctypes.c_int64)]
 
 
-class _Code(ctypes.Structure):
+class CCode(ctypes.Structure):
+    """``Code`` in ``timing.c``."""
+
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("waits", "rooms", "takes", "gives")),
         ("operations", ctypes.c_void_p),
@@ -54,7 +59,7 @@ class _Code(ctypes.Structure):
     ]
 
 
-class _Part(ctypes.Structure):
+class CPart(ctypes.Structure):
     """The beginning of a part."""
 
     _fields_ = [
@@ -69,12 +74,28 @@ class _Part(ctypes.Structure):
     ]
 
 
-class _Machine(ctypes.Structure):
+class CMachine(ctypes.Structure):
+    """``Machine`` in ``timing.c``."""
+
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("count", "queue_count")),
         *((name, ctypes.c_void_p) for name in ("parts", "queues", "awake", "live")),
         ("late", ctypes.c_int64),
     ]
+
+
+SHARED = Shared(
+    {
+        "Queue": CQueue,
+        "Operation": COperation,
+        "Code": CCode,
+        "Part": CPart,
+        "Machine": CMachine,
+    },
+    {"MOST_WAITS": _MOST_WAITS},
+    beginnings=frozenset({"Queue", "Part"}),
+)
+"""What ``timing.c`` shares with Python."""
 
 
 @dataclass
@@ -89,7 +110,7 @@ class _Timed:
     intervals: np.ndarray
     waits: np.ndarray
     ready: np.ndarray
-    part: _Part
+    part: CPart
     read: int = 0
 
 
@@ -112,7 +133,8 @@ class Timing:
         self.time: Any = np.int64 if wide else np.int32
         name = "int64_t" if wide else "int32_t"
         source = f"#define TIME {name}\n#define LANES {self.lanes}\n{own_text('timing.c')}"
-        [self.library] = firing_libraries(source)
+        [self.library] = firing_libraries(SHARED.exported(source))
+        SHARED.require(self.library)
         self.library.run.restype = self.library.able.restype = ctypes.c_int64
         self.library.size_of.restype = ctypes.c_int64
         self.live = np.zeros(self.lanes, np.int8)
@@ -183,11 +205,11 @@ class Timing:
         self.kept.append(memory)
         return kind.from_address(memory.ctypes.data)
 
-    def _queue(self, bundle: Bundle, peaks: np.ndarray) -> _Queue:
+    def _queue(self, bundle: Bundle, peaks: np.ndarray) -> CQueue:
         passages = self.passages[bundle.channels[0].number]
         depths = self._spread([d if d is not None else _UNBOUNDED for d, _ in passages], np.int64)
         latencies = self._spread([latency for _, latency in passages], self.time)
-        queue: _Queue = self._structure(_Queue, 0)
+        queue: CQueue = self._structure(CQueue, 0)
         queue.depth_of, queue.latency_of = depths.ctypes.data, latencies.ctypes.data
         queue.peak_of = peaks.ctypes.data
         return queue
@@ -197,19 +219,19 @@ class Timing:
         ports = max(1, len(one.part.inputs) + len(one.part.outputs))
         waits = _aligned(ports * self.lanes * np.dtype(self.time).itemsize)
         ready = np.zeros(self.lanes, self.time)
-        part: _Part = self._structure(_Part, 1)
+        part: CPart = self._structure(CPart, 1)
         part.interval_of, part.ready_of = intervals.ctypes.data, ready.ctypes.data
         part.waits_of = waits.ctypes.data
         waits = waits.view(self.time).reshape(ports, self.lanes)
         return _Timed(one, intervals, waits, ready, part)
 
-    def _machine(self) -> _Machine:
+    def _machine(self) -> CMachine:
         by_name = {one.traced.part.name: ctypes.addressof(one.part) for one in self.parts}
         for bundle, queue in zip(self.bundles, self.queues, strict=True):
             queue.writer, queue.reader = by_name[bundle.giver], by_name[bundle.taker]
         awake = np.zeros(len(self.parts) // 64 + 1, np.uint64)
         self.kept.append(awake)
-        machine = _Machine(
+        machine = CMachine(
             count=len(self.parts),
             queue_count=len(self.queues),
             parts=pointers(self.kept, [one.part for one in self.parts]),
@@ -277,7 +299,7 @@ class Timing:
     def _operations(self, one: Traced, codes: Sequence[FiringCode]) -> int:
         """What the firings of each code do, as C knows it."""
         part = one.part
-        made = (_Code * len(codes))()
+        made = (CCode * len(codes))()
         for code, found in zip(codes, made, strict=True):
             waits, takes, gives = dict[int, int](), dict[int, int](), dict[int, int]()
             for side, ports in ((waits, code.waits), (takes, code.takes)):
@@ -294,11 +316,11 @@ class Timing:
             usual = max(counts) < 256
             found.shape = reduce(lambda shape, n: 256 * shape + n, counts) if usual else -1
             operations = [
-                _Operation(ctypes.addressof(self.queues[q]), n)
+                COperation(ctypes.addressof(self.queues[q]), n)
                 for side in sides
                 for q, n in side.items()
             ]
-            array = (_Operation * max(1, len(operations)))(*operations)
+            array = (COperation * max(1, len(operations)))(*operations)
             found.operations = ctypes.addressof(array)
             self.kept.append(array)
         self.kept.append(made)

@@ -1,10 +1,10 @@
 """Chooses the situations that a firing is written for, and writes it for each of them.
 
-A firing that is right for any tokens has to look at their kinds, at the state, and at all inputs.
-Most firings find data at the heads of all inputs, and many leave the state as it was, or take from
-the same inputs as the one before. ``sim.compiled.residual.Body`` lists the firings that make use of
-it. Which of them there are follows from the firings themselves, so these are written in rounds,
-until a round shows nothing that the one before has not shown.
+A firing that is right for any tokens has to look at their kinds, and at all inputs. Most firings
+find data at the heads of all inputs, and many leave the state as it was, or take from the same
+input as the one before.
+``sim.compiled.residual.Body`` lists the firings that make use of it. Which there are follows
+from the firings themselves, so these are written in rounds, until a round shows nothing new.
 """
 
 from __future__ import annotations
@@ -16,15 +16,13 @@ from functools import reduce
 from typing import Any
 
 from sam.blocks.base import Step
-from sam.token import DATA, STOP
+from sam.token import DATA
 from sim.compiled.residual import (
     Body,
-    Fail,
     Leave,
     Line,
     Port,
     Residual,
-    Touch,
     Wait,
     gives_alone,
 )
@@ -32,13 +30,10 @@ from sim.compiled.steps.evaluator import Evaluator, Firing
 from sim.compiled.steps.values import Known
 from sim.compiled.steps.writing import Constants, Reached, Situation, common
 
+_LABEL = re.compile(r"end\d+")
+
 # The most groups of inputs for which there is a firing that follows one that moved one of them.
 _MOST_FOLLOWED = 2
-
-# The kinds that are mostly at the heads of two groups of inputs, each of which may move alone.
-_MIXED = ((DATA, DATA), (DATA, STOP), (STOP, DATA))
-
-_LABEL = re.compile(r"end\d+")
 
 
 def translate(
@@ -136,20 +131,17 @@ class _Firings:
         """The firings, by the names that they have in ``Body``."""
         inputs, before = self.evaluator.inputs, self.before
         data = Situation(heads={port.index: DATA for port in inputs})
-        found: dict[str, Any] = {"steady": [], "straight": [], "general": [], "giving": []}
-        found |= {"following": {}, "several": {}, "mixed": {}}
         first = self._firing(data)
-        found["first"] = lines = first.lines
+        lines = first.lines
+        found: dict[str, Any] = {"first": lines, "steady": [], "general": [], "giving": []}
+        found |= {"following": {}, "several": {}}
         if not any(isinstance(line, Wait) and not line.output for line in lines):
             return found
         if first.constant and any(isinstance(one, Leave) and gives_alone(one) for one in lines):
             found["giving"] = self._firing(data).lines
-        at_rest = replace(data, state=before.rest)
         if before.rest:
-            steady = self._firing(at_rest).lines
+            steady = self._firing(replace(data, state=before.rest)).lines
             found["steady"] = steady if _differ(steady, lines) else []
-        if not before.followed and _straight(found["steady"] or lines):
-            found["straight"] = self._firing(at_rest if found["steady"] else data).lines
         for leader in before.followed:
             still = frozenset(n for n, first in enumerate(before.leaders) if first != leader)
             situation = replace(data, still=still)
@@ -158,13 +150,6 @@ class _Firings:
             leaves = (line for line in follows.lines if isinstance(line, Leave))
             if follows.pure and any(leader in leave.again for leave in leaves):
                 found["several"][leader] = self._firing(situation).lines
-        if len(found["several"]) == len({*before.leaders}) == 2:
-            for kinds in _MIXED:
-                groups = dict(zip(sorted(found["several"]), kinds, strict=True))
-                heads = {n: groups[leader] for n, leader in enumerate(before.leaders)}
-                mixed = self._firing(Situation(heads, frozenset(range(len(inputs)))))
-                if mixed.pure:
-                    found["mixed"][kinds] = mixed.lines
         found["general"] = self._firing(Situation()).lines
         return found
 
@@ -211,11 +196,3 @@ def _differ(lines: Sequence[Line], others: Sequence[Line]) -> bool:
     return [_LABEL.sub("end", str(line)) for line in lines] != [
         _LABEL.sub("end", str(line)) for line in others
     ]
-
-
-def _straight(lines: Sequence[Line]) -> bool:
-    """Whether a firing always does the same to its inputs and outputs, and takes something."""
-    ends = [line for line in lines if isinstance(line, Leave | Fail | Touch)]
-    if len(ends) != 1 or not isinstance(ends[0], Leave) or ends[0].finished != "0":
-        return False
-    return bool(ends[0].takes) and all([*ends[0].takes.values(), *ends[0].gives.values()])

@@ -5,6 +5,7 @@ import shutil
 from ast import literal_eval
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -21,6 +22,8 @@ from sam.support.errors import UserError
 from sam.tensor import Tensor
 from sim.binding import bind
 from sim.compiled import engine as compiled_engine
+from sim.compiled import parts
+from sim.compiled.kernel.source import PATHS
 from sim.config.hardware import load
 from tests.custard.to_c.test_levels import LEVELS, RESULT_LEVELS, chained, in_words, skipping
 from tests.support.profiles import PROFILE, examples
@@ -92,10 +95,15 @@ def with_memory(draw, *tensors):
     return {**draw(configs), **{f"memory.{key}": value for key, value in memory.items()}}
 
 
-def outcome(program: custard.Program, inputs: Any, config: Any, engine: str) -> Any:
-    """All that a run tells, or the text of its error."""
+paths_off = st.sampled_from(["", "all", *(path.name for path in PATHS)])
+"""Fast paths that are off: none, all, or one of them."""
+
+
+def outcome(program: custard.Program, inputs: Any, config: Any, engine: str, off: str = "") -> Any:
+    """All that a run tells, or the text of its error; some fast paths may be off."""
     try:
-        run = program.simulate(inputs, overrides=config, engine=engine)
+        with patch.dict("os.environ", SAM_PATHS_OFF=off):
+            run = program.simulate(inputs, overrides=config, engine=engine)
     except UserError as error:
         return str(error)
     values = run.output.to_numpy()
@@ -103,26 +111,29 @@ def outcome(program: custard.Program, inputs: Any, config: Any, engine: str) -> 
     return *told, run.output.format, repr(values.tolist())
 
 
-def agree(program: Any, config: Any, commands: list[str] | None = None) -> None:
+def agree(program: Any, config: Any, commands: list[str] | None = None, off: str = "") -> None:
     schedule = [f"reorder({','.join(program.order)})"] if program.order else []
     schedule += commands or []
     compiled = custard.compile(program.expression, program.formats, schedule, dims=program.dims)
     inputs = program.tensors
-    assert outcome(compiled, inputs, config, "compiled") == outcome(
+    assert outcome(compiled, inputs, config, "compiled", off) == outcome(
         compiled, inputs, config, "simpy"
     )
 
 
 @settings(relaxed, max_examples=examples(1000, compiles=True))
-@given(programs(), configs)
-def test_random_programs_and_configs(program, config):
-    agree(program, config)
+@given(programs(), configs, paths_off)
+def test_random_programs_and_configs(program, config, off):
+    agree(program, config, off=off)
+
+
+larger = programs(max_operands=4, max_order=4, explicit_sums=True, operators="+-*/")
 
 
 @settings(relaxed, max_examples=examples(1000, compiles=True))
-@given(programs(max_operands=4, max_order=4, explicit_sums=True, operators="+-*/"), configs)
-def test_larger_programs_and_configs(program, config):
-    agree(program, config)
+@given(larger, configs, paths_off)
+def test_larger_programs_and_configs(program, config, off):
+    agree(program, config, off=off)
 
 
 deep = st.sampled_from([10, 17, 20, 40, 100, "unbounded"])
@@ -153,8 +164,9 @@ _ALL = [*_SPARSE, "dd"]
             **{f"blocks.names.write_X_{n}.initiation_interval_cycles": slow for n in ("i", "vals")},
         },
     ),
+    paths_off,
 )
-def test_long_fibers(expression, formats, seed, density, config):
+def test_long_fibers(expression, formats, seed, density, config, off):
     """Many firings of each block do the same one after the other, with room for some or for all."""
     generator = np.random.default_rng(seed)
     shape = generator.integers(1, 9), 30
@@ -165,7 +177,8 @@ def test_long_fibers(expression, formats, seed, density, config):
     inputs = {name: one * (generator.random(one.shape) < density) for name, one in inputs.items()}
     schedule = ["reorder(i,k,j)"] if "k" in expression else []
     program = custard.compile(expression, formats, schedule)
-    assert outcome(program, inputs, config, "compiled") == outcome(program, inputs, config, "simpy")
+    found = outcome(program, inputs, config, "compiled", off)
+    assert found == outcome(program, inputs, config, "simpy")
 
 
 @settings(relaxed, max_examples=examples(300, compiles=True))
@@ -173,7 +186,7 @@ def test_long_fibers(expression, formats, seed, density, config):
 def test_programs_in_all_formats(data):
     program = data.draw(programs(levels=LEVELS, result_levels=RESULT_LEVELS))
     formats = {name: data.draw(chained(form)) for name, form in program.formats.items()}
-    agree(replace(program, formats=formats), data.draw(configs))
+    agree(replace(program, formats=formats), data.draw(configs), off=data.draw(paths_off))
 
 
 PRODUCT = custard.compile(
@@ -213,7 +226,8 @@ def test_writers_with_many_tokens_before_them_share_a_port(bandwidth):
 def test_programs_whose_tensors_lie_in_memory(data):
     program = data.draw(programs(levels=LEVELS, result_levels=RESULT_LEVELS))
     formats = {name: data.draw(chained(form)) for name, form in program.formats.items()}
-    agree(replace(program, formats=formats), data.draw(with_memory("X", *program.tensors)))
+    config = data.draw(with_memory("X", *program.tensors))
+    agree(replace(program, formats=formats), config, off=data.draw(paths_off))
 
 
 @settings(relaxed, max_examples=examples(100, compiles=True))
@@ -258,7 +272,7 @@ def test_scanners_skip(data, latencies):
         **data.draw(configs | with_memory("X", *program.tensors)),
         **told_after(compiled, latencies),
     }
-    found = outcome(compiled, program.tensors, config, "compiled")
+    found = outcome(compiled, program.tensors, config, "compiled", data.draw(paths_off))
     assert found == outcome(compiled, program.tensors, config, "simpy")
     if not isinstance(found, str):
         due = evaluate(program.expression, program.tensors, program.dims)
@@ -514,7 +528,7 @@ def test_queues_shrink_back():
         machine.run(None)
         machine.report()
         queues = [channel.queue for channel in machine.channels.values()]
-        assert max(queue.peak for queue in queues) > 3 * compiled_engine._PLACES
+        assert max(queue.peak for queue in queues) > 3 * parts.PLACES
         assert all(queue.from_ == queue.to for queue in queues)
     finally:
         machine.close()

@@ -1,13 +1,90 @@
-"""The memories of blocks in C."""
+"""The memories of blocks as C has them."""
+
+import ctypes
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import custard
-from sam.support import c_compiler
+from sam.arithmetic import Operation
+from sam.blocks.block_memory import Accumulator, Growing, Stored
+from sam.support import c_compiler as cc
+from sim.compiled.objects import CAccumulator, CGrowing, Objects, at, pointers
+from sim.compiled.structures import SHARED
+from sim.compiled.translations import libraries, text
+
+pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
 
 
-@pytest.mark.skipif(not c_compiler.available(), reason="there is no C compiler")
+@pytest.fixture
+def objects():
+    [runtime] = libraries([SHARED.exported(text("scheduler.c"))])
+    made = Objects(runtime)
+    yield made
+    made.close()
+
+
+def part(dtype=float, **memory):
+    return SimpleNamespace(memory=SimpleNamespace(**memory), dtype=np.dtype(dtype))
+
+
+def test_something_at_a_path():
+    memory = SimpleNamespace(level=SimpleNamespace(seg=[1]), many=("a", "b"))
+    assert at(memory, ("level", "seg")) == [1]
+    assert at(memory, ("many", "1")) == "b"
+    assert at(memory, ()) is memory
+
+
+@pytest.mark.parametrize(
+    ("dtype", "due"),
+    [("bool", "int64"), ("int8", "int64"), ("float32", "float64"), ("complex64", "complex128")],
+)
+def test_arrays_have_the_types_that_c_computes_in(objects, dtype, due):
+    found = objects.of(part(vals=np.arange(3).astype(dtype)[::2]), ("vals",))
+    assert found.dtype == due
+    assert found.flags.c_contiguous
+
+
+def test_two_halves_of_a_block_share_their_memory(objects):
+    crd = Growing([3, 4])
+    first, second = part(crd=crd), part(crd=crd)
+    made = objects.of(first, ("crd",))
+    assert objects.of(second, ("crd",)) is made
+    assert isinstance(made, CGrowing)
+    assert made.length == 2
+
+
+def test_numbers_that_c_has_stored_come_back(objects):
+    whole, values = Growing([3]), Growing(values=True)
+    made = objects.of(part(crd=whole), ("crd",))
+    objects.runtime.append(ctypes.byref(made), ctypes.c_int64(7))
+    objects.of(part(out=values), ("out",))
+    counted = Stored(0, integers=True)
+    objects.runtime.append(ctypes.byref(objects.of(part(n=counted), ("n",))), ctypes.c_int64(5))
+    objects.copy_back()
+    assert whole.to_list() == [3, 7]
+    assert values.to_numpy(float).tolist() == []
+    assert counted.to_numpy(3, int).tolist() == [5, 0, 0]
+
+
+@pytest.mark.parametrize(("capacity", "due"), [(None, -1), (12, 12)])
+def test_an_accumulator_knows_its_size(objects, capacity, due):
+    plus = Operation("add", np.dtype(float))
+    made = objects.of(part(sums=Accumulator(2, capacity, plus)), ("sums",))
+    assert isinstance(made, CAccumulator)
+    assert (made.dimensions, made.capacity) == (2, due)
+
+
+def test_an_array_of_addresses():
+    kept, array, growing = [], np.arange(3), CGrowing()
+    address = pointers(kept, [array, growing])
+    found = (ctypes.c_void_p * 2).from_address(address)
+    assert list(found) == [array.ctypes.data, ctypes.addressof(growing)]
+    assert kept[1:] == [array, growing] or kept[1] is array
+    assert pointers([], []) != 0
+
+
 def test_arrays_that_outgrow_a_large_page_are_given_back():
     x = np.arange(1.0, 300_001)
     run = custard.compile("y(i) = x(i)", {"x": "d", "y": "d"}).simulate({"x": x}, engine="compiled")

@@ -1,5 +1,6 @@
-"""Times of many machines from one set of codes."""
+"""The times of firings in many machines at once, held against a run of each by itself."""
 
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -7,14 +8,69 @@ import pytest
 
 import custard
 import sim
-from sam.support import c_compiler
+from sam.support import c_compiler as cc
 from sim.binding import bind
 from sim.config.hardware import load
+from sim.machine import elaborate
 from sim.retiming import batch
 from sim.retiming.firings import Firings
+from sim.retiming.timing import MOST_LANES, Timing, TooLate, _aligned
+
+pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+
+PROGRAM = custard.compile("x(i) = b(i) * c(i)", {"b": "s", "c": "s", "x": "s"})
+INPUTS = {"b": np.arange(30) % 3 * 1.0, "c": np.arange(30) % 4 * 1.0}
 
 
-@pytest.mark.skipif(not c_compiler.available(), reason="there is no C compiler")
+def timed(overrides, wide=False):
+    """The machines under some configs, timed together."""
+    bound = bind(PROGRAM.graph, INPUTS)
+    configs = [load(None, one) for one in overrides]
+    with closing(Firings(elaborate(bound, configs[0]), 1 << 20)) as firings:
+        firings.run()
+        with closing(Timing(firings, configs, wide)) as timing:
+            timing.run()
+            return [
+                (timing.cycles(n), timing.blocks(n), timing.streams(n)) for n in range(len(configs))
+            ], timing
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_each_lane_is_a_run(wide):
+    overrides = [
+        {},
+        {"queues.depth": 1},
+        {"queues.depth": 4, "queues.latency_cycles": 3},
+        {"blocks.kinds.array.initiation_interval_cycles": 7, "queues.depth": 2},
+        {"blocks.kinds.intersecter.latency_cycles": 9},
+    ]
+    found, timing = timed(overrides, wide)
+    assert timing.lanes == 16
+    assert timing.live[: len(overrides)].all()
+    for config, (cycles, blocks, streams) in zip(overrides, found, strict=True):
+        run = PROGRAM.simulate(INPUTS, overrides=config, engine="simpy")
+        assert (cycles, blocks, streams) == (run.cycles, run.blocks, run.streams)
+
+
+def test_there_are_lanes_for_as_many_configs_as_can_be():
+    found, timing = timed([{"queues.depth": n} for n in range(1, MOST_LANES + 1)])
+    assert timing.lanes == MOST_LANES
+    cycles = [one for one, _, _ in found]
+    assert cycles == sorted(cycles, reverse=True)
+
+
+def test_latencies_that_32_bits_do_not_add_up_ask_for_more():
+    slow = [{"queues.latency_cycles": 2**20}]
+    with pytest.raises(TooLate):
+        timed(slow)
+    [(cycles, _, _)], _ = timed(slow, wide=True)
+    assert cycles == PROGRAM.simulate(INPUTS, overrides=slow[0], engine="simpy").cycles
+
+
+def test_memory_is_aligned_for_vectors():
+    assert all(_aligned(size).ctypes.data % 64 == 0 for size in (1, 64, 1000))
+
+
 def test_a_deadlock_is_told_before_all_codes_are_kept(monkeypatch):
     """Machines that are stuck keep no codes waiting: the others read them as they come."""
     kept: list[int] = []

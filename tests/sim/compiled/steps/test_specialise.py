@@ -2,7 +2,6 @@
 
 from textwrap import dedent
 
-from sam.token import DATA, STOP
 from sim.compiled.residual import Leave
 from tests.support.steps import translated, written
 
@@ -60,7 +59,6 @@ def test_a_step_without_inputs_has_one_firing():
     body = translated("p.crd.give(0, 1)\nreturn True").body
     assert written(body.first) == "GIVE0(0, 1)\nWAIT for room at 0\nLEAVE gave 0; last: 1"
     assert not body.general
-    assert not body.straight
 
 
 def test_a_firing_for_data_and_one_for_any_tokens():
@@ -80,18 +78,15 @@ def test_a_firing_for_data_and_one_for_any_tokens():
         GIVE0(step0_kind, step0_value)
         WAIT for room at 0
         LEAVE took 0, gave 0; last: (step0_kind == 3)""")
-    assert body.straight == body.first
-    assert not body.steady
     assert not body.following
 
 
-def test_what_all_firings_for_data_leave_in_the_state_is_known_to_the_next():
+def test_the_state_that_all_firings_for_data_leave_is_known_to_the_next():
     text = "kind, value = p.a.peek()\np.a.take()\nif not s.begun:\n    s.begun = True\n"
     text += "    p.crd.give(kind, value)\nreturn kind == 3"
     body = translated(text, {"begun": False}).body
     assert "if (!s_begun)" in written(body.first)
     assert "begun" not in written(body.steady)
-    assert body.straight == body.steady
 
 
 def test_inputs_that_move_alone_may_be_followed():
@@ -101,17 +96,6 @@ def test_inputs_that_move_alone_may_be_followed():
     assert "WAIT for data at 0" in written(body.following[0])
     assert "WAIT for data at 1" not in written(body.following[0])
     assert [line.again for line in body.first if isinstance(line, Leave)] == [[0], [1], []]
-    assert not body.straight
-
-
-def test_for_two_groups_the_kinds_at_their_heads_are_told_apart():
-    body = translated(MERGE, ports=("a", "b", "crd")).body
-    assert list(body.mixed) == [(DATA, DATA), (DATA, STOP), (STOP, DATA)]
-    assert written(body.mixed[DATA, STOP]) == dedent("""\
-        step0_a = v0;
-        step0_b = v1;
-        TAKE0
-        LEAVE took 0; last: 0""")
 
 
 def test_inputs_that_always_move_together_are_one_group():

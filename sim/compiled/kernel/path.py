@@ -1,0 +1,105 @@
+"""What a fast path is, and what it may change in the plain kernel."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from sim.compiled.residual import Leave, Line
+
+if TYPE_CHECKING:
+    from sim.compiled.kernel.plain import Kernel
+
+
+@dataclass(frozen=True)
+class InputEnd:
+    """How a kernel deals with a queue that it takes from.
+
+    ``there``  ends the call if there is no token for the port ``$n``
+    ``fixed``  whether the tokens that are there at the start are all that there are in the call
+    ``taken``  is done after a token has been taken; ``$taken`` stands for a test whether one has
+    ``room``   a further test whether its writer has room again
+    """
+
+    there: str
+    fixed: bool = True
+    taken: str = ""
+    room: str = ""
+
+
+@dataclass(frozen=True)
+class OutputEnd:
+    """How a kernel deals with a queue that it gives to.
+
+    ``macros``  stand before the function
+    ``locals``  stand at its start
+    ``given``   is done after a token has been given
+    ``back``    is done at its end
+    """
+
+    macros: str = ""
+    locals: str = ""
+    given: str = ""
+    back: str = ""
+
+
+@dataclass(frozen=True)
+class Further:
+    """Another firing that a kernel has.
+
+    ``opening``  the C before it, with the label that leads to it
+    ``leader``   the leader of the inputs that the firing before has taken from, if it follows one
+    """
+
+    opening: str
+    lines: Sequence[Line]
+    leader: int | None = None
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a kernel that a path writes; empty ones stay as in the plain kernel.
+
+    ``first``    the firing that the kernel begins with
+    ``further``  other firings
+    ``inputs``, ``outputs``  ends of queues, by their numbers
+    ``most``     the most firings of a call
+    ``begin``    before the first firing of a call
+    ``blocked``  where an output is full
+    """
+
+    first: Sequence[Line] = ()
+    further: Sequence[Further] = ()
+    inputs: Mapping[int, InputEnd] = field(default_factory=dict)
+    outputs: Mapping[int, OutputEnd] = field(default_factory=dict)
+    most: str = ""
+    begin: str = ""
+    blocked: str = ""
+
+
+class Path(ABC):
+    """A fast path: it does the same as single firings of the plain kernel, to the cycle.
+
+    ``name``   by which it is switched off
+    ``needs``  the names of paths without which it never applies
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    @abstractmethod
+    def applies(self, kernel: Kernel) -> bool:
+        """Whether its precondition holds."""
+
+    @abstractmethod
+    def write(self, kernel: Kernel) -> Parts:
+        """Its parts of a kernel that it applies to."""
+
+    def after(self, kernel: Kernel, line: Leave, leader: int | None) -> list[str]:
+        """What may be done instead of beginning anew, after a firing that ends here.
+
+        ``leader`` is that of the firing itself, if it follows one.
+        """
+        return []

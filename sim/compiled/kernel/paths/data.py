@@ -1,0 +1,27 @@
+"""Data first: the kernel begins with a firing that is right for data at all inputs only.
+
+Most tokens are data. With their kind known, tests of it and what comes of other kinds are gone. The
+firing that is right for any tokens stands behind; any other token leads there.
+"""
+
+from __future__ import annotations
+
+from sim.compiled.kernel.path import Further, Parts, Path
+from sim.compiled.kernel.plain import Kernel
+
+_ANY_TOKENS = """        any_tokens: now = ready; cause = row = 0;
+"""
+
+
+class Data(Path):
+    """Applies if the step looks at any tokens at all."""
+
+    name = "data"
+
+    def applies(self, kernel: Kernel) -> bool:
+        return bool(kernel.body.general)
+
+    def write(self, kernel: Kernel) -> Parts:
+        general = kernel.body.general
+        further = Further(_ANY_TOKENS + kernel.save(general), general)
+        return Parts(first=kernel.body.first, further=[further])

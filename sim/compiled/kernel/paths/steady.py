@@ -1,0 +1,28 @@
+"""Steady state: where all firings for data leave some of the state the same, the next knows it.
+
+The first of them finds the state as it is; each other one goes to a firing without tests of it.
+"""
+
+from __future__ import annotations
+
+from sim.compiled.kernel.path import Further, Parts, Path
+from sim.compiled.kernel.plain import Kernel
+from sim.compiled.residual import Leave
+
+
+class Steady(Path):
+    """Applies if a firing for data is shorter with the state known that all of them leave."""
+
+    name = "steady"
+    needs = frozenset({"data"})
+
+    def applies(self, kernel: Kernel) -> bool:
+        return bool(kernel.body.steady)
+
+    def write(self, kernel: Kernel) -> Parts:
+        lines = kernel.body.steady
+        opening = f"    steady:;\n{kernel.begin(lines)}{kernel.reset()}\n"
+        return Parts(further=[Further(opening, lines)])
+
+    def after(self, kernel: Kernel, line: Leave, leader: int | None) -> list[str]:
+        return ["goto steady;"] if line.steady else []

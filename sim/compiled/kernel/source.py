@@ -1,0 +1,63 @@
+"""The C source of a kernel, with the fast paths that are on and apply to it.
+
+The variable ``SAM_PATHS_OFF`` names paths that are off, with commas between them, or is ``all``:
+for tests, and to measure them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+
+from sam.support.errors import UserError, one_of
+from sim.compiled.kernel.ends import Queue, slots
+from sim.compiled.kernel.path import Path
+from sim.compiled.kernel.paths.at_once import AtOnce
+from sim.compiled.kernel.paths.data import Data
+from sim.compiled.kernel.paths.following import Following
+from sim.compiled.kernel.paths.prepare import Prepare
+from sim.compiled.kernel.paths.pull import Pull
+from sim.compiled.kernel.paths.short import Short
+from sim.compiled.kernel.paths.steady import Steady
+from sim.compiled.kernel.plain import Kernel
+from sim.compiled.residual import Body
+
+PATHS: tuple[Path, ...] = (Short(), Pull(), Prepare(), Steady(), AtOnce(), Following(), Data())
+"""All paths, in the order in which they write."""
+
+OFF = "SAM_PATHS_OFF"
+
+
+def paths_on() -> Sequence[Path]:
+    """The paths that are on. Raises UserError if one is named that there is not."""
+    off = {name.strip() for name in os.environ.get(OFF, "").split(",")} - {""}
+    names = [path.name for path in PATHS]
+    if off == {"all"}:
+        return ()
+    for name in sorted(off - {*names}):
+        raise UserError(f"{OFF} has {name!r}, which is no fast path", hint=one_of(name, names))
+    return paths_without(off)
+
+
+def paths_without(off: Collection[str]) -> Sequence[Path]:
+    """The paths without some, and without those that need one of them."""
+    on = tuple(path for path in PATHS if path.name not in off)
+    names = {path.name for path in on}
+    missing = [path.name for path in on if path.needs - names]
+    return paths_without({*off, *missing}) if missing else on
+
+
+def source(
+    body: Body,
+    inputs: Sequence[Queue],
+    outputs: Sequence[Queue],
+    logged: bool = False,
+    paths: Sequence[Path] = PATHS,
+) -> str:
+    """The C source of a block's kernel between queues.
+
+    It keeps a log of its waits if ``logged``: see ``waits.h``.
+    """
+    text = Kernel(body, inputs, outputs, paths).source()
+    ports = len(body.inputs) + len(slots([queue.ports for queue in outputs]))
+    return f"#define LOGGED {ports}\n{text}" if logged else text

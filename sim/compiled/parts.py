@@ -1,0 +1,140 @@
+"""The parts and queues of a machine as the compiled engine keeps them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sam.graph import Edge
+from sim.attribution.over_time import bins
+from sim.compiled.bundles import Bundle
+from sim.compiled.kernel.ends import Queue, slots
+from sim.compiled.residual import Residual
+from sim.compiled.structures import CBlock, CQueue
+from sim.compiled.translations import Translation
+from sim.machine import Channel, Part
+
+PLACES, SHORT = 1024, 17
+"""The places of a stretch of an unbounded queue; the depth from which on a queue is not short."""
+
+
+def numbers(count: int = 0, values: Sequence[int] = ()) -> ctypes.Array[Any]:
+    """Whole numbers as C has them: the values, then zeros."""
+    return (ctypes.c_int64 * count)(*values)
+
+
+@dataclass
+class CompiledPart:
+    """A part of the machine, compiled.
+
+    ``counts``  for each output, the tokens given of each of ``TOKEN_KINDS``
+    ``waits``   for each of its ``slots``, the cycles that it waited
+    """
+
+    part: Part
+    translation: Translation
+    residual: Residual
+    queues_in: list[SharedQueue] = field(default_factory=list)
+    queues_out: list[SharedQueue] = field(default_factory=list)
+    counts: ctypes.Array[Any] = field(default_factory=numbers)
+    waits: ctypes.Array[Any] = field(default_factory=numbers)
+    block: CBlock = field(default_factory=CBlock)
+
+    @cached_property
+    def slots(self) -> list[tuple[int, int]]:
+        """The output ports that it may wait at, each with the number of a queue."""
+        return slots([shared.bundle.givers for shared in self.queues_out])
+
+    @property
+    def awaited(self) -> list[Channel]:
+        """The channels whose tokens it may wait for, and those whose room, as kernels count."""
+        found = [port.channel for port in self.part.inputs]
+        for port, q in self.slots:
+            bundle = self.queues_out[q].bundle
+            found.append(bundle.channels[bundle.givers.index(port)])
+        return found
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks memory."""
+        return bool(self.residual.regions)
+
+    @property
+    def wires(self) -> list[SharedQueue]:
+        """The wires that it reads."""
+        return [shared for shared in self.queues_in if shared.wire]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether it depends on time."""
+        return self.asks or bool(self.wires)
+
+
+@dataclass
+class SharedQueue:
+    """A queue, with the channels that share it.
+
+    ``stamped``  whether it has the cycles of its tokens' being given
+    ``ahead``    whether its writer prepares tokens that there is no room for yet
+    """
+
+    bundle: Bundle
+    stamped: bool = False
+    ahead: bool = False
+    queue: CQueue = field(default_factory=CQueue)
+
+    @cached_property
+    def moved(self) -> tuple[np.ndarray, np.ndarray]:
+        """The tokens that were given and taken over time, which a run with a log counts."""
+        return bins(), bins()
+
+    @property
+    def edges(self) -> list[Edge]:
+        """The edges of its channels."""
+        return [channel.edge for channel in self.bundle.channels]
+
+    @property
+    def wire(self) -> bool:
+        return self.bundle.wire
+
+    @cached_property
+    def depth(self) -> int:
+        """How many tokens it holds; 0 where it is unbounded."""
+        return self.bundle.channels[0].depth or 0
+
+    @cached_property
+    def latency(self) -> int:
+        return self.bundle.channels[0].latency
+
+    @cached_property
+    def places(self) -> int:
+        """The places of its stretches: more than four times as many as a finite depth."""
+        return 1 << max(6, (4 * self.depth + 15).bit_length()) if self.depth else PLACES
+
+    @property
+    def short(self) -> bool:
+        """Whether it has so few places that those who share it take turns all the time."""
+        return 0 < self.depth < SHORT
+
+    def given_to(self) -> Queue:
+        """The end that is given to, as kernels know it."""
+        return self._end(self.bundle.givers, False)
+
+    def taken_from(self) -> Queue:
+        """The end that is taken from, as kernels know it."""
+        return self._end(self.bundle.takers, self.wire)
+
+    def _end(self, ports: tuple[int, ...], wire: bool) -> Queue:
+        return Queue(
+            ports=ports,
+            places=self.places,
+            bounded=self.depth > 0,
+            short=self.short,
+            wire=wire,
+            ahead=self.ahead,
+        )
