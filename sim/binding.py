@@ -33,9 +33,9 @@ from sim.value_types import value_types
 class Bound:
     """A graph with its inputs: ``tensors`` by slot, ``extents`` by index variable.
 
-    ``streams`` tells what each edge carries, ``types`` the type of the values on each output;
-    ``given`` has the inputs as they came, by name; ``limits``, by node and input, below what the
-    tokens must be that nothing is known of.
+    ``streams`` says what each edge carries, ``types`` the type of the values on each output;
+    ``given`` has the inputs as they came, by name; ``limits``, by node and input, has the bound
+    below which tokens from an unchecked source must be.
     """
 
     graph: Graph
@@ -52,7 +52,7 @@ class Bound:
         return {node.name: node for node in self.graph.nodes}
 
     def regions(self, memory: Memory) -> RegionTable | None:
-        """A table of what lies in memory, empty so far; None where memory is ideal.
+        """A table for the arrays that lie in memory, empty so far; None if memory is ideal.
 
         The levels that tiles are brought into, and those inside of them, hold nothing else.
         """
@@ -74,7 +74,7 @@ class Bound:
         regions: RegionTable | None = None,
         lists: bool = True,
     ) -> Surroundings:
-        """What a block finds, of which the config says ``timing``.
+        """The surroundings of a block, whose ``timing`` the config gives.
 
         ``regions`` and ``lists`` as ``Surroundings`` has them.
         """
@@ -139,7 +139,7 @@ class Bound:
 
 
 def located(mistake: StreamError, node: Node) -> StreamError:
-    """A mistake in the streams that a node takes, with what it reads."""
+    """A mistake in the streams that a node takes, with the node and the array that it reads."""
     slot, level = node.parameters.get("slot"), node.parameters.get("level")
     if not KINDS[node.kind].role.reads or slot is None:
         return mistake.about(node.name)
@@ -188,7 +188,7 @@ def _value_writer(graph: Graph) -> Node:
 def _limits(
     streams: Mapping[Edge, Stream], tensors: Mapping[str, Tensor], extents: Mapping[str, int]
 ) -> dict[str, dict[str, int]]:
-    """By node and input, below what tokens must be that nothing is known of.
+    """By node and input, the bound below which tokens from an unchecked source must be.
 
     Raises UserError for coordinates of a variable whose extent is larger than it may be.
     """
@@ -224,13 +224,13 @@ def _positions(tensor: Tensor, level: int | None) -> int:
 
 
 _COPIES = 3
-"""How many times a result lies in memory: in the engine, in the writer, and as a tensor."""
+"""The copies of a result in memory: in the engine, in the writer, and as a tensor."""
 
 
 def _require_memory(
     graph: Graph, extents: Mapping[str, int], types: Mapping[str, np.dtype[Any]]
 ) -> None:
-    """Raises UserError where the result is so large, whatever the inputs, that it has no place."""
+    """Raises UserError if the result does not fit in memory, whatever the inputs are."""
     if graph.result is None:
         return
     slot = graph.result.slot
@@ -244,7 +244,7 @@ def _require_memory(
 def _require_shape_around(
     graph: Graph, given: Mapping[str, Tensor], extents: Mapping[str, int]
 ) -> None:
-    """Raises UserError where the result is written around a tensor of another shape."""
+    """Raises UserError if the result is written around a tensor of another shape."""
     if graph.result is None or graph.result.around is None:
         return
     slot, around = graph.result.slot, graph.result.around
@@ -263,7 +263,7 @@ def _require_shape_around(
 def _stored(
     graph: Graph, slot: Slot, given: Mapping[str, Tensor], extents: Mapping[str, int]
 ) -> Tensor:
-    """What a slot holds."""
+    """The tensor in a slot."""
     if slot.tensor is None and not slot.levels:
         return Tensor.of(slot.constant)
     if slot.tensor is None and slot.computed:  # a unit
@@ -280,7 +280,7 @@ def _stored(
 
 
 def _by_derived(graph: Graph, slot: Slot, tensor: Tensor, extents: Mapping[str, int]) -> Tensor:
-    """A tensor by the variables that a slot stores it by."""
+    """A tensor over the derived variables of a slot, if it has any."""
     if not slot.subscripts:
         return tensor
     return derived(tensor, slot.subscripts, graph.derived, extents, slot.shares)

@@ -13,7 +13,7 @@ from sam.support.errors import UserError
 class Wait:
     """A block that waits: for room in a full queue that it writes, or for an empty one it reads.
 
-    ``giver`` is what gives to the edge, where it is one half of the edge's source.
+    ``giver`` is the part that gives to the edge, if that is one half of the edge's source.
     """
 
     edge: Edge

@@ -14,7 +14,7 @@ _LEAST_FREE = 128 * 2**20
 
 
 def no_progress(block: str) -> UserError:
-    """The error for a block that fires for ever, and changes nothing by that."""
+    """The error for a block that fires for ever and changes nothing."""
     return UserError(
         f"no progress: {block} fires again and again, and neither takes nor gives a token nor "
         "changes its state",
@@ -31,7 +31,7 @@ def too_long(max_cycles: int) -> UserError:
 
 
 def no_memory(held: Mapping[str, int]) -> UserError:
-    """The error for a run that the memory does not hold; ``held`` has the tokens by queue."""
+    """The error for a run that does not fit in memory; ``held`` has the tokens by queue."""
     if not held or not max(held.values()):
         return UserError(
             "there is no memory for what the graph stores",
@@ -46,6 +46,6 @@ def no_memory(held: Mapping[str, int]) -> UserError:
 
 
 def require_memory(held: Mapping[str, int]) -> None:
-    """Raises UserError where hardly any memory is left for a run that goes on."""
+    """Raises UserError if hardly any memory is left for the rest of a run."""
     if free_memory.available() < _LEAST_FREE:
         raise no_memory(held)

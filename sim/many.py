@@ -21,7 +21,7 @@ from sim.stats import Run
 from sim.tiling import with_tiles
 
 _AT_ONCE = 0.5
-"""Seconds that a group of runs on SimPy may take, before the compiled engine is prepared."""
+"""Seconds that a group of runs on SimPy may take before the compiled engine is used."""
 
 Outcome = Run | UserError | StreamError
 """A run, or the error that it ended with."""
@@ -46,8 +46,8 @@ def simulate_many(
     ``overrides``  config values by dotted key, the same for all
     ``finished``   called with the number of a config and its outcome, as soon as that is known;
                    configs need not finish in their order
-    ``return_errors``  whether the list has, in the place of a run that fails, its UserError or
-                   StreamError. Otherwise the first of these is raised, when all others are done
+    ``return_errors``  whether the list has the UserError or StreamError of a run that fails in
+                   its place. Otherwise the first of them is raised when all runs are done
 
     All else is as ``simulate`` has it. Raises UserError at once for inputs, configs or a graph that
     do not fit.
@@ -84,7 +84,7 @@ def outcomes_of(
     finished: Callable[[int, Outcome], None] | None = None,
     tells: bool = True,
 ) -> list[Outcome]:
-    """The outcome for each config, of which each has its own ``max_cycles``.
+    """The outcome for each config; each has its own ``max_cycles``.
 
     ``tells`` says whether a deadlock must be told in full, which takes a run by itself.
 
@@ -126,7 +126,7 @@ def _run_group(
     finish: Callable[[int, Outcome], None],
     tells: bool,
 ) -> None:
-    """Runs configs that are alike; what SimPy does at once on SimPy, if it may be any engine."""
+    """Runs configs that are alike; short runs go to SimPy if the engine is "auto"."""
     left = list(numbers)
     batched = engine != "simpy" and cc.available()
     seconds = 0.0
@@ -141,7 +141,7 @@ def _run_group(
         seconds = time.perf_counter() - started
         left = left[1:]
     if left and batched:
-        from sim.retiming import batch  # here, as runs on SimPy need none of it
+        from sim.retiming import batch  # imported here because runs on SimPy do not need it
 
         chosen = [configs[n] for n in left]
         alone = batch.run(

@@ -20,7 +20,7 @@ from sim.reference.engine import Progress, Unfinished
 from sim.stats import Run
 from sim.tiling import with_tiles
 
-# What SimPy does in a tenth of a second; a longer run is left to the compiled engine.
+# The events that SimPy handles in a tenth of a second; longer runs go to the compiled engine.
 _FEW_EVENTS = 30_000
 
 
@@ -32,7 +32,7 @@ def _run_compiled(
     attribution: bool,
     threads: int,
 ) -> Run:
-    from sim.compiled import engine  # here, as runs on SimPy need none of it
+    from sim.compiled import engine  # imported here because runs on SimPy do not need it
 
     return engine.run(bound, config, progress, max_cycles, attribution, threads)
 
@@ -56,7 +56,7 @@ def _run_either(
     attribution: bool,
     threads: int,
 ) -> Run:
-    """Runs what is soon done on SimPy, and the rest on the compiled engine, if it can be."""
+    """Runs on SimPy if that is soon done, else on the compiled engine, if that is possible."""
     try:
         return soon_done(bound, config, progress, max_cycles, attribution)
     except Unfinished:
@@ -78,7 +78,7 @@ def soon_done(
     max_cycles: int | None,
     attribution: bool = False,
 ) -> Run:
-    """Runs on SimPy; raises Unfinished where that is not done at once."""
+    """Runs on SimPy; raises Unfinished if that takes more than a few events."""
     return simpy_engine.run(
         bound,
         config,
@@ -115,7 +115,7 @@ def simulate(
     ``inputs``    a tensor by name: numpy, any scipy.sparse format, ``sam.Tensor``, a number
     ``config``    a shipped config by name (``ideal`` by default), a path, or its contents
     ``overrides`` config values by dotted key, as in ``{"queues.depth": 8}``
-    ``engine``    "simpy", "compiled", or "auto": SimPy for what it does at once, else compiled
+    ``engine``    "simpy", "compiled", or "auto": SimPy for short runs, else compiled
     ``progress``  called now and then with the cycle that the run has come to
     ``validate``  whether to watch every stream, on the engine simpy. By default only where the
                   environment has SAM_VALIDATE=1, as in the tests, unless the engine is compiled
@@ -159,7 +159,7 @@ def simulate(
 
 
 def require_graph(graph: Graph, inputs: Mapping[str, Any] | None) -> None:
-    """Raises UserError unless it is a graph, all of whose inputs are given or known."""
+    """Raises UserError unless it is a graph, and inputs that other graphs compute are given."""
     if not isinstance(graph, Graph):
         raise UserError(
             f"{type(graph).__name__} is not a graph",

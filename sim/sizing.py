@@ -1,9 +1,9 @@
 """The smallest queues that lose no cycle, or few.
 
-With unbounded queues a run takes its fewest cycles, and the most that each queue held at once is a
-depth that loses none of them. From there, depths go down. A deeper queue never costs a cycle where
-memory is ideal and nothing skips. So a depth that is too small while all other queues are deeper
-stays too small, and a search for each queue by itself gives a lower bound:
+With unbounded queues a run takes its fewest cycles, and the peak of each queue is a depth that
+loses none of them. From there, depths go down. If memory is ideal and nothing skips, a deeper queue
+never costs a cycle. So a depth that is too small while all other queues are deeper stays too small,
+and a search for each queue by itself gives a lower bound:
 
 1. One depth for all: the smallest power of two that, as a cap of all queues, loses nothing.
 2. For each queue the smallest depth while the others stay as they are.
@@ -42,9 +42,9 @@ class Sizing:
     """The depths of all queues, and what they cost.
 
     ``depths``     by queue
-    ``peaks``      by queue: the most that it holds where all are unbounded
-    ``fewest``     the cycles where all are unbounded
-    ``cycles``     those with these depths
+    ``peaks``      by queue: the most tokens that it holds if all are unbounded
+    ``fewest``     the cycles if all are unbounded
+    ``cycles``     the cycles with these depths
     ``config``     the machine with these depths, which ``load`` reads
     """
 
@@ -145,7 +145,7 @@ class _Search:
             able = [q for q, holds in zip(wide, self._hold(lowered), strict=True) if holds]
             if not able:
                 return depths
-            # Where memory is shared, or blocks skip, a shorter queue may even save cycles.
+            # If memory is shared, or blocks skip, a shorter queue may even save cycles.
             depths = {**depths, able[0]: depths[able[0]] - 1}
             lowest = dict.fromkeys(depths, 1)
 
@@ -178,7 +178,7 @@ class _Search:
         return high
 
     def _together(self, depths: Depths, lowest: Depths, queues: Sequence[str]) -> Depths:
-        """The depths with as many of some queues lowered as may be, those first that save most."""
+        """The depths with as many queues lowered as possible, those that save most first."""
         order = sorted(queues, key=lambda queue: lowest[queue] - depths[queue])
         order = [queue for queue in order if lowest[queue] < depths[queue]]
         tried = [
@@ -194,7 +194,7 @@ class _Search:
         return [isinstance(one, Run) and one.cycles <= self.limit for one in outcomes]
 
     def cycles_of(self, depths: Depths) -> int:
-        """The cycles with some depths, which hold."""
+        """The cycles with some depths that do not deadlock."""
         [outcome] = self._outcomes([load(self.data(depths))])
         assert isinstance(outcome, Run)
         return outcome.cycles
@@ -224,7 +224,7 @@ def _between(low: int, high: int, count: int) -> list[int]:
 
 
 def _bounded(graph: Graph) -> list[str]:
-    """The queues that have a depth: not those of sources, wires, or lists of what is done with."""
+    """The queues that have a depth: not those of sources, wires, or freed positions."""
     kinds = {node.name: KINDS[node.kind] for node in graph.nodes}
     return [
         str(edge)

@@ -1,4 +1,4 @@
-"""What a simulation tells: the result, the cycles, and where the cycles of each block went."""
+"""The outcome of a simulation: result, cycles, and where the cycles of each block went."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def of_machine(blocks: Mapping[str, BlockStats]) -> dict[str, BlockStats]:
 
 @dataclass(frozen=True)
 class StreamStats:
-    """What went through one edge: tokens by kind, and the most that its queue held at once."""
+    """The traffic of one edge: tokens by kind, and the most that its queue held at once."""
 
     tokens: Mapping[str, int]
     peak: int
@@ -65,12 +65,12 @@ class StreamStats:
 
 @dataclass(frozen=True)
 class Traffic:
-    """What a level of memory did for one tensor.
+    """The traffic of a level of memory for one tensor.
 
     ``reads``, ``writes``   requests of blocks, and of the level inside of it
-    ``hits``, ``misses``    how often a line was there and was not; none in the level that arrays
-                            live in
-    ``peak_bytes``          the most that it held at once, with what lives there
+    ``hits``, ``misses``    accesses whose line was there, and was not; none in the level that
+                            arrays live in
+    ``peak_bytes``          the most bytes that it held at once, arrays that live there included
     """
 
     reads: int
@@ -85,10 +85,10 @@ class Traffic:
 
 @dataclass(frozen=True)
 class MemoryStats:
-    """What a level of memory did.
+    """The work of a level of memory.
 
     ``busy``        by port, the cycles in which it moved data
-    ``peak_bytes``  the most that it held at once
+    ``peak_bytes``  the most bytes that it held at once
     ``tensors``     by tensor
     """
 
@@ -98,7 +98,7 @@ class MemoryStats:
 
     @property
     def total(self) -> Traffic:
-        """What it did for all tensors."""
+        """Its traffic for all tensors."""
         tensors = self.tensors.values()
         total = {f.name: sum(getattr(t, f.name) for t in tensors) for f in fields(Traffic)}
         return Traffic(**total | {"peak_bytes": self.peak_bytes})
@@ -108,23 +108,23 @@ class MemoryStats:
 class Run:
     """A finished simulation.
 
-    ``graph``    what ran; of several graphs the last
+    ``graph``    the graph that ran; of several graphs the last
     ``output``   the result, in the format that the program asks for; None for a graph without one
     ``cycles``   the cycle of the last firing of any block, plus one
     ``blocks``   by node name; a reducer that emits on its own has a second entry, ``.emitter``
     ``streams``  by edge, as in ``scan_B_i.crd -> repeat_C_i.in_crd``
     ``config``   the hardware config, fully resolved
     ``sinks``    by node name, the tokens that came to each sink
-    ``memory``   by level of memory, from the outermost; none where memory is ideal
-    ``notes``    what had to be done otherwise than the program asks
+    ``memory``   by level of memory, from the outermost; none if memory is ideal
+    ``notes``    differences from what the program asks for
     ``parts``    the runs of the graphs of a program that has several, in turn: see ``in_turn``
-    ``log``      why each firing waited, where the run was to keep that; of several graphs their
+    ``log``      why each firing waited, if the run was asked to keep it; of several graphs their
                  ``parts`` have it
     ``again``    runs it once more, as ``simulate`` does, with other keyword arguments
     ``about``    what is known of the program: ``expression``, ``cin``, ``formats``, ``schedule``
                  and ``notes``; empty for a graph by itself
-    ``alternatives``  gives other programs for the same expression, by what is to be written for
-                 each: what runs them on the same inputs and config
+    ``alternatives``  gives functions that run other programs for the same expression on the same
+                 inputs and config, by the text to write for each
     """
 
     graph: Graph
@@ -196,10 +196,10 @@ class Run:
         return self.again(config=self.config, attribution=True)
 
     def to_html(self, path: str | PathLike[str] | None = None, explained: bool = True) -> str:
-        """The run as one HTML page that needs nothing else; also written to ``path``, if any.
+        """The run as one self-contained HTML page; also written to ``path``, if any.
 
         With ``explained`` it has the explanation, for which the graph is run some more times.
-        Raises UserError where it cannot be run again and kept no ``log``.
+        Raises UserError if it cannot be run again and kept no ``log``.
         """
         from sam.support.files import write_whole
         from sim.report_page.page import page
@@ -215,14 +215,14 @@ class Run:
         window: tuple[int, int] | None = None,
         most_bytes: int | None = None,
     ) -> str | None:
-        """Writes what blocks, queues and memory did from cycle to cycle, to be viewed by others.
+        """Writes a trace for viewers: what blocks, queues and memory did from cycle to cycle.
 
         ``path``        .vcd for GTKWave and Surfer; .pftrace for Perfetto
         ``window``      the first cycle that is shown, and the one after the last
         ``most_bytes``  how large the file may be; 200 MB by default
 
-        Gives what the trace leaves out, in words, if anything. Raises UserError for another
-        suffix, and where the package that writes such a file is not installed.
+        Gives a sentence on what the trace leaves out, if anything. Raises UserError for another
+        suffix, and if the package that writes such a file is not installed.
         """
         from sim.traces import MOST_BYTES, writer_of
 
@@ -232,7 +232,7 @@ class Run:
     def explain(self) -> Explanation:
         """Why the run took as long as it did, and what would make it shorter.
 
-        It is run again with each resource on its critical path made ideal. Raises UserError where
+        It is run again with each resource on its critical path made ideal. Raises UserError if
         it cannot be run again and kept no ``log``.
         """
         from sim.explain import explain
@@ -241,7 +241,7 @@ class Run:
 
     @cached_property
     def critical_path(self) -> tuple[Part, ...]:
-        """What the cycles of the run were spent on, the most first; they add up to ``cycles``.
+        """The causes that took the cycles of the run, largest first; they add up to ``cycles``.
 
         The causes of the last firing, walked back to the first cycle. A run that has no ``log`` is
         run again for that. Of several graphs the names are as ``in_turn`` has them.
@@ -278,7 +278,7 @@ class Run:
 
 
 def _prefixes(runs: Sequence[Run]) -> list[str]:
-    """What the names of the blocks of several runs begin with."""
+    """The prefixes of block names for several runs."""
     return ["" if run.graph.result is None else run.graph.result.slot.tensor or "" for run in runs]
 
 
@@ -286,8 +286,8 @@ def in_turn(runs: Sequence[Run]) -> Run:
     """Several runs, each begun when the one before is done, as one.
 
     The names of blocks and streams begin with the tensor that their graph makes, as in
-    ``ws.scan_B_i``. The statistics of a block are those of its own run: they add up to the cycles
-    of that, which ``parts`` tells.
+    ``ws.scan_B_i``. The statistics of a block are those of its own run, and add up to the
+    cycles of that run, which is in ``parts``.
     """
     if len(runs) == 1:
         return runs[0]
@@ -314,7 +314,7 @@ def in_turn(runs: Sequence[Run]) -> Run:
 
 
 def _together(memories: Sequence[Mapping[str, MemoryStats]]) -> dict[str, MemoryStats]:
-    """What levels of memory did in several runs, one after the other."""
+    """The work of the levels of memory in several runs, one after the other."""
     names = dict.fromkeys(name for memory in memories for name in memory)
     found = {}
     for name in names:
@@ -332,6 +332,6 @@ def _together(memories: Sequence[Mapping[str, MemoryStats]]) -> dict[str, Memory
 
 
 def _sum(one: Traffic, other: Traffic) -> Traffic:
-    """What happened in one run and then in another."""
+    """The traffic of two runs, one after the other."""
     total = {f.name: getattr(one, f.name) + getattr(other, f.name) for f in fields(Traffic)}
     return Traffic(**total | {"peak_bytes": max(one.peak_bytes, other.peak_bytes)})

@@ -1,8 +1,8 @@
 """Watches every stream of a run, token by token, as its blocks give them.
 
-A stream is held to what it must be by itself: an n-deep nested list, then one ``D`` (SAM paper,
-Section 3.2), of what its reader takes it for, coordinates or references. Streams are also held to
-one another, as far as they have come: those that one block takes together, by what its ports
+Each stream is checked by itself: it must be an n-deep nested list, then one ``D`` (SAM paper,
+Section 3.2), of the coordinates or references that its reader expects. Streams are also checked
+against each other, as far as they have come: those that one block takes together, as its ports
 declare, and those that are stored as one result.
 """
 
@@ -30,8 +30,8 @@ Head = tuple[Any, ...]
 class Validator:
     """Watches the edges of one run of a graph that are no wires.
 
-    Raises StreamError at the first token that does not belong where it comes; it names the edge,
-    the index of the token, what came and what was due.
+    Raises StreamError at the first wrong token; it names the edge, the index of the token, the
+    token that came and the one that was due.
     """
 
     def __init__(self, graph: Graph, streams: Mapping[Edge, Stream]) -> None:
@@ -54,7 +54,7 @@ class Validator:
         _compare_levels(graph.nodes, into)
 
     def watch(self, edge: Edge) -> Watch:
-        """What is to be told the kind and the value of each token that is given to an edge."""
+        """The function to call with the kind and value of each token that is given to an edge."""
         return self._streams[edge].see
 
     def finish(self) -> None:
@@ -65,7 +65,7 @@ class Validator:
 
 
 def _compare_inputs(inputs: Iterable[_Watched]) -> None:
-    """Compares each input of a block with one other; what holds between the rest follows."""
+    """Compares each input of a block with one other; the other relations follow."""
     operands: dict[int, list[_Watched]] = {}
     for stream in sorted(inputs, key=lambda stream: stream.depth):
         operands.setdefault(stream.port.operand, []).append(stream)
@@ -85,7 +85,7 @@ def _compare_inputs(inputs: Iterable[_Watched]) -> None:
 def _compare_levels(nodes: Iterable[Node], into: Mapping[End, _Watched]) -> None:
     """Compares what the writers of a result append to its levels, and then to its values.
 
-    A writer that goes by references has been compared with those by its ports.
+    A writer that stores by references is compared with them by its ports.
     """
     writers = [node for node in nodes if KINDS[node.kind].role is Role.LEVEL_WRITER]
     writers.sort(key=lambda node: node.parameters["level"])
@@ -131,7 +131,7 @@ class _Watched:
         self.count += 1
 
     def _due(self, kind: int, value: Any) -> str | None:
-        """What was due in the place of a token that cannot come here; None for one that can."""
+        """The token that was due in place of one that cannot come here; None if it can."""
         if self.ended:
             return "no token behind D"
         if self.whole and kind != DONE:
@@ -171,7 +171,7 @@ class _Comparison(ABC):
         inner.compare.append(partial(self.see, self.inners))
 
     def see(self, heads: deque[Head], index: int, kind: int, value: Any) -> None:
-        """Puts a token where it waits, and compares what has come of both streams."""
+        """Queues a token, and compares the streams as far as both have come."""
         self.put(heads, (index, kind, value))
 
     def put(self, heads: deque[Head], head: Head) -> None:

@@ -9,8 +9,8 @@ is not moved again.
 
 Where the config has no number of buffers, a loader holds as many tiles as have room in its share of
 the memory, and two at any rate. The capacity is divided evenly among the loaders into it. So each
-tensor has a memory of its own, as in the published model of ExTensor, and none that is far ahead
-takes the room of another.
+tensor has a memory of its own, as in the published model of ExTensor, and a tensor that is far
+ahead cannot take the room of another.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def with_tiles(graph: Graph, config: Config) -> Graph:
 
     A graph that has loaders stays as it is.
 
-    Raises UserError where the graph has no tiles, more levels of them than the config, or a tile
+    Raises UserError if the graph has no tiles, more levels of them than the config, or a tile
     loop inside a loop in a tile.
     """
     places = config.tiling.levels
@@ -77,7 +77,7 @@ def _tile_loops(graph: Graph) -> dict[str, int]:
 
 
 class _Boundary:
-    """Where the loops over tiles, the ones ``outside``, end in a graph."""
+    """The edges of a graph at which the loops over tiles, those ``outside``, end."""
 
     def __init__(self, graph: Graph, outside: Collection[str]) -> None:
         self.graph, self.outside = graph, outside

@@ -1,8 +1,8 @@
 """The types of the values in a graph, by numpy's promotion rules.
 
-Each operation has the type of its operands, and a sum over a variable that of what is summed. A
-product and the sums over it are one ``numpy.einsum``: where the types of its factors differ, all is
-multiplied and summed in the type of the whole.
+Each operation has the type of its operands, and a sum over a variable the type of its summands. A
+product and the sums over it are one ``numpy.einsum``: if the types of its factors differ,
+everything is multiplied and summed in the type of the whole.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Values:
             )
 
     def given(self, node: Node, port: str) -> Made:
-        """What a node gives on a port."""
+        """The type of the values that a node gives on a port."""
         name, types = node.name, self.arriving[node.name]
         if name in self.known:
             return self.known[name], name
@@ -97,7 +97,7 @@ class _Values:
         return (found[0], name) if values.sums else found
 
     def wider(self) -> dict[str, ValueType]:
-        """The nodes that must compute in the type of what is made of them.
+        """The nodes that must compute in the type of the product or sum that uses them.
 
         These are products that are summed, factors of such, and sums that are factors.
         """

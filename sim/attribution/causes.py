@@ -29,9 +29,9 @@ class Events:
     """The events of a run, by block and in it by time; ``starts`` is where each block's begin.
 
     ``ready``    the first cycle in which the block might have fired
-    ``asked``    the cycle in which all was there but memory
+    ``asked``    the cycle in which everything but memory was there
     ``fired``    the cycle of the firing
-    ``cause``    what was last of what its block awaits; NONE if it waited for memory alone
+    ``cause``    the last of the things that its block awaited; NONE if it waited for memory alone
     ``request``  its number among the block's requests; NONE if it has none that matters
     """
 
@@ -69,7 +69,7 @@ class Events:
         return Origins(self)
 
     def groups(self) -> list[tuple[int, int, Array]]:
-        """By block and what it awaits, the events that waited for that."""
+        """The events by block and by what they waited for."""
         found = []
         for block, waits in enumerate(self.log.waits):
             own = self.of_block(block)

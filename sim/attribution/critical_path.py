@@ -1,7 +1,7 @@
 """The critical path of a run: the causes of its last firing, walked back to the first cycle.
 
-Each cycle of a run is on the path once, so what the parts of the path take adds up to the cycles of
-the run. To make a part of a machine faster that is not on the path gains nothing.
+Each cycle of a run is on the path once, so the cycles of its parts add up to those of the run. A
+faster part of the machine gains nothing if it is not on the path.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Part:
                 "memory latency"; "bandwidth": the block's port moves data; "port conflict": it
                 moves another block's, and another port is free; "outstanding": the block has as
                 many requests under way as it may
-    ``block``   that which works, or asks memory; of a stream the one that waits for it
-    ``stream``  the stream, if it is that which delays
-    ``memory``  the level of memory, if it is that
-    ``array``   what was asked for there, as in ``B.crd``
+    ``block``   the block that works or asks memory; for a stream, the block that waits for it
+    ``stream``  the stream that delays, if one does
+    ``memory``  the level of memory that delays, if one does
+    ``array``   the array that was asked for there, as in ``B.crd``
     """
 
     block: str

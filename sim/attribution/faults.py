@@ -1,9 +1,8 @@
 """Whose fault the waits of blocks are.
 
-While a block waits, the chain of causes of the firing that ends its wait tells what the machine was
-doing that the block had to wait for: the causes are walked back from that firing, up to the cycle
-in which the wait began, and each cycle is the fault of the block that the walk is at. Of a queue
-that is full, it is the fault of its reader.
+From the firing that ends a wait, the chain of causes is walked back to the cycle in which the wait
+began. Each cycle of the wait is the fault of the block that the walk is at. If a queue is full, its
+reader is at fault.
 """
 
 from __future__ import annotations

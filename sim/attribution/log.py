@@ -31,7 +31,7 @@ class Awaited:
     ``other``    the number of the block at the other end
     ``latency``  the cycles from a token's being given to its being visible; 1 for room, from the
                  taking of a token to the giving of another in its place
-    ``queue``    of that latency, the cycles that are the queue's, and not the giver's
+    ``queue``    the part of that latency that is the queue's, not the giver's
     """
 
     port: str
@@ -44,7 +44,7 @@ class Awaited:
 
 @dataclass(frozen=True, eq=False)
 class Requests:
-    """Requests to memory that made their block wait, or whose data came later than all before.
+    """Requests to memory that made their block wait, or whose data came later than any before.
 
     An entry for each, in the order of time. Cycles: ``asked``; ``placed``, when it had a place
     among the block's requests; ``taken`` by the ports, which is when the block fires; ``served``.
@@ -53,7 +53,7 @@ class Requests:
     ``conflict``   whether it was another block that had that port, while another port was free
     ``last``       the region of the access that was ready last
     ``raises``     whether its data came later than those of all requests before
-    ``waits``      of the time from ``taken`` to ``served``, by level, what it waited for a port
+    ``waits``      by level, the waits for a port between ``taken`` and ``served``
     ``conflicts``  whether another block had that port, while another port was free
     ``takes``      the rest of that time, by level
     """
@@ -76,8 +76,8 @@ class Waits:
     """The firings of a block that waited: an entry for each, in the order of time.
 
     ``ready``   the first cycle in which it might have fired
-    ``asked``   the cycle in which all was there but memory
-    ``cause``   what was last: a number in ``awaited``
+    ``asked``   the cycle in which everything but memory was there
+    ``cause``   the thing that came last: a number in ``awaited``
     ``cycles``  how many cycles apart it may fire: its initiation interval
     ``fired``   the cycle of its last firing, -1 where there is none
     """
@@ -107,9 +107,9 @@ class Log:
     """The waits of a run, by block, and what queues and memory did over time.
 
     ``levels``   the names of the levels of memory, from the outermost
-    ``regions``  by region, what it is called, as in ``B.crd``
+    ``regions``  the names of the regions, as in ``B.crd``
     ``kept``     by region, the innermost level that keeps entries of it
-    ``tokens``   by edge, those that went through its queue, where the run was to keep them
+    ``tokens``   by edge, those that went through its queue, if the run was asked to keep them
     """
 
     blocks: Sequence[str]
@@ -123,7 +123,7 @@ class Log:
 
 
 def awaited_at(machine: Machine, channel: Channel, is_input: bool) -> Awaited:
-    """What a part awaits of a channel: tokens where it takes from it, and room where it gives."""
+    """A channel as a part awaits it: its tokens if it takes from it, room if it gives to it."""
     ends = {part.name: n for n, part in enumerate(machine.parts)}
     edge = channel.edge
     if not is_input:
@@ -136,7 +136,7 @@ def awaited_at(machine: Machine, channel: Channel, is_input: bool) -> Awaited:
 
 
 def names(layout: Layout | None) -> tuple[list[str], list[str], list[str]]:
-    """What the levels of a hierarchy and its regions are called, and which level keeps each."""
+    """The names of the levels and regions of a hierarchy, and the level that keeps each region."""
     if layout is None:
         return [], [], []
     levels = [level.name for level in layout.settings.levels]

@@ -1,7 +1,7 @@
 """What queues and memories did over time: numbers for stretches of cycles, all equally long.
 
-While a run goes on it is not known how long it will take. So there is a fixed number of stretches;
-whenever the last one is over, they are made twice as long, and two become one.
+The length of a run is not known before its end. So there is a fixed number of stretches: when the
+last one is over, pairs of them are merged, and all become twice as long.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def bins() -> Array:
 
 
 def add(counted: Array, cycle: int, amount: int = 1) -> None:
-    """Adds to what happened in a cycle."""
+    """Adds to the count of a cycle."""
     while cycle >> counted[0] >= BINS:
         _merge(counted)
     counted[1 + (cycle >> int(counted[0]))] += amount
@@ -41,7 +41,7 @@ class OverTime:
 
     ``stretch``  how many cycles each has; the last may be cut short
     ``given``, ``taken``  by edge, the tokens given to its queue and taken from it
-    ``bytes``    by level of memory, from the outermost, what its ports began to move
+    ``bytes``    by level of memory, from the outermost, the bytes that its ports began to move
     """
 
     stretch: int
@@ -74,7 +74,7 @@ class OverTime:
 
 
 def _within(counted: Array, shift: int, length: int) -> Array:
-    """The same numbers, where what lies behind the last stretch happens in that."""
+    """The same numbers, with those after the last stretch added to it."""
     found = counted.copy()
     while found[0] < shift:
         _merge(found)

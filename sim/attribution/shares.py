@@ -12,7 +12,7 @@ from sim.attribution.faults import Faults
 from sim.attribution.log import Array, Log, Requests, Waits
 
 ByFault = Mapping[str, int]
-"""Cycles by the block whose fault they are; ``memory of NAME`` where that waited for memory."""
+"""Cycles by the block at fault; ``memory of NAME`` if that block waited for memory."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _nonempty(by_port: Mapping[str, dict[str, int]]) -> dict[str, dict[str, int]
 
 @dataclass(frozen=True, eq=False)
 class _Late:
-    """The waits of a block, as far as data were on their way that it had asked for before."""
+    """The parts of a block's waits in which data that it had asked for were on their way."""
 
     cycles: Array
     request: Array
@@ -100,7 +100,7 @@ def _late(waits: Waits) -> _Late:
 
 
 def late_until(waits: Waits) -> Array:
-    """By wait, the cycle up to which data were on their way that the block had asked for before."""
+    """By wait, the cycle up to which data that the block had asked for were on their way."""
     return waits.ready + _late(waits).cycles
 
 

@@ -1,7 +1,7 @@
 """Channels that share a queue: those between two parts whose tokens always move together.
 
-They do where the giver gives to all of them in the same firings, with tokens of one kind, and the
-taker takes from all of them in the same firings.
+That is so if each firing of the giver gives tokens of the same kind to all of them or to none, and
+each firing of the taker takes from all of them or from none.
 """
 
 from __future__ import annotations

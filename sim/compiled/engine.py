@@ -1,11 +1,11 @@
 """The compiled engine: the same steps as the SimPy engine runs, translated to C.
 
 Every block runs ahead in its own local time, many firings per call, until an input is empty or an
-output is full; a scheduler wakes only what waits for what has moved. Tokens carry the cycle in
-which they become visible, and places of queues the cycle in which they were freed, so a firing's
-cycle comes out as in the SimPy engine, and with it all statistics. What reads a wire or touches
-memory runs ahead no further than it may, as ``scheduler.c`` tells. A long run may be divided among
-threads (``crew.py``).
+output is full. The scheduler (``scheduler.c``) wakes a block when a queue that it waits for has
+moved. Tokens carry the cycle in which they become visible, and places of queues the cycle in which
+they were freed, so the cycle of each firing is the one of the SimPy engine, and so are all
+statistics. Blocks that read a wire or touch memory are ordered in time. A long run may be divided
+among threads (``crew.py``).
 
 Kernels are compiled once for each step, arity and type of values, and kept on disk.
 """
@@ -51,11 +51,11 @@ _SHARED = replace(
 
 _ROUNDS, _FEW_ROUNDS = 4096, 16
 _SECONDS_BETWEEN_LOOKS = 0.25
-# The words of a log that are kept in memory, once it has so many; the others go to a file.
+# The most words of a log in memory; further words go to a file.
 _WORDS_KEPT = 2**24
 _NEVER = 2**62
-# Cycles that a queue compares are less than this many apart, as what it compares lies few firings
-# apart; but where the busiest block fires as seldom as this, they may be more.
+# Queues compare cycles that are less than _APART from each other. That holds unless the busiest
+# block fires less than once in _SELDOM cycles of a long run.
 _APART, _SELDOM = 2**31, 1024
 
 
@@ -71,7 +71,7 @@ def run(
 
     A long run is shared by up to ``threads`` threads, if its parts allow: see ``crew.py``.
 
-    Raises UserError where it deadlocks, makes no progress, or is not done in ``max_cycles``.
+    Raises UserError if it deadlocks, makes no progress, or takes more than ``max_cycles``.
     """
     machine = _Machine(bound, config, attribution)
     try:
@@ -151,7 +151,7 @@ class _Machine:
             raise MemoryError
 
     def _fill(self, one: CompiledPart, library: ctypes.CDLL) -> None:
-        """Fills in what C sees of a part."""
+        """Fills in the structure of a part for C."""
         part, residual = one.part, one.residual
         library.state_size.restype = ctypes.c_int64
         state = ctypes.create_string_buffer(library.state_size())
@@ -181,7 +181,7 @@ class _Machine:
             self._give_memory(one, self.hierarchy)
 
     def _give_memory(self, one: CompiledPart, hierarchy: CompiledHierarchy) -> None:
-        """Fills in what a part needs to touch memory."""
+        """Fills in the fields of a part that touches memory."""
         block, layout = one.block, hierarchy.layout
         numbers = [layout.regions.index(region) for region in one.residual.regions]
         regions = np.array(numbers, np.int64)
@@ -203,7 +203,7 @@ class _Machine:
         )
 
     def _schedule(self, libraries: list[ctypes.CDLL]) -> CMachine:
-        """What the scheduler sees; and, for each queue, the blocks at its two ends."""
+        """The structure of the machine for C; sets the blocks at the two ends of each queue."""
         for one in self.parts:
             here = ctypes.addressof(one.block)
             for shared in one.queues_in:
@@ -226,10 +226,10 @@ class _Machine:
         return scheduled
 
     def _ahead(self, one: CompiledPart) -> int:
-        """How many cycles behind the first that anything is yet to happen in a part may fire.
+        """The lookahead of a part: how many cycles after the earliest pending firing it may fire.
 
-        What comes of that first firing are tokens that are seen, or room that is used, a cycle
-        later at least, and a message on a wire only after its latency.
+        Other blocks notice that firing a cycle later at the earliest, by its tokens or by room
+        that is used, and a message on a wire only after its latency.
         """
         return min(
             (wire.latency - self.by_name[wire.bundle.giver].ordered for wire in one.wires),
@@ -300,7 +300,7 @@ class _Machine:
         }
 
     def _moved(self) -> list[Any]:
-        """What changes while blocks make progress: the ends of their queues, and their states."""
+        """The ends of all queues, and all states: they change while blocks make progress."""
         ends = [(shared.queue.head, shared.queue.tail) for shared in self.queues]
         return [*ends, *(state.raw for state in self.states)]
 
@@ -309,7 +309,7 @@ class _Machine:
         return max(self.parts, key=lambda one: int(one.block.fired)).part.name
 
     def _require_firings(self) -> None:
-        """Raises UserError where the cycles of a run may be too far apart to be told."""
+        """Raises UserError if cycles that queues compare may be too far apart."""
         most = max(one.block.fired for one in self.parts)
         if self.last_cycle() >= max(_APART, most * _SELDOM):
             raise UserError(
@@ -334,7 +334,7 @@ class _Machine:
         return no_memory(self._held())
 
     def wait(self, one: CompiledPart) -> Wait:
-        """What a part waits for, in a machine that has come to a stop."""
+        """The wait of a part in a machine that has come to a stop."""
         starved = one.block.status == Status.STARVED
         channel = one.awaited[one.block.port]
         return Wait(channel.edge, not starved, channel.giver)

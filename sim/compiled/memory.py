@@ -1,4 +1,4 @@
-"""The memory hierarchy of the compiled engine: what ``hierarchy.c`` works on."""
+"""The state of the memory hierarchy, laid out for ``hierarchy.c``."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class CompiledHierarchy:
     """A hierarchy's state in C; its counters are those of ``sim.memory.hierarchy.Hierarchy``."""
 
     def __init__(self, layout: Layout, library: ctypes.CDLL, linked: bool = False) -> None:
-        """``linked`` where it keeps how each access comes about."""
+        """``linked`` if it keeps the links of each access: how its time comes about."""
         self.layout, self.library = layout, library
         self.kept: list[Any] = []
         levels, tensors, regions = len(layout.ports), len(layout.tensors), len(layout.regions)
@@ -146,7 +146,7 @@ class CompiledHierarchy:
         return [level.peak for level in self.levels]
 
     def finish(self) -> dict[str, MemoryStats]:
-        """What the levels did, after the last cycle."""
+        """The statistics of the levels, once the last cycle is over."""
         if not self.library.finish(ctypes.byref(self.hierarchy)):
             raise MemoryError
         return statistics(self.layout, self)

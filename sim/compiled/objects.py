@@ -40,7 +40,7 @@ class CAccumulator(ctypes.Structure):
 
 
 class Objects:
-    """What the memories of blocks have in C; two halves of a block share it.
+    """The objects of block memories in C; two halves of a block share them.
 
     ``runtime``  the library that has ``append`` and ``release``
     """
@@ -51,7 +51,7 @@ class Objects:
         self.made: dict[int, CGrowing | CAccumulator] = {}
 
     def of(self, part: Part, path: tuple[str, ...]) -> Any:
-        """Something of a part's memory: an array, or a structure."""
+        """An object of a part's memory: an array, or a structure."""
         found = at(part.memory, path)
         if isinstance(found, np.ndarray):
             return np.ascontiguousarray(found, TYPES[c_type(found.dtype)])
@@ -70,7 +70,7 @@ class Objects:
         return made
 
     def copy_back(self) -> None:
-        """Brings what C has stored into the memories."""
+        """Copies the numbers that C has stored into the memories."""
         for found, made, values in self.grown:
             if not isinstance(found, Accumulator):
                 of_values = not found.integers if isinstance(found, Stored) else found.values
@@ -103,7 +103,7 @@ def pointers(kept: list[Any], objects: list[Any]) -> int:
 
 
 def at(memory: Any, path: tuple[str, ...]) -> Any:
-    """What lies at a path in a memory."""
+    """The object at a path in a memory."""
     for name in path:
         memory = memory[int(name)] if isinstance(memory, tuple) else getattr(memory, name)
     return memory

@@ -1,4 +1,4 @@
-"""Translations on disk, so that a new process does not translate the steps that one before it has.
+"""Translations on disk, so that a new process need not translate steps again.
 
 An entry is named by what decides the translation (the key that ``sim.compiled.translations`` makes)
 and by a digest of all Python sources that take part: the steps, the levels and memories that they
@@ -36,7 +36,7 @@ class _Foreign(Exception):
 
 
 def name(key: Hashable) -> str | None:
-    """The name of the entry for a key; None where the translation must not be stored."""
+    """The name of the entry for a key; None if the translation must not be stored."""
     try:
         return f"{disk_cache.key(_text(key), _digest())}.kernel"
     except _Foreign:
@@ -81,7 +81,7 @@ def _text(part: Any) -> str:
 
 
 def _definition(part: Any) -> str:
-    """A class or function by where it is defined, which must be where its name leads."""
+    """A class or function by module and name, under which it must be found there."""
     module, path = getattr(part, "__module__", None), getattr(part, "__qualname__", "")
     home = builtins if module == "builtins" else sys.modules.get(module or "")
     if (module or "").partition(".")[0] not in _OURS or home is None:
@@ -96,7 +96,7 @@ def _definition(part: Any) -> str:
 
 @cache
 def _digest() -> str:
-    """What changes with the sources, and with what runs them."""
+    """A digest of the sources, and of the versions of Python and numpy."""
     found = hashlib.sha256(f"{platform.python_version()} {np.__version__}".encode())
     for package in _PACKAGES:
         for text in _sources(resources.files(package)):

@@ -1,8 +1,8 @@
-"""Translations of steps that are kept: a step is translated once for all that decides its C.
+"""A cache of translations, by everything that decides the C of a step.
 
-That is the step itself, its ports, the state that it starts from, the type of its values, and what
-of its memory is written into the C: constants, operations, formats of levels, types of arrays.
-Whole numbers and the contents of arrays are not: they reach the C when it runs. So the lanes of a
+The key is the step itself, its ports, the state that it starts from, the type of its values, and
+the parts of its memory that are written into the C: constants, operations, formats of levels, types
+of arrays. Whole numbers and the contents of arrays reach the C when it runs. So the lanes of a
 graph, its blocks of one kind, and the next run share a translation, a source and a library; the
 next process finds translations on disk (``sim.compiled.stored_translations``).
 """
@@ -37,15 +37,15 @@ _MOST_KEPT = 1024
 
 
 class _Unknown(Exception):
-    """Something in a memory of which it is not known what decides its C."""
+    """An object in a memory whose influence on the C is not known."""
 
 
 @dataclass
 class Translation:
-    """A step in C, and by the queues around it its sources and libraries.
+    """A step in C, with its sources by the queues around it.
 
     ``regions``  those of the memory that was translated, in the order in which they are met
-    ``others``   what others have made of the residual code, by the ends that it is made for
+    ``others``   kernels of ``sim.retiming``, by the queues around them
     """
 
     residual: Residual
@@ -69,10 +69,10 @@ _loaded: OrderedDict[Hashable, ctypes.CDLL] = OrderedDict()
 def libraries(
     sources: Sequence[str], headers: Mapping[str, str] | None = None
 ) -> list[ctypes.CDLL]:
-    """The shared libraries of C sources, compiled where they are not on disk yet.
+    """The shared libraries of C sources, compiled unless they are on disk.
 
-    ``headers`` has those that they include, by name: by default those of this package. Raises
-    UserError where there is no compiler, or it fails.
+    ``headers`` are the files that they include, by name; by default those of this package. Raises
+    UserError if there is no compiler, or it fails.
     """
     settings = tuple(os.environ.get(name) for name in ("CC", "SAM_CFLAGS", "SAM_CACHE", "HOME"))
     keys = [(source, settings) for source in sources]
@@ -86,8 +86,8 @@ def libraries(
     return libraries
 
 
-# From so many lines on, a kernel has more queues than registers by far. It is then as fast with
-# few optimisations (measured), and gcc takes time for the others that grows with its square.
+# A kernel of so many lines has far more queues than there are registers. Few optimisations make it
+# as fast (measured); the time that gcc takes for the others grows with the square of its length.
 _MANY_LINES = 2000
 _FEW_OPTIMISATIONS = ("-Og", "-fira-region=one")
 
@@ -183,7 +183,7 @@ def _state(state: Mapping[str, Any]) -> Hashable:
 
 
 def _constant(value: Any) -> Hashable:
-    """What stands for a constant; 1, 1.0 and True are told apart, and so are zeros by sign."""
+    """The key of a constant; it tells 1, 1.0 and True apart, and 0.0 and -0.0."""
     if isinstance(value, list | tuple):
         return type(value), tuple(map(_constant, value))
     if value is None or isinstance(value, bool | int | float | complex | str | np.generic):
@@ -192,7 +192,7 @@ def _constant(value: Any) -> Hashable:
 
 
 def _memory(value: Any, regions: list[Region]) -> Hashable:
-    """What of something in a memory decides the C; collects the regions in it."""
+    """The key of an object in a memory; collects the regions in it."""
     if isinstance(value, bool | np.bool_) or value is None:
         return bool(value) if value is not None else None
     if isinstance(value, int | np.integer):

@@ -1,4 +1,4 @@
-"""The section ``memory`` of a hardware config: levels from DRAM inwards, and what lives where."""
+"""The section ``memory`` of a hardware config: levels, and the arrays that live in them."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ Replacement = Annotated[
 class MemoryLevel(Section):
     """A level of memory.
 
-    ``name``                 what ``places`` and statistics call it
-    ``capacity_bytes``       what it holds; the outermost level holds everything else
+    ``name``                 its name in ``places`` and in statistics
+    ``capacity_bytes``       the bytes that it holds; the outermost level holds everything else
     ``bandwidth_gb_per_s``   of each port
     ``latency_cycles``       from a port's taking a request to the data, if they are there
     ``ports``                how many; blocks are dealt to them in turn, in the order of the graph
@@ -129,7 +129,7 @@ class Memory(Section):
         return self
 
     def entry_bytes(self, unit: str, itemsize: int) -> int:
-        """The bytes of what an entry is: an index, a word, or a value of a type of some size."""
+        """The bytes of an entry: an index, a word, or a value of a type of some size."""
         if unit == INDEX:
             return self.index_bytes
         return WORD_BITS // 8 if unit == WORD else self.value_bytes or itemsize

@@ -1,4 +1,4 @@
-"""Lower bounds of a run's cycles: what its blocks and its memory have to do at the least."""
+"""Lower bounds of a run's cycles: the least work of its blocks and its memory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def bounds(run: Run) -> list[Bound]:
 
 
 def _of_graph(run: Run) -> list[tuple[str, str, int]]:
-    """What each bound is of, in general and in words, and its cycles."""
+    """The bounds of a graph: a key, the reason in words, and the cycles."""
     found = []
     blocks = of_machine(run.blocks)
     if blocks:
@@ -61,7 +61,7 @@ def _of_graph(run: Run) -> list[tuple[str, str, int]]:
 
 
 def bytes_per_cycle(config: Mapping[str, Any], level: str) -> float | None:
-    """What a port of a level moves in a cycle; None if that is unbounded."""
+    """The bytes that a port of a level moves in a cycle; None if that is unbounded."""
     for section in config["memory"]["levels"]:
         if section["name"] == level:
             rate = section["bandwidth_gb_per_s"]

@@ -14,7 +14,7 @@ _UNEVEN = 1.25
 
 @dataclass(frozen=True)
 class Imbalance:
-    """Lanes of which one has more work than the mean.
+    """Lanes, one of which has more work than the mean.
 
     ``block``   the block of the lanes that has the most work, in the lane that has the most
     ``lanes``   how many there are
@@ -28,7 +28,7 @@ class Imbalance:
 
     @property
     def cycles(self) -> int:
-        """What the lane with the most work has more than the mean."""
+        """The cycles by which the lane with the most work exceeds the mean."""
         return round(self.most - self.mean)
 
     @property
@@ -41,7 +41,7 @@ class Imbalance:
 
 
 def folded(blocks: Mapping[str, BlockStats]) -> dict[str, list[str]]:
-    """The names of blocks; those that each lane has a copy of under the name of the first."""
+    """The names of blocks; the copies of a block in all lanes are listed under the first."""
     lanes = {
         sum(port.startswith("crd") for port in block.tokens)
         for block in blocks.values()
@@ -61,7 +61,7 @@ def folded(blocks: Mapping[str, BlockStats]) -> dict[str, list[str]]:
 
 
 def _base(name: str) -> str:
-    """What the copies of a block in all lanes are called, without the number of the lane."""
+    """The name of a block without the number of its lane."""
     stem, dot, half = name.rpartition(".") if name.endswith(".emitter") else (name, "", "")
     return re.sub(r"_\d+$", "", stem) + dot + half
 

@@ -17,16 +17,16 @@ from sim.stats import Run
 
 _RERUNS, _SHOWN = 8, 6
 _WORTH = 0.02
-# A change is given up when it takes so many times the cycles of the run, and some more.
+# A trial run is given up when it takes this many times the cycles of the run, and some more.
 _MOST_TIMES, _MOST_MORE = 3, 10_000
 _MANY_FIRINGS, _FEW_MATCHES = 16, 0.25
 
 
 @dataclass(frozen=True)
 class Cause:
-    """What takes a share of a run's cycles: parts of the critical path that go together.
+    """A cause that takes a share of a run's cycles: parts of the critical path that go together.
 
-    ``what`` is in words. ``parts`` are those of the path, the longest first.
+    ``what`` says it in words. ``parts`` are its parts of the path, the longest first.
     """
 
     what: str
@@ -36,7 +36,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What a change would save; ``how`` is what to write for it: overrides or commands."""
+    """The cycles that a change would save; ``how`` has the overrides or commands to write."""
 
     what: str
     how: tuple[str, ...]
@@ -48,8 +48,8 @@ class WhatIf:
 class Explanation:
     """Why a run took as long as it did.
 
-    ``sentence``   what to quote
-    ``causes``     what is on the critical path, the most first; their cycles add up to the run's
+    ``sentence``   a sentence to quote
+    ``causes``     the causes on the critical path, largest first; they add up to the run's cycles
     ``what_ifs``   changes that were tried, those that save most first
     ``bounds``     cycles that it cannot go below, the largest first
     ``imbalance``  of the lanes, if there are any that differ
@@ -168,7 +168,7 @@ def grouped(run: Run) -> tuple[Cause, ...]:
 
 
 def _words(run: Run, parts: Sequence[Part]) -> str:
-    """What parts of the path that go together are, in words."""
+    """Parts of the path that go together, in words."""
     part = parts[0]
     block = run.blocks[part.block]
     if part.memory:

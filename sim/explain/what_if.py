@@ -39,7 +39,7 @@ def changes(run: Run) -> list[Change]:
 
 
 def _ideal(run: Run, part: Part) -> list[tuple[str, dict[str, Any]]]:
-    """What makes the cause of a part of the path ideal."""
+    """The change that makes the cause of a part of the path ideal."""
     queue = f"queues.names.{part.stream}"
     several = bool(run.parts)
     if part.cause == "queue full":
@@ -77,7 +77,7 @@ def _ideal(run: Run, part: Part) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _of_all_queues(run: Run, key: str, value: Any) -> dict[str, Any]:
-    """A value for all queues, whatever the config has for some of them."""
+    """Overrides that give all queues one value."""
     queues = run.config["queues"]
     found = {f"queues.{key}": value}
     for group in ("names", "readers", "kinds"):

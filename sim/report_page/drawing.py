@@ -1,4 +1,4 @@
-"""The graph of a run as SVG: blocks by what they did, streams by how full their queues were."""
+"""The graph of a run as SVG: blocks with their states, streams with the use of their queues."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A batch: one graph on its inputs under configs that differ in nothing but time.
 
-The firings are found once. Their times are found for up to 64 configs at once. A config that
-deadlocks is left out, and has to run alone, which tells how. One that could go on, but not in the
-order of the others, is left out, too, and becomes part of a batch of its own.
+The firings are found once, and timed for up to 64 configs at once. A config that deadlocks is left
+out, and has to run alone to tell how. A config that could go on, but not in the order of the
+others, is left out too, and joins another batch.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Finish = Callable[[int, Run | UserError | StreamError], None]
 """Takes the number of a config, and its run or the error that it ends with."""
 
 FEW = 3
-"""So few configs are no slower one by one."""
+"""Up to so many configs are as fast one by one."""
 
 _MOST_BYTES = 2**28
-"""Bytes of codes that are kept at most; where there are more, they are timed as they come."""
+"""The most bytes of codes that are kept; if there are more, they are timed as they come."""
 
 _log = logging.getLogger(__name__)
 

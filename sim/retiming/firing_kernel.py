@@ -139,7 +139,7 @@ class _Writer:
         return "".join(parts)
 
     def reset(self) -> str:
-        """Forgets what the firing before has done."""
+        """Forgets the firing before."""
         return (
             "        low = high = 0;\n"
             + "".join(f"        take{n} = 0;\n" for n in self.firsts)
@@ -194,7 +194,7 @@ class _Writer:
         return str(line)
 
     def leave(self, line: Leave) -> str:
-        """What is done when a firing ends here."""
+        """Ends a firing: notes its path, and moves its tokens."""
         lines = [f"last = {line.finished};"]
         for n in self.firsts:
             if n in line.takes:

@@ -31,7 +31,7 @@ _SECONDS_BETWEEN_LOOKS = 0.25
 
 
 class Abandoned(Exception):
-    """A run without time has failed or got stuck; a run with time tells how."""
+    """A run without time has failed or got stuck; only a run with time can tell how."""
 
 
 class CQueue(ctypes.Structure):
@@ -93,7 +93,7 @@ class Traced:
 
     @property
     def codes(self) -> list[FiringCode]:
-        """What its codes stand for, as far as they have occurred."""
+        """The meaning of its codes that have occurred so far."""
         known = self.block.known
         for n in range(len(self.found), known.length):
             path = CPath.from_address(known.items + n * ctypes.sizeof(CPath))
@@ -102,7 +102,7 @@ class Traced:
 
     @property
     def packed(self) -> bytes:
-        """The codes of its firings that are not read yet: see ``sim.retiming.codes``."""
+        """The codes of firings that have not been read: see ``sim.retiming.codes``."""
         codes = self.block.codes
         return ctypes.string_at(codes.items, codes.length) if codes.length else b""
 
@@ -119,7 +119,7 @@ class Firings:
     ``done``       whether all firings are found
     ``forgotten``  whether codes that have been read have made room for others
 
-    Raises Untraceable where the machine has wires or shared memories, and Untranslatable.
+    Raises Untraceable if the machine has wires or shared memories, and Untranslatable.
     """
 
     def __init__(self, machine: Machine, most_bytes: int) -> None:
@@ -206,7 +206,7 @@ class Firings:
     def run(self) -> None:
         """Goes on until all is done, or there are as many bytes of codes as there may be.
 
-        Raises Abandoned where a block fails, or where not all blocks come to their ends.
+        Raises Abandoned if a block fails, or if not all blocks come to their ends.
         """
         before, look_at = self._moved(), time.monotonic() + _SECONDS_BETWEEN_LOOKS
         while self.scheduled.packed < self.scheduled.most:
@@ -229,7 +229,7 @@ class Firings:
         self.done = True
 
     def _moved(self) -> list[Any]:
-        """What changes while blocks make progress."""
+        """The ends of all queues: they change while blocks make progress."""
         return [(queue.head, queue.tail) for queue in self.queues]
 
     @property
@@ -244,7 +244,7 @@ class Firings:
 
     @cached_property
     def sinks(self) -> Mapping[str, Any]:
-        """What came to each sink."""
+        """The tokens that came to each sink."""
         return self.machine.bound.sinks(self.machine.memories)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The times of given firings under several configs at once: what ``timing.c`` works on."""
+"""The times of given firings under several configs at once, laid out for ``timing.c``."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from sim.stats import BlockStats, StreamStats
 MOST_LANES = 64
 _UNBOUNDED = 2**63 - 1
 _LONG = 2**20
-"""Latencies and intervals of fewer cycles are added in 32 bits."""
+"""Latencies and intervals below this are added in 32 bits."""
 
 _NO_MEMORY, _LATE, _MORE = 0, 2, 3
 _ROUNDS, _MOST_WAITS = 1 << 16, 256
 
 
 class TooLate(Exception):
-    """A cycle that 32 bits do not tell."""
+    """A cycle is too large for 32 bits."""
 
 
 class CQueue(ctypes.Structure):
@@ -117,8 +117,8 @@ class _Timed:
 class Timing:
     """The machines that some firings have under configs that differ in time alone.
 
-    ``live``  by lane, whether its times are known: not where it has been left out since the others
-              could not go on with it, or since it is among the ``deadlocked``
+    ``live``  by lane, whether its times are known; false for a lane that was left out because the
+              others could not go on with it, or because it is among the ``deadlocked``
     """
 
     def __init__(self, firings: Firings, configs: Sequence[Config], wide: bool = False) -> None:
@@ -246,7 +246,7 @@ class Timing:
     # Running
 
     def run(self) -> None:
-        """Finds all times. Raises TooLate where 32 bits do not tell them."""
+        """Finds all times. Raises TooLate if they are too large for 32 bits."""
         machine = ctypes.byref(self.machine)
         self._feed()
         while True:
@@ -297,7 +297,7 @@ class Timing:
             one.part.end = (packed.items or 0) + packed.length
 
     def _operations(self, one: Traced, codes: Sequence[FiringCode]) -> int:
-        """What the firings of each code do, as C knows it."""
+        """The operations of each code, laid out for C."""
         part = one.part
         made = (CCode * len(codes))()
         for code, found in zip(codes, made, strict=True):
@@ -332,7 +332,7 @@ class Timing:
         return any(depth is not None for depth, _ in passages)
 
     def _forget_codes(self) -> None:
-        """Makes room for more codes, where those that are known have been read."""
+        """Makes room for more codes, once all known ones have been read."""
         self.firings.forgotten = True
         for one in self.parts:
             packed = one.traced.block.codes

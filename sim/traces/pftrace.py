@@ -25,7 +25,7 @@ def write(
     shown: tuple[int, int] | None = None,
     most_bytes: int = MOST_BYTES,
 ) -> str | None:
-    """Writes the trace; what it leaves out in words, or None. ``shown`` are the cycles it is of.
+    """Writes the trace of the cycles ``shown``; gives a sentence on what it leaves out, or None.
 
     A graph is a process there. Raises UserError without the package ``perfetto``.
     """
@@ -79,7 +79,7 @@ class _Writer:
         self.tracks = self.processes = 0
 
     def packets(self, piece: Piece) -> Iterator[bytes]:
-        """Those of a graph."""
+        """The packets of a graph."""
         self.log, self.shown, self.start = piece.log, piece.shown, piece.start
         yield self._process(piece)
         parent = self.tracks

@@ -14,14 +14,14 @@ from sim.attribution.shares import late_until
 from sim.stats import Run
 
 MOST_BYTES = 200 * 10**6
-"""How large a trace may be, unless it is told."""
+"""The default limit of the size of a trace."""
 
 BUSY, MEMORY, DONE = "busy", "memory", "done"
 
 
 @dataclass(frozen=True)
 class States:
-    """What a block did: from each of these cycles on, until the next of them.
+    """The states of a block: each from one of these cycles until the next.
 
     ``cycles``  increasing, the first is 0
     ``state``   by cycle, a number in ``names``
@@ -74,7 +74,7 @@ class Window:
 class Piece:
     """A graph of a run, as far as a trace shows it.
 
-    ``prefix``  what its names begin with
+    ``prefix``  the beginning of its names
     ``log``     its waits
     ``start``   the cycle of the run in which it begins
     ``shown``   its own cycles that are shown
@@ -89,7 +89,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Shown:
-    """The part of a run that a trace shows; ``note`` says what it leaves out, if it was not asked.
+    """The part of a run that a trace shows; ``note`` says what it leaves out for want of room.
 
     ``first``, ``end``  the cycles of the run
     """
@@ -101,7 +101,7 @@ class Shown:
 
 
 def shown(run: Run, asked: tuple[int, int] | None, most_bytes: int, bytes_per_change: int) -> Shown:
-    """The part of a run that a trace shows: what was asked for, as far as there is room for it.
+    """The part of a run that a trace shows: the window asked for, as far as there is room.
 
     Raises UserError for cycles that the run does not have.
     """
@@ -138,7 +138,7 @@ def shown(run: Run, asked: tuple[int, int] | None, most_bytes: int, bytes_per_ch
 
 
 def _graphs(run: Run) -> Iterator[tuple[str, Run, Log, int]]:
-    """The graphs of a run: what their names begin with, and the cycle in which they begin."""
+    """The graphs of a run, each with the prefix of its names and the cycle in which it begins."""
     start = 0
     for part in run.parts or (run,):
         result = part.graph.result
@@ -165,7 +165,7 @@ def within(found: States, shown: Window) -> tuple[Array, Array]:
 
 
 def samples(log: Log, values: Any, shown: Window) -> Iterator[tuple[int, int]]:
-    """What changes of numbers that are known at the ends of stretches, with its cycle."""
+    """The changes of numbers that are known at the ends of stretches: cycle and value."""
     before = None
     for n, value in enumerate(values.tolist()):
         cycle = min((n + 1) * log.over_time.stretch, log.cycles) - 1

@@ -26,7 +26,7 @@ def write(
     shown: tuple[int, int] | None = None,
     most_bytes: int = MOST_BYTES,
 ) -> str | None:
-    """Writes the trace; what it leaves out in words, or None. ``shown`` are the cycles it is of.
+    """Writes the trace of the cycles ``shown``; gives a sentence on what it leaves out, or None.
 
     Of several graphs, each begins when the one before is done. Raises UserError without the
     package ``pyvcd``.
@@ -93,5 +93,5 @@ def _of_numbers(piece: Piece, values: Any, variable: Any) -> Iterator[_Change]:
 
 
 def _word(name: str) -> str:
-    """A name without what VCD files have between names."""
+    """A name without the characters that separate names in VCD files."""
     return name.replace(" -> ", ">").replace(" ", "_")
