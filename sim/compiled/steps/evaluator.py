@@ -13,12 +13,12 @@ import builtins
 import inspect
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sam.arithmetic import Operation
 from sam.blocks.block_memory import Accumulator, Growing, Stored
-from sim.compiled.residual import INT, Leave, Line, Port
+from sim.compiled.residual import INT, Leave, Port
 from sim.compiled.steps import memories
 from sim.compiled.steps.arithmetic import binary, compare, operate, unary
 from sim.compiled.steps.builtin_calls import BUILTINS
@@ -35,27 +35,12 @@ from sim.compiled.steps.values import (
     StateList,
     lasts,
 )
-from sim.compiled.steps.writing import Frame, Reached, Situation, Writing
+from sim.compiled.steps.writing import Firing, Frame, Reached, Situation, Writing
 
 # A branch with nothing but such lines is written without a jump.
 _TAKE = re.compile(r" *TAKE\d+$")
 
 _DEEPEST_CALLS = 20
-
-
-@dataclass(frozen=True)
-class Firing:
-    """A firing in C.
-
-    ``ends``      what it has done at each of its ends, in the order of its ``Leave`` lines
-    ``pure``      whether it uses no memory, and keeps the state
-    ``constant``  whether it changes no memory
-    """
-
-    lines: list[Line]
-    ends: list[Reached]
-    pure: bool
-    constant: bool
 
 
 class Evaluator(Writing):

@@ -26,9 +26,9 @@ from sim.compiled.residual import (
     Wait,
     gives_alone,
 )
-from sim.compiled.steps.evaluator import Evaluator, Firing
+from sim.compiled.steps.evaluator import Evaluator
 from sim.compiled.steps.values import Known
-from sim.compiled.steps.writing import Constants, Reached, Situation, common
+from sim.compiled.steps.writing import Constants, Firing, Reached, Situation, common
 
 _LABEL = re.compile(r"end\d+")
 

@@ -63,6 +63,21 @@ class Reached:
         return {n: isinstance(fate, str) for (of, n), fate in moved if of == side}
 
 
+@dataclass(frozen=True)
+class Firing:
+    """A firing in C.
+
+    ``ends``      what it has done at each of its ends, in the order of its ``Leave`` lines
+    ``pure``      whether it uses no memory, and keeps the state
+    ``constant``  whether it changes no memory
+    """
+
+    lines: list[Line]
+    ends: list[Reached]
+    pure: bool
+    constant: bool
+
+
 @dataclass
 class Frame:
     """A call that is being inlined; ``ends`` if the firing ends where the call does."""
