@@ -216,8 +216,10 @@ class Share:
             return {}
         entries = prod(known[variable] for variable in shared)
         for size, counts in self.around:
-            entries = _share(entries, size, counts)
-        return {self.share: -(-entries // _share(entries, self.size, self.counts))}
+            entries = -(-entries // size) if counts else min(size, entries)
+        # With fewer entries than places, as many as it counts may be shares of one.
+        shares = min(self.size, entries) if self.counts else -(-entries // self.size)
+        return {self.share: shares}
 
     def replaced(self, variables: Sequence[str]) -> list[str]:
         """The variables: the one that comes is in the place of none."""
@@ -254,11 +256,6 @@ class Share:
         found = np.empty_like(shared)
         found[order] = shared
         return found
-
-
-def _share(entries: int, size: int, counts: bool) -> int:
-    """How many of some entries a share has: 1 at least."""
-    return max(1, -(-entries // size) if counts else size)
 
 
 Derivation: TypeAlias = Split | Fuse | Rename | Share

@@ -162,3 +162,14 @@ def test_extents_of_shares(extent, shares):
     empty = Share("A", ("i",), ("i",), 0, "s", 2).numbers([np.zeros(0, np.int64)])
     assert empty.tolist() == []
     assert "s" not in with_derived({}, [share])
+
+
+@pytest.mark.parametrize("around", [(), ((3, False),), ((2, True),)])
+@pytest.mark.parametrize("counts", [True, False])
+@pytest.mark.parametrize("size", range(1, 10))
+def test_shares_are_within_their_extent(size, counts, around):
+    share = Share("A", ("i",), ("i",), 0, "s", size, counts, around)
+    for extent in range(1, 13):
+        bound = with_derived({"i": extent}, [share])["s"]
+        for entries in range(1, extent + 1):
+            assert share.numbers([np.arange(entries)]).max() < bound
