@@ -1,9 +1,9 @@
 """Which workspace is cheapest: from how many values go into it, and into how many places.
 
 A workspace is filled in a nest of loops (``Filling``). How often that is, and how many values each
-time, is estimated from the average fibers of what the loops go through, as if coordinates were
-spread evenly. Before inputs are known, extents and fibers are those that choose the order of loops
-(``custard.to_c.cost``).
+time, is estimated from the average fibers of what the loops go through, as if factors had the same
+coordinates, and values were spread evenly. Before inputs are known, extents and fibers are those
+that choose the order of loops (``custard.to_c.cost``).
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import expm1, log2, prod
+
+import numpy as np
 
 from custard.ir import cin
 from custard.language.commands import WORKSPACES
@@ -77,7 +79,8 @@ UNKNOWN = Sizes({}, {})
 
 
 def positions(slot: Slot, members: Mapping[str, object]) -> list[float]:
-    """How many positions each level of an input has, from the members of its struct."""
+    """How many positions each level of an input has, from the members of its struct; of a level
+    above a compressed one, those with something below."""
     found, count = [], 1.0
     for level in range(len(slot.levels)):
         coordinates = members.get(f"coordinates{level}")
@@ -85,6 +88,9 @@ def positions(slot: Slot, members: Mapping[str, object]) -> list[float]:
             count = float(len(coordinates))  # type: ignore[arg-type]
         else:
             count = min(count * float(members[f"size{level}"]), 1e18)  # type: ignore[arg-type]
+            segments = members.get(f"segments{level + 1}")
+            if isinstance(segments, np.ndarray):
+                count = float(np.count_nonzero(segments[1:] != segments[:-1]))
         found.append(count)
     return found
 
@@ -134,15 +140,14 @@ def _iterated(node: Node, variable: str, sizes: Sizes) -> float | None:
             if variable not in variables:
                 return None
             level = variables.index(variable)
-            full = LEVEL_FORMATS[node.slot.levels[level]].full
             computed = node.computed and node.computed[level] is not None
-            return None if full or computed else sizes.fiber(node, level)
+            fiber = extent if computed else sizes.fiber(node, level)
+            return fiber if fiber < extent else None
         case Product(_, factors, everywhere):
             if everywhere:
                 return None
-            found = [_iterated(one, variable, sizes) for one in factors]
-            known = [one for one in found if one is not None]
-            return extent * prod(one / extent for one in known) if known and extent else None
+            counts = [_iterated(one, variable, sizes) for one in factors]
+            return min((one for one in counts if one is not None), default=None)
         case Sum(_, terms):
             found = [_iterated(one, variable, sizes) for one in terms if uses(one, variable)]
             known = [one for one in found if one is not None]

@@ -26,8 +26,8 @@ def test_loads_of_products():
     known = Sizes({"i": 30, "j": 100, "k": 200}, {"B": [40, 200], "C": [50, 150]})
     formats = {"X": "ss", "B": "ss:1,0", "C": "ss"}
     outer = load(filling(PRODUCT, formats, "reorder(k,i,j)"), known)
-    # 40 and 50 of 200 values of k are in both in 10 places.
-    assert outer == Load(1, 10 * 5 * 3, 30 * 100, 2)
+    # Those of k that B has are taken to be in C, too.
+    assert outer == Load(1, 40 * 5 * 3, 30 * 100, 2)
     formats["B"] = "ds"
     known = Sizes({"i": 30, "j": 100, "k": 200}, {"B": [30, 60], "C": [200, 600]})
     rows = load(filling(PRODUCT, {**formats, "C": "ds"}, "reorder(i,k,j)"), known)
@@ -56,6 +56,8 @@ def test_positions_of_levels():
     slot = SimpleNamespace(levels="dsd")
     members = {"size0": 3, "coordinates1": np.zeros(7), "size1": 9, "size2": 4}
     assert positions(slot, members) == [3, 7, 28]
+    # A row that is empty does not count.
+    assert positions(slot, {**members, "segments1": np.array([0, 3, 3, 7])}) == [2, 7, 28]
 
 
 def test_distinct_places():
