@@ -79,7 +79,7 @@ def _powers_of_five() -> Any:
 def entries(coordinates: Ints, values: Any) -> bytes:
     """A line for each entry: its coordinates, counted from 1, and its value.
 
-    Values read back as they were. Beyond 100,000 entries, real values have the short form of
+    Values read back as they were. Beyond 10,000 entries, real values have the short form of
     scipy's writer (5E-1).
     """
     kind = values.dtype.kind
@@ -99,7 +99,7 @@ def entries(coordinates: Ints, values: Any) -> bytes:
     return "".join([line % numbers for numbers in zip(*columns, strict=True)]).encode()
 
 
-_FEW = 100_000
+_FEW = 10_000
 
 
 def _behind(coordinates: Ints, values: memoryview) -> bytes:
