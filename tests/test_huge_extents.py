@@ -92,6 +92,7 @@ def test_target_c_tells_that_a_matrix_is_not_csr():
     assert bound.notes == (
         f"B is stored as ss:0,1, {why}",
         f"X is stored as ss:0,1, {why}",
+        "for these inputs, X(i,j) goes through a bucket workspace over j: dense scattering",
     )
     assert bound.run().format == "ss:0,1"
     small = stored({(1, 2): 3.0, (2, 0): 2.0}, 3)

@@ -185,7 +185,7 @@ def test_any_text_is_a_schedule_or_a_user_error(text):
             {
                 "the factor of split": 1,
                 "the factor of unroll": 1,
-                "the bound of bound": 7,
+                "the bound of bound": 4,
                 "the workspace loop of precompute": 1,
                 "this ) closes nothing": 1,
             },

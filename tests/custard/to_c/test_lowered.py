@@ -17,9 +17,10 @@ def test_slots_are_in_the_order_of_the_parameters():
 def test_workspaces_are_told_by_their_variables():
     formats = {"X": "CSR", "B": "CSR", "C": "CSR"}
     found = lowered("X(i,j) = B(i,k) * C(k,j)", formats, ["reorder(i,k,j)"])
-    assert (found.listed, found.keyed) == (("j",), ())
+    assert [one.variables for one in found.fillings] == [("j",)]
+    assert found.located == ()
     found = lowered("X(j,i) = B(i,k) * C(k,j)", formats, ["reorder(i,k,j)"])
-    assert [set(one) for one in found.keyed] == [{"i", "j"}]
+    assert [set(one.variables) for one in found.fillings] == [{"i", "j"}]
 
 
 def test_extents_that_no_tensor_has_are_numbers():

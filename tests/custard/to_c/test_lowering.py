@@ -40,8 +40,8 @@ def test_a_result_that_is_added_to_needs_no_workspace():
 @pytest.mark.parametrize(
     ("schedule", "note"),
     [
-        ("reorder(i,k,j)", "X(i,j) goes through a dense workspace over j"),
-        ("reorder(k,i,j)", "X(i,j) goes through a sparse workspace over i, j"),
+        ("reorder(i,k,j)", "X(i,j) goes through a dense workspace over j: dense scattering"),
+        ("reorder(k,i,j)", "X(i,j) goes through a bucket workspace over i, j: sparse scattering"),
     ],
 )
 def test_a_result_that_is_appended_to_goes_through_a_workspace(schedule, note):

@@ -55,7 +55,7 @@ FORMATS = ["dd", "ds", "ss", "CSC", "DCSC", "COO", "hh"]
 
 @pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
 @pytest.mark.parametrize("result", FORMATS)
-@pytest.mark.parametrize("order", permutations("ikj"), ids="".join)
+@pytest.mark.parametrize("order", [*permutations("ikj")], ids="".join)
 def test_products_in_every_order(result, order):
     """With one thread, and with four of them that share the outermost loop."""
     b, c = sparse(17, 12, density=0.2), sparse(12, 19, density=0.2)
