@@ -22,13 +22,13 @@ from sim.compiled.structures import GAP, CBlock, CMachine, CQueue
 if TYPE_CHECKING:
     from sim.compiled.parts import CompiledPart, SharedQueue
 
-WARM_UP = 20_000_000
+WARM_UP = 100_000_000
 """Nanoseconds of firings after which it is known what parts cost."""
 
-LONG = 512
+LONG = 1 << 14
 """The least depth of a finite queue between two threads, which wait for each other at its ends."""
 
-WORTHWHILE = 0.85
+WORTHWHILE = 0.75
 """What the busiest thread may have to do, of all that there is, if a division is to be worth it."""
 
 SEED = 0

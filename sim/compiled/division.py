@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-COPY = 1.5
+COPY = 12.0
 """Nanoseconds of a thread for a token that it passes on or takes over (measured)."""
 
 # Bounds of the search: changes, groups that are exchanged, and the share that a change must gain.

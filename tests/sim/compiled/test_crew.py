@@ -84,7 +84,7 @@ def test_random_programs_divided_at_random(at_once, program, config, threads, se
 def test_threads_in_any_timing_give_the_same_run(at_once, depth):
     config = {"queues.depth": depth}
     expected = told(PRODUCT, {"B": B, "C": C}, config, 1)
-    for seed in range(examples(100)):
+    for seed in range(examples(100, compiles=True)):
         at_once.setattr(crew, "SEED", seed)
         at_once.setattr(crew, "divided", at_random(seed))
         assert told(PRODUCT, {"B": B, "C": C}, config, 2 + seed % 3) == expected
@@ -92,6 +92,8 @@ def test_threads_in_any_timing_give_the_same_run(at_once, depth):
 
 def test_a_long_run_is_divided(monkeypatch):
     monkeypatch.setattr(crew, "WARM_UP", 1_000_000)
+    monkeypatch.setattr(crew, "COPY", 0.0)
+    monkeypatch.setattr(crew, "WORTHWHILE", 1.0)
     made, make = [], crew.Crew
     monkeypatch.setattr(crew, "Crew", lambda *parts: made.append(0) or make(*parts))
     big = scipy.sparse.random(400, 400, 0.01, format="csr", random_state=1)
