@@ -10,7 +10,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from custard.language.formats import LEVEL_FORMATS
 from custard.to_c.builder import Builder, exists, resized
@@ -43,9 +42,6 @@ from custard.to_c.loop_ir import (
 )
 from custard.to_c.values import c_type, number
 from sam.arithmetic import ValueType
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

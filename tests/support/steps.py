@@ -9,6 +9,56 @@ from typing import Any
 from sim.compiled.residual import INT, REAL, Fail, Leave, Line, Port, Residual, Touch, Wait
 from sim.compiled.steps.specialise import translate
 
+FORWARD = """
+kind, value = p.a.peek()
+p.a.take()
+p.crd.give(kind, value)
+return kind == 3
+"""
+"""Gives what it takes."""
+
+MERGE = """
+kind_a, a = p.a.peek()
+kind_b, b = p.b.peek()
+if kind_a == 0 and kind_b == 0:
+    if a < b:
+        p.a.take()
+        return None
+    if b < a:
+        p.b.take()
+        return None
+    p.a.take()
+    p.b.take()
+    p.crd.give(0, a)
+    return None
+if kind_a == 0:
+    p.a.take()
+    return None
+if kind_b == 0:
+    p.b.take()
+    return None
+p.a.take()
+p.b.take()
+p.crd.give(kind_a, 0)
+return kind_a == 3
+"""
+"""Takes the smaller of two coordinates, or both if they are equal."""
+
+REPEAT = """
+if s.left > 0:
+    s.left = s.left - 1
+    p.crd.give(0, 1)
+    return None
+kind, value = p.a.peek()
+p.a.take()
+if kind == 0:
+    s.left = value
+    return None
+p.crd.give(kind, 0)
+return kind == 3
+"""
+"""Repeats a value as often as it says."""
+
 PORTS = {
     "a": Port("a", 0, INT),
     "b": Port("b", 1, REAL),

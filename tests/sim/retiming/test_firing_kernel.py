@@ -3,8 +3,7 @@
 import pytest
 
 from sim.retiming.firing_kernel import Event, Queue, Untraceable, firing_kernel
-from tests.support.kernels import FORWARD, MERGE, REPEAT
-from tests.support.steps import translated
+from tests.support.steps import FORWARD, MERGE, REPEAT, translated
 
 
 def made(body, inputs, outputs, **more):

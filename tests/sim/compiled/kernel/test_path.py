@@ -2,8 +2,8 @@
 
 from sim.compiled.kernel.path import InputEnd, OutputEnd, Parts, Path
 from sim.compiled.kernel.plain import Kernel
-from tests.support.kernels import FORWARD, long
-from tests.support.steps import translated
+from tests.support.kernels import long
+from tests.support.steps import FORWARD, translated
 
 
 class Marks(Path):

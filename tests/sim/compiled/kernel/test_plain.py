@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 
 from sam.memory_regions import Region
-from tests.support.kernels import FORWARD, MERGE, REPEAT, kernel, long
-from tests.support.steps import PORTS
+from tests.support.kernels import kernel, long
+from tests.support.steps import FORWARD, MERGE, PORTS, REPEAT
 
 MEMORY = SimpleNamespace(region=Region("A", 0, "crd"))
 

@@ -7,8 +7,8 @@ import custard
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError
 from sim.compiled.kernel.source import PATHS, paths_on, paths_without, source
-from tests.support.kernels import FORWARD, NAMES, long
-from tests.support.steps import translated
+from tests.support.kernels import NAMES, long
+from tests.support.steps import FORWARD, translated
 
 
 def names(paths):

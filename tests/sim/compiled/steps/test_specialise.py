@@ -3,56 +3,7 @@
 from textwrap import dedent
 
 from sim.compiled.residual import Leave
-from tests.support.steps import translated, written
-
-FORWARD = """
-kind, value = p.a.peek()
-p.a.take()
-p.crd.give(kind, value)
-return kind == 3
-"""
-
-# Takes the smaller of two coordinates, or both if they are equal.
-MERGE = """
-kind_a, a = p.a.peek()
-kind_b, b = p.b.peek()
-if kind_a == 0 and kind_b == 0:
-    if a < b:
-        p.a.take()
-        return None
-    if b < a:
-        p.b.take()
-        return None
-    p.a.take()
-    p.b.take()
-    p.crd.give(0, a)
-    return None
-if kind_a == 0:
-    p.a.take()
-    return None
-if kind_b == 0:
-    p.b.take()
-    return None
-p.a.take()
-p.b.take()
-p.crd.give(kind_a, 0)
-return kind_a == 3
-"""
-
-# Repeats a value as often as it says.
-REPEAT = """
-if s.left > 0:
-    s.left = s.left - 1
-    p.crd.give(0, 1)
-    return None
-kind, value = p.a.peek()
-p.a.take()
-if kind == 0:
-    s.left = value
-    return None
-p.crd.give(kind, 0)
-return kind == 3
-"""
+from tests.support.steps import FORWARD, MERGE, REPEAT, translated, written
 
 
 def test_a_step_without_inputs_has_one_firing():

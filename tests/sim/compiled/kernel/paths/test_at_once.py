@@ -1,6 +1,7 @@
 """At once: many firings in a row that drop tokens of one input are judged together."""
 
-from tests.support.kernels import MERGE, kernel, long, short, uses
+from tests.support.kernels import kernel, long, short, uses
+from tests.support.steps import MERGE
 
 PORTS = ("a", "b", "crd")
 

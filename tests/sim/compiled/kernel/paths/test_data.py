@@ -1,6 +1,7 @@
 """Data first: a kernel begins with a firing for data."""
 
-from tests.support.kernels import FORWARD, kernel, long, uses
+from tests.support.kernels import kernel, long, uses
+from tests.support.steps import FORWARD
 
 
 def test_a_kernel_begins_with_data_and_has_other_tokens_behind():

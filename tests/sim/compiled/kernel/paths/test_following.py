@@ -1,6 +1,7 @@
 """Following: after a firing that took from one input alone, the next looks at that one only."""
 
-from tests.support.kernels import FORWARD, MERGE, kernel, long, uses
+from tests.support.kernels import kernel, long, uses
+from tests.support.steps import FORWARD, MERGE
 
 ENDS = ([long(0), long(1)], [long(0)])
 

@@ -1,8 +1,8 @@
 """Preparing: a writer that waits for room prepares tokens, which the reader lets in."""
 
 from sim.compiled.kernel.paths.prepare import may_prepare
-from tests.support.kernels import FORWARD, REPEAT, kernel, long, short, uses
-from tests.support.steps import translated
+from tests.support.kernels import kernel, long, short, uses
+from tests.support.steps import FORWARD, REPEAT, translated
 
 LEFT = {"left": 0}
 

@@ -1,6 +1,7 @@
 """Pulling: a kernel that finds a short queue empty calls its writer."""
 
-from tests.support.kernels import FORWARD, MERGE, kernel, long, short, uses
+from tests.support.kernels import kernel, long, short, uses
+from tests.support.steps import FORWARD, MERGE
 
 
 def test_an_empty_short_queue_is_pulled():

@@ -1,6 +1,7 @@
 """Short queues: the ends of a queue stay where they are in memory."""
 
-from tests.support.kernels import FORWARD, kernel, long, short, uses
+from tests.support.kernels import kernel, long, short, uses
+from tests.support.steps import FORWARD
 
 
 def test_the_end_of_a_short_output_is_in_memory():

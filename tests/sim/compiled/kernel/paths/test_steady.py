@@ -1,6 +1,7 @@
 """Steady state: the next firing for data knows the state that all of them leave."""
 
-from tests.support.kernels import FORWARD, kernel, long, uses
+from tests.support.kernels import kernel, long, uses
+from tests.support.steps import FORWARD
 
 BEGIN = """
 kind, value = p.a.peek()
