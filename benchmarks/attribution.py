@@ -36,7 +36,7 @@ def cases(quick: bool) -> list[Case]:
 
 def seconds(bound: engine.Bound, depth: int | str, attribution: bool) -> float:
     """The CPU time of the firings of a run."""
-    machine = engine._Machine(bound, load("ideal", {"queues.depth": depth}), attribution)
+    machine = engine._CompiledMachine(bound, load("ideal", {"queues.depth": depth}), attribution)
     try:
         started = time.process_time()
         machine.run(None)

@@ -33,7 +33,7 @@ import numpy as np
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import custard
-from custard.autoscheduling.measuring import Machine, measured
+from custard.autoscheduling.measuring import MeasuringMachine, measured
 from custard.autoscheduling.ranking import Ranked
 from custard.ir import cin
 from custard.language import notation
@@ -196,7 +196,7 @@ def result(
     )
     chosen = tried(found, options.most)
     tensors = {name: as_tensor(name, value) for name, value in given.items()}
-    machine = Machine(options.threads)
+    machine = MeasuringMachine(options.threads)
     programs = [one.program for one in chosen]
     taken = measured(programs, tensors, machine, options.again, lambda text: None)
     chosen = [replace(one, measured=each) for one, each in zip(chosen, taken, strict=True)]

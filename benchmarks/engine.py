@@ -44,7 +44,7 @@ from rich.table import Table
 import custard
 from sam.tensor import Tensor
 from sim import Run
-from sim.binding import Bound, bind
+from sim.binding import BoundGraph, bind
 from sim.compiled import engine as compiled_engine
 from sim.config.hardware import load
 from sim.reference import engine as simpy_engine
@@ -78,7 +78,7 @@ class Case:
             return f"{self.n} x {self.n} x {self.n}, {self.per_row} per slice"
         return f"{self.n} x {self.n}, {self.per_row} per row"
 
-    def bound(self) -> Bound:
+    def bound(self) -> BoundGraph:
         """Its graph with inputs that its size determines."""
         program = custard.compile(self.expression, self.formats, [f"reorder({self.order})"])
         return bind(program.graph, self._inputs())
@@ -179,9 +179,9 @@ def measure(case: Case, quick: bool) -> Iterator[Timing]:
         yield _timing(case, run, depth, took)
 
 
-def _run(bound: Bound, depth: int | str) -> tuple[float, float, Run]:
+def _run(bound: BoundGraph, depth: int | str) -> tuple[float, float, Run]:
     """The seconds of the firings, those of telling what came of them, and that."""
-    machine = compiled_engine._Machine(bound, load("ideal", {"queues.depth": depth}))
+    machine = compiled_engine._CompiledMachine(bound, load("ideal", {"queues.depth": depth}))
     try:
         started = time.process_time()
         machine.run(None)

@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.engine import Case, cases
-from sim.binding import Bound
+from sim.binding import BoundGraph
 from sim.compiled import engine
 from sim.config.hardware import Config, load
 from sim.retiming import batch
@@ -84,7 +84,7 @@ def measure(case: Case, runs: int) -> Timing:
     return Timing(case.name, case.size, firings, *map(statistics.median, took))
 
 
-def _batch(bound: Bound, count: int) -> dict[int, Any]:
+def _batch(bound: BoundGraph, count: int) -> dict[int, Any]:
     """The runs of a batch."""
     found: dict[int, Any] = {}
     left = batch.run(bound, configs(count), [None] * count, found.__setitem__)

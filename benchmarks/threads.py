@@ -19,15 +19,15 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.engine import cases
-from sim.binding import Bound
+from sim.binding import BoundGraph
 from sim.compiled import engine
 from sim.config.hardware import load
 from sim.stats import Run
 
 
-def _run(bound: Bound, depth: int | str, threads: int) -> tuple[float, float, Run]:
+def _run(bound: BoundGraph, depth: int | str, threads: int) -> tuple[float, float, Run]:
     """The wall and CPU seconds of the firings, and the run."""
-    machine = engine._Machine(bound, load("ideal", {"queues.depth": depth}))
+    machine = engine._CompiledMachine(bound, load("ideal", {"queues.depth": depth}))
     try:
         wall, cpu = time.perf_counter(), time.process_time()
         machine.run(None, None, threads)

@@ -162,7 +162,7 @@ def _formats(
     return resolved, {name: str(given[name]) for name in given if name not in orders}
 
 
-def _dims(given: Mapping[str, int], program: cin.Program) -> dict[str, int]:
+def _dims(given: Mapping[str, int], program: cin.LoopProgram) -> dict[str, int]:
     if not isinstance(given, Mapping):
         raise UserError(
             f"dims is {_kind(given)}, not a mapping from variables", hint='as in dims={"i": 5}'
@@ -186,7 +186,7 @@ def _dims(given: Mapping[str, int], program: cin.Program) -> dict[str, int]:
     return found
 
 
-def _inferred(program: cin.Program, extents: Mapping[str, int]) -> list[str]:
+def _inferred(program: cin.LoopProgram, extents: Mapping[str, int]) -> list[str]:
     """Notes on the extents that follow from computed subscripts."""
     forms: dict[str, dict[str, None]] = {}
     known = set(extents)

@@ -50,11 +50,13 @@ def evaluate(
     than ``MOST_POINTS`` points.
     """
     assignment = notation.parse(text, declared)
-    evaluator = _Evaluator(inputs, extents)
+    evaluator = _DenseEvaluator(inputs, extents)
     target = tuple(dict.fromkeys(_variables(assignment.target)))
     with np.errstate(all="ignore"):
         right = evaluator.value(assignment.value, _free(assignment.value) - set(target))
-        computed = any(isinstance(one, notation.Affine) for one in assignment.target.indices)
+        computed = any(
+            isinstance(one, notation.ComputedSubscript) for one in assignment.target.indices
+        )
         if assignment.operator == "+=" and not computed:
             old = evaluator.value(assignment.target, set())
             right = evaluator.combined(np.add, old, right)
@@ -183,11 +185,11 @@ class _Value:
     variables: tuple[str, ...] = ()
 
 
-class _Evaluator:
+class _DenseEvaluator:
     def __init__(self, inputs: Mapping[str, Tensor], extents: Mapping[str, int]) -> None:
         self.inputs, self.extents, self.largest = inputs, extents, 0.0
 
-    def value(self, node: notation.Node, summed: set[str]) -> _Value:
+    def value(self, node: notation.SyntaxNode, summed: set[str]) -> _Value:
         """The value of a node, summed over variables that nothing outside it uses."""
         value = self._value(node, summed)
         array = np.atleast_1d(value.array)
@@ -195,7 +197,7 @@ class _Evaluator:
         self.largest = max(self.largest, float(magnitudes.max(initial=0)))
         return value
 
-    def _value(self, node: notation.Node, summed: set[str]) -> _Value:
+    def _value(self, node: notation.SyntaxNode, summed: set[str]) -> _Value:
         match node:
             case notation.Number(number):
                 return _Value(number)
@@ -204,7 +206,7 @@ class _Evaluator:
             case notation.Negate(operand):
                 inner = self.value(operand, summed)
                 return _Value(_checked(operator.neg, inner.array), inner.variables)
-            case notation.Sum(variables, operand):
+            case notation.Reduction(variables, operand):
                 own = {variable.name for variable in variables}
                 return self._sum(self.value(operand, summed - own), own)
             case notation.Binary("*") if summed & _free(node):
@@ -234,7 +236,7 @@ class _Evaluator:
         _require_places(math.prod(tensor.shape))
         array = tensor.to_numpy()
         variables = tuple(dict.fromkeys(_variables(node)))
-        if any(isinstance(index, notation.Affine) for index in node.indices):
+        if any(isinstance(index, notation.ComputedSubscript) for index in node.indices):
             return self._gathered(array, node, variables)
         if len(variables) < array.ndim:  # a diagonal
             axes = {variable: n for n, variable in enumerate(variables)}
@@ -252,12 +254,12 @@ class _Evaluator:
             found[inside] = array[tuple(np.broadcast_to(one, shape)[inside] for one in places)]
         return _Value(found, variables)
 
-    def _multiply(self, factors: list[notation.Node], summed: set[str]) -> _Value:
+    def _multiply(self, factors: list[notation.SyntaxNode], summed: set[str]) -> _Value:
         values = [self.value(factor, _alone(factor, factors, summed)) for factor in factors]
         dtype = np.result_type(*(value.array for value in values))
         for n, factor in enumerate(factors):
             own = _alone(factor, factors, summed)
-            if isinstance(factor, notation.Sum):
+            if isinstance(factor, notation.Reduction):
                 own = own | {variable.name for variable in factor.variables}
                 factor = factor.operand
             if own and getattr(values[n].array, "dtype", dtype) != dtype:
@@ -361,34 +363,36 @@ def _too_large(what: str, most: int) -> UserError:
     )
 
 
-def _chain(node: notation.Node, operators: str) -> list[tuple[str, notation.Node]]:
+def _chain(node: notation.SyntaxNode, operators: str) -> list[tuple[str, notation.SyntaxNode]]:
     """The operands that a chain of these operators joins, each with the operator before it."""
-    links: list[tuple[str, notation.Node]] = []
+    links: list[tuple[str, notation.SyntaxNode]] = []
     while isinstance(node, notation.Binary) and node.operator in operators:
         links.append((node.operator, node.right))
         node = node.left
     return [(operators[0], node), *reversed(links)]
 
 
-def _factors(node: notation.Node) -> list[notation.Node]:
+def _factors(node: notation.SyntaxNode) -> list[notation.SyntaxNode]:
     """The factors of a product, those of products in brackets too."""
     if not (isinstance(node, notation.Binary) and node.operator == "*"):
         return [node]
     return [factor for _, part in _chain(node, "*") for factor in _factors(part)]
 
 
-def _alone(node: notation.Node, operands: Sequence[notation.Node], summed: set[str]) -> set[str]:
+def _alone(
+    node: notation.SyntaxNode, operands: Sequence[notation.SyntaxNode], summed: set[str]
+) -> set[str]:
     """The variables to sum that this operand uses and none of the others does."""
     others = {v for operand in operands if operand is not node for v in _free(operand)}
     return (summed & _free(node)) - others
 
 
-def _free(node: notation.Node) -> set[str]:
+def _free(node: notation.SyntaxNode) -> set[str]:
     """The variables that a node uses outside of an explicit sum over them."""
     match node:
         case notation.Access():
             return set(_variables(node))
-        case notation.Sum(variables, operand):
+        case notation.Reduction(variables, operand):
             return _free(operand) - {variable.name for variable in variables}
         case notation.Negate(operand):
             return _free(operand)

@@ -43,14 +43,16 @@ def printed_after(name: str, tell: Tell) -> Iterator[None]:
 
 def done(name: str, program: object, text: Callable[[], str] | None = None) -> None:
     """A pass has made a program, whose ``text`` is that of ``str`` if nothing else is given."""
-    if isinstance(program, cin.Program):
+    if isinstance(program, cin.LoopProgram):
         verify(program)
     watched = _watched.get()
     if watched is not None and watched[0] == name:
         watched[1](str(program) if text is None else text())
 
 
-def nested(program: cin.Program, loops: Sequence[str], derivations: Sequence[Derivation]) -> str:
+def nested(
+    program: cin.LoopProgram, loops: Sequence[str], derivations: Sequence[Derivation]
+) -> str:
     """A scheduled program: its loops, and below it how they are derived."""
     head = "".join(f"forall({loop}) " for loop in loops)
     return "\n  ".join([f"{head}{program.target} = {program.value}", *map(str, derivations)])

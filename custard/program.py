@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from custard.ir import cin
-from custard.ir.cin import Program as CinProgram
+from custard.ir.cin import LoopProgram
 from custard.language.commands import Command
 from custard.language.formats import Format
 from sam.graph import Slot
@@ -34,7 +34,7 @@ class Program(ABC):
     undeclared: frozenset[str]
     drop_zeros: bool
     choices: Mapping[tuple[str, str], Command]
-    cin: cin.Program
+    cin: cin.LoopProgram
     dims: Mapping[str, int]
     notes: tuple[str, ...]
     schedule: tuple[str, ...]
@@ -55,7 +55,7 @@ class Program(ABC):
         """The storage in which the program wants its inputs."""
 
     @property
-    def statements(self) -> tuple[CinProgram, ...]:
+    def statements(self) -> tuple[LoopProgram, ...]:
         """The programs that are computed in turn, by the loops that the schedule makes."""
         return (self.cin,)
 

@@ -38,13 +38,15 @@ class Target:
     simulated: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def ordered(self, program: cin.Program, request: Request) -> tuple[cin.Program, list[str]]:
+    def ordered(
+        self, program: cin.LoopProgram, request: Request
+    ) -> tuple[cin.LoopProgram, list[str]]:
         """The program with its loops in the order that suits the formats; and notes."""
-        found: tuple[cin.Program, list[str]]
+        found: tuple[cin.LoopProgram, list[str]]
         found = import_module(self.module).ordered(program, request)
         return found
 
-    def compiled(self, program: cin.Program, request: Request, notes: list[str]) -> Program:
+    def compiled(self, program: cin.LoopProgram, request: Request, notes: list[str]) -> Program:
         """The program that runs, of concrete index notation. Raises UserError."""
         found: Program = import_module(self.module).compiled(program, request, notes)
         return found

@@ -22,7 +22,7 @@ _COLOURS = ("#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#b3e2cd", "#
 
 
 @dataclass
-class _Drawing:
+class _TreeDrawing:
     """The DOT of a tree while it grows; ``left`` are the fibers that a level may still have."""
 
     most: int
@@ -63,7 +63,7 @@ def fibertree_dot(tensor: Tensor, name: str = "", most: int = MOST_COORDINATES) 
     """The fibertree of a tensor as DOT."""
     if most < 1:
         raise UserError(f"{most} coordinates of a fiber are none to draw")
-    drawing = _Drawing(most)
+    drawing = _TreeDrawing(most)
     drawing.left = dict.fromkeys(range(len(tensor.levels)), _MOST_FIBERS)
     drawing.left[len(tensor.levels)] = _MOST_VALUES
     shape = " x ".join(map(str, tensor.shape)) or "a number"
@@ -89,7 +89,7 @@ def _row(tensor: Tensor, n: int) -> str:
     return f"mode {tensor.mode_order[n]}: {tensor.levels[n].name}"
 
 
-def _fiber(drawing: _Drawing, tensor: Tensor, level: int, parent: int) -> str:
+def _fiber(drawing: _TreeDrawing, tensor: Tensor, level: int, parent: int) -> str:
     """Draws the fiber of a parent with all below it; gives its node."""
     node = drawing.name()
     drawing.left[level] -= 1

@@ -15,7 +15,7 @@ from sam.graph import Edge, End, Node
 
 
 @dataclass(frozen=True)
-class Ports:
+class NodeOutputs:
     """The output ports of a node, by name."""
 
     node: str
@@ -33,7 +33,7 @@ class GraphBuilder:
 
     def add(
         self, kind: str, name: str, parameters: Mapping[str, Any] | None = None, **inputs: End
-    ) -> Ports:
+    ) -> NodeOutputs:
         """Adds a node; its input port ``in_x`` reads ``inputs["x"]``. Gives its output ports.
 
         If the name is taken, a number is appended to it.
@@ -41,7 +41,7 @@ class GraphBuilder:
         name = unused(name, self.nodes)
         self.nodes[name] = Node(name, kind, dict(parameters or {}))
         self.edges += [Edge(source, End(name, f"in_{port}")) for port, source in inputs.items()]
-        return Ports(name)
+        return NodeOutputs(name)
 
     def connect(self, source: End, target: str, port: str, **parameters: Any) -> None:
         """Connects a stream to one more input port of a node, and changes parameters of it."""

@@ -30,7 +30,7 @@ from sim.value_types import value_types
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundGraph:
     """A graph with its inputs: ``tensors`` by slot, ``extents`` by index variable.
 
     ``streams`` says what each edge carries, ``types`` the type of the values on each output;
@@ -154,7 +154,7 @@ def _kept(stream: str, kind: int, value: Any) -> Any:
     return value if kind == DATA and (stream == "val" or value % 1) else int(value)
 
 
-def bind(graph: Graph, inputs: Mapping[str, Any]) -> Bound:
+def bind(graph: Graph, inputs: Mapping[str, Any]) -> BoundGraph:
     """Puts the inputs into the graph's slots.
 
     Raises UserError for an unsound graph, a missing or unknown input, one of the wrong order,
@@ -174,7 +174,7 @@ def bind(graph: Graph, inputs: Mapping[str, Any]) -> Bound:
     _require_memory(graph, found, types)
     _require_shape_around(graph, given, found)
     limits = _limits(streams, tensors, found)
-    return Bound(graph, given, streams, tensors, found, types, limits)
+    return BoundGraph(graph, given, streams, tensors, found, types, limits)
 
 
 def _role(node: Node) -> Role:

@@ -10,7 +10,7 @@ from sam.support.errors import UserError
 
 
 @dataclass(frozen=True)
-class Wait:
+class WaitingBlock:
     """A block that waits: for room in a full queue that it writes, or for an empty one it reads.
 
     ``giver`` is the part that gives to the edge, if that is one half of the edge's source.
@@ -35,7 +35,7 @@ class Wait:
         return self.giver or self.edge.source.node
 
 
-def deadlock(waits: Sequence[Wait], held: Mapping[str, int], cycle: int) -> UserError:
+def deadlock(waits: Sequence[WaitingBlock], held: Mapping[str, int], cycle: int) -> UserError:
     """The error for a machine in which nothing can move after ``cycle``.
 
     ``waits`` has one entry for each block that is not done; ``held`` the tokens in each queue.

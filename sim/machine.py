@@ -20,7 +20,7 @@ from sam.blocks.base import Block, Step
 from sam.graph import Edge, End, Node
 from sam.memory_regions import asks_memory
 from sam.validate import Validated, validated
-from sim.binding import Bound
+from sim.binding import BoundGraph
 from sim.config.hardware import BlockTiming, Config
 from sim.memory.hierarchy import Layout
 
@@ -52,7 +52,7 @@ class Channel:
 
 
 @dataclass(frozen=True)
-class Input:
+class InputPort:
     """An input port of a part, with the channel that it takes from."""
 
     name: str
@@ -60,7 +60,7 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputPort:
     """An output port of a part, with the channels that it gives to, and the type of its values."""
 
     name: str
@@ -88,9 +88,9 @@ class Part:
     memory: Any
     timing: BlockTiming
     dtype: np.dtype[Any]
-    ports: Mapping[str, Input | Output | tuple[Input | Output, ...]]
-    inputs: tuple[Input, ...]
-    outputs: tuple[Output, ...]
+    ports: Mapping[str, InputPort | OutputPort | tuple[InputPort | OutputPort, ...]]
+    inputs: tuple[InputPort, ...]
+    outputs: tuple[OutputPort, ...]
     asker: int | None = None
     kept: dict[str, Any] = field(default_factory=dict, compare=False)
 
@@ -106,7 +106,7 @@ class Machine:
     ``layout``    the memory hierarchy; None where memory is ideal
     """
 
-    bound: Bound
+    bound: BoundGraph
     config: Config
     parts: tuple[Part, ...]
     channels: tuple[Channel, ...]
@@ -115,7 +115,7 @@ class Machine:
     layout: Layout | None = None
 
 
-def elaborate(bound: Bound, config: Config, lists: bool = False) -> Machine:
+def elaborate(bound: BoundGraph, config: Config, lists: bool = False) -> Machine:
     """The machine that a bound graph is under a config; ``lists`` as ``Surroundings`` has it.
 
     Its memories are new, and filled by whoever runs it: a machine runs once.
@@ -141,7 +141,7 @@ def elaborate(bound: Bound, config: Config, lists: bool = False) -> Machine:
     return Machine(bound, config, tuple(parts), wired.channels, memories, tuple(askers), layout)
 
 
-def passage(bound: Bound, config: Config, edge: Edge) -> tuple[int | None, int]:
+def passage(bound: BoundGraph, config: Config, edge: Edge) -> tuple[int | None, int]:
     """The depth of a channel, None where it always has room, and its latency.
 
     ``edge`` is one of the graph; any other is a handover, a queue of one place.
@@ -167,16 +167,16 @@ class _Half:
     step: Step
     state: Mapping[str, Any]
     ports: dict[str, Any] = field(default_factory=dict)
-    inputs: list[Input] = field(default_factory=list)
-    outputs: list[Output] = field(default_factory=list)
+    inputs: list[InputPort] = field(default_factory=list)
+    outputs: list[OutputPort] = field(default_factory=list)
 
-    def add(self, port: Input | Output, group: str | None = None) -> None:
+    def add(self, port: InputPort | OutputPort, group: str | None = None) -> None:
         """Adds a port, by its own name or to a group."""
         if group is None:
             self.ports[port.name] = port
         else:
             self.ports[group] = (*self.ports[group], port)
-        if isinstance(port, Input):
+        if isinstance(port, InputPort):
             self.inputs.append(port)
         else:
             self.outputs.append(port)
@@ -197,7 +197,7 @@ _kept: weakref.WeakKeyDictionary[Validated, list[_Wired]] = weakref.WeakKeyDicti
 _MOST_KEPT = 4
 
 
-def _wired(bound: Bound, config: Config) -> _Wired:
+def _wired(bound: BoundGraph, config: Config) -> _Wired:
     """A bound graph under a config, put together once for all runs with the same types."""
     kept = _kept.setdefault(validated(bound.graph), [])
     for one in kept:
@@ -211,7 +211,7 @@ def _wired(bound: Bound, config: Config) -> _Wired:
 class _Elaboration:
     """A machine while it is put together."""
 
-    def __init__(self, bound: Bound, config: Config) -> None:
+    def __init__(self, bound: BoundGraph, config: Config) -> None:
         self.bound, self.config = bound, config
         self.blocks = validated(bound.graph).blocks
         self.channels = [self._channel(n, edge) for n, edge in enumerate(bound.graph.edges)]
@@ -268,18 +268,18 @@ class _Elaboration:
         for port in block.ports:
             end = End(node.name, port.name)
             if port.direction == "in":
-                taker.add(Input(port.name, self.into[end]), port.group)
+                taker.add(InputPort(port.name, self.into[end]), port.group)
             else:
                 dtype = self.bound.types[node.name] if port.stream == "val" else None
-                giver.add(Output(port.name, tuple(self.out_of[end]), dtype), port.group)
+                giver.add(OutputPort(port.name, tuple(self.out_of[end]), dtype), port.group)
         if giver is not taker:
             edge = Edge(End(taker.name, HANDOVER), End(giver.name, "handed"))
             depth, latency = passage(self.bound, self.config, edge)
             number = len(self.channels)
             handover = Channel(number, edge, taker.name, giver.name, depth, latency, None)
             self.channels.append(handover)
-            taker.add(Output(HANDOVER, (handover,), None))
-            giver.add(Input("handed", handover))
+            taker.add(OutputPort(HANDOVER, (handover,), None))
+            giver.add(InputPort("handed", handover))
 
 
 def _giver(node: str, block: Block) -> str:

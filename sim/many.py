@@ -13,7 +13,7 @@ from sam.blocks import StreamError
 from sam.graph import Graph
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError
-from sim.binding import Bound, bind
+from sim.binding import BoundGraph, bind
 from sim.config.hardware import Config, alike, load
 from sim.reference.engine import Unfinished
 from sim.simulation import require_engine, require_graph, run_bound, simulate, soon_done
@@ -101,7 +101,7 @@ def outcomes_of(
         if finished is not None:
             finished(n, outcome)
 
-    bound_by: dict[str, Bound] = {}
+    bound_by: dict[str, BoundGraph] = {}
     groups: dict[tuple[str, Hashable], list[int]] = {}
     for n, config in enumerate(configs):
         try:
@@ -118,7 +118,7 @@ def outcomes_of(
 
 
 def _run_group(
-    bound: Bound,
+    bound: BoundGraph,
     configs: Sequence[Config],
     numbers: Sequence[int],
     engine: str,
@@ -156,7 +156,7 @@ def _run_group(
         finish(n, _outcome(bound, configs[n], engine, max_cycles[n]))
 
 
-def _outcome(bound: Bound, config: Config, engine: str, max_cycles: int | None) -> Outcome:
+def _outcome(bound: BoundGraph, config: Config, engine: str, max_cycles: int | None) -> Outcome:
     """The outcome of a config that runs alone."""
     try:
         return run_bound(bound, config, engine, max_cycles=max_cycles)

@@ -12,7 +12,7 @@ from typing import Any
 from sam.graph import Graph
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError, one_of
-from sim.binding import Bound, bind
+from sim.binding import BoundGraph, bind
 from sim.config.hardware import Config, load
 from sim.endless import no_memory
 from sim.reference import engine as simpy_engine
@@ -25,7 +25,7 @@ _FEW_EVENTS = 30_000
 
 
 def _run_compiled(
-    bound: Bound,
+    bound: BoundGraph,
     config: Config,
     progress: Progress | None,
     max_cycles: int | None,
@@ -38,7 +38,7 @@ def _run_compiled(
 
 
 def _run_simpy(
-    bound: Bound,
+    bound: BoundGraph,
     config: Config,
     progress: Progress | None,
     max_cycles: int | None,
@@ -49,7 +49,7 @@ def _run_simpy(
 
 
 def _run_either(
-    bound: Bound,
+    bound: BoundGraph,
     config: Config,
     progress: Progress | None,
     max_cycles: int | None,
@@ -72,7 +72,7 @@ def _run_either(
 
 
 def soon_done(
-    bound: Bound,
+    bound: BoundGraph,
     config: Config,
     progress: Progress | None,
     max_cycles: int | None,
@@ -175,7 +175,7 @@ def require_graph(graph: Graph, inputs: Mapping[str, Any] | None) -> None:
 
 
 def run_bound(
-    bound: Bound,
+    bound: BoundGraph,
     config: Config,
     engine: str = "auto",
     progress: Progress | None = None,

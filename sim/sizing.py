@@ -85,7 +85,7 @@ def size_queues(
     if not slack >= 0:
         raise UserError(f"the slack is {slack}, not 0 or more", hint="as in slack=0.01")
     machine = _unbounded(load(config, overrides))
-    search = _Search(graph, {} if inputs is None else inputs, machine, engine, tried)
+    search = _DepthSearch(graph, {} if inputs is None else inputs, machine, engine, tried)
     depths = search.smallest(slack)
     cycles = search.cycles_of(depths)
     sized = load(search.data(depths)).model_dump(
@@ -109,7 +109,7 @@ def _unbounded(config: Config) -> Config:
     return load(data)
 
 
-class _Search:
+class _DepthSearch:
     """The search for depths of one graph."""
 
     def __init__(

@@ -15,7 +15,7 @@ from sam.support.errors import UserError
 from sam.tensor import Tensor
 
 if TYPE_CHECKING:
-    from sim.attribution.critical_path import Part
+    from sim.attribution.critical_path import PathPart
     from sim.attribution.log import Log
     from sim.attribution.shares import Shares
     from sim.explain import Explanation
@@ -240,7 +240,7 @@ class Run:
         return explain(self)
 
     @cached_property
-    def critical_path(self) -> tuple[Part, ...]:
+    def critical_path(self) -> tuple[PathPart, ...]:
         """The causes that took the cycles of the run, largest first; they add up to ``cycles``.
 
         The causes of the last firing, walked back to the first cycle. A run that has no ``log`` is

@@ -94,7 +94,7 @@ def _compare_levels(nodes: Iterable[Node], into: Mapping[End, _Watched]) -> None
         if node.parameters.get("chained"):
             _SameShape(outer, inner)
         elif not node.parameters["by_reference"]:
-            _Stored(outer, inner)
+            _OwnedFibers(outer, inner)
     for node in nodes:
         appends = levels and not node.parameters.get("by_reference")
         if KINDS[node.kind].role is Role.VALUE_WRITER and appends:
@@ -261,7 +261,7 @@ class _Nested(_Comparison):
             self.open = False
 
 
-class _Stored(_Comparison):
+class _OwnedFibers(_Comparison):
     """Each coordinate of a compressed level owns a fiber of the next that is not empty.
 
     Streams two or more levels inside one that a dropper has cleaned still hold the stop tokens of

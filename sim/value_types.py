@@ -35,14 +35,14 @@ def value_types(
     blocks = validated(graph).blocks
     wider: dict[str, ValueType] = {}
     while True:
-        values = _Values(graph, streams, tensors, blocks, wider)
+        values = _ValueTypes(graph, streams, tensors, blocks, wider)
         found = values.wider() if mixed else {}
         if not found:
             return {name: np.result_type(type) for name, type in values.types.items()}
         wider |= found
 
 
-class _Values:
+class _ValueTypes:
     """The values in a graph, where some nodes have a ``wider`` type than their operands."""
 
     def __init__(

@@ -42,7 +42,7 @@ class Problem:
     ``parts``    how many lanes, or threads, may share a loop
     """
 
-    program: cin.Program
+    program: cin.LoopProgram
     given: Mapping[str, Format]
     dense: frozenset[str]
     extents: Mapping[str, int]
@@ -66,7 +66,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Shared:
+class ThreadedLoop:
     """A loop that is shared out, with ``tensor`` in blocks of that many of its entries."""
 
     loop: str
@@ -87,9 +87,9 @@ class Candidate:
 
     schedule: tuple[str, ...]
     formats: Mapping[str, Format]
-    statements: tuple[cin.Program, ...]
+    statements: tuple[cin.LoopProgram, ...]
     workspaces: Mapping[str, Format] = field(default_factory=dict)
-    shared: Shared | None = None
+    shared: ThreadedLoop | None = None
     tile: tuple[str, int] | None = None
 
     @property
@@ -283,7 +283,7 @@ def _split_off(
     others = tuple(v for v in program.value.variables if v not in summed)
     product = cin.Multiply((*rest, workspace))
     then = cin.Reduce(others, product) if others else product
-    first = cin.Program(
+    first = cin.LoopProgram(
         tuple(v for v in program.loops if v in {*free, *summed}),
         workspace,
         cin.Reduce(summed, cin.Multiply(tuple(group))),
@@ -307,7 +307,7 @@ def _shared(problem: Problem, found: Candidate) -> Iterator[Candidate]:
         if len(found.statements) == 1:
             for loop in dict.fromkeys(map(cin.base, found.loops)):
                 command = f"parallelize({loop},{LANES},{problem.parts})"
-                yield _with(found, Shared(loop, problem.parts), command)
+                yield _with(found, ThreadedLoop(loop, problem.parts), command)
         return
     outermost = found.loops[0]
     if cin.base(outermost) != outermost or len(found.statements) > 1:
@@ -317,7 +317,7 @@ def _shared(problem: Problem, found: Candidate) -> Iterator[Candidate]:
     kept = problem.program.target.variables
     races = "NoRaces" if outermost in kept else "Temporary"
     loop = outermost if found.tile is None else found.schedule[0].split(",")[1]
-    shared = Shared(outermost, problem.parts)
+    shared = ThreadedLoop(outermost, problem.parts)
     yield _with(found, shared, f"parallelize({loop},CPUThread,{races})")
     if found.tile is None and are_full(found.formats[problem.program.target.tensor].levels):
         yield from _by_entries(problem, found)
@@ -339,8 +339,8 @@ def _by_entries(problem: Problem, found: Candidate) -> Iterator[Candidate]:
                 *(f"fuse({i},{j},{f})", f"pos({f},{p},{access.tensor})"),
                 *(f"split({p},{outer},{inner},{size})", f"parallelize({outer},CPUThread,Atomics)"),
             )
-            yield _with(found, Shared(i, problem.parts, access.tensor, size), *commands)
+            yield _with(found, ThreadedLoop(i, problem.parts, access.tensor, size), *commands)
 
 
-def _with(found: Candidate, shared: Shared, *commands: str) -> Candidate:
+def _with(found: Candidate, shared: ThreadedLoop, *commands: str) -> Candidate:
     return replace(found, schedule=(*found.schedule, *commands), shared=shared)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from custard.autoscheduling.candidates import Candidate
-from custard.autoscheduling.fibers import Fibers
+from custard.autoscheduling.fibers import InputFibers
 from custard.ir import cin
 from custard.targets import Target
 from custard.to_c.cost import cost
@@ -23,12 +23,12 @@ _THREADS_BEGIN = 8e-6
 _COPIED, _SOUGHT = 3.0, 170.0
 
 
-def estimate(candidate: Candidate, fibers: Fibers, target: Target) -> float:
+def estimate(candidate: Candidate, fibers: InputFibers, target: Target) -> float:
     """About how many seconds, or cycles, a candidate takes."""
     return _cycles(candidate, fibers) if target.simulated else _seconds(candidate, fibers)
 
 
-def _cycles(candidate: Candidate, fibers: Fibers) -> float:
+def _cycles(candidate: Candidate, fibers: InputFibers) -> float:
     """Those of its graphs, which run in turn."""
     formats = {**candidate.formats, **candidate.workspaces}
     shared = candidate.shared
@@ -36,7 +36,7 @@ def _cycles(candidate: Candidate, fibers: Fibers) -> float:
     return sum(cycles(one, formats, fibers, lanes) for one in candidate.statements)
 
 
-def _seconds(candidate: Candidate, fibers: Fibers) -> float:
+def _seconds(candidate: Candidate, fibers: InputFibers) -> float:
     formats = {**candidate.formats, **candidate.workspaces}
     tiles = 1.0
     if candidate.tile is not None:
@@ -47,7 +47,7 @@ def _seconds(candidate: Candidate, fibers: Fibers) -> float:
     return _UNIT * work if candidate.shared is None else _shared_out(candidate, fibers, work)
 
 
-def _shared_out(candidate: Candidate, fibers: Fibers, work: float) -> float:
+def _shared_out(candidate: Candidate, fibers: InputFibers, work: float) -> float:
     """The seconds of work that threads share."""
     shared, target = candidate.shared, candidate.statements[-1].target
     assert shared is not None

@@ -66,7 +66,7 @@ class Reached(NamedTuple):
 
 
 @dataclass
-class Fibers:
+class InputFibers:
     """Inputs whose fibers can be walked through.
 
     ``extents``  by variable
@@ -114,9 +114,11 @@ class Fibers:
         counted = np.bincount(column * parts // extent, minlength=parts)
         return float(counted.max() / len(column))
 
-    def with_extent(self, variable: str, extent: int) -> Fibers:
+    def with_extent(self, variable: str, extent: int) -> InputFibers:
         """The same where a variable that only full levels have goes less far."""
-        return Fibers(self.inputs, {**self.extents, variable: extent}, self._entries, self._trees)
+        return InputFibers(
+            self.inputs, {**self.extents, variable: extent}, self._entries, self._trees
+        )
 
     def extent(self, variable: str) -> int:
         """The extent of a variable."""
@@ -168,7 +170,7 @@ class _Walk:
     """One walk: the points that were reached, and where each operand is at them."""
 
     def __init__(
-        self, fibers: Fibers, term: cin.Expression, loops: Sequence[str], codes: Codes
+        self, fibers: InputFibers, term: cin.Expression, loops: Sequence[str], codes: Codes
     ) -> None:
         self.fibers, self.term, self.loops, self.codes = fibers, term, loops, codes
         self.random = np.random.default_rng(0)

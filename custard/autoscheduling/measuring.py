@@ -20,7 +20,7 @@ _TURNS, _SECONDS = 9, 0.2  # of all kernels that are timed, at least
 
 
 @dataclass(frozen=True)
-class Machine:
+class MeasuringMachine:
     """What programs are measured on: so many threads of this one, or one that is simulated."""
 
     asked_threads: int | None = None
@@ -37,7 +37,7 @@ class Machine:
 def measured(
     programs: Sequence[Program],
     inputs: Mapping[str, Tensor],
-    machine: Machine,
+    machine: MeasuringMachine,
     again: bool,
     tell: Callable[[str], None],
 ) -> list[float]:
@@ -60,7 +60,7 @@ def measured(
     return [found[key] for key in keys]
 
 
-def _key(program: Program, machine: Machine, about: str) -> tuple[str, ...]:
+def _key(program: Program, machine: MeasuringMachine, about: str) -> tuple[str, ...]:
     """All that decides what is measured of a program."""
     if isinstance(program, CProgram):
         return "seconds", program.source, *program.flags, str(machine.threads), about
@@ -75,7 +75,7 @@ _Measured = Iterator[tuple[tuple[str, ...], float]]
 def _cycles(
     programs: Mapping[tuple[str, ...], Program],
     inputs: Mapping[str, Tensor],
-    machine: Machine,
+    machine: MeasuringMachine,
     tell: Callable[[str], None],
 ) -> _Measured:
     for n, (key, program) in enumerate(programs.items()):
@@ -88,7 +88,7 @@ def _cycles(
 def _seconds(
     programs: Mapping[tuple[str, ...], Program],
     inputs: Mapping[str, Tensor],
-    machine: Machine,
+    machine: MeasuringMachine,
     tell: Callable[[str], None],
 ) -> _Measured:
     bound = {}

@@ -19,8 +19,8 @@ import numpy as np
 
 from custard.autoscheduling.candidates import Candidate, Problem, candidates, follows, unscheduled
 from custard.autoscheduling.estimates import estimate
-from custard.autoscheduling.fibers import Fibers
-from custard.autoscheduling.measuring import Machine, measured
+from custard.autoscheduling.fibers import InputFibers
+from custard.autoscheduling.measuring import MeasuringMachine, measured
 from custard.compiler import compile
 from custard.ir import cin
 from custard.language import notation
@@ -106,14 +106,14 @@ def autoschedule(
     chosen = target_of(target)
     _require(chosen, time, simulate, lanes, most)
     tell = told or (lambda text: None)
-    machine = Machine(threads, config, overrides, engine)
+    machine = MeasuringMachine(threads, config, overrides, engine)
     base = compile(expression, formats, (), target, dims, False, drop_zeros, fast_math)
     require_inputs(base.slots, inputs)
     tensors = {name: as_tensor(name, value) for name, value in inputs.items()}
     program = cin.concretize(notation.parse(expression, base.formats))
     names = [cin.base(loop) for loop in base.cin.loops]
     known = extents(base.slots, tensors, base.dims, names, (), base.cin.spans)
-    fibers = Fibers(tensors, {cin.base(variable): size for variable, size in known.items()})
+    fibers = InputFibers(tensors, {cin.base(variable): size for variable, size in known.items()})
     problem = Problem(
         program,
         {name: form for name, form in base.formats.items() if name not in base.undeclared},
@@ -137,7 +137,7 @@ def autoschedule(
 
 
 def _ranked(
-    problem: Problem, fibers: Fibers, made: Callable[[Candidate], Program], tell: Told
+    problem: Problem, fibers: InputFibers, made: Callable[[Candidate], Program], tell: Told
 ) -> Iterator[Ranked]:
     """The candidates that the compiler takes, those with the best estimates first.
 

@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from custard.autoscheduling.fibers import Fibers
+from custard.autoscheduling.fibers import InputFibers
 from custard.autoscheduling.ranking import Ranked, autoschedule
 from custard.cli import execution
 from custard.cli.arguments import engine, stdout, whole_number
@@ -119,7 +119,7 @@ def _options(arguments: argparse.Namespace) -> list[str]:
 
 def _statistics(program: Program, tensors: Mapping[str, Tensor]) -> list[str]:
     """What the inputs are like, each in a line."""
-    lines, fibers = [], Fibers(tensors, {})
+    lines, fibers = [], InputFibers(tensors, {})
     for name, accesses in input_uses(program).items():
         tensor = tensors[name]
         if not tensor.ndim:

@@ -19,15 +19,15 @@ from sim.stats import TOKEN_KINDS, BlockStats, StreamStats, Traffic
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
-class _Part(BaseModel):
+class _Record(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class _Named(_Part):
+class _Named(_Record):
     name: str
 
 
-class _Result(_Part):
+class _ResultRecord(_Record):
     tensor: str
     shape: list[_Count]
     format: str
@@ -36,17 +36,17 @@ class _Result(_Part):
     first: list[Annotated[list[str], Field(min_length=2, max_length=2)]]
 
     @model_validator(mode="after")
-    def _scalar_has_a_value(self) -> _Result:
+    def _scalar_has_a_value(self) -> _ResultRecord:
         return _require(self, bool(self.shape or self.first), "a scalar has no value")
 
 
-class _Memory(_Part):
+class _LevelTraffic(_Record):
     busy: list[float]
     tensors: dict[str, Traffic]
     total: Traffic
 
 
-class _Tokens(_Part):
+class _Tokens(_Record):
     @model_validator(mode="after")
     def _kinds_are_known(self) -> _Tokens:
         counts = [(self.model_extra or {}).get(kind) for kind in TOKEN_KINDS]
@@ -54,7 +54,7 @@ class _Tokens(_Part):
         return _require(self, whole, f"it must have the counts {', '.join(TOKEN_KINDS)}")
 
 
-class _Graph(_Part):
+class _GraphRecord(_Record):
     """Where the cycles of a graph went."""
 
     cycles: Annotated[int, Field(ge=1, lt=2**63)]
@@ -64,7 +64,7 @@ class _Graph(_Part):
     streams: dict[str, StreamStats]
 
     @model_validator(mode="after")
-    def _cycles_add_up(self) -> _Graph:
+    def _cycles_add_up(self) -> _GraphRecord:
         for name, block in self.blocks.items():
             spent = [block.busy, block.memory, block.done]
             spent += [*block.starved.values(), *block.blocked.values()]
@@ -73,11 +73,11 @@ class _Graph(_Part):
         return self
 
 
-class _Titled(_Graph):
+class _Titled(_GraphRecord):
     title: str
 
 
-class _Times(_Part):
+class _Times(_Record):
     runs: _Count
     median: float
     minimum: float
@@ -91,7 +91,7 @@ class _Times(_Part):
         return _require(self, len(told) in (0, 3), "it must tell the largest input whole")
 
 
-class _Program(_Part):
+class _ProgramRecord(_Record):
     """A program that was compiled, and not run."""
 
     record_version: int = VERSION
@@ -104,22 +104,22 @@ class _Program(_Part):
     matches_numpy: bool | None = None
 
 
-class _Compiled(_Program):
+class _Compiled(_ProgramRecord):
     primitives: dict[str, _Count]
 
 
-class _InC(_Program):
+class _InC(_ProgramRecord):
     compiler: str | bool
-    result: _Result | None = None
+    result: _ResultRecord | None = None
     times: _Times | None = None
 
 
-class _OfLevel(_Part):
+class _OfLevel(_Record):
     gb_per_s: float
     peak_gb_per_s: float | None
 
 
-class _Time(_Part):
+class _Time(_Record):
     clock_ghz: float
     seconds: float
     multiplications: _Count
@@ -128,22 +128,22 @@ class _Time(_Part):
     memory: dict[str, _OfLevel]
 
 
-class _Simulated(_Program, _Graph):
+class _Simulated(_ProgramRecord, _GraphRecord):
     engine: str
     config: _Named
     seconds: float
     compile_seconds: float = 0.0
-    memory: dict[str, _Memory]
-    result: _Result | None
+    memory: dict[str, _LevelTraffic]
+    result: _ResultRecord | None
     graphs: list[_Titled] | None = None
     time: _Time | None = None
 
 
 # Records of programs that no simulation ran, by target.
-_UNSIMULATED: Mapping[str, type[_Program]] = {"sam": _Compiled, "c": _InC}
+_UNSIMULATED: Mapping[str, type[_ProgramRecord]] = {"sam": _Compiled, "c": _InC}
 
 
-class _Failure(_Part):
+class _Failure(_Record):
     """What a sweep keeps of a point that failed."""
 
     error: str
@@ -159,7 +159,7 @@ def record(data: Any, origin: str) -> dict[str, Any]:
 
     Raises UserError, which names the first part that is missing or wrong.
     """
-    model: type[_Program] = _Compiled
+    model: type[_ProgramRecord] = _Compiled
     if isinstance(data, Mapping):
         version = data.get("record_version", VERSION)
         if version != VERSION:

@@ -39,14 +39,14 @@ _OF_ONE = {
 
 
 @dataclass(frozen=True)
-class Machine:
+class ChosenMachine:
     """A machine, and the ``values`` that tell it apart, by key."""
 
     values: Mapping[str, Any]
     config: config.Config
 
 
-def machines(name: str | None, overrides: Sequence[str]) -> list[Machine]:
+def machines(name: str | None, overrides: Sequence[str]) -> list[ChosenMachine]:
     """The machines that a config and overrides mean: one for each combination of values."""
     keys = [_values(*config.parse_override(text)) for text in overrides]
     several = {key for key, values in keys if len(values) > 1}
@@ -54,7 +54,7 @@ def machines(name: str | None, overrides: Sequence[str]) -> list[Machine]:
     for values in product(*(values for _, values in keys)):
         chosen = dict(zip((key for key, _ in keys), values, strict=True))
         apart = {key: value for key, value in chosen.items() if key in several}
-        found.append(Machine(apart, config.load(name, chosen)))
+        found.append(ChosenMachine(apart, config.load(name, chosen)))
     return found
 
 
@@ -81,7 +81,10 @@ def require_several(arguments: argparse.Namespace, count: int) -> None:
 
 
 def run(
-    program: SamProgram, arguments: argparse.Namespace, chosen: Sequence[Machine], console: Console
+    program: SamProgram,
+    arguments: argparse.Namespace,
+    chosen: Sequence[ChosenMachine],
+    console: Console,
 ) -> tuple[int, list[dict[str, Any]]]:
     """Runs a program on some machines, prints a table and draws the plot.
 

@@ -8,14 +8,14 @@ from custard.ir import cin
 from custard.language.formats import Format
 
 
-def accesses(program: cin.Program) -> list[cin.Access]:
+def accesses(program: cin.LoopProgram) -> list[cin.Access]:
     """The accesses of the right side of a program, masks left out."""
     nodes = cin.walk(program.value)
     return [one for one in nodes if isinstance(one, cin.Access) and not isinstance(one, cin.Mask)]
 
 
 def storage_orders(
-    program: cin.Program, formats: Mapping[str, Format]
+    program: cin.LoopProgram, formats: Mapping[str, Format]
 ) -> dict[cin.Access, tuple[str, ...]]:
     """The variables of the operands and of the result in the order in which they are stored."""
     return {

@@ -5,7 +5,7 @@
               | Add(terms) | Multiply(factors) | Negate(operand) | Divide(numerator, denominator)
               | Reduce(variables, operand)
 
-A ``Program`` reads: for all variables of ``loops``, outermost first, assign to the target. A
+A ``LoopProgram`` reads: for all variables of ``loops``, outermost first, assign to the target. A
 ``Reduce`` sums over its variables, which are not visible outside of it; its loops are those of
 ``loops`` that its operand uses. A chain of sums, or of products, is one n-ary node, computed from
 the left; a bracket inside it stays a node of its own, as numpy may give it another type. A
@@ -152,7 +152,7 @@ class Reduce(Expression):
 
 
 @dataclass(frozen=True)
-class Program:
+class LoopProgram:
     """An assignment with the order of its loops, outermost first.
 
     ``accumulates``  whether it was ``+=``: the old value of the target is part of ``value``
@@ -254,7 +254,7 @@ def divides(node: Expression) -> bool:
     )
 
 
-def concretize(assignment: notation.Assignment) -> Program:
+def concretize(assignment: notation.Assignment) -> LoopProgram:
     """The program of an assignment, its loops in the order in which the variables appear.
 
     A variable absent from the left side is summed over the smallest sub-expression that holds
@@ -288,7 +288,7 @@ def concretize(assignment: notation.Assignment) -> Program:
             loops.update(dict.fromkeys(used))
     fixed = tuple(scope.fixed.items())
     spans = tuple(Span(variable, form) for variable, form in forms.items())
-    return Program(tuple(loops), target, value, accumulates, fixed, spans)
+    return LoopProgram(tuple(loops), target, value, accumulates, fixed, spans)
 
 
 def _scattered(
@@ -312,7 +312,7 @@ def part(assignment: notation.Assignment) -> Expression:
     return _Scope(assignment).expression(assignment.value)
 
 
-def has_computed(program: Program) -> bool:
+def has_computed(program: LoopProgram) -> bool:
     """Whether some subscript of a program is computed."""
     nodes = (program.target, *walk(program.value))
     return any(isinstance(node, Access) and bool(node.computed) for node in nodes)
@@ -328,7 +328,7 @@ def form_with(value: Expression, tensor: str, variable: str) -> Affine | None:
     return None
 
 
-def resolved(program: Program) -> Program:
+def resolved(program: LoopProgram) -> LoopProgram:
     """The program with each computed subscript resolved by the variable that the loops bind last.
 
     If that variable already resolves another subscript of the same access, as in A(i,i+1), a new
@@ -364,7 +364,7 @@ def resolved(program: Program) -> Program:
     return replace(program, loops=tuple(loops), value=value, fixed=found)
 
 
-def concordant_order(program: Program, orders: Sequence[Sequence[str]]) -> tuple[str, ...]:
+def concordant_order(program: LoopProgram, orders: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """The loop order that agrees with as many storage orders as can be, earlier ones first.
 
     ``orders`` lists, for each access, its variables in the order in which they are stored.
@@ -388,7 +388,7 @@ def concordant_order(program: Program, orders: Sequence[Sequence[str]]) -> tuple
     return tuple(loops)
 
 
-def reordered(program: Program, loops: Iterable[str]) -> Program:
+def reordered(program: LoopProgram, loops: Iterable[str]) -> LoopProgram:
     """The program with its loops in another order, given by their bases."""
     order = tuple(v for name in loops for v in program.loops if base(v) == name)
     return replace(program, loops=order)
@@ -423,7 +423,7 @@ class _Scope:
         forms: list[Affine | None] = []
         for mode, index in enumerate(node.indices):
             form = None
-            if isinstance(index, notation.Affine):
+            if isinstance(index, notation.ComputedSubscript):
                 form = self._form(node, mode, index, names)
                 variables.append(form.variable)
             else:
@@ -432,7 +432,11 @@ class _Scope:
         return Access(node.tensor, tuple(variables), tuple(forms) if any(forms) else ())
 
     def _form(
-        self, access: notation.Access, mode: int, index: notation.Affine, names: Mapping[str, str]
+        self,
+        access: notation.Access,
+        mode: int,
+        index: notation.ComputedSubscript,
+        names: Mapping[str, str],
     ) -> Affine:
         """The form of a computed subscript."""
         self._fix(index, names)
@@ -452,7 +456,7 @@ class _Scope:
         self.taken.add(name)
         return name
 
-    def _fix(self, index: notation.Affine, names: Mapping[str, str]) -> None:
+    def _fix(self, index: notation.ComputedSubscript, names: Mapping[str, str]) -> None:
         """Keeps the extent that a window fixes."""
         if index.extent is None:
             return
@@ -466,7 +470,9 @@ class _Scope:
                 span=index.span,
             )
 
-    def expression(self, node: notation.Node, names: Mapping[str, str] | None = None) -> Expression:
+    def expression(
+        self, node: notation.SyntaxNode, names: Mapping[str, str] | None = None
+    ) -> Expression:
         names = names or {}
         match node:
             case notation.Number(value):
@@ -477,13 +483,13 @@ class _Scope:
                 return _negate(self.expression(operand, names))
             case notation.Binary():
                 return self._chain(node, names)
-            case notation.Sum(variables, operand):
+            case notation.Reduction(variables, operand):
                 own = {variable.name: self._fresh(variable.name) for variable in variables}
                 inside = self.expression(operand, {**names, **own})
                 return _reduced(tuple(own.values()), inside)
         raise AssertionError(node)
 
-    def _chain(self, node: notation.Node, names: Mapping[str, str]) -> Expression:
+    def _chain(self, node: notation.SyntaxNode, names: Mapping[str, str]) -> Expression:
         """A chain of operators, which leans to the left and may be long."""
         links: list[notation.Binary] = []
         while isinstance(node, notation.Binary):
@@ -521,12 +527,12 @@ def _unnamed(name: str, taken: Container[str]) -> str:
     return name
 
 
-def _free(node: notation.Node) -> set[str]:
+def _free(node: notation.SyntaxNode) -> set[str]:
     """The variables that some access below uses outside of a sum over them."""
     match node:
         case notation.Access():
             return {name for index in node.indices for name in _names(index)}
-        case notation.Sum(variables, operand):
+        case notation.Reduction(variables, operand):
             return _free(operand) - {variable.name for variable in variables}
         case notation.Negate(operand):
             return _free(operand)
@@ -541,7 +547,7 @@ def _free(node: notation.Node) -> set[str]:
 
 def _names(index: notation.Index) -> list[str]:
     """The variables in a subscript."""
-    if isinstance(index, notation.Affine):
+    if isinstance(index, notation.ComputedSubscript):
         return [name for name, _ in index.terms]
     return [index.name]
 

@@ -9,7 +9,7 @@ from custard.language.formats import Format, unconditional_levels
 
 
 def transposition(
-    program: cin.Program, access: cin.Access, stored: Format, order: Sequence[int]
+    program: cin.LoopProgram, access: cin.Access, stored: Format, order: Sequence[int]
 ) -> tuple[str, str | None]:
     """The note that an access is transposed to an order of modes, and the declaration to avoid it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from custard.ir import cin
 
 
-def verify(program: cin.Program) -> None:
+def verify(program: cin.LoopProgram) -> None:
     """Raises AssertionError unless a program is well-formed.
 
     Each variable has one loop; sums and products have operands; a sum is over variables that the
@@ -25,6 +25,6 @@ def verify(program: cin.Program) -> None:
             assert not {*node.variables} & kept, f"{node} sums over a variable of the target"
 
 
-def _use_loops(program: cin.Program, access: cin.Access) -> None:
+def _use_loops(program: cin.LoopProgram, access: cin.Access) -> None:
     missing = [variable for variable in access.variables if variable not in program.loops]
     assert not missing, f"{access} uses {missing[0]}, which has no loop in {program}"

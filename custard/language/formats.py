@@ -73,7 +73,7 @@ def parse_declaration(text: str, orders: Mapping[str, int] | None = None) -> tup
     ``orders`` gives the number of modes of each tensor of the program. Raises UserError, with
     the place, where the name is missing or not in ``orders``, or the format is wrong for it.
     """
-    whole = _Piece(text, 0, len(text))
+    whole = _TextPiece(text, 0, len(text))
     name = whole.split(":")[0]
     if ":" not in text:
         raise whole.error(
@@ -85,7 +85,7 @@ def parse_declaration(text: str, orders: Mapping[str, int] | None = None) -> tup
     if orders is not None and name.text not in orders:
         raise name.error(f"the expression has no tensor {name.text}", one_of(name.text, orders))
     order = None if orders is None else orders[name.text]
-    return name.text, _format(_Piece(text, text.index(":") + 1, len(text)), order, name.text)
+    return name.text, _format(_TextPiece(text, text.index(":") + 1, len(text)), order, name.text)
 
 
 def parse_format(text: str, order: int | None = None, tensor: str = "the tensor") -> Format:
@@ -98,7 +98,7 @@ def parse_format(text: str, order: int | None = None, tensor: str = "the tensor"
     A word that is both a name and a list of levels (csr csc dcsr dcsc coo) is a list of levels
     if a mode order follows it, and otherwise the name.
     """
-    return _format(_Piece(text, 0, len(text)), order, tensor)
+    return _format(_TextPiece(text, 0, len(text)), order, tensor)
 
 
 def require_writable(format: Format, tensor: str = "the tensor") -> None:
@@ -205,7 +205,7 @@ NAMED_FORMATS: Mapping[str, NamedFormat] = {
 }
 
 
-class _Piece(NamedTuple):
+class _TextPiece(NamedTuple):
     """A part of the user's text, without the blanks around it."""
 
     source: str
@@ -216,12 +216,12 @@ class _Piece(NamedTuple):
     def text(self) -> str:
         return self.source[self.start : self.end]
 
-    def split(self, separator: str) -> list[_Piece]:
+    def split(self, separator: str) -> list[_TextPiece]:
         pieces = []
         start = self.start
         for part in self.text.split(separator):
             left = start + len(part) - len(part.lstrip())
-            pieces.append(_Piece(self.source, left, left + len(part.strip())))
+            pieces.append(_TextPiece(self.source, left, left + len(part.strip())))
             start += len(part) + len(separator)
         return pieces
 
@@ -229,7 +229,7 @@ class _Piece(NamedTuple):
         return UserError(what, source=self.source, span=(self.start, self.end), hint=hint)
 
 
-def _format(whole: _Piece, order: int | None, tensor: str) -> Format:
+def _format(whole: _TextPiece, order: int | None, tensor: str) -> Format:
     levels, *rest = whole.split(":")
     if len(rest) > 1:
         raise rest[1].error(
@@ -252,7 +252,7 @@ def _format(whole: _Piece, order: int | None, tensor: str) -> Format:
     return Format(word, _mode_order(modes, len(word)))
 
 
-def _check_codes(levels: _Piece) -> None:
+def _check_codes(levels: _TextPiece) -> None:
     codes = {form.name: code for code, form in LEVEL_FORMATS.items()}
     words = levels.text.replace(",", " ").split()
     if words and all(word in codes for word in words):
@@ -263,7 +263,7 @@ def _check_codes(levels: _Piece) -> None:
     for place, code in enumerate(levels.text, levels.start):
         if code not in LEVEL_FORMATS:
             name = nearest(levels.text, NAMED_FORMATS) if len(levels.text) > 2 else None
-            raise _Piece(levels.source, place, place + 1).error(
+            raise _TextPiece(levels.source, place, place + 1).error(
                 f"{code!r} is not a level format",
                 f"did you mean {name}?"
                 if name
@@ -271,7 +271,9 @@ def _check_codes(levels: _Piece) -> None:
             )
 
 
-def _named_format(word: _Piece, modes: _Piece | None, order: int | None, tensor: str) -> Format:
+def _named_format(
+    word: _TextPiece, modes: _TextPiece | None, order: int | None, tensor: str
+) -> Format:
     name = word.split("(")[0]
     found = NAMED_FORMATS.get(name.text.upper())
     if found is None:
@@ -307,7 +309,7 @@ def _named_format(word: _Piece, modes: _Piece | None, order: int | None, tensor:
     return Format(levels, asked)
 
 
-def _named_order(word: _Piece, found: NamedFormat) -> int | None:
+def _named_order(word: _TextPiece, found: NamedFormat) -> int | None:
     """The n of ``COO(n)``, or the one that the name stands for."""
     name, bracket, rest = word.text.partition("(")
     if not bracket:
@@ -322,7 +324,7 @@ def _named_order(word: _Piece, found: NamedFormat) -> int | None:
     return number
 
 
-def _mode_order(modes: _Piece | None, order: int) -> tuple[int, ...]:
+def _mode_order(modes: _TextPiece | None, order: int) -> tuple[int, ...]:
     natural = tuple(range(order))
     if modes is None:
         return natural

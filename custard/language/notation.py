@@ -38,21 +38,21 @@ MAX_DEPTH = 200
 
 
 @dataclass(frozen=True)
-class Node:
+class SyntaxNode:
     """A part of an assignment. ``span`` is its place in the text, which equality ignores."""
 
     span: Span = field(default=(0, 0), compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)
-class Variable(Node):
+class Variable(SyntaxNode):
     """An index variable."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Affine(Node):
+class ComputedSubscript(SyntaxNode):
     """A subscript that is computed: ``terms`` are (variable, coefficient), none of them zero.
 
     ``extent``  that of the variable, where the subscript is a window
@@ -64,7 +64,7 @@ class Affine(Node):
 
 
 @dataclass(frozen=True)
-class Access(Node):
+class Access(SyntaxNode):
     """A tensor and its subscripts; a scalar has none."""
 
     tensor: str
@@ -72,21 +72,21 @@ class Access(Node):
 
 
 @dataclass(frozen=True)
-class Number(Node):
+class Number(SyntaxNode):
     """A number, without its sign; a whole one of more than 63 bits is a float."""
 
     value: int | float
 
 
 @dataclass(frozen=True)
-class Negate(Node):
+class Negate(SyntaxNode):
     """The operand with the other sign."""
 
     operand: Expression
 
 
 @dataclass(frozen=True)
-class Binary(Node):
+class Binary(SyntaxNode):
     """Two operands and the operator between them."""
 
     operator: Operator
@@ -95,7 +95,7 @@ class Binary(Node):
 
 
 @dataclass(frozen=True)
-class Sum(Node):
+class Reduction(SyntaxNode):
     """An explicit reduction of the operand over the variables."""
 
     variables: tuple[Variable, ...]
@@ -103,7 +103,7 @@ class Sum(Node):
 
 
 @dataclass(frozen=True)
-class Assignment(Node):
+class Assignment(SyntaxNode):
     """A whole program text: an expression, and the tensor that it is stored in or added to."""
 
     target: Access
@@ -112,8 +112,8 @@ class Assignment(Node):
     text: str = field(compare=False, repr=False)
 
 
-Index: TypeAlias = Variable | Affine
-Expression: TypeAlias = Access | Number | Negate | Binary | Sum
+Index: TypeAlias = Variable | ComputedSubscript
+Expression: TypeAlias = Access | Number | Negate | Binary | Reduction
 
 
 def parse(text: str, declared: Collection[str] = ()) -> Assignment:
@@ -124,10 +124,10 @@ def parse(text: str, declared: Collection[str] = ()) -> Assignment:
     tensor is used with different numbers of subscripts, and where parentheses and signs nest deeper
     than ``MAX_DEPTH``.
     """
-    return _Parser("".join(" " if c.isspace() else c for c in text), declared).assignment()
+    return _Descent("".join(" " if c.isspace() else c for c in text), declared).assignment()
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """The node and all nodes below it, each before its children, in the order of the text."""
     waiting = [node]
     while waiting:
@@ -150,7 +150,7 @@ def number(digits: str) -> int | float:
     return float(digits)
 
 
-def _children(node: Node) -> tuple[Node, ...]:
+def _children(node: SyntaxNode) -> tuple[SyntaxNode, ...]:
     match node:
         case Assignment():
             return node.target, node.value
@@ -158,7 +158,7 @@ def _children(node: Node) -> tuple[Node, ...]:
             return node.left, node.right
         case Negate():
             return (node.operand,)
-        case Sum():
+        case Reduction():
             return *node.variables, node.operand
         case Access():
             return node.indices
@@ -173,7 +173,7 @@ def _slice(text: str, span: Span) -> str:
 _EXAMPLE = "write, for example, X(i,j) = B(i,k) * C(k,j)"
 
 
-class _Parser:
+class _Descent:
     """Recursive descent. Chains and signs are loops: only parentheses and sums recurse."""
 
     def __init__(self, text: str, declared: Collection[str]) -> None:
@@ -297,7 +297,7 @@ class _Parser:
         inside = [self._following(2).kind, self._following(3).kind]
         return inside[0] != ")" and inside != ["name", ")"]
 
-    def _reduction(self) -> Sum:
+    def _reduction(self) -> Reduction:
         self._descend()
         name, opening = self._take(), self._take()
         variables: list[Variable] = []
@@ -313,7 +313,7 @@ class _Parser:
             )
         operand = self._expression()
         closing = self._close(opening)
-        return Sum(tuple(variables), operand, span=(name.start, closing.end))
+        return Reduction(tuple(variables), operand, span=(name.start, closing.end))
 
     def _access(self) -> Access:
         name = self._take()
@@ -373,9 +373,9 @@ class _Parser:
         terms = tuple((name, scale) for name, scale in coefficients.items() if scale != 0)
         if constant == 0 and [scale for _, scale in terms] == [1]:
             return Variable(terms[0][0], span=span)
-        return Affine(terms, constant, span=span)
+        return ComputedSubscript(terms, constant, span=span)
 
-    def _window(self) -> Affine:
+    def _window(self) -> ComputedSubscript:
         variable, opening = self._take(), self._take()
         bounds = [self._bound()]
         while self._next.kind == ",":
@@ -395,7 +395,9 @@ class _Parser:
             wrong = "has a step of 0" if step == 0 else "ends before it begins"
             raise self._error(f"this window {wrong}", span)
         self._require_operator()
-        return Affine(((variable.text, step),), begin, -(-(end - begin) // step), span=span)
+        return ComputedSubscript(
+            ((variable.text, step),), begin, -(-(end - begin) // step), span=span
+        )
 
     def _bound(self) -> int:
         token = self._next

@@ -12,7 +12,7 @@ from dataclasses import replace
 from custard.ir import cin
 from custard.language.commands import CHOICES, LANES, WORKSPACES, Command, mistake, not_on
 from custard.language.formats import LEVEL_FORMATS, Format, parse_format
-from custard.scheduling.loops import NUMBERED, Bounded, LoopNest, Parallel, Precomputed, broken
+from custard.scheduling.loops import NUMBERED, Bounded, LoopNest, ParallelLoop, Precomputed, broken
 from custard.scheduling.scheduler import Scheduler
 from custard.scheduling.statement import precomputed
 from sam.derivations import Derivation, Rename, Split, parts
@@ -20,7 +20,7 @@ from sam.support.errors import one_of
 
 
 def nest(
-    program: cin.Program,
+    program: cin.LoopProgram,
     formats: Mapping[str, Format],
     commands: Iterable[Command],
     strict: bool = False,
@@ -48,7 +48,7 @@ class _LoopScheduler(Scheduler):
 
     def __init__(
         self,
-        program: cin.Program,
+        program: cin.LoopProgram,
         formats: Mapping[str, Format],
         strict: bool,
         stored: Mapping[str, str],
@@ -60,7 +60,7 @@ class _LoopScheduler(Scheduler):
         self.found = LoopNest(loops)
         self.bounds: list[Bounded] = []
         self.unrolled: dict[str, int] = {}
-        self.parallel: dict[str, Parallel] = {}
+        self.parallel: dict[str, ParallelLoop] = {}
         self.precomputed: dict[str, Precomputed] = {}
         self.value = program.value
         self.placed: list[tuple[Command, str]] = []
@@ -273,7 +273,7 @@ class _LoopScheduler(Scheduler):
         _, unit, races = command.arguments
         loop = self.known_loop(command)
         if loop is not None:
-            self.parallel[loop] = Parallel(unit, races, command)
+            self.parallel[loop] = ParallelLoop(unit, races, command)
 
     def instead(self, command: Command) -> str:
         loop, unit, races = command.arguments

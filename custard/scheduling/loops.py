@@ -32,7 +32,7 @@ class Bounded:
 
 
 @dataclass(frozen=True)
-class Parallel:
+class ParallelLoop:
     """A loop whose iterations are shared out."""
 
     unit: str
@@ -45,7 +45,7 @@ class Precomputed:
     """A workspace of the schedule: the statement that fills it, and its variables, the others being
     bound; ``policy`` is the kind that is asked for."""
 
-    program: cin.Program
+    program: cin.LoopProgram
     variables: tuple[str, ...]
     policy: str | None = None
 
@@ -77,7 +77,7 @@ class LoopNest:
     positions: Mapping[str, str] = field(default_factory=dict)
     bounds: tuple[Bounded, ...] = ()
     unrolled: Mapping[str, int] = field(default_factory=dict)
-    parallel: Mapping[str, Parallel] = field(default_factory=dict)
+    parallel: Mapping[str, ParallelLoop] = field(default_factory=dict)
     precomputed: Mapping[str, Precomputed] = field(default_factory=dict)
     value: cin.Expression | None = None
     notes: tuple[str, ...] = ()
@@ -246,7 +246,7 @@ class LoopNest:
             if isinstance(one, Fuse) and not primes:
                 todo.append(one.fused)
 
-    def shares(self, loop: str) -> Parallel | None:
+    def shares(self, loop: str) -> ParallelLoop | None:
         """How the iterations of a loop are shared out, if they are.
 
         Of two that were fused, those of the outer one are.

@@ -50,7 +50,7 @@ class Derived:
     ``asked``    the format that the user wants the result in
     """
 
-    program: cin.Program
+    program: cin.LoopProgram
     formats: Mapping[str, Format]
     asked: Format
     derivations: tuple[Derivation, ...] = ()
@@ -93,7 +93,7 @@ class Derived:
 
 
 def derive(
-    program: cin.Program,
+    program: cin.LoopProgram,
     derivations: Sequence[Derivation],
     loops: Sequence[str],
     formats: Mapping[str, Format],
@@ -115,7 +115,7 @@ class _Rewriting:
 
     def __init__(
         self,
-        program: cin.Program,
+        program: cin.LoopProgram,
         derivations: tuple[Derivation, ...],
         loops: Sequence[str],
         formats: Mapping[str, Format],

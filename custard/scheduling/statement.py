@@ -27,13 +27,13 @@ class Statement:
     ``lanes``    into how many lanes a loop is dealt
     """
 
-    program: cin.Program
+    program: cin.LoopProgram
     loops: tuple[str, ...]
     derivations: tuple[Derivation, ...] = ()
     lanes: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
-    def of(program: cin.Program, other: Statement) -> Statement:
+    def of(program: cin.LoopProgram, other: Statement) -> Statement:
         """A statement with those derivations, loops and lanes of another one that apply to it."""
         known = {cin.base(variable) for variable in program.loops}
         derivations: list[Derivation] = []
@@ -77,7 +77,7 @@ class Statement:
         return replace(self, loops=loops, derivations=(*self.derivations, share))
 
 
-def _is_shared(program: cin.Program, derivation: Derivation) -> bool:
+def _is_shared(program: cin.LoopProgram, derivation: Derivation) -> bool:
     """Whether a program has an access that is stored by a share."""
     accesses = (node for node in cin.walk(program.value) if isinstance(node, cin.Access))
     return any(shares_of(access, [derivation]) for access in accesses)
@@ -111,8 +111,8 @@ class Scheduled:
 
 
 def precomputed(
-    program: cin.Program, part: cin.Expression, name: str, kept: Collection[str]
-) -> tuple[cin.Program, cin.Program] | None:
+    program: cin.LoopProgram, part: cin.Expression, name: str, kept: Collection[str]
+) -> tuple[cin.LoopProgram, cin.LoopProgram] | None:
     """The program of a part, and the program that reads what it computes; None where it does not
     occur.
 
@@ -129,7 +129,7 @@ def precomputed(
         value, summed = _without_sums(value, whole, kept)
     target = cin.Access(name, tuple(v for v in order if v not in summed))
     inside = cin.Reduce(summed, part) if summed else part
-    before = cin.Program(tuple(order), target, inside)
+    before = cin.LoopProgram(tuple(order), target, inside)
     used = {v for node in cin.walk(value) if isinstance(node, cin.Access | cin.Reduce)
             for v in node.variables}  # fmt: skip
     used |= {*program.target.variables}
@@ -192,7 +192,7 @@ def _without_sums(
     return shorten(node), tuple(summed)
 
 
-def format_of(program: cin.Program, formats: Mapping[str, Format]) -> Format:
+def format_of(program: cin.LoopProgram, formats: Mapping[str, Format]) -> Format:
     """The format of a workspace: dense where each fiber has all coordinates, else compressed."""
     variables = program.target.variables
     codes = ("d" if _is_full(program.value, v, formats) else "s" for v in variables)

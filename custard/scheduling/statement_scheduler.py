@@ -26,7 +26,7 @@ from sam.support.errors import UserError, one_of
 
 
 def scheduled(
-    program: cin.Program,
+    program: cin.LoopProgram,
     formats: Mapping[str, Format],
     commands: Iterable[Command],
     stored: Mapping[str, str],
@@ -40,7 +40,7 @@ def scheduled(
     ``ignore_units`` passes over units that this target lacks.
     Raises UserError, with the place, for a command that cannot be followed.
     """
-    scheduler = _Scheduler(program, formats, stored, strict, ignore_units)
+    scheduler = _StatementScheduler(program, formats, stored, strict, ignore_units)
     for command in commands:
         if command.name not in CHOICES:
             scheduler.follow(command)
@@ -56,7 +56,7 @@ _NOT_HERE = {
 
 
 @dataclass(frozen=True)
-class Entries:
+class EntryLoop:
     """What a loop goes through that ``fuse`` or ``pos`` made.
 
     ``loops``   those of the statements, outermost first; several stay apart
@@ -71,14 +71,14 @@ class Entries:
     apart: UserError | None = None
 
 
-class _Scheduler(Scheduler):
+class _StatementScheduler(Scheduler):
     """The state of a schedule: the statements so far."""
 
     target = "sam"
 
     def __init__(
         self,
-        program: cin.Program,
+        program: cin.LoopProgram,
         formats: Mapping[str, Format],
         stored: Mapping[str, str],
         strict: bool,
@@ -87,7 +87,7 @@ class _Scheduler(Scheduler):
         loops = tuple(dict.fromkeys(map(cin.base, program.loops)))
         super().__init__(formats, loops, strict, stored, ignore_units)
         self.statements = [Statement(program, loops)]
-        self.entries: dict[str, Entries] = {}
+        self.entries: dict[str, EntryLoop] = {}
         self.actions |= {"precompute": self.precompute}
 
     def done(self) -> Scheduled:
@@ -181,7 +181,7 @@ class _Scheduler(Scheduler):
             self.joined(command)
         else:
             (fused,) = self.new_loops(command, 2)
-            self.entries[fused] = Entries(loops, apart=apart)
+            self.entries[fused] = EntryLoop(loops, apart=apart)
 
     def unfusible(self, command: Command, statement: Statement) -> UserError | None:
         """The error that tensors do not have the levels of two loops next to each other, if so."""
@@ -260,7 +260,7 @@ class _Scheduler(Scheduler):
             self.entries[name] = replace(self.entries.pop(loop), tensor=tensor)
         else:
             self.derive(Rename(loop, name))
-            self.entries[name] = Entries((name,), tensor)
+            self.entries[name] = EntryLoop((name,), tensor)
 
     def coordinate(self, command: Command) -> None:
         super().coordinate(command)
@@ -293,9 +293,9 @@ class _Scheduler(Scheduler):
             self.derive(Rename(name, inner))
             loops = (inner,)
         around = (*found.around, (share.size, counts))
-        self.entries[inner] = Entries(loops, found.tensor, around)
+        self.entries[inner] = EntryLoop(loops, found.tensor, around)
 
-    def numbered(self, entries: Entries) -> Share | str:
+    def numbered(self, entries: EntryLoop) -> Share | str:
         """A share of some entries, whose name and size are not told yet; or why there is none."""
         for statement, access, variables in self.accesses(entries.loops):
             if access.tensor != entries.tensor:
@@ -384,7 +384,7 @@ class _Scheduler(Scheduler):
         targets = (one.program.target for one in self.statements)
         return next(target for target in targets if target.tensor == workspace)
 
-    def check_whole(self, command: Command, program: cin.Program, other: Statement) -> None:
+    def check_whole(self, command: Command, program: cin.LoopProgram, other: Statement) -> None:
         """Raises UserError where a half of a statement has one of two loops that are fused."""
         known = {cin.base(variable) for variable in program.loops}
         for one in other.derivations:

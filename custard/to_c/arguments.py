@@ -55,7 +55,7 @@ class StoredInput:
         return StoredInput(wide, index, self.converted)
 
 
-class Struct:
+class StructLayout:
     """A struct of 64-bit members; ``places`` tells where each is."""
 
     def __init__(self, places: Mapping[str, int]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from custard.language.formats import LEVEL_FORMATS
-from custard.to_c.builder import Builder, exists, resized
+from custard.to_c.builder import KernelBuilder, exists, resized
 from custard.to_c.loop_ir import (
     BOOL,
     INT,
@@ -45,7 +45,7 @@ from sam.arithmetic import ValueType
 
 
 @dataclass(frozen=True)
-class _Unit:
+class _LevelGroup:
     """Levels ``first`` to ``last`` that are appended to together.
 
     ``count``        the positions so far, which ``capacity`` bounds
@@ -73,7 +73,7 @@ class Assembly:
 
     def __init__(
         self,
-        builder: Builder,
+        builder: KernelBuilder,
         name: str,
         levels: str,
         variables: Sequence[str],
@@ -110,7 +110,7 @@ class Assembly:
         found = [f for unit in self.units for f in (unit.segments, *unit.coordinates.values())]
         return [*found, self.values] if isinstance(self.values, Field) else found
 
-    def _units(self) -> list[_Unit]:
+    def _units(self) -> list[_LevelGroup]:
         units = []
         level = 0
         while level < len(self.levels):
@@ -125,9 +125,9 @@ class Assembly:
     def _hangs(self, level: int) -> bool:
         return LEVEL_FORMATS[self.levels[level]].branchless
 
-    def _unit(self, first: int, last: int) -> _Unit:
+    def _unit(self, first: int, last: int) -> _LevelGroup:
         indices = array(self.index)
-        return _Unit(
+        return _LevelGroup(
             first,
             last,
             Var(self.builder.fresh(f"{self.name}_count{last}")),
@@ -249,7 +249,7 @@ class Assembly:
                 self.builder.epilogue.append(self._filled(unit.segments, parents))
             first = unit.last + 1
 
-    def make_first_segments(self, unit: _Unit, zeroed: bool) -> None:
+    def make_first_segments(self, unit: _LevelGroup, zeroed: bool) -> None:
         """Makes the segments of the first unit, zero if the loops do not write all of them."""
         parents = self.block(0, unit.first, times)
         self.builder.prologue.append(resized(unit.segments, ZERO, parents + 1, zeroed))

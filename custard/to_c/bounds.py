@@ -17,7 +17,7 @@ _MOST = 2**62
 
 def require_bounds(
     nest: LoopNest,
-    program: cin.Program,
+    program: cin.LoopProgram,
     extents: Mapping[str, int],
     tensors: Mapping[str, Tensor],
 ) -> None:
@@ -56,7 +56,7 @@ def _refused(bound: Bounded, what: str) -> UserError:
 
 
 def _first(
-    nest: LoopNest, program: cin.Program, loop: str, tensors: Mapping[str, Tensor]
+    nest: LoopNest, program: cin.LoopProgram, loop: str, tensors: Mapping[str, Tensor]
 ) -> int | None:
     """The first coordinate of a variable with a value in some input; None where there is none."""
     (variable,) = nest.originals(loop)

@@ -77,7 +77,7 @@ class Types:
         return self.indices.get(tensor, INT32)
 
 
-class Builder:
+class KernelBuilder:
     """Collects what a kernel is made of besides its loops.
 
     ``structs``   its parameters

@@ -12,7 +12,7 @@ import numpy as np
 
 from custard.ir import cin
 from custard.language.formats import Format
-from custard.to_c.arguments import StoredInput, Struct
+from custard.to_c.arguments import StoredInput, StructLayout
 from custard.to_c.builder import Types
 from custard.to_c.levels import LEVEL_FUNCTIONS
 from custard.to_c.loop_ir import INT
@@ -39,7 +39,7 @@ class Source(Protocol):
     """The program that makes kernels."""
 
     @property
-    def cin(self) -> cin.Program: ...
+    def cin(self) -> cin.LoopProgram: ...
     @property
     def formats(self) -> Mapping[str, Format]: ...
     @property
@@ -120,7 +120,7 @@ class Bound:
         return self._planned.kernel
 
     @property
-    def structs(self) -> Mapping[str, Struct]:
+    def structs(self) -> Mapping[str, StructLayout]:
         """The inputs by slot, as the kernel gets them."""
         plan = self._planned
         return self._structs if plan.types is self.types else {}
@@ -136,7 +136,7 @@ class Bound:
             self._plan = plan
             self._structs = {}
             for name, members in plan.inputs.items():
-                self._structs[name] = struct = Struct(members)
+                self._structs[name] = struct = StructLayout(members)
                 struct.fill(self.stored[name].members)
             threads = [ctypes.c_int64(self.threads)] * plan.threaded
             structs = (one.words for one in self._structs.values())
@@ -157,7 +157,7 @@ class Bound:
         result = self.computed()
         return self._planned.tensor(result, self.around)
 
-    def computed(self) -> Struct:
+    def computed(self) -> StructLayout:
         """The struct of the result, once with 32-bit indices, then with 64 if they need them."""
         while True:
             plan = self._planned
@@ -221,11 +221,11 @@ class Plan:
         ) == (self.asked.levels, self.asked.mode_order)
         self.stored_in = stored_in
 
-    def result(self) -> Struct:
+    def result(self) -> StructLayout:
         """The struct of a result that is still to be computed."""
         if free_memory.lacks(self.least_bytes):
             raise self.too_large()
-        struct = Struct(self.members)
+        struct = StructLayout(self.members)
         for level, extent in enumerate(self.shape):
             struct[f"size{level}"] = extent
         if not self.assembles:
@@ -235,7 +235,7 @@ class Plan:
                 raise self.too_large() from None
         return struct
 
-    def tensor(self, result: Struct, around: Tensor | None) -> Tensor:
+    def tensor(self, result: StructLayout, around: Tensor | None) -> Tensor:
         """The result, in the format that is asked for if that can hold it."""
         if self.whole:
             return self._assembled(result, self.stored_in)
@@ -247,7 +247,7 @@ class Plan:
         except UserError:
             return whole  # a singleton level cannot hold it
 
-    def _assembled(self, result: Struct, order: tuple[int, ...]) -> Tensor:
+    def _assembled(self, result: StructLayout, order: tuple[int, ...]) -> Tensor:
         """The tensor that a kernel has assembled, its levels those of some modes."""
         slot, index = self.kernel.lowered.result, self.index
         levels: list[Level] = []

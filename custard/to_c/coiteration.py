@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from custard.ir import cin
 from custard.language.commands import Command, require_able
 from custard.to_c import lattice
-from custard.to_c.expression import Node, Operand, Product, Quotient, Scalar, Sum, children
+from custard.to_c.expression import Operand, Product, Quotient, Scalar, Sum, TypedNode, children
 from custard.to_c.loop_ir import Expr
 from custard.to_c.storage import Storage
 from custard.to_c.subsections import reduced_level
@@ -29,18 +29,18 @@ class Coiteration:
 
 
 def coiteration(
-    tree: Node, variable: str, storage: Storage, choices: Mapping[tuple[str, str], Command]
+    tree: TypedNode, variable: str, storage: Storage, choices: Mapping[tuple[str, str], Command]
 ) -> Coiteration:
     """Where a tree is present over a variable.
 
     ``choices`` has what the schedule forces by tensor and variable.
     """
-    search = _Search(variable, storage, choices)
+    search = _TreeSearch(variable, storage, choices)
     formula = search.formula(tree)
     return Coiteration(formula, frozenset(search.located), search.conditional)
 
 
-class _Search:
+class _TreeSearch:
     """The walk through one tree."""
 
     def __init__(
@@ -50,7 +50,7 @@ class _Search:
         self.located: set[int] = set()
         self.conditional = False
 
-    def formula(self, node: Node) -> lattice.Formula:
+    def formula(self, node: TypedNode) -> lattice.Formula:
         match node:
             case Operand():
                 if self.iterates(node):

@@ -63,7 +63,7 @@ ASSUMED: Counts = _Assumed()
 
 
 def cost(
-    program: cin.Program,
+    program: cin.LoopProgram,
     formats: Mapping[str, Format],
     counts: Counts = ASSUMED,
     turns: bool = True,
@@ -81,7 +81,7 @@ def cost(
 
 
 def turned(
-    program: cin.Program, formats: Mapping[str, Format], counts: Counts = ASSUMED
+    program: cin.LoopProgram, formats: Mapping[str, Format], counts: Counts = ASSUMED
 ) -> tuple[float, frozenset[cin.Access]]:
     """About what a program costs with the transpositions of arrays that are worth it, and those."""
     found: frozenset[cin.Access] = frozenset()
@@ -95,7 +95,7 @@ def turned(
     return least, found
 
 
-def _accesses(program: cin.Program) -> dict[cin.Access, None]:
+def _accesses(program: cin.LoopProgram) -> dict[cin.Access, None]:
     """The accesses that a program reads."""
     return dict.fromkeys(one for one in cin.walk(program.value) if isinstance(one, cin.Access))
 
@@ -110,7 +110,7 @@ def _in_order(variables: Sequence[str], loops: Sequence[str]) -> list[str]:
 
 
 def _cost(
-    program: cin.Program,
+    program: cin.LoopProgram,
     formats: Mapping[str, Format],
     turned: frozenset[cin.Access],
     counts: Counts,
@@ -134,7 +134,7 @@ def _is_made_first(node: cin.Expression) -> bool:
 
 
 def _of_two(
-    program: cin.Program,
+    program: cin.LoopProgram,
     first: cin.Expression,
     formats: Mapping[str, Format],
     counts: Counts,
@@ -150,13 +150,13 @@ def _of_two(
 
     known = {**formats, FIRST: array_of(len(kept))}
     own = tuple(v for v in program.loops if v in kept or v in first.variables)
-    inner = cin.Program(own, vector, replace(first, first=False))
+    inner = cin.LoopProgram(own, vector, replace(first, first=False))
     left = tuple(v for v in program.loops if v not in first.variables)
     rest = replace(program, loops=left, value=change(program.value))
     return cost(inner, known, counts, turns) + cost(rest, known, counts, turns)
 
 
-def _inversions(program: cin.Program, formats: Mapping[str, Format]) -> int:
+def _inversions(program: cin.LoopProgram, formats: Mapping[str, Format]) -> int:
     """How many pairs of levels, of all accesses, the loops have the other way round."""
     nodes = (program.target, *cin.walk(program.value))
     count = 0
@@ -179,7 +179,7 @@ def _follows(access: cin.Access, loops: Sequence[str], formats: Mapping[str, For
 
 
 def _term_cost(
-    program: cin.Program,
+    program: cin.LoopProgram,
     term: cin.Expression,
     formats: Mapping[str, Format],
     codes: Codes,
@@ -233,7 +233,7 @@ def _coordinates(
 
 
 def _weight(
-    program: cin.Program,
+    program: cin.LoopProgram,
     term: cin.Expression,
     loops: Sequence[str],
     formats: Mapping[str, Format],
@@ -265,14 +265,14 @@ def _weight(
     return _ADDED if sums == 1 and innermost in written and are_full(form.levels) else _SPARSE
 
 
-def _appended(program: cin.Program, formats: Mapping[str, Format]) -> list[str]:
+def _appended(program: cin.LoopProgram, formats: Mapping[str, Format]) -> list[str]:
     """The variables of the result that it is appended to in the order of."""
     target, form = program.target, formats[program.target.tensor]
     count = max((n + 1 for n, c in enumerate(form.levels) if not LEVEL_FORMATS[c].full), default=0)
     return [target.variables[mode] for mode in form.mode_order[:count]]
 
 
-def _is_scattered(program: cin.Program, formats: Mapping[str, Format]) -> bool:
+def _is_scattered(program: cin.LoopProgram, formats: Mapping[str, Format]) -> bool:
     """Whether the result is filled in two passes."""
     written, stored = set(program.target.variables), _appended(program, formats)
     order = [v for v in program.loops if v in written][: len(stored)]
@@ -281,7 +281,7 @@ def _is_scattered(program: cin.Program, formats: Mapping[str, Format]) -> bool:
 
 
 def _written(
-    program: cin.Program, loops: Sequence[str], formats: Mapping[str, Format], points: float
+    program: cin.LoopProgram, loops: Sequence[str], formats: Mapping[str, Format], points: float
 ) -> float:
     """What it costs to write a point of the result, beside the point itself."""
     target, stored = program.target, _appended(program, formats)

@@ -1,12 +1,12 @@
 """Loops that a schedule derives: counted loops, and the loop over operands inside of them.
 
 The loops that were derived from a variable are counted, outermost first, all but the last one.
-With that, the coordinates of the variable are known to lie in a ``Region``, and its operands are
-iterated over as without a schedule, but within the region: their positions are sought there
-(scheduling paper, Sections 3.3 and 5). A loop that was fused goes through its variables, one
-inside of the other, each within what the region leaves of it. Where the region is one of positions,
-it becomes one of coordinates, whose ends are recovered by searching the levels upwards; the tensor
-whose positions they are keeps to the positions themselves.
+Then the coordinates of the variable are known to lie in a ``CoordinateRange``. Its operands are
+iterated over as without a schedule, but within that range: their positions are searched for there
+(scheduling paper, Sections 3.3 and 5). A fused loop goes through its variables, one inside of the
+other, each within its part of the range. A range of positions becomes a range of coordinates, whose
+ends are recovered by searching the levels upwards; the tensor that owns the positions keeps to the
+positions themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from custard.to_c.expression import Node, Operand
+from custard.to_c.expression import Operand, TypedNode
 from custard.to_c.levels import LevelFunctions
 from custard.to_c.loop_ir import (
     INT,
@@ -30,7 +30,7 @@ from custard.to_c.loop_ir import (
     op,
     select,
 )
-from custard.to_c.outputs import Output, Part, Region
+from custard.to_c.outputs import CoordinateRange, Output, RangedVariable
 from custard.to_c.positions import owner
 from sam.derivations import Fuse, Rename, Split, parts
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Positions:
+class LoopPositions:
     """The positions that a loop goes over, from ``first`` to below ``end``, in the last one of the
     ``levels`` of an operand; ``ranges`` are those of each of the levels."""
 
@@ -60,7 +60,7 @@ class DerivedLoop:
     """The loop over the first of some loops, which a schedule has derived."""
 
     def __init__(
-        self, lowering: Lowering, order: Sequence[str], tree: Node, output: Output
+        self, lowering: Lowering, order: Sequence[str], tree: TypedNode, output: Output
     ) -> None:
         self.lowering, self.nest, self.builder = lowering, lowering.nest, lowering.builder
         self.leaf, self.rest = order[0], list(order[1:])
@@ -69,7 +69,7 @@ class DerivedLoop:
 
     def statements(self) -> list[Stmt]:
         """The loop, after the declarations that it needs."""
-        stack = self.output.pending.get(self.leaf, (Part(self.leaf),))
+        stack = self.output.pending.get(self.leaf, (RangedVariable(self.leaf),))
         part, left = stack[0], list(stack[1:])
         name = part.name
         region = None if part.region is None else part.region(self.output)
@@ -94,7 +94,7 @@ class DerivedLoop:
                 case Fuse(outer, inner):
                     if region is not None and region.step != ONE:
                         return self.counted(name, region, left, again=True)
-                    left.insert(0, Part(inner + primes, self.inner(made, primes, region)))
+                    left.insert(0, RangedVariable(inner + primes, self.inner(made, primes, region)))
                     region = self.outer(made, primes, region)
                     name = outer + primes
                     if region is not None and self.nest.over_positions(outer):
@@ -103,7 +103,9 @@ class DerivedLoop:
 
     # The two kinds of loops
 
-    def original(self, variable: str, region: Region | None, left: Sequence[Part]) -> list[Stmt]:
+    def original(
+        self, variable: str, region: CoordinateRange | None, left: Sequence[RangedVariable]
+    ) -> list[Stmt]:
         """The loop over a variable of the program, along the lattice of its operands."""
         pending = {**self.output.pending, self.leaf: tuple(left)}
         output = replace(self.output, pending=pending)
@@ -113,7 +115,11 @@ class DerivedLoop:
         return _repeated(loops, repeats or 1)
 
     def counted(
-        self, name: str, region: Region | None, left: Sequence[Part], again: bool = False
+        self,
+        name: str,
+        region: CoordinateRange | None,
+        left: Sequence[RangedVariable],
+        again: bool = False,
     ) -> list[Stmt]:
         """A loop that counts, with the rest of the loops in each round.
 
@@ -121,13 +127,13 @@ class DerivedLoop:
         """
         var = self.builder.loop_variable(self.builder.name_of(name))
         if region is None:
-            region = Region(ZERO, self.number(f"{var.name}_end", self.extent(name)))
+            region = CoordinateRange(ZERO, self.number(f"{var.name}_end", self.extent(name)))
         if {*self.nest.originals(name)} & {*self.output.appended}:
             # Where there are no rounds, nothing ends the fibers.
             self.output.skips(self.output.bound)
         parts_left = list(left)
         if again:
-            parts_left.insert(0, Part(name, lambda output: Region(var, var + 1)))
+            parts_left.insert(0, RangedVariable(name, lambda output: CoordinateRange(var, var + 1)))
         with self.builder.scope():
             self.builder.bound.add(var.name)
             output = self.output if name == self.leaf and again else self.output.bind(name, var)
@@ -141,8 +147,8 @@ class DerivedLoop:
     # Regions, upwards
 
     def whole(
-        self, made: Split, primes: str, is_outer: bool, other: Expr, region: Region | None
-    ) -> Region:
+        self, made: Split, primes: str, is_outer: bool, other: Expr, region: CoordinateRange | None
+    ) -> CoordinateRange:
         """The region of a variable that was split, one of whose loops is known."""
         extent = self.extent(made.variable + primes)
         tile = self.tile(made, primes)
@@ -153,42 +159,46 @@ class DerivedLoop:
                 begin = region.begin * tile + other
                 end = self.smaller(region.end * tile, extent)
                 step = region.step * tile
-            return Region(self.number(made.variable, begin), self.number(made.variable, end), step)
+            return CoordinateRange(
+                self.number(made.variable, begin), self.number(made.variable, end), step
+            )
         begin = self.number(f"{made.variable}_begin", other * tile)
         if region is None:
             last = self.smaller(begin + tile, extent)
-            return Region(begin, self.number(f"{made.variable}_end", last))
+            return CoordinateRange(begin, self.number(f"{made.variable}_end", last))
         last = self.smaller(begin + self.smaller(region.end, tile), extent)
-        return Region(
+        return CoordinateRange(
             self.number(f"{made.variable}_begin", begin + region.begin),
             self.number(f"{made.variable}_end", last),
             region.step,
         )
 
-    def outer(self, made: Fuse, primes: str, region: Region | None) -> Region | None:
+    def outer(
+        self, made: Fuse, primes: str, region: CoordinateRange | None
+    ) -> CoordinateRange | None:
         """The region of the outer one of two variables that were fused."""
         if region is None:
             return None
         size = self.positive(self.extent(made.inner + primes))
         begin = op("/", region.begin, size)
         end = select(op("<", region.begin, region.end), op("/", region.end - 1, size) + 1, begin)
-        return Region(
+        return CoordinateRange(
             self.number(f"{made.outer}_begin", begin), self.number(f"{made.outer}_end", end)
         )
 
     def inner(
-        self, made: Fuse, primes: str, region: Region | None
-    ) -> Callable[[Output], Region] | None:
+        self, made: Fuse, primes: str, region: CoordinateRange | None
+    ) -> Callable[[Output], CoordinateRange] | None:
         """The region of the inner one, which depends on the outer one."""
         if region is None:
             return None
         size = self.extent(made.inner + primes)
         outer = self.later(made.outer + primes)
 
-        def found(output: Output) -> Region:
+        def found(output: Output) -> CoordinateRange:
             at = outer(output) * size
             low, high = region.begin - at, region.end - at
-            return Region(
+            return CoordinateRange(
                 select(op(">", low, ZERO), low, ZERO), select(op("<", high, size), high, size)
             )
 
@@ -220,7 +230,7 @@ class DerivedLoop:
 
     # Positions
 
-    def coordinates(self, name: str, region: Region) -> Region:
+    def coordinates(self, name: str, region: CoordinateRange) -> CoordinateRange:
         """The coordinates of a region of positions; the tensor keeps to the positions."""
         found = self.positions(name)
         low = self.number("low", found.first + region.begin)
@@ -238,9 +248,9 @@ class DerivedLoop:
                                                             begin, whole)))  # fmt: skip
         if found.levels[-1].format.unique:
             self.keep(found, low, high)
-        return Region(begin, end)
+        return CoordinateRange(begin, end)
 
-    def keep(self, found: Positions, low: Expr, high: Expr) -> None:
+    def keep(self, found: LoopPositions, low: Expr, high: Expr) -> None:
         """Has the tensor keep to positions, and to those above them."""
         kept = dict(self.output.kept)
         level = found.owner.level + len(found.levels) - 1
@@ -248,7 +258,7 @@ class DerivedLoop:
         kept[key, level] = (low, high)
         self.output = replace(self.output, kept=kept)
 
-    def recovered(self, found: Positions, position: Expr) -> Expr:
+    def recovered(self, found: LoopPositions, position: Expr) -> Expr:
         """The coordinates of a position, as one number."""
         at, value = position, None
         size: Expr = ONE
@@ -268,7 +278,7 @@ class DerivedLoop:
         known = name in self.output.positions
         return known or owner(self.nest, self.tree, name) is not None
 
-    def positions(self, name: str) -> Positions:
+    def positions(self, name: str) -> LoopPositions:
         """The positions that a loop goes over, found at the place of the operand."""
         found = owner(self.nest, self.tree, name)
         if found is None:
@@ -286,7 +296,7 @@ class DerivedLoop:
             first = self.number(f"first{n}", first)
             end = self.number(f"last{n}", end)
             ranges.append((first, end))
-        known = {**self.output.positions, name: Positions(found, levels, tuple(ranges))}
+        known = {**self.output.positions, name: LoopPositions(found, levels, tuple(ranges))}
         self.output = replace(self.output, positions=known)
         return known[name]
 

@@ -12,11 +12,11 @@ from custard.language.formats import LEVEL_FORMATS, are_full
 from custard.to_c.assembly import times
 from custard.to_c.expression import (
     Minus,
-    Node,
     Operand,
     Product,
     Sum,
     Total,
+    TypedNode,
     children,
     operands,
     uses,
@@ -25,7 +25,7 @@ from custard.to_c.loop_ir import ONE, Expr
 from custard.to_c.storage import Storage
 
 
-def expected(node: Node, storage: Storage) -> Expr | None:
+def expected(node: TypedNode, storage: Storage) -> Expr | None:
     """About how many values a tree has; None where that is not known."""
     match node:
         case Operand() if not all(LEVEL_FORMATS[code].full for code in node.slot.levels):
@@ -40,7 +40,7 @@ def expected(node: Node, storage: Storage) -> Expr | None:
     return next((n for c in children(node) if (n := expected(c, storage)) is not None), None)
 
 
-def counted(node: Node, variables: Sequence[str], storage: Storage) -> Expr | None:
+def counted(node: TypedNode, variables: Sequence[str], storage: Storage) -> Expr | None:
     """How many coordinates of some variables a tree has; None where that is not known.
 
     It is for a product in which the sparse operands have none of them in common: of each, the

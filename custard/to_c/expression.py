@@ -20,14 +20,14 @@ from sam.subscripts import Affine
 
 
 @dataclass(frozen=True)
-class Node:
+class TypedNode:
     """A part of the expression; ``dtype`` is the type of its values."""
 
     dtype: ValueType
 
 
 @dataclass(frozen=True)
-class Operand(Node):
+class Operand(TypedNode):
     """An access, at a place of its storage.
 
     ``key``        tells it from all others, those of the same slot too
@@ -64,7 +64,7 @@ class Operand(Node):
 
 
 @dataclass(frozen=True)
-class Scalar(Node):
+class Scalar(TypedNode):
     """A value that is known.
 
     ``present``  whether it is there; None where that is certain
@@ -77,44 +77,44 @@ class Scalar(Node):
 
 
 @dataclass(frozen=True)
-class Sum(Node):
+class Sum(TypedNode):
     """Terms: present where one is.
 
     ``steps``  by term, the type in which it is added to the ones before it
     ``minus``  by term, whether it is subtracted
     """
 
-    terms: tuple[Node, ...]
+    terms: tuple[TypedNode, ...]
     steps: tuple[ValueType, ...]
     minus: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
-class Product(Node):
+class Product(TypedNode):
     """Factors: present where all are, or everywhere, as 0 times infinity is no 0."""
 
-    factors: tuple[Node, ...]
+    factors: tuple[TypedNode, ...]
     everywhere: bool = False
 
 
 @dataclass(frozen=True)
-class Minus(Node):
+class Minus(TypedNode):
     """A change of sign."""
 
-    operand: Node
+    operand: TypedNode
 
 
 @dataclass(frozen=True)
-class Quotient(Node):
+class Quotient(TypedNode):
     """Present where the numerator is, or everywhere, as 0 / 0 is no 0."""
 
-    numerator: Node
-    denominator: Node
+    numerator: TypedNode
+    denominator: TypedNode
     everywhere: bool
 
 
 @dataclass(frozen=True)
-class Total(Node):
+class Total(TypedNode):
     """The sum of the operand over some variables; ``free`` are those that it is a function of.
 
     ``first``  whether it is made before the loops that need it
@@ -124,13 +124,13 @@ class Total(Node):
 
     variables: tuple[str, ...]
     free: frozenset[str]
-    operand: Node
+    operand: TypedNode
     first: bool = False
     over: frozenset[str] | None = None
     policy: str | None = None
 
 
-def children(node: Node) -> tuple[Node, ...]:
+def children(node: TypedNode) -> tuple[TypedNode, ...]:
     """The parts that a node computes with."""
     match node:
         case Sum(_, parts) | Product(_, parts, _):
@@ -142,7 +142,7 @@ def children(node: Node) -> tuple[Node, ...]:
     return ()
 
 
-def rebuilt(node: Node, parts: Sequence[Node]) -> Node:
+def rebuilt(node: TypedNode, parts: Sequence[TypedNode]) -> TypedNode:
     """The node with other children."""
     match node:
         case Sum():
@@ -156,29 +156,29 @@ def rebuilt(node: Node, parts: Sequence[Node]) -> Node:
     return node
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk(node: TypedNode) -> Iterator[TypedNode]:
     """The node and all below it."""
     yield node
     for child in children(node):
         yield from walk(child)
 
 
-def operands(node: Node) -> Iterator[Operand]:
+def operands(node: TypedNode) -> Iterator[Operand]:
     """The accesses in a tree."""
     return (one for one in walk(node) if isinstance(one, Operand))
 
 
-def operand_of(node: Node, key: int) -> Operand:
+def operand_of(node: TypedNode, key: int) -> Operand:
     """The operand of a key."""
     return next(one for one in operands(node) if one.key == key)
 
 
-def uses(node: Node, variable: str) -> bool:
+def uses(node: TypedNode, variable: str) -> bool:
     """Whether the value of a tree depends on a variable."""
     return any(operand.uses(variable) for operand in operands(node))
 
 
-def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
+def mapped(node: TypedNode, change: Callable[[TypedNode], TypedNode]) -> TypedNode:
     """The tree with each node replaced, parents first; what replaces one is not looked into."""
     changed = change(node)
     if changed is not node:
@@ -189,7 +189,7 @@ def mapped(node: Node, change: Callable[[Node], Node]) -> Node:
     return node if same else rebuilt(node, new)
 
 
-def without(node: Node, absent: Container[int]) -> Node | None:
+def without(node: TypedNode, absent: Container[int]) -> TypedNode | None:
     """The rest of a tree where some operands are absent; None if nothing is left."""
     match node:
         case Operand():
@@ -218,10 +218,10 @@ def without(node: Node, absent: Container[int]) -> Node | None:
     return rebuilt(node, [part for part in parts if part is not None])
 
 
-def assumed(tree: Node, present: Expr) -> Node:
+def assumed(tree: TypedNode, present: Expr) -> TypedNode:
     """The tree where a condition is known to hold."""
 
-    def change(node: Node) -> Node:
+    def change(node: TypedNode) -> TypedNode:
         if isinstance(node, Scalar) and node.present == present:
             return replace(node, present=None)
         if isinstance(node, Operand) and node.place.present == present:
@@ -231,7 +231,7 @@ def assumed(tree: Node, present: Expr) -> Node:
     return mapped(tree, change)
 
 
-def negated(node: Node) -> Node:
+def negated(node: TypedNode) -> TypedNode:
     """The tree with its sign changed, under its sum if it is one."""
     dtype = result_type("negate", node.dtype)
     if isinstance(node, Total):
@@ -239,7 +239,7 @@ def negated(node: Node) -> Node:
     return Minus(dtype, node)
 
 
-def is_linear(node: Node, key: int) -> bool:
+def is_linear(node: TypedNode, key: int) -> bool:
     """Whether the tree is a linear function of an operand, so that its parts may be added up."""
     match node:
         case Operand():

@@ -31,8 +31,8 @@ _MOST_FACTORS = 6
 
 
 def factored(
-    program: cin.Program, formats: Mapping[str, Format]
-) -> tuple[cin.Program, Sequence[str]]:
+    program: cin.LoopProgram, formats: Mapping[str, Format]
+) -> tuple[cin.LoopProgram, Sequence[str]]:
     """The program with sums that are made first, and a note on each of them."""
     notes: list[str] = []
 
@@ -59,7 +59,7 @@ class _Found(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def _cheapest(program: cin.Program, formats: Mapping[str, Format]) -> _Found:
+def _cheapest(program: cin.LoopProgram, formats: Mapping[str, Format]) -> _Found:
     """The sum that a program computes, split as is cheapest."""
     assert isinstance(program.value, cin.Reduce)
     best = _Found(program.value, cost(program, formats))
@@ -70,7 +70,7 @@ def _cheapest(program: cin.Program, formats: Mapping[str, Format]) -> _Found:
             continue
         vector = cin.Access(FIRST, kept)
         known = {**formats, FIRST: array_of(len(kept))}
-        inner = _cheapest(cin.Program(split.loops(program), vector, split.first), known)
+        inner = _cheapest(cin.LoopProgram(split.loops(program), vector, split.first), known)
         left = tuple(v for v in program.loops if v not in split.first.variables)
         then = replace(program, loops=left, value=split.with_factor(vector))
         found = inner.cost + cost(then, known)
@@ -82,7 +82,7 @@ def _cheapest(program: cin.Program, formats: Mapping[str, Format]) -> _Found:
     return best if best.notes else _by_rows(program, formats, best)
 
 
-def _by_rows(program: cin.Program, formats: Mapping[str, Format], whole: _Found) -> _Found:
+def _by_rows(program: cin.LoopProgram, formats: Mapping[str, Format], whole: _Found) -> _Found:
     """The whole sum, split with a vector at each coordinate of outer loops if one costs little."""
     assert isinstance(program.value, cin.Reduce)
     best = whole
@@ -95,7 +95,7 @@ def _by_rows(program: cin.Program, formats: Mapping[str, Format], whole: _Found)
             continue
         vectors = Format("d" * len(rows) + "s", tuple(range(len(split.free))))
         access = cin.Access(FIRST, (*rows, kept))
-        inner = _cheapest(cin.Program(own, access, split.first), {**formats, FIRST: vectors})
+        inner = _cheapest(cin.LoopProgram(own, access, split.first), {**formats, FIRST: vectors})
         if inner.cost < _SHARE * whole.cost:
             names = ", ".join(rows)
             note = f"{split.first} is computed first, for each {names}: what it has twice is joined"
@@ -103,7 +103,7 @@ def _by_rows(program: cin.Program, formats: Mapping[str, Format], whole: _Found)
     return best
 
 
-class _Split(NamedTuple):
+class _FactoredProduct(NamedTuple):
     """A product in two: the sum that is made ``first``, of which the ``free`` variables are left,
     and the ``others``, summed with it over ``variables``."""
 
@@ -112,11 +112,11 @@ class _Split(NamedTuple):
     others: Sequence[cin.Expression]
     variables: tuple[str, ...]
 
-    def loops(self, program: cin.Program) -> tuple[str, ...]:
+    def loops(self, program: cin.LoopProgram) -> tuple[str, ...]:
         """The loops of the first sum, in the order of a program's."""
         return tuple(v for v in program.loops if v in (*self.free, *self.first.variables))
 
-    def vector(self, program: cin.Program, formats: Mapping[str, Format]) -> tuple[str, ...]:
+    def vector(self, program: cin.LoopProgram, formats: Mapping[str, Format]) -> tuple[str, ...]:
         """The variables of the first sum, if it is a vector that one of the others goes through, or
         one of rows that are full; else none."""
         kept = [v for v in self.loops(program) if v in self.free]
@@ -141,7 +141,7 @@ class _Split(NamedTuple):
         return cin.Reduce(self.variables, cin.Multiply((*self.others, factor)))
 
 
-def _splits(total: cin.Reduce) -> Iterator[_Split]:
+def _splits(total: cin.Reduce) -> Iterator[_FactoredProduct]:
     """The splits of a product of tensors, larger and larger groups of factors first."""
     assert isinstance(total.operand, cin.Multiply)
     factors = total.operand.factors
@@ -157,7 +157,7 @@ def _splits(total: cin.Reduce) -> Iterator[_Split]:
             first = cin.Reduce(inner, cin.Multiply(group))
             variables = tuple(v for v in total.variables if v not in inner)
             if inner and variables:
-                yield _Split(first, tuple(cin.free_variables(first)), others, variables)
+                yield _FactoredProduct(first, tuple(cin.free_variables(first)), others, variables)
 
 
 def _goes_through(factor: cin.Expression, variable: str, formats: Mapping[str, Format]) -> bool:

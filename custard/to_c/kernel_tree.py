@@ -9,7 +9,16 @@ import numpy as np
 
 from custard.ir import cin
 from custard.scheduling.loops import Precomputed
-from custard.to_c.expression import Node, Operand, Product, Quotient, Scalar, Sum, Total, negated
+from custard.to_c.expression import (
+    Operand,
+    Product,
+    Quotient,
+    Scalar,
+    Sum,
+    Total,
+    TypedNode,
+    negated,
+)
 from custard.to_c.storage import Storage
 from custard.to_c.values import concrete
 from sam.arithmetic import ValueType, result_type
@@ -28,7 +37,7 @@ class KernelTrees:
     precomputed: Mapping[str, Precomputed]
     keys: Iterator[int]
 
-    def of(self, node: cin.Expression) -> Node:
+    def of(self, node: cin.Expression) -> TypedNode:
         """The typed tree of an expression."""
         match node:
             case cin.Access(tensor) if tensor in self.precomputed:
@@ -82,7 +91,7 @@ class KernelTrees:
             steps.append(result_type(name, steps[-1], terms[-1].dtype))
             minus.append(subtracted)
         dtype = steps[-1]
-        merged: list[tuple[Node, ValueType, bool]] = []
+        merged: list[tuple[TypedNode, ValueType, bool]] = []
         for own, step, sign in zip(terms, steps, minus, strict=True):
             if isinstance(own, Sum) and _have_type((*own.steps, *steps), dtype):
                 inside = zip(own.terms, own.steps, own.minus, strict=True)
@@ -100,7 +109,7 @@ class KernelTrees:
         """
         parts = tuple(map(self.of, node.factors))
         dtype = _joint_type("multiply", parts)
-        merged: list[Node] = []
+        merged: list[TypedNode] = []
         for part in parts:
             types = [one.dtype for one in parts]
             if isinstance(part, Product) and _have_type(types, dtype):
@@ -119,7 +128,7 @@ def _have_type(types: Iterable[ValueType], dtype: ValueType) -> bool:
     return all(one == dtype for one in types if isinstance(one, np.dtype))
 
 
-def _in_type(node: Node, dtype: ValueType) -> Node:
+def _in_type(node: TypedNode, dtype: ValueType) -> TypedNode:
     """A tree whose values are converted to a type before they are multiplied."""
     if isinstance(node, Product):
         factors = tuple(_in_type(factor, dtype) for factor in node.factors)
@@ -127,7 +136,7 @@ def _in_type(node: Node, dtype: ValueType) -> Node:
     return node if concrete(node.dtype) == concrete(dtype) else Product(dtype, (node,))
 
 
-def _joint_type(name: str, parts: Sequence[Node]) -> ValueType:
+def _joint_type(name: str, parts: Sequence[TypedNode]) -> ValueType:
     dtype = parts[0].dtype
     for part in parts[1:]:
         dtype = result_type(name, dtype, part.dtype)

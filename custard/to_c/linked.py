@@ -42,7 +42,7 @@ from sam.support.errors import UserError
 
 
 @dataclass(frozen=True)
-class Linked:
+class CFiles:
     """The texts of a C file and of the header that declares its functions."""
 
     source: str
@@ -51,7 +51,7 @@ class Linked:
 
 def linked(
     lowered: Lowered, flags: Sequence[str], prefix: str = "", drop_zeros: bool = False
-) -> Linked:
+) -> CFiles:
     """The C of a kernel, for C and C++ programs to link.
 
     All global names and the names of structs begin with ``prefix`` and ``_``. With ``drop_zeros``
@@ -67,7 +67,7 @@ def linked(
     shared = any(isinstance(one, Parallel) for one in statements(kernel.body))
     halves = kernel.functions and not drop_zeros and not shared
     entries = tuple(_halves(kernel)) if halves else ()
-    return Linked(printed(kernel, entries), declared(kernel, entries))
+    return CFiles(printed(kernel, entries), declared(kernel, entries))
 
 
 def _halves(kernel: Kernel) -> Iterator[Entry]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from custard.to_c.expression import Node, Operand, mapped
+from custard.to_c.expression import Operand, TypedNode, mapped
 from custard.to_c.levels import Place
 from custard.to_c.loop_ir import ZERO, Const, Expr, both, op, select
 from custard.to_c.outputs import Output
@@ -17,10 +17,10 @@ from custard.to_c.storage import Storage
 from custard.to_c.windows import Window, shifted
 
 
-def bound(storage: Storage, tree: Node, output: Output) -> Node:
+def bound(storage: Storage, tree: TypedNode, output: Output) -> TypedNode:
     """The tree with all levels located whose variables are bound."""
 
-    def change(node: Node) -> Node:
+    def change(node: TypedNode) -> TypedNode:
         if not isinstance(node, Operand):
             return node
         while node.left[:1] and node.left[0] in output.bound:

@@ -312,7 +312,7 @@ class Require(Stmt):
 
 
 @dataclass(frozen=True)
-class Run(Stmt):
+class CallStatement(Stmt):
     """A call for its effect."""
 
     call: Call
@@ -453,7 +453,7 @@ def parts(statement: Stmt) -> tuple[list[Expr], list[Body]]:
             return [condition], [body]
         case If(cases, otherwise):
             return [condition for condition, _ in cases], [*(b for _, b in cases), otherwise]
-        case Require(call) | Run(call):
+        case Require(call) | CallStatement(call):
             return [call], []
         case Parallel(threads=threads, body=body):
             return [threads], [body]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from custard.to_c import lattice
 from custard.to_c.coiteration import Coiteration
 from custard.to_c.expression import (
-    Node,
     Operand,
     Scalar,
     Total,
+    TypedNode,
     is_linear,
     mapped,
     operand_of,
@@ -42,7 +42,7 @@ from custard.to_c.loop_ir import (
     op,
     select,
 )
-from custard.to_c.outputs import Output, Region
+from custard.to_c.outputs import CoordinateRange, Output
 from custard.to_c.subsections import Collection, non_empty, reduced_level, subsections
 from custard.to_c.values import c_type
 from custard.to_c.windows import windowed
@@ -57,7 +57,7 @@ MOST_BODIES = 40
 _FAR = 16
 
 
-class Nest:
+class VariableLoops:
     """The loops over one variable.
 
     ``begins``  of each operand that the variable does not resolve, where its next level begins
@@ -68,10 +68,10 @@ class Nest:
         lowering: Lowering,
         variable: str,
         rest: Sequence[str],
-        tree: Node,
+        tree: TypedNode,
         output: Output,
         where: Coiteration,
-        region: Region | None = None,
+        region: CoordinateRange | None = None,
     ) -> None:
         self.lowering, self.builder, self.storage = lowering, lowering.builder, lowering.storage
         self.variable, self.rest, self.tree, self.output = variable, rest, tree, output
@@ -242,7 +242,7 @@ class Nest:
                 return []
             new_condition = self.conditional or any(one is not None for one in present.values())
 
-            def change(node: Node) -> Node:
+            def change(node: TypedNode) -> TypedNode:
                 nonlocal new_condition
                 if not isinstance(node, Operand):
                     return node
@@ -456,7 +456,7 @@ class Nest:
         """
         loads: list[Stmt] = []
 
-        def change(node: Node) -> Node:
+        def change(node: TypedNode) -> TypedNode:
             if not isinstance(node, Operand) or node.key not in here:
                 return node
             var = Var(self.builder.fresh(f"{node.slot.name}_value"), c_type(node.dtype))

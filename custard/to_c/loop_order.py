@@ -23,7 +23,7 @@ from custard.to_c.cost import CHEAPER, cost, turned
 _MOST_LOOPS = 6
 
 
-def wanted_orders(program: cin.Program, formats: Mapping[str, Format]) -> list[tuple[str, ...]]:
+def wanted_orders(program: cin.LoopProgram, formats: Mapping[str, Format]) -> list[tuple[str, ...]]:
     """The orders of variables that the loops should have, the most wanted first.
 
     Those are the orders in which the operands and the result are stored. Full levels may come in
@@ -61,7 +61,7 @@ def _level_by_level(
     ]
 
 
-def cheapest_order(program: cin.Program, formats: Mapping[str, Format]) -> tuple[str, ...]:
+def cheapest_order(program: cin.LoopProgram, formats: Mapping[str, Format]) -> tuple[str, ...]:
     """The loops in the order that they have, or in one that is cheaper by far."""
     loops = program.loops
     if len(loops) > _MOST_LOOPS or cin.has_computed(program) or not _is_plain(program):
@@ -75,13 +75,13 @@ def cheapest_order(program: cin.Program, formats: Mapping[str, Format]) -> tuple
     return best
 
 
-def _is_plain(program: cin.Program) -> bool:
+def _is_plain(program: cin.LoopProgram) -> bool:
     """Whether each access has each variable once, and the result may be written in any order."""
     accesses = [node for node in cin.walk(program.value) if isinstance(node, cin.Access)]
     return all(len(set(one.variables)) == len(one.variables) for one in accesses)
 
 
-def turned_arrays(program: cin.Program, formats: Mapping[str, Format]) -> frozenset[cin.Access]:
+def turned_arrays(program: cin.LoopProgram, formats: Mapping[str, Format]) -> frozenset[cin.Access]:
     """The accesses to arrays that are worth a transposition before the run: the innermost loop
     would go across their rows."""
     if cin.has_computed(program) or not _is_plain(program):

@@ -23,21 +23,21 @@ from itertools import count
 from custard.ir import cin
 from custard.language.commands import Command
 from custard.language.formats import Format
-from custard.scheduling.loops import LoopNest, Parallel
+from custard.scheduling.loops import LoopNest, ParallelLoop
 from custard.to_c.assembly import Assembly
-from custard.to_c.builder import Builder, Types
+from custard.to_c.builder import KernelBuilder, Types
 from custard.to_c.coiteration import coiteration
 from custard.to_c.derived_loops import DerivedLoop
 from custard.to_c.estimates import counted, expected
-from custard.to_c.expression import Node, Total, assumed, uses
+from custard.to_c.expression import Total, TypedNode, assumed, uses
 from custard.to_c.gathered_sums import with_gathered_sums
 from custard.to_c.kernel_tree import KernelTrees
 from custard.to_c.loop_ir import ONE, If, Kernel, Stmt, Var, cast
-from custard.to_c.loop_nest import Nest
+from custard.to_c.loop_nest import VariableLoops
 from custard.to_c.lowered import Lowered
-from custard.to_c.outputs import Output, Region, TensorOutput
+from custard.to_c.outputs import CoordinateRange, Output, TensorOutput
 from custard.to_c.positions import elsewhere, levels_of, without_owner
-from custard.to_c.scattered import Counts, Filled, ends_of_rows, is_scattered, with_joined_loops
+from custard.to_c.scattered import Filled, RowCounts, ends_of_rows, is_scattered, with_joined_loops
 from custard.to_c.storage import Storage
 from custard.to_c.sums import OwnSum, fused, with_sums_elsewhere
 from custard.to_c.threads import THREADS, SharedLoop
@@ -47,7 +47,7 @@ from custard.to_c.workspaces.choice import Filling
 
 
 def lower(
-    program: cin.Program,
+    program: cin.LoopProgram,
     formats: Mapping[str, Format],
     choices: Mapping[tuple[str, str], Command],
     types: Types,
@@ -79,14 +79,14 @@ class Lowering:
 
     def __init__(
         self,
-        program: cin.Program,
+        program: cin.LoopProgram,
         formats: Mapping[str, Format],
         choices: Mapping[tuple[str, str], Command],
         types: Types,
         nest: LoopNest,
     ) -> None:
         self.program, self.choices, self.types, self.nest = program, choices, types, nest
-        self.builder = Builder()
+        self.builder = KernelBuilder()
         self.storage = Storage(program, formats, types, nest.completed(program.loops), self.builder)
         self.keys = count(1)
         self.decisions: dict[str, None] = {}
@@ -145,7 +145,7 @@ class Lowering:
         """Notes a decision for the user."""
         self.decisions[decision] = None
 
-    def body(self, tree: Node, output: TensorOutput) -> list[Stmt]:
+    def body(self, tree: TypedNode, output: TensorOutput) -> list[Stmt]:
         """The loops that write the value of a tree to the result.
 
         Where they do not go through the result in its order, it is filled in two passes, or the
@@ -165,11 +165,13 @@ class Lowering:
         assembly.finish()
         return loops
 
-    def in_two_passes(self, order: Sequence[str], tree: Node, output: TensorOutput) -> list[Stmt]:
+    def in_two_passes(
+        self, order: Sequence[str], tree: TypedNode, output: TensorOutput
+    ) -> list[Stmt]:
         """The loops twice: they count the coordinates of each row, then put them in place."""
         target, assembly, dropped = self.program.target, output.assembly, output.drop_zeros
         self.note(f"{target} is gone through twice: its coordinates are counted, then put in place")
-        counts = Counts(dtype=output.dtype, assembly=assembly, drop_zeros=dropped)
+        counts = RowCounts(dtype=output.dtype, assembly=assembly, drop_zeros=dropped)
         counted = with_joined_loops(self.statements(order, tree, counts))
         ends, between = ends_of_rows(self.builder, assembly)
         filled = Filled(dtype=output.dtype, assembly=assembly, drop_zeros=dropped, ends=ends)
@@ -193,7 +195,7 @@ class Lowering:
                 return False
         return True
 
-    def statements(self, order: Sequence[str], tree: Node, output: Output) -> list[Stmt]:
+    def statements(self, order: Sequence[str], tree: TypedNode, output: Output) -> list[Stmt]:
         """Loops over the variables that write the values of a tree."""
         found = with_sums_elsewhere(self, order, tree, output)
         if found is not None:
@@ -206,14 +208,16 @@ class Lowering:
             return OwnSum(self, [], total, output, total).in_number(order)
         return self.loop(order, tree, output)
 
-    def only_sums(self, order: Sequence[str], tree: Node, output: Output) -> bool:
+    def only_sums(self, order: Sequence[str], tree: TypedNode, output: Output) -> bool:
         """Whether derived loops that are left all add to one place of the result."""
         if not isinstance(output, TensorOutput) or not output.accumulate:
             return False
         derived = any(self.nest.made(loop) is not None or loop in output.pending for loop in order)
         return derived and {*output.assembly.variables} <= {*output.bound}
 
-    def guarded(self, order: Sequence[str], tree: Node, output: Output, guard: bool) -> list[Stmt]:
+    def guarded(
+        self, order: Sequence[str], tree: TypedNode, output: Output, guard: bool
+    ) -> list[Stmt]:
         """Statements that are left out where the whole tree is known to be absent."""
         present = presence(tree) if guard else None
         if present is None:
@@ -224,7 +228,7 @@ class Lowering:
             body = self.statements(order, tree, output)
         return [If([(present, body)])]
 
-    def loop(self, order: Sequence[str], tree: Node, output: Output) -> list[Stmt]:
+    def loop(self, order: Sequence[str], tree: TypedNode, output: Output) -> list[Stmt]:
         """The loops over the first of some loops."""
         loop, *rest = order
         position = without_owner(self.nest, loop, tree, output)
@@ -239,7 +243,7 @@ class Lowering:
         return DerivedLoop(self, order, tree, output).statements()
 
     def shared_loop(
-        self, shares: Parallel, order: Sequence[str], tree: Node, output: Output
+        self, shares: ParallelLoop, order: Sequence[str], tree: TypedNode, output: Output
     ) -> list[Stmt]:
         """A loop whose iterations are shared out to threads, or to the lanes of vectors."""
         said = shares.command.text[slice(*shares.command.span)]
@@ -262,19 +266,19 @@ class Lowering:
         self,
         variable: str,
         rest: Sequence[str],
-        tree: Node,
+        tree: TypedNode,
         output: Output,
-        region: Region | None = None,
+        region: CoordinateRange | None = None,
     ) -> list[Stmt]:
         """The loops over a variable, along the lattice of those that have it."""
         where = coiteration(tree, variable, self.storage, self.choices)
         whole = None if region else fused(self, where.formula, tree, output)
         if whole is not None:
             return self.statements(*whole)
-        nest = Nest(self, variable, rest, tree, output, where, region)
+        nest = VariableLoops(self, variable, rest, tree, output, where, region)
         return [*output.begin(variable), *nest.statements(), *output.end(variable)]
 
-    def written(self, tree: Node, output: Output) -> list[Stmt]:
+    def written(self, tree: TypedNode, output: Output) -> list[Stmt]:
         """Writes the value of a tree, all of whose variables are bound."""
         found, _ = value(tree, self.storage.value_array)
         return output.write(cast(found, c_type(output.dtype)))

@@ -30,11 +30,11 @@ from custard.to_c.values import adding, number
 from sam.arithmetic import ValueType
 
 if TYPE_CHECKING:
-    from custard.to_c.derived_loops import Positions
+    from custard.to_c.derived_loops import LoopPositions
 
 
 @dataclass(frozen=True)
-class Region:
+class CoordinateRange:
     """Coordinates: ``begin``, and each ``step`` further on, below ``end``."""
 
     begin: Expr
@@ -43,11 +43,11 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Part:
+class RangedVariable:
     """A variable that a loop goes through, within a region; None for all of it."""
 
     name: str
-    region: Callable[[Output], Region] | None = None
+    region: Callable[[Output], CoordinateRange] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +63,9 @@ class Output(ABC):
 
     dtype: ValueType
     bound: Mapping[str, Expr] = field(default_factory=dict)
-    pending: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
+    pending: Mapping[str, tuple[RangedVariable, ...]] = field(default_factory=dict)
     kept: Mapping[tuple[int, int], tuple[Expr, Expr]] = field(default_factory=dict)
-    positions: Mapping[str, Positions] = field(default_factory=dict)
+    positions: Mapping[str, LoopPositions] = field(default_factory=dict)
     threaded: bool = False
 
     def inside(self, other: Output) -> Output:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from custard.ir import cin
 from custard.scheduling.loops import NUMBERED, LoopNest, Reads
-from custard.to_c.expression import Node, Operand, operands
+from custard.to_c.expression import Operand, TypedNode, operands
 from custard.to_c.outputs import Output
 from sam.graph import Slot
 
 
-def levels_of(tree: Node) -> Reads:
+def levels_of(tree: TypedNode) -> Reads:
     """Which levels the operands of a tree have."""
     found = [operand.slot for operand in operands(tree)]
 
@@ -21,7 +21,7 @@ def levels_of(tree: Node) -> Reads:
     return has
 
 
-def owner(nest: LoopNest, tree: Node, name: str) -> Operand | None:
+def owner(nest: LoopNest, tree: TypedNode, name: str) -> Operand | None:
     """The operand over whose positions a loop goes, once all levels above are done."""
     tensor, wanted = nest.tensor_of(name), nest.originals(name)
     for operand in operands(tree):
@@ -31,7 +31,7 @@ def owner(nest: LoopNest, tree: Node, name: str) -> Operand | None:
     return None
 
 
-def without_owner(nest: LoopNest, loop: str, tree: Node, output: Output) -> str | None:
+def without_owner(nest: LoopNest, loop: str, tree: TypedNode, output: Output) -> str | None:
     """The loop over positions that a loop is derived from, where no operand has them."""
     for name in nest.ancestors(loop):
         if nest.tensor_of(name) is not None:

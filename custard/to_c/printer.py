@@ -14,6 +14,7 @@ from custard.to_c.loop_ir import (
     Assign,
     Body,
     Call,
+    CallStatement,
     Comment,
     Const,
     Declare,
@@ -29,7 +30,6 @@ from custard.to_c.loop_ir import (
     Parallel,
     Param,
     Require,
-    Run,
     Stmt,
     Struct,
     Type,
@@ -376,7 +376,7 @@ def _body(body: Body, depth: int, written: set[str]) -> Iterator[str]:
 
 def _block(begin: str, body: Body, depth: int, written: set[str]) -> Iterator[str]:
     pad = "    " * depth
-    brief = len(body) == 1 and isinstance(body[0], Assign | Run)
+    brief = len(body) == 1 and isinstance(body[0], Assign | CallStatement)
     yield f"{pad}{begin}" + ("" if brief else " {")
     yield from _body(body, depth + 1, written)
     if not brief:
@@ -436,7 +436,7 @@ def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
         case Require(condition):
             yield f"{pad}if ({_text(_negated(condition))})"
             yield f"{pad}    goto failed;"
-        case Run(call):
+        case CallStatement(call):
             yield f"{pad}{_text(call)};"
 
 

@@ -21,7 +21,7 @@ from custard.to_c.bounds import require_bounds
 from custard.to_c.builder import Types
 from custard.to_c.call import OPENMP, Bound, Plan
 from custard.to_c.header import documented
-from custard.to_c.linked import Linked, linked
+from custard.to_c.linked import CFiles, linked
 from custard.to_c.loop_ir import verify
 from custard.to_c.lowered import Lowered
 from custard.to_c.lowering import lower
@@ -90,7 +90,7 @@ class CProgram(Program):
         """
         return printed(documented(self.lowered, self.flags))
 
-    def linkable(self, prefix: str = "", types: Types | None = None) -> Linked:
+    def linkable(self, prefix: str = "", types: Types | None = None) -> CFiles:
         """The C file as other programs link it, and its header for C and C++.
 
         For inputs of float64 with int32 indices, or of the ``types`` of a bound program.

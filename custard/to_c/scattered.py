@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from custard.ir import cin
 from custard.language.formats import LEVEL_FORMATS, are_full
 from custard.to_c.assembly import Assembly, times
-from custard.to_c.builder import Builder
+from custard.to_c.builder import KernelBuilder
 from custard.to_c.loop_ir import (
     INT,
     INT32,
@@ -45,7 +45,7 @@ from custard.to_c.outputs import Output
 from custard.to_c.values import number
 
 
-def is_scattered(program: cin.Program, levels: str) -> bool:
+def is_scattered(program: cin.LoopProgram, levels: str) -> bool:
     """Whether loops in another order may fill a result that is stored in some levels."""
     if len(levels) < 2 or not are_full(levels[:-1]):
         return False
@@ -92,7 +92,7 @@ class _Rows(Output):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counts(_Rows):
+class RowCounts(_Rows):
     """Counts the values of each row."""
 
     def found(self, row: Expr, value: Expr) -> list[Stmt]:
@@ -118,7 +118,7 @@ class Filled(_Rows):
         ]
 
 
-def ends_of_rows(builder: Builder, assembly: Assembly) -> tuple[Var, list[Stmt]]:
+def ends_of_rows(builder: KernelBuilder, assembly: Assembly) -> tuple[Var, list[Stmt]]:
     """An array of where each row begins, and what comes between the passes: it makes that of
     counts, and room for all values."""
     unit, index = assembly.units[0], assembly.index

@@ -17,7 +17,7 @@ from custard.ir import cin
 from custard.ir.transposition import transposition
 from custard.language.formats import LEVEL_FORMATS, Format, unconditional_levels
 from custard.to_c.assembly import Assembly
-from custard.to_c.builder import Builder, Types
+from custard.to_c.builder import KernelBuilder, Types
 from custard.to_c.expression import Operand
 from custard.to_c.levels import LEVEL_FUNCTIONS, LevelFunctions
 from custard.to_c.loop_ir import Const, Expr, Field, Struct, Var, array
@@ -41,11 +41,11 @@ class Storage:
 
     def __init__(
         self,
-        program: cin.Program,
+        program: cin.LoopProgram,
         formats: Mapping[str, Format],
         types: Types,
         completed: Sequence[str],
-        builder: Builder,
+        builder: KernelBuilder,
     ) -> None:
         self.program, self.formats, self.types = program, formats, types
         self.completed, self.builder = completed, builder

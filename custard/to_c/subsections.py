@@ -43,7 +43,7 @@ from custard.to_c.loop_ir import (
     either,
     op,
 )
-from custard.to_c.outputs import Output, Region
+from custard.to_c.outputs import CoordinateRange, Output
 from custard.to_c.storage import Storage
 from custard.to_c.windows import Window, floored, larger, shifted, smaller, windowed
 from custard.to_c.workspaces import DenseWorkspace, SparseWorkspace, Workspace
@@ -192,7 +192,7 @@ class Collection:
         level: int,
         variable: str,
         output: Output,
-        region: Region | None,
+        region: CoordinateRange | None,
     ) -> None:
         self.lowering, self.storage, self.builder = lowering, lowering.storage, lowering.builder
         self.operand, self.level, self.output = operand, level, output

@@ -19,11 +19,11 @@ from custard.ir import cin
 from custard.language.formats import LEVEL_FORMATS
 from custard.to_c import lattice
 from custard.to_c.expression import (
-    Node,
     Operand,
     Scalar,
     Sum,
     Total,
+    TypedNode,
     children,
     is_linear,
     mapped,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 
 def with_sums_elsewhere(
-    lowering: Lowering, order: Sequence[str], tree: Node, output: Output
+    lowering: Lowering, order: Sequence[str], tree: TypedNode, output: Output
 ) -> list[Stmt] | None:
     """Loops over the variables that write the values of a tree, the first sum that does not stay
     in its place being computed elsewhere; None where all stay."""
@@ -73,7 +73,7 @@ def with_sums_elsewhere(
 
 
 def _totals(
-    lowering: Lowering, node: Node, order: Sequence[str], output: Output, root: Node
+    lowering: Lowering, node: TypedNode, order: Sequence[str], output: Output, root: TypedNode
 ) -> Iterator[tuple[Total, Sequence[str]]]:
     """The sums of their own in a tree, each with the order of the loops around it."""
     if isinstance(node, Total):
@@ -83,7 +83,7 @@ def _totals(
         yield from _totals(lowering, child, order, output, root)
 
 
-def own_order(lowering: Lowering, total: Total, output: Output, root: Node) -> list[str]:
+def own_order(lowering: Lowering, total: Total, output: Output, root: TypedNode) -> list[str]:
     """The loops of a sum of its own that are left, in their order, where a tree is read."""
     variables = [v for v in lowering.program.loops if v in {*total.variables, *total.free}]
     loops = lowering.nest.order(variables, levels_of(root))
@@ -96,7 +96,7 @@ class OwnSum:
 
     lowering: Lowering
     order: Sequence[str]
-    tree: Node
+    tree: TypedNode
     output: Output
     total: Total
 
@@ -119,7 +119,7 @@ class OwnSum:
             return self.in_workspace(self.own(total.operand), after)
         return None
 
-    def own(self, root: Node) -> list[str]:
+    def own(self, root: TypedNode) -> list[str]:
         """The loops of the sum, where a tree is read."""
         return own_order(self.lowering, self.total, self.output, root)
 
@@ -152,7 +152,7 @@ class OwnSum:
                 return [s for term in terms for s in self.added(term, added)]
         return self.before(own, after)
 
-    def added(self, term: Node, output: Output) -> list[Stmt]:
+    def added(self, term: TypedNode, output: Output) -> list[Stmt]:
         """Adds one of several terms to the result, in loops of its own."""
         nest = self.lowering.nest
         left = [v for v in nest.variables(self.order) if v not in output.bound]
@@ -171,7 +171,7 @@ class OwnSum:
         last = {v: max(n for n, found in enumerate(made) if v in found) for v in names}
         return sorted(nest.natural(names), key=lambda v: last[v])
 
-    def split(self, own: Sequence[str]) -> tuple[list[str], Node]:
+    def split(self, own: Sequence[str]) -> tuple[list[str], TypedNode]:
         """The loops of the sum up to the last that is kept, and the sum inside of them."""
         nest, total = self.lowering.nest, replace(self.total, over=None)
         originals = [{*nest.originals(loop)} for loop in own]
@@ -241,14 +241,14 @@ class OwnSum:
             return DenseWorkspace(builder, name, kept, extents, dtype)
         return SparseWorkspace(builder, name, kept, extents, dtype, policy, types.wide)
 
-    def replaced(self, by: Node) -> Node:
+    def replaced(self, by: TypedNode) -> TypedNode:
         """The tree with another node in the place of the sum."""
         return mapped(self.tree, lambda node: by if node is self.total else node)
 
 
 def fused(
-    lowering: Lowering, formula: lattice.Formula, tree: Node, output: Output
-) -> tuple[Sequence[str], Node, Output] | None:
+    lowering: Lowering, formula: lattice.Formula, tree: TypedNode, output: Output
+) -> tuple[Sequence[str], TypedNode, Output] | None:
     """The assignment with all sums added up in the result, where that fuses loops.
 
     That is so where one operand alone is iterated over, and repeats coordinates: its chain of

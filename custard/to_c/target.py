@@ -22,7 +22,7 @@ from custard.to_c.program import FAST_MATH, FLAGS, CProgram
 from sam.support.errors import UserError
 
 
-def ordered(program: cin.Program, request: Request) -> tuple[cin.Program, list[str]]:
+def ordered(program: cin.LoopProgram, request: Request) -> tuple[cin.LoopProgram, list[str]]:
     """The program with its loops in the order in which tensors are stored, or in a cheaper one
     where the schedule leaves that to the compiler; and notes."""
     commands, formats = request.commands, request.formats
@@ -43,7 +43,7 @@ def ordered(program: cin.Program, request: Request) -> tuple[cin.Program, list[s
     return program, notes
 
 
-def compiled(program: cin.Program, request: Request, notes: Sequence[str]) -> CProgram:
+def compiled(program: cin.LoopProgram, request: Request, notes: Sequence[str]) -> CProgram:
     """The kernel of a program, with the notes of all passes. Raises UserError."""
     formats, target, commands = request.formats, program.target.tensor, request.commands
     stored, ignore_units = request.workspaces, request.ignore_units
@@ -77,7 +77,7 @@ def compiled(program: cin.Program, request: Request, notes: Sequence[str]) -> CP
     return c
 
 
-def _resolved(loops: LoopNest, program: cin.Program) -> LoopNest:
+def _resolved(loops: LoopNest, program: cin.LoopProgram) -> LoopNest:
     """The schedule, with the computed subscripts of workspaces resolved."""
 
     def change(value: cin.Expression) -> cin.Expression:
@@ -106,7 +106,7 @@ def _header(request: Request) -> tuple[str, ...]:
     return tuple(" ".join(line.split()) for line in lines)
 
 
-def _loops(program: cin.Program, nest: LoopNest) -> dict[str, dict[str, None]]:
+def _loops(program: cin.LoopProgram, nest: LoopNest) -> dict[str, dict[str, None]]:
     """The variables of each tensor, and the loops that are derived from them, in order."""
     found: dict[str, dict[str, None]] = {}
     for access in (program.target, *accesses(program)):

@@ -11,7 +11,7 @@ alone.
     a result that is appended to                         a part for each thread
 
 Parts are put together in two passes: their entries are counted, the counts summed up to the places
-where each part begins, and then all threads copy (``Parts``).
+where each part begins, and then all threads copy (``ThreadParts``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from custard.to_c.builder import exists, resized
 from custard.to_c.derived_loops import DerivedLoop
-from custard.to_c.expression import Node
+from custard.to_c.expression import TypedNode
 from custard.to_c.levels import Hashed
 from custard.to_c.loop_ir import (
     BOOL,
@@ -52,7 +52,7 @@ from custard.to_c.loop_ir import (
     cast,
     op,
 )
-from custard.to_c.outputs import Output, Part, Region, ScalarOutput, TensorOutput
+from custard.to_c.outputs import CoordinateRange, Output, RangedVariable, ScalarOutput, TensorOutput
 from custard.to_c.storage import Storage
 from custard.to_c.values import adding, number
 from custard.to_c.workspaces import Keyed, WorkspaceOutput
@@ -86,7 +86,7 @@ class SharedLoop:
     """The loop over the first of some loops, shared out to threads."""
 
     def __init__(
-        self, lowering: Lowering, order: Sequence[str], tree: Node, output: Output
+        self, lowering: Lowering, order: Sequence[str], tree: TypedNode, output: Output
     ) -> None:
         self.lowering, self.builder = lowering, lowering.builder
         self.order, self.tree, self.output = list(order), tree, output
@@ -115,7 +115,7 @@ class SharedLoop:
             own = self.own(thread)
             begin, end = (Var(builder.fresh(f"{builder.name_of(leaf)}_{n}"))
                           for n in ("first", "last"))  # fmt: skip
-            own_share = Part(leaf, lambda output: Region(begin, end))
+            own_share = RangedVariable(leaf, lambda output: CoordinateRange(begin, end))
             inner = replace(
                 own.output, pending={**own.output.pending, leaf: (own_share,)}, threaded=True
             )
@@ -142,7 +142,7 @@ class SharedLoop:
     def own(self, thread: Var) -> Own:
         match self.output:
             case TensorOutput() if self.output.appended:
-                return Parts(self.lowering, self.output).own(thread)
+                return ThreadParts(self.lowering, self.output).own(thread)
             case TensorOutput() if not self.races():
                 return Own(self.output)
             case TensorOutput():
@@ -215,7 +215,7 @@ def share(extent: Expr, thread: Expr) -> Expr:
     return whole * thread + op("/", rest * thread, THREADS)
 
 
-class Parts:
+class ThreadParts:
     """A result that threads assemble in parts, which are concatenated afterwards."""
 
     def __init__(self, lowering: Lowering, output: TensorOutput) -> None:

@@ -9,12 +9,12 @@ import numpy as np
 
 from custard.to_c.expression import (
     Minus,
-    Node,
     Operand,
     Product,
     Quotient,
     Scalar,
     Sum,
+    TypedNode,
     children,
 )
 from custard.to_c.loop_ir import Call, Const, Expr, Op, Type, both, cast, either, select
@@ -75,7 +75,7 @@ Typed = tuple[Expr, ValueType]
 Arrays = Callable[[Operand], Expr]
 
 
-def value(node: Node, arrays: Arrays) -> Typed:
+def value(node: TypedNode, arrays: Arrays) -> Typed:
     """The value of a tree where it is present, and its type.
 
     All its variables are bound; ``arrays`` gives the values of an operand's tensor.
@@ -112,7 +112,7 @@ def _total(node: Sum, parts: Sequence[Expr]) -> Expr:
     return cast(found, c_type(node.dtype))
 
 
-def _chained(name: str, node: Node, parts: Sequence[Typed]) -> Typed:
+def _chained(name: str, node: TypedNode, parts: Sequence[Typed]) -> Typed:
     """An operation on values, from left to right."""
     found, dtype = parts[0]
     for part, own in parts[1:]:
@@ -121,7 +121,7 @@ def _chained(name: str, node: Node, parts: Sequence[Typed]) -> Typed:
     return cast(found, c_type(node.dtype)), node.dtype
 
 
-def _masked(node: Node, arrays: Arrays) -> Typed:
+def _masked(node: TypedNode, arrays: Arrays) -> Typed:
     """The value of a tree, 0 where it is absent."""
     found, dtype = value(node, arrays)
     present = presence(node)
@@ -133,7 +133,7 @@ def _masked(node: Node, arrays: Arrays) -> Typed:
     return select(present, found, number(0, dtype)), dtype
 
 
-def presence(node: Node) -> Expr | None:
+def presence(node: TypedNode) -> Expr | None:
     """Whether a tree is present at the bound coordinates; None if it is for certain."""
     match node:
         case Operand():

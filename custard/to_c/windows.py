@@ -98,7 +98,9 @@ def windowed(inner: Iterator, window: Window, fresh: Callable[[str], str]) -> It
         found = _named(inner.cursor, first, end, fresh)
         place = substituted(inner.position, inner.cursor, window.place(inner.cursor))
         begin, behind, limits = found
-        return _Window(inner.cursor, begin, behind, inner.cursor, place, limits=limits, most=most)
+        return _BoundedCursor(
+            inner.cursor, begin, behind, inner.cursor, place, limits=limits, most=most
+        )
     if inner.ordered and inner.valid is None and not inner.single:
         crd = sorted_array(inner.coordinate, inner.cursor)
         return _Filtered(inner, window) if crd is None else _listed(inner, crd, window, fresh)
@@ -112,7 +114,7 @@ def windowed(inner: Iterator, window: Window, fresh: Callable[[str], str]) -> It
 
 
 @dataclass
-class _Window(Counted):
+class _BoundedCursor(Counted):
     """A cursor between bounds that are found first; ``most`` tells how many there may be."""
 
     most: Expr | None = field(default=None, kw_only=True)
@@ -137,7 +139,7 @@ def _listed(inner: Counted, crd: Expr, window: Window, fresh: Callable[[str], st
     coordinate = substituted(inner.coordinate, inner.cursor, cursor)
     position = substituted(inner.position, inner.cursor, cursor)
     divides = window.divides(cast(coordinate, INT))
-    return _Window(
+    return _BoundedCursor(
         inner.cursor,
         begin,
         end,

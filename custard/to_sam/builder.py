@@ -47,7 +47,7 @@ class Builder:
 
     def __init__(
         self,
-        program: cin.Program,
+        program: cin.LoopProgram,
         formats: Mapping[str, Format],
         choices: Mapping[tuple[str, str], Command],
         dims: Mapping[str, int],

@@ -20,7 +20,7 @@ _LATENCY = 12.0
 
 
 def cycles(
-    program: cin.Program,
+    program: cin.LoopProgram,
     formats: Mapping[str, Format],
     counts: Counts,
     lanes: Mapping[str, int] | None = None,
@@ -57,7 +57,7 @@ def _work(loop: LoopCount) -> Iterator[float]:
 
 
 def _term(
-    program: cin.Program,
+    program: cin.LoopProgram,
     term: cin.Expression,
     formats: Mapping[str, Format],
     codes: Codes,

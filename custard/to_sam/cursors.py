@@ -40,25 +40,25 @@ def cursor(builder: Builder, node: cin.Expression) -> Cursor:
             slot = builder.number(value)
             return Leaf(slot, (), Payload(builder.root, "ref", slot.name))
         case cin.Multiply((cin.Mask() as mask, *rest)):
-            return Product(parts(mask, *rest), 1)  # the values are those of what is masked
+            return ProductCursor(parts(mask, *rest), 1)  # the values are those of what is masked
         case cin.Multiply() | cin.Add():
             operands, formula = _formula(node)
             if isinstance(node, cin.Add):
-                return Union(parts(*operands), formula)
+                return UnionCursor(parts(*operands), formula)
             if any(map(cin.divides, operands)):
                 return Whole((*parts(*operands), _everywhere(builder, node)), formula)
-            return Product(parts(*operands), formula)
+            return ProductCursor(parts(*operands), formula)
         case cin.Negate(operand):
-            return Negation(parts(operand))
+            return NegationCursor(parts(operand))
         case cin.Divide(numerator, cin.Literal(value) as denominator) if value:
-            return Product(parts(numerator, denominator), ("divide", 0, 1))
+            return ProductCursor(parts(numerator, denominator), ("divide", 0, 1))
         case cin.Divide(numerator, denominator):
             quotient = parts(numerator, denominator)
             return Whole((*quotient, _everywhere(builder, node)), ("divide", 0, 1))
         case cin.Reduce(variables, operand):
             free = cin.free_variables(node)
             left = tuple(v for v in builder.program.loops if v in free or v in variables)
-            total = Sum(parts(operand), variables, left)
+            total = SumCursor(parts(operand), variables, left)
             return total if free else total.computed(builder)
     raise AssertionError(node)
 
@@ -384,7 +384,7 @@ def _descended(
 
 
 @dataclass(frozen=True)
-class Product(Composite):
+class ProductCursor(Composite):
     """Factors: present where all are."""
 
     formula: Formula
@@ -470,7 +470,7 @@ def _located(
 
 
 @dataclass(frozen=True)
-class Union(Composite):
+class UnionCursor(Composite):
     """Terms: present where one is. Over a variable that one lacks, that one is everywhere."""
 
     formula: Formula
@@ -502,7 +502,7 @@ class Union(Composite):
 
 
 @dataclass(frozen=True)
-class Whole(Union):
+class Whole(UnionCursor):
     """Operands, and all points: 0 / 0, 1 / 0 and 0 times either are values of numpy's too."""
 
     def witnesses(self) -> list[End]:
@@ -510,7 +510,7 @@ class Whole(Union):
 
 
 @dataclass(frozen=True)
-class Negation(Composite):
+class NegationCursor(Composite):
     """A term with its sign changed."""
 
     def descend(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor] | None:
@@ -529,7 +529,7 @@ class Negation(Composite):
 
 
 @dataclass(frozen=True)
-class Sum(Composite):
+class SumCursor(Composite):
     """A sum of its own inside a term, which is not computed yet.
 
     It is computed as soon as its last free variable, or a summed one that lies further out, is

@@ -40,7 +40,7 @@ class LoweredGraph:
 
 
 def lower(
-    program: cin.Program,
+    program: cin.LoopProgram,
     formats: Mapping[str, Format],
     choices: Mapping[tuple[str, str], Command],
     dims: Mapping[str, int],

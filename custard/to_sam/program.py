@@ -91,7 +91,7 @@ class SamProgram(Program):
         return tuple(slot for slot in slots if slot.tensor not in workspaces)
 
     @property
-    def statements(self) -> tuple[cin.Program, ...]:
+    def statements(self) -> tuple[cin.LoopProgram, ...]:
         """The concrete index notation of each graph, by its own loops."""
         return tuple(self._derived(stage.statement, {}).program for stage in self.stages)
 

@@ -16,7 +16,7 @@ from custard.scheduling.statement_scheduler import scheduled
 from custard.to_sam.program import SamProgram
 
 
-def ordered(program: cin.Program, request: Request) -> tuple[cin.Program, list[str]]:
+def ordered(program: cin.LoopProgram, request: Request) -> tuple[cin.LoopProgram, list[str]]:
     """The program with its loops in the order in which tensors are stored; and notes."""
     if KEEP_ORDER & {one.name for one in request.commands}:
         return program, []
@@ -25,7 +25,7 @@ def ordered(program: cin.Program, request: Request) -> tuple[cin.Program, list[s
     return replace(program, loops=loops), order_notes(program.loops, loops, STORED_SO)
 
 
-def compiled(program: cin.Program, request: Request, notes: Sequence[str]) -> SamProgram:
+def compiled(program: cin.LoopProgram, request: Request, notes: Sequence[str]) -> SamProgram:
     """The graphs of a program, with the notes of all passes. Raises UserError."""
     commands = request.commands
     stored, ignore_units = request.workspaces, request.ignore_units

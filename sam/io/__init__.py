@@ -158,7 +158,7 @@ class _Asked:
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _FileFormat:
     """One file format: how it is read and written, if it is; given are the name for errors, and
     the bytes or the tensor.
 
@@ -171,7 +171,7 @@ class _Kind:
     modes: int | None = None
 
 
-def _read(name: str, data: bytes, kind: _Kind, suffix: str | None, asked: _Asked) -> Tensor:
+def _read(name: str, data: bytes, kind: _FileFormat, suffix: str | None, asked: _Asked) -> Tensor:
     if (asked.pattern or asked.zero_based) and kind is not _KINDS[".tns"]:
         raise UserError(f"{name} says itself what it holds: pattern and 0-based are for .tns files")
     try:
@@ -187,7 +187,7 @@ def _read(name: str, data: bytes, kind: _Kind, suffix: str | None, asked: _Asked
     return tensor
 
 
-def _kind(path: Path, to_write: bool = False) -> _Kind:
+def _kind(path: Path, to_write: bool = False) -> _FileFormat:
     suffix = _suffix(path)
     kind = _KINDS.get(_format_suffix(path))
     if kind is None or (compression.compression_of(path) and not kind.text):
@@ -297,16 +297,16 @@ def _read_tns(name: str, data: bytes, asked: _Asked) -> Tensor:
     return frostt.read(name, data, asked.shape, asked.modes, asked.pattern, asked.zero_based)
 
 
-_HARWELL_BOEING = _Kind(lambda name, data, _: harwell_boeing.read(name, data), None, modes=2)
+_HARWELL_BOEING = _FileFormat(lambda name, data, _: harwell_boeing.read(name, data), None, modes=2)
 
 _KINDS = {
-    ".mtx": _Kind(_read_market, _write_market, modes=2),
-    ".ttx": _Kind(_read_market, _write_market),
-    ".tns": _Kind(_read_tns, frostt.write),
-    ".smtx": _Kind(lambda name, data, _: smtx.read(name, data), smtx.write, modes=2),
-    ".npz": _Kind(_read_numpy, _write_npz, text=False),
-    ".npy": _Kind(_read_npy, _write_npy, text=False),
-    ".mat": _Kind(lambda name, data, _: matlab.read(name, data), None, text=False),
+    ".mtx": _FileFormat(_read_market, _write_market, modes=2),
+    ".ttx": _FileFormat(_read_market, _write_market),
+    ".tns": _FileFormat(_read_tns, frostt.write),
+    ".smtx": _FileFormat(lambda name, data, _: smtx.read(name, data), smtx.write, modes=2),
+    ".npz": _FileFormat(_read_numpy, _write_npz, text=False),
+    ".npy": _FileFormat(_read_npy, _write_npy, text=False),
+    ".mat": _FileFormat(lambda name, data, _: matlab.read(name, data), None, text=False),
     **dict.fromkeys((".hb", ".rb"), _HARWELL_BOEING),
     **{f".{type}{form}a": _HARWELL_BOEING for type in "rcip" for form in "suhzr"},
 }

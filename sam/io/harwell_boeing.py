@@ -76,7 +76,7 @@ def _mirrored(name: str, coordinates: Ints, values: Any, symmetry: str) -> tuple
 
 
 @dataclass(frozen=True)
-class _Format:
+class _FortranFormat:
     """So many numbers on a line, each so many columns wide; the letter is their type."""
 
     text: str
@@ -107,14 +107,14 @@ class _File:
                 raise self.error(n, f'"{field}" is not a size')
         return [int(field or 0) for field in fields]
 
-    def format(self, n: int, at: int) -> _Format:
+    def format(self, n: int, at: int) -> _FortranFormat:
         """The Fortran format in line n, in the columns from ``at`` on."""
         columns = 20 if at == 32 else 16
         text = self.line(n)[at : at + columns].replace(" ", "").upper()
         match = _FORMAT.fullmatch(text)
         if match is None or int(match[3]) == 0:
             raise self.error(n, f'"{text}" is not a format for these numbers')
-        return _Format(text, int(match[1] or 1), match[2], int(match[3]))
+        return _FortranFormat(text, int(match[1] or 1), match[2], int(match[3]))
 
     def numbers(
         self, begin: int, lines: int, format_line: int, at: int, due: int, kind: Any

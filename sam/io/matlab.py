@@ -84,7 +84,7 @@ class _Full:
 _Array = _Sparse | _Full
 
 
-class _Reader:
+class _ElementReader:
     """Goes through the elements in the bytes of a version 5 file."""
 
     def __init__(self, data: bytes, order: str) -> None:
@@ -128,12 +128,12 @@ class _Reader:
 
 def _version_5(data: bytes) -> list[tuple[str, _Array]]:
     order = "<" if data[126:128] == b"IM" else ">"
-    reader = _Reader(data[128:], order)
+    reader = _ElementReader(data[128:], order)
     arrays: list[tuple[str, _Array]] = []
     while not reader.at_end:
         kind, content = reader.element()
         if kind == _COMPRESSED:
-            kind, content = _Reader(_inflated(content), order).element()
+            kind, content = _ElementReader(_inflated(content), order).element()
         if kind == _MATRIX:
             arrays += _arrays(content, order, 0)
     return arrays
@@ -152,7 +152,7 @@ def _inflated(data: bytes) -> bytes:
 
 def _arrays(content: bytes, order: str, depth: int) -> list[tuple[str, _Array]]:
     """The array of numbers that a matrix element holds, or those of the struct Problem's A."""
-    reader = _Reader(content, order)
+    reader = _ElementReader(content, order)
     flags = reader.numbers()
     if len(flags) != 2:
         raise _Malformed("an array has no flags")
@@ -176,7 +176,7 @@ def _arrays(content: bytes, order: str, depth: int) -> list[tuple[str, _Array]]:
     return [(name, _full(values, name, shape))]
 
 
-def _field_a(reader: _Reader, order: str, depth: int) -> list[tuple[str, _Array]]:
+def _field_a(reader: _ElementReader, order: str, depth: int) -> list[tuple[str, _Array]]:
     length = reader.numbers()
     names = reader.element()[1]
     if len(length) != 1 or int(length[0]) < 1 or len(names) % int(length[0]):
@@ -197,7 +197,7 @@ def _full(values: Any, name: str, shape: tuple[int, ...]) -> _Full:
         raise _Malformed(f"{short(name)} has the shape {shape}: {error}") from error
 
 
-def _values(reader: _Reader, word: int, dtype: str) -> Any:
+def _values(reader: _ElementReader, word: int, dtype: str) -> Any:
     with np.errstate(all="ignore"):
         values = reader.numbers().astype(dtype)
         if word & _COMPLEX:
@@ -208,7 +208,7 @@ def _values(reader: _Reader, word: int, dtype: str) -> Any:
     return values != 0 if word & _LOGICAL else values
 
 
-def _sparse(reader: _Reader, name: str, shape: tuple[int, ...], word: int) -> _Sparse:
+def _sparse(reader: _ElementReader, name: str, shape: tuple[int, ...], word: int) -> _Sparse:
     rows, pointers = (reader.numbers() for _ in "ij")
     values = _values(reader, word, "f8")
     if rows.dtype.kind not in "iu" or pointers.dtype.kind not in "iu" or len(shape) != 2:

@@ -33,7 +33,7 @@ def is_pydata(arrays: _Arrays) -> bool:
 
 def from_scipy(name: str, arrays: _Arrays) -> Tensor:
     """The tensor that ``scipy.sparse.save_npz`` wrote, all compressed; raises UserError."""
-    stored = _Stored(name, "a scipy.sparse file", arrays)
+    stored = _NamedArrays(name, "a scipy.sparse file", arrays)
     format = arrays["format"]
     code = format.item() if format.size == 1 else None
     code = code.decode("ascii", "replace") if isinstance(code, bytes) else code
@@ -51,7 +51,7 @@ def from_scipy(name: str, arrays: _Arrays) -> Tensor:
 
 def from_pydata(name: str, arrays: _Arrays) -> Tensor:
     """The tensor that ``sparse.save_npz`` wrote, COO or GCXS, all compressed; raises UserError."""
-    stored = _Stored(name, "a pydata/sparse file", arrays)
+    stored = _NamedArrays(name, "a pydata/sparse file", arrays)
     fill = stored.array("fill_value")
     if fill.size != 1 or fill.dtype.kind not in "biufc":
         raise stored.error("its fill value is not a number")
@@ -80,7 +80,7 @@ def from_pydata(name: str, arrays: _Arrays) -> Tensor:
     return stored.tensor(coordinates, values[: len(rows)], shape)
 
 
-class _Stored:
+class _NamedArrays:
     """The arrays of one matrix or tensor, with checks that name the file."""
 
     def __init__(self, name: str, kind: str, arrays: _Arrays) -> None:
@@ -135,7 +135,7 @@ class _Stored:
             raise mistake.about(self._name) from None
 
 
-def _compressed(stored: _Stored, shape: tuple[int, ...], code: str) -> tuple[Ints, Any]:
+def _compressed(stored: _NamedArrays, shape: tuple[int, ...], code: str) -> tuple[Ints, Any]:
     major, minor = reversed(shape) if code == "csc" else (1, *shape)[-2:]
     indices, values = stored.integers("indices", 1), stored.array("data", 1)
     rows = stored.rows("indptr", major, min(len(indices), len(values)))
@@ -145,7 +145,7 @@ def _compressed(stored: _Stored, shape: tuple[int, ...], code: str) -> tuple[Int
     return np.stack(parts), values
 
 
-def _coo(stored: _Stored, shape: tuple[int, ...], _: str) -> tuple[Ints, Any]:
+def _coo(stored: _NamedArrays, shape: tuple[int, ...], _: str) -> tuple[Ints, Any]:
     values = stored.array("data", 1)
     if "coords" in stored._arrays:
         return stored.integers("coords", 2), values
@@ -155,7 +155,7 @@ def _coo(stored: _Stored, shape: tuple[int, ...], _: str) -> tuple[Ints, Any]:
     return np.stack([rows, columns]), values
 
 
-def _blocks(stored: _Stored, shape: tuple[int, ...], _: str) -> tuple[Ints, Any]:
+def _blocks(stored: _NamedArrays, shape: tuple[int, ...], _: str) -> tuple[Ints, Any]:
     values, indices = stored.array("data", 3), stored.integers("indices", 1)
     sizes = values.shape[1:]
     if min(sizes) < 1 or shape[0] % sizes[0] or shape[1] % sizes[1]:
@@ -169,7 +169,7 @@ def _blocks(stored: _Stored, shape: tuple[int, ...], _: str) -> tuple[Ints, Any]
     return np.stack(parts), values.reshape(-1)
 
 
-def _dia(stored: _Stored, shape: tuple[int, ...], _: str) -> tuple[Ints, Any]:
+def _dia(stored: _NamedArrays, shape: tuple[int, ...], _: str) -> tuple[Ints, Any]:
     values, offsets = stored.array("data", 2), stored.integers("offsets", 1)
     if len(offsets) != len(values) or len(np.unique(offsets)) != len(offsets):
         raise stored.error(f"it has {len(offsets)} offsets for {len(values)} diagonals")

@@ -70,7 +70,7 @@ class DrawnStream:
 
 
 @dataclass(frozen=True)
-class _Edge:
+class _DrawnEdge:
     source: str
     target: str
     kind: str
@@ -83,7 +83,7 @@ class Drawn:
 
     attributes: Mapping[str, str]
     nodes: Mapping[str, DrawnNode]
-    edges: Sequence[_Edge] = field(default_factory=tuple)
+    edges: Sequence[_DrawnEdge] = field(default_factory=tuple)
 
     def into(self, node: DrawnNode) -> list[DrawnStream]:
         """The streams into a node, in the order of the text."""
@@ -97,7 +97,7 @@ class Drawn:
         """The nodes but for those that streams are followed through."""
         return (node for node in self.nodes.values() if node.type not in _PASSED)
 
-    def _followed(self, edge: _Edge) -> DrawnStream:
+    def _followed(self, edge: _DrawnEdge) -> DrawnStream:
         """The stream of an edge, back to the block that gives it."""
         first, passed = edge, {edge.target}
         while self.nodes[first.source].type in _PASSED:
@@ -144,7 +144,7 @@ def drawn(graph: pydot.Dot) -> Drawn:
     return Drawn(attributes, nodes, [_edge(found, nodes) for found in edges])
 
 
-def _edge(found: object, nodes: Mapping[str, DrawnNode]) -> _Edge:
+def _edge(found: object, nodes: Mapping[str, DrawnNode]) -> _DrawnEdge:
     ends = [found.get_source(), found.get_destination()]  # type: ignore[attr-defined]
     if not all(isinstance(end, str) for end in ends):
         raise UserError("an edge joins subgraphs; it must join two nodes")
@@ -159,4 +159,4 @@ def _edge(found: object, nodes: Mapping[str, DrawnNode]) -> _Edge:
     if kind not in STREAMS:
         raise UserError(f"{where} carries {quoted(kind) or 'nothing'}", hint=one_of(kind, STREAMS))
     label = attributes.get("comment", attributes.get("label", "").partition("_")[2])
-    return _Edge(source, target, kind, label)
+    return _DrawnEdge(source, target, kind, label)

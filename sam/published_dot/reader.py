@@ -39,7 +39,7 @@ def from_published(graph: pydot.Dot) -> Graph:
 
 
 @dataclass(frozen=True)
-class _Stored:
+class _TensorFormat:
     """A tensor's format in the comment: level formats and the mode that each level stores."""
 
     levels: str
@@ -54,7 +54,7 @@ class _Reading:
     """
 
     text: Drawn
-    stored: dict[str, _Stored] = field(default_factory=dict)
+    stored: dict[str, _TensorFormat] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     builder: GraphBuilder = field(default_factory=GraphBuilder)
     root: End | None = None
@@ -94,7 +94,7 @@ class _Reading:
             raise UserError(f"the graph writes {self.result} and {tensor}; it must write one")
         self.result = tensor
 
-    def storage(self, node: DrawnNode) -> _Stored:
+    def storage(self, node: DrawnNode) -> _TensorFormat:
         """The format of a node's tensor."""
         tensor = node.get("tensor")
         if tensor not in self.stored:
@@ -136,7 +136,7 @@ class _Reading:
             slots.append(Slot(tensor, tensor, stored.levels, modes, names))
         return tuple(slots)
 
-    def _variables(self, tensor: str, stored: _Stored, type: str) -> tuple[str, ...]:
+    def _variables(self, tensor: str, stored: _TensorFormat, type: str) -> tuple[str, ...]:
         """The index variable of each level of a tensor; of one that nobody looks up, a new one."""
         known: dict[int, str] = {}
         for node in self.text.blocks():
@@ -195,7 +195,7 @@ class _Reading:
         return UserError(f"{node.where} gives no {stream.kind} stream{which}")
 
 
-def _formats(comment: str) -> dict[str, _Stored]:
+def _formats(comment: str) -> dict[str, _TensorFormat]:
     """The formats in the graph's comment, by tensor."""
     found = {}
     for part in comment.split(",") if comment.strip() else ():
@@ -218,7 +218,7 @@ def _formats(comment: str) -> dict[str, _Stored]:
                 f'the format "{quoted(part.strip())}" does not store each mode once',
                 hint="a digit for each level, as in B=ss10",
             )
-        found[match[1]] = _Stored(levels, modes)
+        found[match[1]] = _TensorFormat(levels, modes)
     return found
 
 
@@ -226,7 +226,7 @@ def _formats(comment: str) -> dict[str, _Stored]:
 
 
 @dataclass(frozen=True)
-class _Type:
+class _NodeType:
     name: Callable[[_Reading, DrawnNode], str]
     add: Callable[[_Reading, DrawnNode], None]
     out: Callable[[_Reading, DrawnNode, DrawnStream, bool], End]
@@ -267,18 +267,18 @@ def _repeat_out(reading: _Reading, node: DrawnNode, stream: DrawnStream, copies:
 
 
 @dataclass(frozen=True)
-class _Operand:
+class _MergeOperand:
     """An operand of a merge: its coordinates, and its payloads with their labels."""
 
     crd: DrawnStream
     payloads: list[tuple[str, DrawnStream]]
 
 
-def _operands(reading: _Reading, node: DrawnNode) -> list[_Operand]:
+def _operands(reading: _Reading, node: DrawnNode) -> list[_MergeOperand]:
     """The operands of a merge. A payload belongs to the coordinates that have its label, or come
     from the same node."""
     streams = reading.streams(node, "crd", "ref", "val")
-    operands = [_Operand(stream, []) for stream in streams if stream.kind == "crd"]
+    operands = [_MergeOperand(stream, []) for stream in streams if stream.kind == "crd"]
     for stream in streams:
         if stream.kind == "crd":
             continue
@@ -557,36 +557,36 @@ def _accumulator_name(reading: _Reading, node: DrawnNode) -> str:
     return "reduce"
 
 
-_TYPES: Mapping[str, _Type] = {
-    "fiberlookup": _Type(
+_TYPES: Mapping[str, _NodeType] = {
+    "fiberlookup": _NodeType(
         lambda reading, node: f"scan_{node.get('tensor')}_{node.get('index')}",
         _add_lookup,
         _simple_out(crd="crd", ref="ref"),
     ),
-    "repeat": _Type(
+    "repeat": _NodeType(
         lambda reading, node: f"repeat_{node.get('tensor')}_{node.get('index')}",
         _add_repeat,
         _repeat_out,
     ),
-    "intersect": _Type(
+    "intersect": _NodeType(
         lambda reading, node: f"intersect_{node.get('index')}",
         _add_merge(INTERSECTER.name),
         _merge_out,
     ),
-    "union": _Type(
+    "union": _NodeType(
         lambda reading, node: f"unite_{node.get('index')}", _add_merge(UNIONER.name), _merge_out
     ),
-    "arrayvals": _Type(
+    "arrayvals": _NodeType(
         lambda reading, node: f"array_{node.get('tensor')}", _add_array, _simple_out(val="val")
     ),
-    "mul": _Type(lambda reading, node: "multiply", _add_alu(_product), _simple_out(val="val")),
-    "add": _Type(lambda reading, node: _sum(node), _add_alu(_sum), _simple_out(val="val")),
-    "reduce": _Type(lambda reading, node: "reduce", _add_reduce, _simple_out(val="val")),
-    "spaccumulator": _Type(_accumulator_name, _add_accumulator, _accumulator_out),
-    "crddrop": _Type(lambda reading, node: f"drop_{node.get('outer')}", _add_drop, _drop_out),
-    "crdhold": _Type(
+    "mul": _NodeType(lambda reading, node: "multiply", _add_alu(_product), _simple_out(val="val")),
+    "add": _NodeType(lambda reading, node: _sum(node), _add_alu(_sum), _simple_out(val="val")),
+    "reduce": _NodeType(lambda reading, node: "reduce", _add_reduce, _simple_out(val="val")),
+    "spaccumulator": _NodeType(_accumulator_name, _add_accumulator, _accumulator_out),
+    "crddrop": _NodeType(lambda reading, node: f"drop_{node.get('outer')}", _add_drop, _drop_out),
+    "crdhold": _NodeType(
         lambda reading, node: f"hold_{node.get('outer')}_{node.get('inner')}", _add_hold, _hold_out
     ),
-    "fiberwrite": _Type(_write_name, _add_write, _simple_out(ref="ref")),
+    "fiberwrite": _NodeType(_write_name, _add_write, _simple_out(ref="ref")),
 }
 _ALSO = ("broadcast", "repsiggen")

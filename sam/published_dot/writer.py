@@ -50,7 +50,7 @@ def to_published(graph: Graph) -> str:
 
     Raises UserError for a block that the dialect has no type for.
     """
-    return _Writing(graph).text()
+    return _GraphWriter(graph).text()
 
 
 @dataclass
@@ -61,7 +61,7 @@ class _Labels:
     payloads: dict[str, str] = field(default_factory=dict)
 
 
-class _Writing:
+class _GraphWriter:
     """A graph while it is written."""
 
     def __init__(self, graph: Graph) -> None:
@@ -295,7 +295,7 @@ def _last(label: str) -> str:
 _SHOWN = ("type", "index", "tensor", "mode", "format", "order", "outer", "inner")
 
 
-def drop_variables(writing: _Writing, node: Node) -> tuple[str, str]:
+def drop_variables(writing: _GraphWriter, node: Node) -> tuple[str, str]:
     """The outer and the inner variable of a dropper; ``vals`` where values alone are inside."""
     outer = writing.variable(writing.source(node, "in_outer"))
     inner = [
@@ -306,7 +306,7 @@ def drop_variables(writing: _Writing, node: Node) -> tuple[str, str]:
     return outer, inner[0] if inner else f"{outer}_inside"
 
 
-def _lookup(writing: _Writing, node: Node) -> dict[str, str]:
+def _lookup(writing: _GraphWriter, node: Node) -> dict[str, str]:
     if "variable" in node.parameters:
         raise writing.refuse(node, f"scans all of {node.parameters['variable']}")
     if node.parameters.get("skips"):
@@ -322,7 +322,7 @@ def _lookup(writing: _Writing, node: Node) -> dict[str, str]:
     }
 
 
-def _repeat(writing: _Writing, node: Node) -> dict[str, str]:
+def _repeat(writing: _GraphWriter, node: Node) -> dict[str, str]:
     stream = node.parameters["stream"]
     if stream not in ("ref", "val"):
         raise writing.refuse(node, f"repeats a {stream} stream")
@@ -334,7 +334,7 @@ def _repeat(writing: _Writing, node: Node) -> dict[str, str]:
     return {"type": "repeat", "index": writing.variable(coordinates), "tensor": tensor}
 
 
-def _below(writing: _Writing, end: End) -> str:
+def _below(writing: _GraphWriter, end: End) -> str:
     """The tensor whose root a repeated reference of the root comes to."""
     for edge in writing.graph.edges:
         if edge.source == end:
@@ -348,8 +348,8 @@ def _below(writing: _Writing, end: End) -> str:
     return "root"
 
 
-def _merge(type: str) -> Callable[[_Writing, Node], dict[str, str]]:
-    def describe(writing: _Writing, node: Node) -> dict[str, str]:
+def _merge(type: str) -> Callable[[_GraphWriter, Node], dict[str, str]]:
+    def describe(writing: _GraphWriter, node: Node) -> dict[str, str]:
         if node.parameters.get("skips"):
             raise writing.refuse(node, "tells scanners to skip")
         return {"type": type, "index": writing.variable(End(node.name, "crd"))}
@@ -357,11 +357,11 @@ def _merge(type: str) -> Callable[[_Writing, Node], dict[str, str]]:
     return describe
 
 
-def _array(writing: _Writing, node: Node) -> dict[str, str]:
+def _array(writing: _GraphWriter, node: Node) -> dict[str, str]:
     return {"type": "arrayvals", "tensor": node.parameters["slot"]}
 
 
-def _alu(writing: _Writing, node: Node) -> dict[str, str]:
+def _alu(writing: _GraphWriter, node: Node) -> dict[str, str]:
     operation = node.parameters["operation"]
     if operation == "multiply":
         return {"type": "mul"}
@@ -370,7 +370,7 @@ def _alu(writing: _Writing, node: Node) -> dict[str, str]:
     return {"type": "add", "sub": "1" if operation == "subtract" else "0"}
 
 
-def _reduce(writing: _Writing, node: Node) -> dict[str, str]:
+def _reduce(writing: _GraphWriter, node: Node) -> dict[str, str]:
     parameters: Mapping[str, Any] = node.parameters
     if parameters.get("ways", 1) > 1:
         raise writing.refuse(node, "adds up several lanes")
@@ -385,7 +385,7 @@ def _reduce(writing: _Writing, node: Node) -> dict[str, str]:
     return {"type": "spaccumulator", "order": str(dimensions), **kept}
 
 
-def _drop(writing: _Writing, node: Node) -> dict[str, str]:
+def _drop(writing: _GraphWriter, node: Node) -> dict[str, str]:
     drop = node.parameters["drop"]
     if drop == "absent":
         raise writing.refuse(node, "drops what is absent")
@@ -396,7 +396,7 @@ def _drop(writing: _Writing, node: Node) -> dict[str, str]:
     return {"type": "crddrop", "outer": outer, "inner": inner}
 
 
-def _write_level(writing: _Writing, node: Node) -> dict[str, str]:
+def _write_level(writing: _GraphWriter, node: Node) -> dict[str, str]:
     for name in ("repeats", "chained", "beside"):
         if node.parameters.get(name):
             raise writing.refuse(node, "writes several levels at a time")
@@ -412,14 +412,14 @@ def _write_level(writing: _Writing, node: Node) -> dict[str, str]:
     }
 
 
-def _write_values(writing: _Writing, node: Node) -> dict[str, str]:
+def _write_values(writing: _GraphWriter, node: Node) -> dict[str, str]:
     assert writing.graph.result is not None
     tensor = writing.graph.result.slot.name
     found = {"type": "fiberwrite", "mode": "vals", "tensor": tensor, "sink": "true"}
     return found | ({"accumulate": "true"} if node.parameters.get("accumulate") else {})
 
 
-_DESCRIBED: Mapping[str, Callable[[_Writing, Node], dict[str, str]]] = {
+_DESCRIBED: Mapping[str, Callable[[_GraphWriter, Node], dict[str, str]]] = {
     LEVEL_SCANNER.name: _lookup,
     REPEATER.name: _repeat,
     INTERSECTER.name: _merge("intersect"),

@@ -58,10 +58,10 @@ def read_yaml(path: str | Path, what: str) -> Any:
 
 def parse_yaml(text: str, origin: str) -> Any:
     """The data of a YAML text. Raises UserError, which says that the text is of ``origin``."""
-    return _Reader(text, origin).document()
+    return _EventReader(text, origin).document()
 
 
-class _Reader:
+class _EventReader:
     """Makes data of the events of PyYAML's parser, which does not recurse."""
 
     def __init__(self, text: str, origin: str) -> None:

@@ -17,7 +17,7 @@ from sim.attribution.log import Array, Log, Requests
 
 
 @dataclass(frozen=True)
-class Part:
+class PathPart:
     """A part of the critical path: cycles that one cause took at one block.
 
     ``cause``   "busy": the block fires. "interval": it must not fire again yet. "latency": what it
@@ -48,13 +48,13 @@ class Part:
         return f"{self.cause}: {self.stream}" if self.stream else self.cause
 
 
-def critical_path(log: Log, events: Events | None = None) -> tuple[Part, ...]:
+def critical_path(log: Log, events: Events | None = None) -> tuple[PathPart, ...]:
     """The parts of the critical path, the longest first; their cycles are those of the run."""
     if log.cycles == 0:
         return ()
     events = Events(log) if events is None else events
     path = _walk(events)
-    parts: Counter[Part] = Counter()
+    parts: Counter[PathPart] = Counter()
     for block, waits in enumerate(log.waits):
         own = path[events.block[path] == block]
         if waits.requests is not None:
@@ -80,7 +80,7 @@ def _walk(events: Events) -> Array:
     return np.array(path)
 
 
-def _edges(parts: Counter[Part], events: Events, path: Array) -> None:
+def _edges(parts: Counter[PathPart], events: Events, path: Array) -> None:
     """Adds what lies between an event and its cause: latencies, and room in queues."""
     log, origins = events.log, events.origins
     pairs = np.unique(np.stack((events.block[path], events.cause[path])), axis=1)
@@ -91,22 +91,24 @@ def _edges(parts: Counter[Part], events: Events, path: Array) -> None:
         awaited = log.waits[block].awaited[cause]
         name, other = log.blocks[block], log.blocks[awaited.other]
         if not awaited.is_input:
-            parts[Part(name, "queue full", 0, awaited.edge)] += len(chosen)
+            parts[PathPart(name, "queue full", 0, awaited.edge)] += len(chosen)
             continue
         work = min(1, awaited.latency)
-        parts[Part(other, "busy", 0)] += work * len(chosen)
-        parts[Part(name, "queue latency", 0, awaited.edge)] += max(0, awaited.queue - 1) * len(
+        parts[PathPart(other, "busy", 0)] += work * len(chosen)
+        parts[PathPart(name, "queue latency", 0, awaited.edge)] += max(0, awaited.queue - 1) * len(
             chosen
         )
         more = awaited.latency - work - max(0, awaited.queue - 1)
-        parts[Part(other, "latency", 0)] += more * len(chosen)
+        parts[PathPart(other, "latency", 0)] += more * len(chosen)
         served = origins.served[chosen]
         requests = log.waits[awaited.other].requests
         if requests is not None:
             _served(parts, log, awaited.other, requests, served[served != NONE])
 
 
-def _held_up(parts: Counter[Part], log: Log, block: int, requests: Requests, chosen: Array) -> None:
+def _held_up(
+    parts: Counter[PathPart], log: Log, block: int, requests: Requests, chosen: Array
+) -> None:
     """Adds what requests waited for before a port had taken them."""
     name = log.blocks[block]
     places = (requests.placed - requests.asked)[chosen]
@@ -114,15 +116,17 @@ def _held_up(parts: Counter[Part], log: Log, block: int, requests: Requests, cho
     for region in np.unique(requests.last[chosen]).tolist():
         of_region = requests.last[chosen] == region
         level, array = log.kept[region], log.regions[region]
-        parts[Part(name, "outstanding", 0, "", level, array)] += int(places[of_region].sum())
+        parts[PathPart(name, "outstanding", 0, "", level, array)] += int(places[of_region].sum())
     for region in np.unique(requests.held_up[chosen]).tolist():
         level, array = log.kept[region], log.regions[region]
         for conflict, cause in ((False, "bandwidth"), (True, "port conflict")):
             these = (requests.held_up[chosen] == region) & (requests.conflict[chosen] == conflict)
-            parts[Part(name, cause, 0, "", level, array)] += int(ports[these].sum())
+            parts[PathPart(name, cause, 0, "", level, array)] += int(ports[these].sum())
 
 
-def _served(parts: Counter[Part], log: Log, block: int, requests: Requests, chosen: Array) -> None:
+def _served(
+    parts: Counter[PathPart], log: Log, block: int, requests: Requests, chosen: Array
+) -> None:
     """Adds what there was between the taking of requests and their data."""
     name = log.blocks[block]
     for region in np.unique(requests.last[chosen]).tolist():
@@ -135,10 +139,10 @@ def _served(parts: Counter[Part], log: Log, block: int, requests: Requests, chos
                 ("bandwidth", waits[~conflicts].sum()),
                 ("port conflict", waits[conflicts].sum()),
             ):
-                parts[Part(name, cause, 0, "", level, array)] += int(cycles)
+                parts[PathPart(name, cause, 0, "", level, array)] += int(cycles)
 
 
-def _runs(parts: Counter[Part], events: Events, path: Array, ends: Array) -> None:
+def _runs(parts: Counter[PathPart], events: Events, path: Array, ends: Array) -> None:
     """Adds the firings that follow from each event of the path without a wait, up to its end.
 
     Where the path goes from a request's data, none do.
@@ -149,18 +153,18 @@ def _runs(parts: Counter[Part], events: Events, path: Array, ends: Array) -> Non
     for block in np.unique(events.block[path]).tolist():
         cycles = int(lengths[events.block[path] == block].sum())
         interval = log.waits[block].interval
-        parts[Part(log.blocks[block], "busy", 0)] += cycles // interval
-        parts[Part(log.blocks[block], "interval", 0)] += cycles - cycles // interval
+        parts[PathPart(log.blocks[block], "busy", 0)] += cycles // interval
+        parts[PathPart(log.blocks[block], "interval", 0)] += cycles - cycles // interval
     last = int(events.block[path[0]])
-    parts[Part(log.blocks[last], "busy", 0)] += 1
+    parts[PathPart(log.blocks[last], "busy", 0)] += 1
 
 
-def _ranked(parts: Iterable[Part]) -> tuple[Part, ...]:
+def _ranked(parts: Iterable[PathPart]) -> tuple[PathPart, ...]:
     """The longest first, and of equally long ones in the order of their names."""
     return tuple(sorted(parts, key=lambda part: (-part.cycles, astuple(part))))
 
 
-def in_turn(paths: Sequence[tuple[str, Sequence[Part]]]) -> tuple[Part, ...]:
+def in_turn(paths: Sequence[tuple[str, Sequence[PathPart]]]) -> tuple[PathPart, ...]:
     """The paths of several runs, one after the other, each with what its names begin with."""
     parts = [
         replace(

@@ -25,7 +25,7 @@ from sam.blocks.block_memory import too_full
 from sam.support.errors import UserError
 from sim.attribution.log import Log, Waits, awaited_at, decoded_requests, decoded_waits, names
 from sim.attribution.over_time import OverTime
-from sim.binding import Bound, located
+from sim.binding import BoundGraph, located
 from sim.compiled import crew
 from sim.compiled.bundles import bundles
 from sim.compiled.kernel.paths.prepare import may_prepare
@@ -36,7 +36,7 @@ from sim.compiled.residual import c_type
 from sim.compiled.structures import GAP, SHARED, CBlock, CLog, CMachine, Status
 from sim.compiled.translations import libraries, text, translated
 from sim.config.hardware import Config
-from sim.deadlock import Wait, deadlock
+from sim.deadlock import WaitingBlock, deadlock
 from sim.endless import no_memory, no_progress, require_memory, too_long
 from sim.machine import HANDOVER, elaborate
 from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
@@ -60,7 +60,7 @@ _APART, _SELDOM = 2**31, 1024
 
 
 def run(
-    bound: Bound,
+    bound: BoundGraph,
     config: Config,
     progress: Progress | None = None,
     max_cycles: int | None = None,
@@ -73,7 +73,7 @@ def run(
 
     Raises UserError if it deadlocks, makes no progress, or takes more than ``max_cycles``.
     """
-    machine = _Machine(bound, config, attribution)
+    machine = _CompiledMachine(bound, config, attribution)
     try:
         machine.run(progress, max_cycles, threads)
         return machine.report()
@@ -81,10 +81,10 @@ def run(
         machine.close()
 
 
-class _Machine:
+class _CompiledMachine:
     """All parts and queues of a machine, laid out for C."""
 
-    def __init__(self, bound: Bound, config: Config, attribution: bool = False) -> None:
+    def __init__(self, bound: BoundGraph, config: Config, attribution: bool = False) -> None:
         self.machine, self.attribution = elaborate(bound, config), attribution
         self.kept: list[Any] = []
         self.states: list[ctypes.Array[ctypes.c_char]] = []
@@ -333,11 +333,11 @@ class _Machine:
             return too_full(memory.dimensions, memory.capacity)
         return no_memory(self._held())
 
-    def wait(self, one: CompiledPart) -> Wait:
+    def wait(self, one: CompiledPart) -> WaitingBlock:
         """The wait of a part in a machine that has come to a stop."""
         starved = one.block.status == Status.STARVED
         channel = one.awaited[one.block.port]
-        return Wait(channel.edge, not starved, channel.giver)
+        return WaitingBlock(channel.edge, not starved, channel.giver)
 
     # Reporting
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sim.attribution.over_time import bins
-from sim.compiled.shared_layout import Shared
+from sim.compiled.shared_layout import SharedLayout
 from sim.memory.hierarchy import COUNTED, Layout, statistics
 from sim.stats import MemoryStats
 
@@ -56,7 +56,7 @@ class CLink(ctypes.Structure):
     ]
 
 
-SHARED_HIERARCHY = Shared(
+SHARED_HIERARCHY = SharedLayout(
     {"Level": CLevel, "Region": CRegion, "Hierarchy": CHierarchy, "Link": CLink}
 )
 """What ``hierarchy.c`` shares with Python."""

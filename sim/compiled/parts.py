@@ -13,7 +13,7 @@ import numpy as np
 from sam.graph import Edge
 from sim.attribution.over_time import bins
 from sim.compiled.bundles import Bundle
-from sim.compiled.kernel.ends import Queue, slots
+from sim.compiled.kernel.ends import QueueEnd, slots
 from sim.compiled.residual import Residual
 from sim.compiled.structures import CBlock, CQueue
 from sim.compiled.translations import Translation
@@ -121,16 +121,16 @@ class SharedQueue:
         """Whether it has so few places that those who share it take turns all the time."""
         return 0 < self.depth < SHORT
 
-    def given_to(self) -> Queue:
+    def given_to(self) -> QueueEnd:
         """The end that is given to, as kernels know it."""
         return self._end(self.bundle.givers, False)
 
-    def taken_from(self) -> Queue:
+    def taken_from(self) -> QueueEnd:
         """The end that is taken from, as kernels know it."""
         return self._end(self.bundle.takers, self.wire)
 
-    def _end(self, ports: tuple[int, ...], wire: bool) -> Queue:
-        return Queue(
+    def _end(self, ports: tuple[int, ...], wire: bool) -> QueueEnd:
+        return QueueEnd(
             ports=ports,
             places=self.places,
             bounded=self.depth > 0,

@@ -25,7 +25,7 @@ def c_type(dtype: np.dtype[Any] | None) -> str:
 
 
 @dataclass(frozen=True)
-class Port:
+class StepPort:
     """A port of a step: its number among the inputs or outputs, the type of its values."""
 
     name: str
@@ -133,8 +133,8 @@ class Body:
     ``giving``     ``first`` again, if it changes no memory and may do nothing but give
     """
 
-    inputs: Sequence[Port]
-    outputs: Sequence[Port]
+    inputs: Sequence[StepPort]
+    outputs: Sequence[StepPort]
     taken: Sequence[int]
     given: Sequence[int]
     state: Mapping[str, tuple[str, str]]

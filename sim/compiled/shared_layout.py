@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedLayout:
     """The structures and numbers that a C source shares with Python, by their names in C.
 
     ``beginnings``  structures of which Python knows the first fields only

@@ -6,7 +6,7 @@ import ctypes
 from enum import IntEnum
 
 from sim.compiled.objects import CAccumulator, CGrowing
-from sim.compiled.shared_layout import Shared
+from sim.compiled.shared_layout import SharedLayout
 
 GAP, FEW = 8, 64
 """As in ``runtime.h``."""
@@ -101,7 +101,7 @@ class CMachine(ctypes.Structure):
     ]
 
 
-SHARED = Shared(
+SHARED = SharedLayout(
     {
         "Queue": CQueue,
         "Log": CLog,

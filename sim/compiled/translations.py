@@ -27,9 +27,9 @@ from sam.blocks.block_memory import Accumulator, Growing, Stored
 from sam.memory_regions import Region, Regions
 from sam.support import c_compiler as cc
 from sim.compiled import stored_translations
-from sim.compiled.kernel.ends import Queue
+from sim.compiled.kernel.ends import QueueEnd
 from sim.compiled.kernel.source import paths_on, source
-from sim.compiled.residual import Port, Residual, c_type
+from sim.compiled.residual import Residual, StepPort, c_type
 from sim.compiled.steps.specialise import translate
 from sim.machine import Part
 
@@ -53,7 +53,7 @@ class Translation:
     sources: dict[Hashable, str] = field(default_factory=dict)
     others: dict[Hashable, Any] = field(default_factory=dict)
 
-    def source(self, inputs: Sequence[Queue], outputs: Sequence[Queue], logged: bool) -> str:
+    def source(self, inputs: Sequence[QueueEnd], outputs: Sequence[QueueEnd], logged: bool) -> str:
         """The C source between some queues."""
         paths = paths_on()
         key = (tuple(inputs), tuple(outputs), logged, paths)
@@ -125,11 +125,11 @@ def translated(part: Part) -> tuple[Translation, Residual]:
 def _ports_in_c(part: Part) -> dict[str, Any]:
     """The ports of a part, or lists of those of groups, as its step knows them."""
     known = {
-        id(port): Port(port.name, n, c_type(port.channel.dtype), wire=port.channel.wire)
+        id(port): StepPort(port.name, n, c_type(port.channel.dtype), wire=port.channel.wire)
         for n, port in enumerate(part.inputs)
     }
     known |= {
-        id(port): Port(port.name, n, c_type(port.dtype), True)
+        id(port): StepPort(port.name, n, c_type(port.dtype), True)
         for n, port in enumerate(part.outputs)
     }
     return {
@@ -174,7 +174,7 @@ def translation(
 
 def _ports(ports: Mapping[str, Any]) -> Hashable:
     return tuple(
-        (name, port if isinstance(port, Port) else tuple(port)) for name, port in ports.items()
+        (name, port if isinstance(port, StepPort) else tuple(port)) for name, port in ports.items()
     )
 
 

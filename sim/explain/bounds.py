@@ -11,14 +11,14 @@ from sim.stats import Run, of_machine
 
 
 @dataclass(frozen=True)
-class Bound:
+class LowerBound:
     """Cycles that a run cannot go below, and why."""
 
     why: str
     cycles: int
 
 
-def bounds(run: Run) -> list[Bound]:
+def bounds(run: Run) -> list[LowerBound]:
     """The lower bounds of a run, the largest first.
 
     The block that is busy the longest; of each level of memory, the bytes that it moved over what
@@ -31,7 +31,7 @@ def bounds(run: Run) -> list[Bound]:
         for key, name, cycles in _of_graph(part):
             found[key] = found.get(key, 0) + cycles
             names.setdefault(key, []).append(name)
-    told = [Bound(" and ".join(dict.fromkeys(names[key])), found[key]) for key in found]
+    told = [LowerBound(" and ".join(dict.fromkeys(names[key])), found[key]) for key in found]
     return sorted(told, key=lambda bound: -bound.cycles)
 
 

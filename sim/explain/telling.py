@@ -9,8 +9,8 @@ from typing import Any
 
 from sam.blocks import KINDS
 from sam.support.errors import UserError
-from sim.attribution.critical_path import Part
-from sim.explain.bounds import Bound, bounds
+from sim.attribution.critical_path import PathPart
+from sim.explain.bounds import LowerBound, bounds
 from sim.explain.lanes import Imbalance, imbalance
 from sim.explain.what_if import changes
 from sim.stats import Run
@@ -31,7 +31,7 @@ class Cause:
 
     what: str
     cycles: int
-    parts: tuple[Part, ...] = field(repr=False)
+    parts: tuple[PathPart, ...] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Explanation:
     cycles: int
     causes: tuple[Cause, ...]
     what_ifs: tuple[WhatIf, ...]
-    bounds: tuple[Bound, ...]
+    bounds: tuple[LowerBound, ...]
     imbalance: Imbalance | None
     notes: tuple[str, ...] = ()
 
@@ -156,7 +156,7 @@ def explain(
 
 def grouped(run: Run) -> tuple[Cause, ...]:
     """The causes on the critical path of a run: parts with one remedy go together."""
-    groups: dict[tuple[str, ...], list[Part]] = {}
+    groups: dict[tuple[str, ...], list[PathPart]] = {}
     for part in run.critical_path:
         key = (part.cause, part.memory) if part.memory else (part.cause, part.block, part.stream)
         groups.setdefault(key, []).append(part)
@@ -167,7 +167,7 @@ def grouped(run: Run) -> tuple[Cause, ...]:
     return tuple(sorted(found, key=lambda cause: -cause.cycles))
 
 
-def _words(run: Run, parts: Sequence[Part]) -> str:
+def _words(run: Run, parts: Sequence[PathPart]) -> str:
     """Parts of the path that go together, in words."""
     part = parts[0]
     block = run.blocks[part.block]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sim.attribution.critical_path import Part
+from sim.attribution.critical_path import PathPart
 from sim.stats import Run
 
 
@@ -38,7 +38,7 @@ def changes(run: Run) -> list[Change]:
     return sorted(found.values(), key=lambda change: -change.cycles)
 
 
-def _ideal(run: Run, part: Part) -> list[tuple[str, dict[str, Any]]]:
+def _ideal(run: Run, part: PathPart) -> list[tuple[str, dict[str, Any]]]:
     """The change that makes the cause of a part of the path ideal."""
     queue = f"queues.names.{part.stream}"
     several = bool(run.parts)

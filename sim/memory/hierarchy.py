@@ -172,7 +172,7 @@ def _cycles_of_a_byte(level: MemoryLevel, clock_ghz: float) -> Fraction:
 
 
 @dataclass
-class _Line:
+class _CacheLine:
     """A line in a level: its bytes, when it arrives, and whether it was changed."""
 
     size: int
@@ -205,7 +205,7 @@ class Hierarchy:
         self.free = [[0] * layout.ports[n] for n in levels]
         self.busy = [[0] * layout.ports[n] for n in levels]
         self.user = [[-1] * layout.ports[n] for n in levels]
-        self.lines: list[OrderedDict[tuple[int, int], _Line]] = [OrderedDict() for _ in levels]
+        self.lines: list[OrderedDict[tuple[int, int], _CacheLine]] = [OrderedDict() for _ in levels]
         self.held = [0 for _ in levels]
         self.peak = [0 for _ in levels]
         self.counts = [[[0] * len(COUNTED) for _ in layout.tensors] for _ in levels]
@@ -320,7 +320,7 @@ class Hierarchy:
         while room is not None and self.held[level] + size > room:
             self._evict(level, block, now)
         self.linked = linked
-        lines[key] = _Line(size, arrives, write)
+        lines[key] = _CacheLine(size, arrives, write)
         self._hold(level, tensor, size)
         return arrives
 

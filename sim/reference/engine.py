@@ -31,11 +31,11 @@ from sam.support.errors import UserError
 from sam.token import EMPTY
 from sim.attribution.log import KeptWaits, Log, Passed, names
 from sim.attribution.over_time import OverTime, add, bins
-from sim.binding import Bound, located
+from sim.binding import BoundGraph, located
 from sim.config.hardware import Config
-from sim.deadlock import Wait, deadlock
+from sim.deadlock import WaitingBlock, deadlock
 from sim.endless import IDLE_FIRINGS, no_progress, require_memory, too_long
-from sim.machine import HANDOVER, Channel, Input, Output, Part, elaborate
+from sim.machine import HANDOVER, Channel, InputPort, OutputPort, Part, elaborate
 from sim.memory.hierarchy import Access, Hierarchy, statistics
 from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
 from sim.stream_checker import Validator, Watch
@@ -53,7 +53,7 @@ class Unfinished(Exception):
 
 
 def run(
-    bound: Bound,
+    bound: BoundGraph,
     config: Config,
     progress: Progress | None = None,
     validate: bool = False,
@@ -72,7 +72,7 @@ def run(
     where it takes more than ``most_events`` events of SimPy.
     """
     validator = Validator(bound.graph, bound.streams) if validate else None
-    machine = _Machine(bound, config, validator, attribution)
+    machine = _Processes(bound, config, validator, attribution)
     for queue in machine.queues if tokens else ():
         queue.history = []
     environment = machine.environment
@@ -106,7 +106,7 @@ def run(
 class Starved(Exception):
     """A step asked for a token that is not there."""
 
-    def __init__(self, port: _Input) -> None:
+    def __init__(self, port: _StepInput) -> None:
         self.port = port
 
 
@@ -211,7 +211,7 @@ class _WireEnd:
         return self.wire.read(self.process.ready)
 
 
-class _Input:
+class _StepInput:
     """An input port, as steps see it."""
 
     def __init__(self, process: _Process, name: str, queue: _Queue) -> None:
@@ -229,7 +229,7 @@ class _Input:
         self.taken.append(self.queue)
 
 
-class _Output:
+class _StepOutput:
     """An output port, as steps see it, with a queue to each of its readers."""
 
     def __init__(self, process: _Process, name: str, queues: list[_Queue]) -> None:
@@ -281,7 +281,7 @@ class _Arbiter:
         self.asking.clear()
 
 
-class _Memory:
+class _MemoryAccess:
     """Memory, as steps see it."""
 
     def __init__(self, process: _Process) -> None:
@@ -319,10 +319,10 @@ class _Process:
         self.interval = part.timing.initiation_interval
         self.ports = SimpleNamespace(memory=_IdealMemory())
         self.taken: list[_Queue] = []
-        self.given: list[tuple[_Output, int, Any]] = []
+        self.given: list[tuple[_StepOutput, int, Any]] = []
         self.accesses: list[Access] = []
-        self.outputs: dict[str, _Output] = {}
-        self.waiting_for: _Input | _Queue | None = None
+        self.outputs: dict[str, _StepOutput] = {}
+        self.waiting_for: _StepInput | _Queue | None = None
         self.finished = False
         self.state = SimpleNamespace(
             **{key: list(v) if isinstance(v, list) else v for key, v in part.state.items()}
@@ -425,13 +425,13 @@ class _Process:
                 waits[port] = waits.get(port, 0) + idle - late
         self.last_fired = now
 
-    def wait(self) -> Wait:
+    def wait(self) -> WaitingBlock:
         """What it waits for, in a machine that has come to a stop."""
-        if isinstance(self.waiting_for, _Input):
+        if isinstance(self.waiting_for, _StepInput):
             queue = self.waiting_for.queue
-            return Wait(queue.edge, full=False, giver=queue.giver)
+            return WaitingBlock(queue.edge, full=False, giver=queue.giver)
         assert self.waiting_for is not None
-        return Wait(self.waiting_for.edge, full=True, giver=self.waiting_for.giver)
+        return WaitingBlock(self.waiting_for.edge, full=True, giver=self.waiting_for.giver)
 
     def statistics(self, cycles: int) -> BlockStats:
         return BlockStats(
@@ -448,11 +448,11 @@ class _Process:
         )
 
 
-class _Machine:
+class _Processes:
     """All blocks and queues of a run."""
 
     def __init__(
-        self, bound: Bound, config: Config, validator: Validator | None, attribution: bool
+        self, bound: BoundGraph, config: Config, validator: Validator | None, attribution: bool
     ) -> None:
         self.machine = elaborate(bound, config, lists=True)
         self.validator, self.attribution = validator, attribution
@@ -460,7 +460,7 @@ class _Machine:
         self.queues = [self._queue(channel) for channel in self.machine.channels]
         for queue in self.queues if attribution else ():
             queue.moved = bins(), bins()
-        self.outputs: dict[End, _Output] = {}
+        self.outputs: dict[End, _StepOutput] = {}
         self.processes: dict[str, _Process] = {}
         self.arbiter = _Arbiter(self.environment)
         for part in self.machine.parts:
@@ -487,22 +487,24 @@ class _Machine:
         for name, port in part.ports.items():
             setattr(process.ports, name, self._end(process, port))
         if part.asker is not None:
-            process.ports.memory = _Memory(process)
+            process.ports.memory = _MemoryAccess(process)
             process.arbiter, process.asker = self.arbiter, part.asker
         self.processes[part.name] = process
         self.environment.process(process.live())
 
-    def _end(self, process: _Process, port: Input | Output | tuple[Input | Output, ...]) -> Any:
+    def _end(
+        self, process: _Process, port: InputPort | OutputPort | tuple[InputPort | OutputPort, ...]
+    ) -> Any:
         """A port, or a group of them, as steps see it."""
         if isinstance(port, tuple):
             return [self._end(process, one) for one in port]
-        if isinstance(port, Input):
+        if isinstance(port, InputPort):
             queue = self.queues[port.channel.number]
             if isinstance(queue, _Wire):
                 return _WireEnd(process, queue)
-            return _Input(process, port.name, queue)
+            return _StepInput(process, port.name, queue)
         queues = [self.queues[channel.number] for channel in port.channels]
-        output = process.outputs[port.name] = _Output(process, port.name, queues)
+        output = process.outputs[port.name] = _StepOutput(process, port.name, queues)
         self.outputs[End(process.part.node.name, port.name)] = output
         return output
 

@@ -7,7 +7,7 @@ from html import escape
 
 from sam.blocks import KINDS
 from sim.attribution.shares import Shares
-from sim.report_page.layout import Box, Layout
+from sim.report_page.layout import Box, PlacedGraph
 from sim.stats import Run, StreamStats
 
 PARTS = ("busy", "starved", "blocked", "memory", "done")
@@ -24,7 +24,7 @@ def split(shares: Shares) -> dict[str, int]:
     }
 
 
-def of_graph(run: Run, drawn: Layout, prefix: str) -> str:
+def of_graph(run: Run, drawn: PlacedGraph, prefix: str) -> str:
     """The SVG of a graph; ids begin with ``prefix``."""
     kinds = {node.name: node.kind for node in run.graph.nodes}
     streams = "".join(

@@ -31,7 +31,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Layout:
+class PlacedGraph:
     """A drawing in points, its origin at the upper left."""
 
     width: float
@@ -40,7 +40,7 @@ class Layout:
     lines: tuple[Line, ...]
 
 
-def layout(graph: Graph) -> Layout:
+def layout(graph: Graph) -> PlacedGraph:
     """The layout of a graph, from top to bottom. Raises UserError without Graphviz."""
     found: dict[str, Any] = json.loads(laid_out(to_dot(graph)))
     _, _, width, height = map(float, found["bb"].split(","))
@@ -56,7 +56,7 @@ def layout(graph: Graph) -> Layout:
         tail, head = names[one["tail"]], names[one["head"]]
         edge = f"{tail}.{one['source_port']} -> {head}.{one['target_port']}"
         lines.append(Line(edge, _path(one["pos"], height)))
-    return Layout(width, height, tuple(boxes), tuple(lines))
+    return PlacedGraph(width, height, tuple(boxes), tuple(lines))
 
 
 def _path(text: str, height: float) -> str:

@@ -13,7 +13,7 @@ from contextlib import ExitStack, closing
 
 from sam.blocks import StreamError
 from sam.support.errors import UserError
-from sim.binding import Bound
+from sim.binding import BoundGraph
 from sim.config.hardware import Config
 from sim.endless import too_long
 from sim.machine import elaborate
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 def run(
-    bound: Bound,
+    bound: BoundGraph,
     configs: Sequence[Config],
     max_cycles: Sequence[int | None],
     finish: Finish,
@@ -66,7 +66,7 @@ class _Batch:
 
     def __init__(
         self,
-        bound: Bound,
+        bound: BoundGraph,
         configs: Sequence[Config],
         max_cycles: Sequence[int | None],
         finish: Finish,

@@ -24,7 +24,7 @@ class Untraceable(Exception):
 
 
 @dataclass(frozen=True)
-class Queue:
+class FiringEnd:
     """An end of a queue: the numbers of the ports that its lanes belong to.
 
     ``handover``  whether it is a handover, which has one place: until a token in it is taken, the
@@ -54,18 +54,22 @@ class FiringKernel:
     events: tuple[Event, ...]
 
 
-def firing_kernel(body: Body, inputs: Sequence[Queue], outputs: Sequence[Queue]) -> FiringKernel:
+def firing_kernel(
+    body: Body, inputs: Sequence[FiringEnd], outputs: Sequence[FiringEnd]
+) -> FiringKernel:
     """The kernel of a block between queues. Raises Untraceable."""
     if any(port.wire for port in body.inputs) or body.touches:
         raise Untraceable
-    writer = _Writer(body, inputs, outputs)
+    writer = _KernelWriter(body, inputs, outputs)
     return FiringKernel(writer.source(), tuple(writer.events))
 
 
-class _Writer:
+class _KernelWriter:
     """Writes a kernel."""
 
-    def __init__(self, body: Body, inputs: Sequence[Queue], outputs: Sequence[Queue]) -> None:
+    def __init__(
+        self, body: Body, inputs: Sequence[FiringEnd], outputs: Sequence[FiringEnd]
+    ) -> None:
         self.body, self.inputs, self.outputs = body, inputs, outputs
         self.queue_of = {port: q for q, queue in enumerate(inputs) for port in queue.ports}
         self.events: list[Event] = []

@@ -16,13 +16,13 @@ from sam.tensor import Tensor
 from sim.compiled.bundles import Bundle, bundles
 from sim.compiled.objects import TYPES, CGrowing, Objects, at, pointers
 from sim.compiled.residual import Residual, c_type
-from sim.compiled.shared_layout import Shared
+from sim.compiled.shared_layout import SharedLayout
 from sim.compiled.translations import Translation, libraries, translated
 from sim.compiled.translations import text as compiled_text
 from sim.endless import require_memory
 from sim.machine import HANDOVER, Machine, Part
 from sim.retiming.codes import FiringCode, code_of
-from sim.retiming.firing_kernel import Event, Queue, firing_kernel
+from sim.retiming.firing_kernel import Event, FiringEnd, firing_kernel
 from sim.stats import TOKEN_KINDS
 
 _ROUNDS, _PLACES, _MOST_RECENT, _PATHS = 4096, 1024, 4096, 64
@@ -34,7 +34,7 @@ class Abandoned(Exception):
     """A run without time has failed or got stuck; only a run with time can tell how."""
 
 
-class CQueue(ctypes.Structure):
+class CFiringQueue(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("writer", "reader", "kinds", "lanes", "sizes")),
         *((name, ctypes.c_int64) for name in ("lane_count", "places", "head", "tail")),
@@ -46,7 +46,7 @@ class CPath(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("low", "high", "code")]
 
 
-class CBlock(ctypes.Structure):
+class CFiringBlock(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("in_", "out", "state", "memory", "numbers")),
         *((name, ctypes.c_void_p) for name in ("counts", "fire", "find", "awake")),
@@ -68,8 +68,14 @@ class CScheduled(ctypes.Structure):
     ]
 
 
-SHARED = Shared(
-    {"Queue": CQueue, "Path": CPath, "Block": CBlock, "Scheduled": CScheduled, "Growing": CGrowing},
+SHARED = SharedLayout(
+    {
+        "Queue": CFiringQueue,
+        "Path": CPath,
+        "Block": CFiringBlock,
+        "Scheduled": CScheduled,
+        "Growing": CGrowing,
+    },
     {"FINISHED_BLOCK": FINISHED, "MOST_RECENT": _MOST_RECENT, "PATHS": _PATHS},
 )
 """What ``firing_scheduler.c`` shares with Python."""
@@ -87,7 +93,7 @@ class Traced:
     translation: Translation
     residual: Residual
     events: tuple[Event, ...] = ()
-    block: CBlock = field(default_factory=CBlock)
+    block: CFiringBlock = field(default_factory=CFiringBlock)
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
     found: list[FiringCode] = field(default_factory=list)
 
@@ -132,9 +138,9 @@ class Firings:
         sources = []
         for one in self.parts:
             name = one.part.name
-            inputs = tuple(Queue(b.takers) for b in self.bundles if b.taker == name)
+            inputs = tuple(FiringEnd(b.takers) for b in self.bundles if b.taker == name)
             outputs = tuple(
-                Queue(b.givers, _hands_over(b)) for b in self.bundles if b.giver == name
+                FiringEnd(b.givers, _hands_over(b)) for b in self.bundles if b.giver == name
             )
             made = one.translation.others
             if (inputs, outputs) not in made:
@@ -156,11 +162,11 @@ class Firings:
         self.kept += built
         self.done = self.forgotten = False
 
-    def _queue(self, bundle: Bundle) -> CQueue:
+    def _queue(self, bundle: Bundle) -> CFiringQueue:
         sizes = [np.dtype(TYPES[c_type(one.dtype)]).itemsize for one in bundle.channels]
         widths, lanes = np.array(sizes, np.int64), np.zeros(len(sizes), np.uint64)
         self.kept += [widths, lanes]
-        return CQueue(
+        return CFiringQueue(
             lanes=lanes.ctypes.data,
             sizes=widths.ctypes.data,
             lane_count=len(sizes),
@@ -176,7 +182,7 @@ class Firings:
         recent = np.zeros(_MOST_RECENT, np.uint16)
         numbers = np.array([at(part.memory, path) for path in residual.numbers] or [0], np.int64)
         ends = list(zip(self.bundles, self.queues, strict=True))
-        one.block = CBlock(
+        one.block = CFiringBlock(
             in_=pointers(self.kept, [queue for b, queue in ends if b.taker == part.name]),
             out=pointers(self.kept, [queue for b, queue in ends if b.giver == part.name]),
             state=ctypes.addressof(state),

@@ -12,7 +12,7 @@ import numpy as np
 
 from sim.compiled.bundles import Bundle, bundles
 from sim.compiled.objects import pointers
-from sim.compiled.shared_layout import Shared
+from sim.compiled.shared_layout import SharedLayout
 from sim.config.hardware import Config
 from sim.endless import require_memory
 from sim.machine import HANDOVER, Channel, Machine, passage
@@ -34,7 +34,7 @@ class TooLate(Exception):
     """A cycle is too large for 32 bits."""
 
 
-class CQueue(ctypes.Structure):
+class CTimedQueue(ctypes.Structure):
     """The beginning of a queue."""
 
     _fields_ = [
@@ -74,7 +74,7 @@ class CPart(ctypes.Structure):
     ]
 
 
-class CMachine(ctypes.Structure):
+class CTimedMachine(ctypes.Structure):
     """``Machine`` in ``timing.c``."""
 
     _fields_ = [
@@ -84,13 +84,13 @@ class CMachine(ctypes.Structure):
     ]
 
 
-SHARED = Shared(
+SHARED = SharedLayout(
     {
-        "Queue": CQueue,
+        "Queue": CTimedQueue,
         "Operation": COperation,
         "Code": CCode,
         "Part": CPart,
-        "Machine": CMachine,
+        "Machine": CTimedMachine,
     },
     {"MOST_WAITS": _MOST_WAITS},
     beginnings=frozenset({"Queue", "Part"}),
@@ -205,11 +205,11 @@ class Timing:
         self.kept.append(memory)
         return kind.from_address(memory.ctypes.data)
 
-    def _queue(self, bundle: Bundle, peaks: np.ndarray) -> CQueue:
+    def _queue(self, bundle: Bundle, peaks: np.ndarray) -> CTimedQueue:
         passages = self.passages[bundle.channels[0].number]
         depths = self._spread([d if d is not None else _UNBOUNDED for d, _ in passages], np.int64)
         latencies = self._spread([latency for _, latency in passages], self.time)
-        queue: CQueue = self._structure(CQueue, 0)
+        queue: CTimedQueue = self._structure(CTimedQueue, 0)
         queue.depth_of, queue.latency_of = depths.ctypes.data, latencies.ctypes.data
         queue.peak_of = peaks.ctypes.data
         return queue
@@ -225,13 +225,13 @@ class Timing:
         waits = waits.view(self.time).reshape(ports, self.lanes)
         return _Timed(one, intervals, waits, ready, part)
 
-    def _machine(self) -> CMachine:
+    def _machine(self) -> CTimedMachine:
         by_name = {one.traced.part.name: ctypes.addressof(one.part) for one in self.parts}
         for bundle, queue in zip(self.bundles, self.queues, strict=True):
             queue.writer, queue.reader = by_name[bundle.giver], by_name[bundle.taker]
         awake = np.zeros(len(self.parts) // 64 + 1, np.uint64)
         self.kept.append(awake)
-        machine = CMachine(
+        machine = CTimedMachine(
             count=len(self.parts),
             queue_count=len(self.queues),
             parts=pointers(self.kept, [one.part for one in self.parts]),

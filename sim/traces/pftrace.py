@@ -32,7 +32,7 @@ def write(
     protobuf = _protobuf()
     require_folder(path)
     found = shown_of(run, shown, most_bytes, _BYTES_PER_CHANGE)
-    writer = _Writer(protobuf, found.note)
+    writer = _PacketWriter(protobuf, found.note)
     try:
         with open(path, "wb") as file:
             for piece in found.pieces:
@@ -69,7 +69,7 @@ def _varint(number: int) -> bytes:
     return bytes(found)
 
 
-class _Writer:
+class _PacketWriter:
     """Makes the packets of a trace."""
 
     def __init__(self, protobuf: Any, note: str | None) -> None:

@@ -63,7 +63,7 @@ def states(log: Log, block: int) -> States:
 
 
 @dataclass(frozen=True)
-class Window:
+class CycleWindow:
     """The cycles of a graph that a trace shows."""
 
     first: int
@@ -84,7 +84,7 @@ class Piece:
     run: Run
     log: Log
     start: int
-    shown: Window
+    shown: CycleWindow
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def shown(run: Run, asked: tuple[int, int] | None, most_bytes: int, bytes_per_ch
             f"{most_bytes / 1e6:,g} MB; --window {until}:{end} shows the rest"
         )
     pieces = tuple(
-        Piece(prefix, part, log, start, Window(max(0, first - start), until - start))
+        Piece(prefix, part, log, start, CycleWindow(max(0, first - start), until - start))
         for prefix, part, log, start in graphs
         if start < until and first < start + part.cycles
     )
@@ -156,7 +156,7 @@ def parse_window(text: str) -> tuple[int, int]:
     return int(first), int(end)
 
 
-def within(found: States, shown: Window) -> tuple[Array, Array]:
+def within(found: States, shown: CycleWindow) -> tuple[Array, Array]:
     """The changes of a block inside of a window, the first at its beginning."""
     start = int(np.searchsorted(found.cycles, shown.first, side="right")) - 1
     end = int(np.searchsorted(found.cycles, shown.end, side="left"))
@@ -164,7 +164,7 @@ def within(found: States, shown: Window) -> tuple[Array, Array]:
     return cycles, found.state[start:end]
 
 
-def samples(log: Log, values: Any, shown: Window) -> Iterator[tuple[int, int]]:
+def samples(log: Log, values: Any, shown: CycleWindow) -> Iterator[tuple[int, int]]:
     """The changes of numbers that are known at the ends of stretches: cycle and value."""
     before = None
     for n, value in enumerate(values.tolist()):

@@ -413,7 +413,9 @@ def test_windows_of_tacos_own_tests(target):
                 shape = tuple(shapes[name])
                 if assignment.operator == "+=":
                     inputs.setdefault(name, np.zeros(shape))
-            computed = [isinstance(one, notation.Affine) for one in assignment.target.indices]
+            computed = [
+                isinstance(one, notation.ComputedSubscript) for one in assignment.target.indices
+            ]
             dims = {f"{name}{mode}": shape[mode] for mode, one in enumerate(computed) if one}
             program = custard.compile(expression, formats, target=target, dims=dims)
             found = program.run(inputs).to_numpy()

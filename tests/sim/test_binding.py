@@ -14,7 +14,7 @@ from sam.inputs import gather
 from sam.support.errors import UserError
 from sam.tensor import Tensor
 from sim import simulate
-from sim.binding import Bound, bind, extents
+from sim.binding import BoundGraph, bind, extents
 from sim.config.hardware import load
 
 B = Slot("B", "B", "ss", ((0,), (1,)), ("i", "j"))
@@ -175,7 +175,7 @@ def test_a_result_on_a_diagonal():
     for around, due in ((None, [[0, 0], [0, 9]]), ("X", [[0, 2], [3, 9]])):
         result = Result(slot, "uq", (1, 0), around)
         types = {"write": np.dtype(float)}
-        bound = Bound(Graph(nodes, (), result=result), given, {}, {}, {"i": 2}, types)
+        bound = BoundGraph(Graph(nodes, (), result=result), given, {}, {}, {"i": 2}, types)
         output, notes = bound.output(memories)
         assert output.format == "uq:1,0"
         assert output.to_numpy().tolist() == due

@@ -1,7 +1,7 @@
 """The report of a machine that has come to a stop."""
 
 from sam.graph import Edge, End
-from sim.deadlock import Wait, deadlock
+from sim.deadlock import WaitingBlock, deadlock
 
 
 def edge(source, target):
@@ -9,11 +9,11 @@ def edge(source, target):
 
 
 def full(source, target, **more):
-    return Wait(edge(source, target), full=True, **more)
+    return WaitingBlock(edge(source, target), full=True, **more)
 
 
 def empty(source, target, **more):
-    return Wait(edge(source, target), full=False, **more)
+    return WaitingBlock(edge(source, target), full=False, **more)
 
 
 HINT = "hint: make the full queues deeper, as in --set queues.depth=64"
@@ -28,7 +28,7 @@ def test_who_waits_and_for_whom():
 
 def test_a_circle_of_two():
     waits = [full("a", "b"), empty("a", "b")]
-    other = Wait(Edge(End("a", "y"), End("b", "in_y")), full=False)
+    other = WaitingBlock(Edge(End("a", "y"), End("b", "in_y")), full=False)
     error = deadlock([waits[0], other], {"a.x -> b.in_x": 4}, 17)
     assert str(error) == (
         "deadlock after cycle 17: 2 blocks wait for each other\n"
@@ -40,7 +40,7 @@ def test_a_circle_of_two():
 def test_blocks_outside_the_circle_are_left_out():
     """e waits for d, which waits for c, which waits for b; b and c wait for each other."""
     waits = [empty("d", "e"), empty("c", "d"), empty("b", "c"), full("b", "c")]
-    other = Wait(Edge(End("b", "y"), End("c", "in_y")), full=True)
+    other = WaitingBlock(Edge(End("b", "y"), End("c", "in_y")), full=True)
     error = deadlock([*waits[:3], other], {"b.y -> c.in_y": 2}, 3)
     assert str(error) == (
         "deadlock after cycle 3: 2 blocks wait for each other\n"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from custard.to_c.builder import Builder
+from custard.to_c.builder import KernelBuilder
 from custard.to_c.levels import LEVEL_FUNCTIONS
 from custard.to_c.levels.place import START, Place
 from custard.to_c.loop_ir import (
@@ -20,6 +20,7 @@ from custard.to_c.loop_ir import (
     INT32,
     Assign,
     Call,
+    CallStatement,
     Const,
     Declare,
     Expr,
@@ -28,7 +29,6 @@ from custard.to_c.loop_ir import (
     If,
     Load,
     Op,
-    Run,
     Stmt,
     Var,
     While,
@@ -144,7 +144,7 @@ def run(body: Sequence[Stmt], names: Names) -> None:
                 run(next(chosen, otherwise), names)
             case Told() as told:
                 told.found.append(tuple(evaluated(one, names) for one in told.wanted))
-            case Run(call):
+            case CallStatement(call):
                 evaluated(call, names)
             case _:
                 raise AssertionError(statement)
@@ -157,7 +157,7 @@ class StoredLevel:
     """
 
     def __init__(self, level: Any, size: int, number: int = 0, names: Names | None = None) -> None:
-        self.builder = Builder()
+        self.builder = KernelBuilder()
         self.functions = LEVEL_FUNCTIONS[level.code](level.code, "A", number, INT32, self.builder)
         self.names = {} if names is None else names
         self.names[f"A->size{number}"] = size

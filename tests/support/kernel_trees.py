@@ -8,8 +8,8 @@ from custard.ir import cin
 from custard.language import notation
 from custard.language.formats import parse_format
 from custard.scheduling.loops import LoopNest
-from custard.to_c.builder import Builder, Types
-from custard.to_c.expression import Node, Operand, operands
+from custard.to_c.builder import KernelBuilder, Types
+from custard.to_c.expression import Operand, TypedNode, operands
 from custard.to_c.kernel_tree import KernelTrees
 from custard.to_c.storage import Storage
 
@@ -18,10 +18,10 @@ from custard.to_c.storage import Storage
 class Prepared:
     """A program with its tree and storage."""
 
-    program: cin.Program
+    program: cin.LoopProgram
     nest: LoopNest
     storage: Storage
-    tree: Node
+    tree: TypedNode
 
     def operand(self, tensor: str) -> Operand:
         """The operand of a tensor."""
@@ -48,7 +48,9 @@ def prepared(
         if isinstance(one, cin.Access) and not isinstance(one, cin.Unit)
     }
     nest = LoopNest(tuple(dict.fromkeys(map(cin.base, program.loops))))
-    storage = Storage(program, stored, types or Types(), nest.completed(program.loops), Builder())
+    storage = Storage(
+        program, stored, types or Types(), nest.completed(program.loops), KernelBuilder()
+    )
     tree = KernelTrees(storage, nest.precomputed, count(1)).of(program.value)
     return Prepared(program, nest, storage, tree)
 

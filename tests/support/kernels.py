@@ -10,36 +10,36 @@ import numpy as np
 import custard
 from sim.binding import bind
 from sim.compiled import engine
-from sim.compiled.kernel.ends import Queue
-from sim.compiled.kernel.plain import Kernel
+from sim.compiled.kernel.ends import QueueEnd
+from sim.compiled.kernel.plain import BlockKernel
 from sim.compiled.kernel.source import PATHS, paths_without
 from sim.config.hardware import load
 from tests.support.steps import translated
 
 
-def long(*ports: int, bounded: bool = False, wire: bool = False) -> Queue:
+def long(*ports: int, bounded: bool = False, wire: bool = False) -> QueueEnd:
     """An end of a queue that is not short."""
-    return Queue(ports, 1024, bounded, False, wire)
+    return QueueEnd(ports, 1024, bounded, False, wire)
 
 
-def short(*ports: int, ahead: bool = False) -> Queue:
+def short(*ports: int, ahead: bool = False) -> QueueEnd:
     """An end of a short queue."""
-    return Queue(ports, 64, True, True, ahead=ahead)
+    return QueueEnd(ports, 64, True, True, ahead=ahead)
 
 
 def kernel(
     body: str,
-    inputs: Sequence[Queue],
-    outputs: Sequence[Queue],
+    inputs: Sequence[QueueEnd],
+    outputs: Sequence[QueueEnd],
     without: Sequence[str] = (),
     **more: Any,
-) -> Kernel:
+) -> BlockKernel:
     """The kernel of a step between queues, without some paths."""
     found = translated(body, **more).body
-    return Kernel(found, inputs, outputs, [] if without == "all" else paths_without(without))
+    return BlockKernel(found, inputs, outputs, [] if without == "all" else paths_without(without))
 
 
-def uses(found: Kernel) -> set[str]:
+def uses(found: BlockKernel) -> set[str]:
     """The names of the paths that a kernel uses."""
     return {path.name for path in found.paths}
 

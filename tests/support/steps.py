@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sim.compiled.residual import INT, REAL, Fail, Leave, Line, Port, Residual, Touch, Wait
+from sim.compiled.residual import INT, REAL, Fail, Leave, Line, Residual, StepPort, Touch, Wait
 from sim.compiled.steps.specialise import translate
 
 FORWARD = """
@@ -60,12 +60,12 @@ return kind == 3
 """Repeats a value as often as it says."""
 
 PORTS = {
-    "a": Port("a", 0, INT),
-    "b": Port("b", 1, REAL),
-    "both": [Port("a", 0, INT), Port("b", 1, REAL)],
-    "told": Port("told", 2, INT, wire=True),
-    "crd": Port("crd", 0, INT, output=True),
-    "val": Port("val", 1, REAL, output=True),
+    "a": StepPort("a", 0, INT),
+    "b": StepPort("b", 1, REAL),
+    "both": [StepPort("a", 0, INT), StepPort("b", 1, REAL)],
+    "told": StepPort("told", 2, INT, wire=True),
+    "crd": StepPort("crd", 0, INT, output=True),
+    "val": StepPort("val", 1, REAL, output=True),
 }
 """Two inputs, which are also a group, and two outputs; ``told`` is a wire."""
 

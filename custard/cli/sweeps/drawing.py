@@ -39,13 +39,13 @@ def front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 def figure_of(make: Any, plot: Plot, chosen: Selection) -> Any:
     """The figure that ``make``, matplotlib's class of figures, makes of a selection."""
-    layout = _Layout(plot, chosen)
+    layout = _FigureLayout(plot, chosen)
     figure = make(figsize=(layout.width, layout.height), layout="constrained")
     found = figure.subplots(layout.rows, layout.in_row, sharey=True, squeeze=False).flatten()
     used = found[: len(chosen.panels)]
     for axes in found[len(used) :]:
         axes.remove()
-    panels = [_Panel(*both, plot, layout) for both in zip(used, chosen.panels, strict=True)]
+    panels = [_DrawnPanel(*both, plot, layout) for both in zip(used, chosen.panels, strict=True)]
     for panel in panels:
         panel.draw()
     for place, (axes, panel) in enumerate(zip(used, panels, strict=True)):
@@ -72,7 +72,7 @@ def figure_of(make: Any, plot: Plot, chosen: Selection) -> Any:
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _FigureLayout:
     """Sizes in inches, series and scales of all panels of a figure."""
 
     plot: Plot
@@ -174,13 +174,13 @@ class _Layout:
 
 
 @dataclass
-class _Panel:
+class _DrawnPanel:
     """A panel and the axes that it is drawn to."""
 
     axes: Any
     panel: Panel
     plot: Plot
-    layout: _Layout
+    layout: _FigureLayout
 
     def draw(self) -> None:
         """All but the limits of the axes, and their ticks."""

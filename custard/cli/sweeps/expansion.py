@@ -52,7 +52,7 @@ def expanded(
         known = _flat(merged)
         for step in steps:
             known.update(step.label)
-        values = variables.Values(known)
+        values = variables.VariableValues(known)
         axes_of_point = {name: values.fill(known.get(name)) for name in columns}
         point = validated(PointSection, values.fill(merged), _called(axes_of_point))
         yield point, axes_of_point

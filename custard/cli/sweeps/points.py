@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from custard.cli.sweeps.progress import Progress
+from custard.cli.sweeps.progress import SweepProgress
 from custard.cli.sweeps.workers import Outcome, Outcomes, Task
 from sam.support.errors import UserError
 from sam.support.files import write_whole
@@ -100,7 +100,7 @@ def run(
     again = ("not run", "failed") if retry else ("not run",)
     due = [(name, by_hash[name].settings) for name, found in status.items() if found in again]
     _make_folder(results.folder)
-    with Progress(title, len(by_hash), len(by_hash) - len(due)) as progress:
+    with SweepProgress(title, len(by_hash), len(by_hash) - len(due)) as progress:
         outcomes = start(due)
         try:
             for name, outcome in outcomes:

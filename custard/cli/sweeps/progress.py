@@ -15,7 +15,7 @@ _FIRST_SECONDS, _LAST_SECONDS = 10.0, 600.0  # between two lines
 _LATER = 0.25  # of the time so far, until the next line
 
 
-class Progress:
+class SweepProgress:
     """Shows how many points have a result while it is entered.
 
     ``total`` points, of which ``there`` had one before.
@@ -37,7 +37,7 @@ class Progress:
         self.over = threading.Event()
         self.lines = threading.Thread(target=self._tell, daemon=True)
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> SweepProgress:
         self.started = time.monotonic()
         self.bar.start()
         self.shown = self.bar.add_task(self.title, total=self.total, completed=self.there)

@@ -56,7 +56,7 @@ def _has_dollar(value: Any) -> bool:
     return isinstance(value, Mapping | list) and any(map(_has_dollar, inner))
 
 
-class Values:
+class VariableValues:
     """The values of the variables, in whose texts there may be variables, too."""
 
     def __init__(self, known: Mapping[str, Any]) -> None:

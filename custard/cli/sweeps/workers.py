@@ -86,13 +86,13 @@ def run_local(
     gets the number of ``threads`` that it may use among its settings.
     """
     waiting = deque(_groups(tasks, jobs, together))
-    busy: list[_Worker] = []
-    idle: list[_Worker] = []
+    busy: list[_PointWorker] = []
+    idle: list[_PointWorker] = []
     with _Interrupts() as interrupts:
         context = _context(measure)
 
-        def fresh() -> _Worker:
-            return _Worker(context, measure, together, limits)
+        def fresh() -> _PointWorker:
+            return _PointWorker(context, measure, together, limits)
 
         try:
             while waiting or busy:
@@ -201,7 +201,7 @@ def attempt(
 _CONNECT_SECONDS = 10
 
 
-class _Worker:
+class _PointWorker:
     """A process that measures points, and those that it measures now.
 
     ``tasks``     those that have no outcome yet, by their place

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from custard.language.formats import LEVEL_FORMATS, LevelFormat
-from custard.to_c.builder import Builder
+from custard.to_c.builder import KernelBuilder
 from custard.to_c.levels.iterators import Counted, Iterator, Runs
 from custard.to_c.levels.place import Place
 from custard.to_c.loop_ir import INT, WORD, Call, Expr, Field, Type, Var, array, cast, select
@@ -24,7 +24,9 @@ class LevelFunctions(ABC):
     arrays: ClassVar[tuple[str, ...]] = ()
     numbers: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, code: str, tensor: str, level: int, index: Type, names: Builder) -> None:
+    def __init__(
+        self, code: str, tensor: str, level: int, index: Type, names: KernelBuilder
+    ) -> None:
         self.format: LevelFormat = LEVEL_FORMATS[code]
         self.tensor, self.level, self.index, self.names = tensor, level, index, names
         self.innermost = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from custard.to_c.builder import Builder
+from custard.to_c.builder import KernelBuilder
 from custard.to_c.levels.base import LevelFunctions, guarded
 from custard.to_c.levels.iterators import Counted, Iterator
 from custard.to_c.levels.place import Place
@@ -31,7 +31,9 @@ class Hashed(LevelFunctions):
     numbers = ("width",)
     arrays = ("coordinates",)
 
-    def __init__(self, code: str, tensor: str, level: int, index: Type, names: Builder) -> None:
+    def __init__(
+        self, code: str, tensor: str, level: int, index: Type, names: KernelBuilder
+    ) -> None:
         super().__init__(code, tensor, level, index, names)
         self.scratches: dict[int, Var] = {}
         self.counts: dict[Var, Expr] = {}

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from custard.to_c.builder import Builder
+from custard.to_c.builder import KernelBuilder
 from custard.to_c.levels import Counted, Iterator, LevelFunctions, Place, Runs
 from custard.to_c.loop_ir import INT, ONE, Call, Expr, Op, Stmt, Type, Var, cast, op
 from custard.to_c.outputs import Output
@@ -26,7 +26,7 @@ class Workspace(ABC):
 
     def __init__(
         self,
-        builder: Builder,
+        builder: KernelBuilder,
         name: str,
         variables: Sequence[str],
         extents: Sequence[Expr],

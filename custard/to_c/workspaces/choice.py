@@ -18,7 +18,7 @@ from custard.ir import cin
 from custard.language.commands import WORKSPACES
 from custard.language.formats import LEVEL_FORMATS
 from custard.to_c.cost import EXTENT, FIBER
-from custard.to_c.expression import Node, Operand, Product, Sum, children, uses
+from custard.to_c.expression import Operand, Product, Sum, TypedNode, children, uses
 from custard.to_c.workspaces.taxonomy import Class
 from sam.graph import Slot
 
@@ -44,7 +44,7 @@ class Filling:
     variables: tuple[str, ...]
     around: tuple[str, ...]
     loops: tuple[str, ...]
-    value: Node = field(compare=False)
+    value: TypedNode = field(compare=False)
     adds: bool = True
     policy: str | None = None
 
@@ -96,7 +96,7 @@ def positions(slot: Slot, members: Mapping[str, object]) -> list[float]:
 
 
 @dataclass(frozen=True)
-class Load:
+class FillStatistics:
     """What goes into a workspace.
 
     ``fills``   how often it is filled
@@ -118,21 +118,21 @@ class Load:
         return -self.places * expm1(-self.values / self.places)
 
 
-def load(filling: Filling, sizes: Sizes) -> Load:
+def load(filling: Filling, sizes: Sizes) -> FillStatistics:
     """What goes into a workspace."""
     fills = prod(_coordinates(filling.value, v, sizes) for v in filling.around)
     values = prod(_coordinates(filling.value, v, sizes) for v in filling.loops)
     places = prod(sizes.extent(v) for v in filling.variables)
-    return Load(max(fills, 1.0), values, places, len(filling.variables))
+    return FillStatistics(max(fills, 1.0), values, places, len(filling.variables))
 
 
-def _coordinates(node: Node, variable: str, sizes: Sizes) -> float:
+def _coordinates(node: TypedNode, variable: str, sizes: Sizes) -> float:
     """About how many coordinates the loop over a variable goes through."""
     found = _iterated(node, variable, sizes)
     return sizes.extent(variable) if found is None else found
 
 
-def _iterated(node: Node, variable: str, sizes: Sizes) -> float | None:
+def _iterated(node: TypedNode, variable: str, sizes: Sizes) -> float | None:
     """The same; None where a node goes through all of them, or does not have the variable."""
     extent = sizes.extent(variable)
     match node:
@@ -177,7 +177,7 @@ def chosen(fillings: Iterable[Filling], sizes: Sizes) -> dict[tuple[str, ...], s
     return {variables: cheapest(group, sizes) for variables, group in groups.items()}
 
 
-def cost(policy: str, load: Load) -> float:
+def cost(policy: str, load: FillStatistics) -> float:
     """About how many nanoseconds a workspace takes, all fills together (measured)."""
     values, distinct = load.values, load.distinct
     if policy == "dense":

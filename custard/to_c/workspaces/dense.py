@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from custard.to_c.assembly import times
-from custard.to_c.builder import Builder
+from custard.to_c.builder import KernelBuilder
 from custard.to_c.loop_ir import (
     INT,
     ONE,
@@ -14,11 +14,11 @@ from custard.to_c.loop_ir import (
     ZERO,
     Assign,
     Call,
+    CallStatement,
     Declare,
     Expr,
     For,
     Ordered,
-    Run,
     Stmt,
     Var,
     array,
@@ -41,7 +41,7 @@ class DenseWorkspace(Keyed):
 
     def __init__(
         self,
-        builder: Builder,
+        builder: KernelBuilder,
         name: str,
         variables: Sequence[str],
         extents: Sequence[Expr],
@@ -68,7 +68,7 @@ class DenseWorkspace(Keyed):
     def _added(self, at: Expr, value: Expr) -> list[Stmt]:
         """Adds a value at a place, which is set then."""
         mark = Call("mark_bit", (self.words, self.tops, self.touched, at))
-        return [Assign(self.values[at], value, adding(self.dtype)), Run(mark)]
+        return [Assign(self.values[at], value, adding(self.dtype)), CallStatement(mark)]
 
     def ready(self) -> list[Stmt]:
         arguments = (self.words, self.tops, self.touched, self.keys)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import reduce
 
 from custard.to_c.assembly import times
-from custard.to_c.builder import Builder
+from custard.to_c.builder import KernelBuilder
 from custard.to_c.levels import Counted, Iterator, LevelFunctions, Place
 from custard.to_c.levels.dense import Dense
 from custard.to_c.loop_ir import (
@@ -41,7 +41,7 @@ class LocatedWorkspace(Workspace):
 
     def __init__(
         self,
-        builder: Builder,
+        builder: KernelBuilder,
         name: str,
         variables: Sequence[str],
         extents: Sequence[Expr],
@@ -80,13 +80,13 @@ class LocatedWorkspace(Workspace):
         ]
 
     def function(self, level: int) -> LevelFunctions:
-        return _Located(self) if level == 0 else _Row(self, level)
+        return _SetCoordinates(self) if level == 0 else _Row(self, level)
 
     def reset(self) -> list[Stmt]:
         return []
 
 
-class _Located(LevelFunctions):
+class _SetCoordinates(LevelFunctions):
     """The coordinates that are set; a position is a coordinate."""
 
     def __init__(self, workspace: LocatedWorkspace) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from custard.to_c.builder import Builder, exists
+from custard.to_c.builder import KernelBuilder, exists
 from custard.to_c.loop_ir import (
     BOOL,
     TRUE,
@@ -13,13 +13,13 @@ from custard.to_c.loop_ir import (
     ZERO,
     Assign,
     Call,
+    CallStatement,
     Const,
     Declare,
     Expr,
     Field,
     Ordered,
     Require,
-    Run,
     Stmt,
     Type,
     Var,
@@ -45,7 +45,7 @@ class SparseWorkspace(Keyed):
 
     def __init__(
         self,
-        builder: Builder,
+        builder: KernelBuilder,
         name: str,
         variables: Sequence[str],
         extents: Sequence[Expr],
@@ -81,7 +81,7 @@ class SparseWorkspace(Keyed):
         return [Require(Call(f"{self.kind}_sort", (self.handle,), BOOL))]
 
     def reset(self) -> list[Stmt]:
-        return [Run(Call(f"{self.kind}_empty", (self.handle,)))]
+        return [CallStatement(Call(f"{self.kind}_empty", (self.handle,)))]
 
     def another(self, name: str) -> SparseWorkspace:
         shared = self.builder, name, self.variables, self.extents, self.dtype

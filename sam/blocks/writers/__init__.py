@@ -29,7 +29,7 @@ from sam.blocks.base import WALK, Block, Drawing, Kind, Role
 from sam.blocks.parameters import FLAG, TEXT, choice, optional, whole
 from sam.blocks.ports import Coordinates, Positions, into, out
 from sam.blocks.writers import bitvector, compressed, dense, hashed, linked, singleton
-from sam.blocks.writers.base import Arrivals, Writing
+from sam.blocks.writers.base import Arrivals, LevelWriting
 from sam.blocks.writers.values import VALUE_WRITER, write_values
 from sam.graph import End, Parameters, Slot
 from sam.graph_builder import GraphBuilder
@@ -58,7 +58,7 @@ __all__ = [
     "written",
 ]
 
-WRITING: Mapping[str, Writing] = {
+WRITING: Mapping[str, LevelWriting] = {
     Dense.code: dense.DENSE,
     Compressed.code: compressed.COMPRESSED,
     CompressedNonUnique.code: compressed.NON_UNIQUE,
@@ -70,7 +70,7 @@ WRITING: Mapping[str, Writing] = {
 }
 """How each level format is written that can be, by itself."""
 
-CHAINED: Mapping[str, Writing] = {
+CHAINED: Mapping[str, LevelWriting] = {
     Singleton.code: singleton.SINGLETON,
     SingletonNonUnique.code: singleton.NON_UNIQUE,
 }

@@ -28,7 +28,7 @@ class Arrivals:
 
 
 @dataclass(frozen=True)
-class Writing:
+class LevelWriting:
     """How a level format is written.
 
     ``step``          the step at the root of the tensor, and below a level that appends

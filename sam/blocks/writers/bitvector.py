@@ -8,7 +8,7 @@ import numpy as np
 
 from sam.blocks.base import INSIDE, require_within, walk
 from sam.blocks.block_memory import Stored
-from sam.blocks.writers.base import Writing, end, next_parent
+from sam.blocks.writers.base import LevelWriting, end, next_parent
 from sam.levels import WORD, WORD_BITS, Bitvector, words_for
 from sam.token import DATA
 
@@ -46,7 +46,7 @@ def _set_bit(p: Any, s: Any, m: Any, parent: Any, coordinate: Any) -> None:
     s.ones += 1
 
 
-BITVECTOR = Writing(
+BITVECTOR = LevelWriting(
     append_bits,
     append_bits_by_reference,
     lambda parameters, size: {

@@ -9,7 +9,7 @@ import numpy as np
 
 from sam.blocks.base import INSIDE, walk
 from sam.blocks.block_memory import Growing
-from sam.blocks.writers.base import BOTH, Writing, append_to, end
+from sam.blocks.writers.base import BOTH, LevelWriting, append_to, end
 from sam.graph import Parameters
 from sam.levels import Compressed, CompressedNonUnique
 from sam.support.errors import StreamError
@@ -60,7 +60,7 @@ def _append_segment(p: Any, m: Any) -> None:
     m.segments.append(len(m.coordinates))
 
 
-def compressed(kind: type[Compressed]) -> Writing:
+def compressed(kind: type[Compressed]) -> LevelWriting:
     """How a compressed level is written; the result is a level of ``kind``."""
 
     def memory(parameters: Parameters, size: int) -> Mapping[str, Any]:
@@ -79,7 +79,7 @@ def compressed(kind: type[Compressed]) -> Writing:
         missing = np.full(parents + 1 - len(segments), len(coordinates), np.int64)
         return kind(np.concatenate((segments, missing)), coordinates)
 
-    return Writing(
+    return LevelWriting(
         append_fibers, append_fibers_by_reference, memory, level, BOTH, {"filled": False}
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sam.blocks.base import INSIDE, require_within, walk
-from sam.blocks.writers.base import Writing, end
+from sam.blocks.writers.base import LevelWriting, end
 from sam.levels import Dense
 from sam.token import DATA, DONE
 
@@ -44,7 +44,7 @@ def place_beside(p: Any, s: Any, m: Any) -> bool | None:
     return True if kind == DONE else None
 
 
-DENSE = Writing(
+DENSE = LevelWriting(
     place,
     place_by_reference,
     lambda parameters, size: {"size": size},

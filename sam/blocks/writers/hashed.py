@@ -8,7 +8,7 @@ import numpy as np
 
 from sam.blocks.base import INSIDE, require_within, walk
 from sam.blocks.block_memory import Growing, Stored
-from sam.blocks.writers.base import BOTH, Arrivals, Writing, end
+from sam.blocks.writers.base import BOTH, Arrivals, LevelWriting, end
 from sam.token import DATA, DONE
 
 
@@ -110,7 +110,7 @@ def _fill(p: Any, m: Any, bucket: Any) -> None:
         p.memory.write(m.regions["seg"], bucket)
 
 
-HASHED = Writing(
+HASHED = LevelWriting(
     insert,
     insert_by_reference,
     lambda parameters, size: {

@@ -8,7 +8,7 @@ import numpy as np
 
 from sam.blocks.base import INSIDE, require_within, walk
 from sam.blocks.block_memory import Growing, Stored
-from sam.blocks.writers.base import BOTH, Writing, end, next_parent
+from sam.blocks.writers.base import BOTH, LevelWriting, end, next_parent
 from sam.levels import Linked
 from sam.token import DATA, DONE
 
@@ -73,7 +73,7 @@ def _link(p: Any, m: Any, parent: Any, coordinate: Any) -> None:
     m.coordinates.append(coordinate)
 
 
-LINKED = Writing(
+LINKED = LevelWriting(
     link,
     link_by_reference,
     lambda parameters, size: {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sam.blocks.block_memory import Growing
-from sam.blocks.writers.base import Writing, append_to
+from sam.blocks.writers.base import LevelWriting, append_to
 from sam.levels import INDEX, Singleton, SingletonNonUnique
 from sam.token import DATA, DONE
 
@@ -24,9 +24,9 @@ def append_coordinate(p: Any, s: Any, m: Any) -> bool | None:
     return True if kind == DONE else None
 
 
-def in_chain(kind: type[Singleton]) -> Writing:
+def in_chain(kind: type[Singleton]) -> LevelWriting:
     """How a singleton level of a chain is written, which is never told references."""
-    return Writing(
+    return LevelWriting(
         append_coordinate,
         append_coordinate,
         lambda parameters, size: {"coordinates": Growing()},

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Queue:
+class QueueEnd:
     """An end of a queue: the numbers of the ports that its lanes belong to.
 
     ``places``   of a stretch: a power of two

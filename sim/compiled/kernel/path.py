@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sim.compiled.residual import Leave, Line
 
 if TYPE_CHECKING:
-    from sim.compiled.kernel.plain import Kernel
+    from sim.compiled.kernel.plain import BlockKernel
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Further:
 
 
 @dataclass(frozen=True)
-class Parts:
+class KernelParts:
     """The parts of a kernel that a path writes; empty ones stay as in the plain kernel.
 
     ``first``    the firing that the kernel begins with
@@ -90,14 +90,14 @@ class Path(ABC):
     needs: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
-    def applies(self, kernel: Kernel) -> bool:
+    def applies(self, kernel: BlockKernel) -> bool:
         """Whether its precondition holds."""
 
     @abstractmethod
-    def write(self, kernel: Kernel) -> Parts:
+    def write(self, kernel: BlockKernel) -> KernelParts:
         """Its parts of a kernel that it applies to."""
 
-    def after(self, kernel: Kernel, line: Leave, leader: int | None) -> list[str]:
+    def after(self, kernel: BlockKernel, line: Leave, leader: int | None) -> list[str]:
         """What may be done instead of beginning anew, after a firing that ends here.
 
         ``leader`` is that of the firing itself, if it follows one.

@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sim.compiled.kernel import c
-from sim.compiled.kernel.ends import Queue, slots
-from sim.compiled.kernel.path import InputEnd, OutputEnd, Parts, Path
-from sim.compiled.residual import Body, Fail, Leave, Line, Port, Touch, Wait, firsts
+from sim.compiled.kernel.ends import QueueEnd, slots
+from sim.compiled.kernel.path import InputEnd, KernelParts, OutputEnd, Path
+from sim.compiled.residual import Body, Fail, Leave, Line, StepPort, Touch, Wait, firsts
 
 
 def each(form: str, items: Iterable[tuple[object, ...]]) -> str:
@@ -29,14 +29,14 @@ def each(form: str, items: Iterable[tuple[object, ...]]) -> str:
     return "".join(form.format(*item) for item in items)
 
 
-class Kernel:
+class BlockKernel:
     """A kernel of a block between queues, with those of some paths that apply to it."""
 
     def __init__(
         self,
         body: Body,
-        inputs: Sequence[Queue],
-        outputs: Sequence[Queue],
+        inputs: Sequence[QueueEnd],
+        outputs: Sequence[QueueEnd],
         paths: Sequence[Path] = (),
     ) -> None:
         self.body, self.inputs, self.outputs = body, inputs, outputs
@@ -49,7 +49,7 @@ class Kernel:
         self.paths = [path for path in paths if path.applies(self)]
         self.input_ends = {q: self.input_end(q) for q in range(len(inputs))}
         self.output_ends = {q: self.output_end(q) for q in range(len(outputs))}
-        self.parts: list[Parts] = []
+        self.parts: list[KernelParts] = []
         for path in self.paths:
             part = path.write(self)
             self.input_ends |= part.inputs
@@ -143,7 +143,7 @@ class Kernel:
         parts.append(c.TOUCHING if self.touches else "")
         return "".join(parts)
 
-    def input_macros(self, port: Port) -> str:
+    def input_macros(self, port: StepPort) -> str:
         """The macros for the lines of a step that peek at an input, or take from it."""
         n, q = port.index, self.queue_of[port.index]
         queue, first = self.inputs[q], self.body.taken[port.index] == port.index
@@ -157,7 +157,7 @@ class Kernel:
             some=f" take{n} |= (test);" if first else "",
         )
 
-    def output_macros(self, port: Port) -> str:
+    def output_macros(self, port: StepPort) -> str:
         """The macros for the lines of a step that give to an output, and look for room in it."""
         n = port.index
         bounded = [
@@ -305,7 +305,7 @@ class Kernel:
 
     # After the firings
 
-    def crowded(self, q: int, queue: Queue) -> str:
+    def crowded(self, q: int, queue: QueueEnd) -> str:
         """Ends a call because the stretch of an unbounded queue is full."""
         number = self.slot(queue.ports[0], q)
         return c.CROWDED.format(q=q, number=number, places=queue.places)
@@ -343,6 +343,6 @@ class Kernel:
         return "".join(parts)
 
 
-def end_of(q: int, queue: Queue) -> str:
+def end_of(q: int, queue: QueueEnd) -> str:
     """The token after the last that can be taken from a queue."""
     return f"q{q}->tail" if queue.bounded else f"end_of(q{q})"

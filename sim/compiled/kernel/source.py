@@ -10,7 +10,7 @@ import os
 from collections.abc import Collection, Sequence
 
 from sam.support.errors import UserError, one_of
-from sim.compiled.kernel.ends import Queue, slots
+from sim.compiled.kernel.ends import QueueEnd, slots
 from sim.compiled.kernel.path import Path
 from sim.compiled.kernel.paths.at_once import AtOnce
 from sim.compiled.kernel.paths.data import Data
@@ -19,7 +19,7 @@ from sim.compiled.kernel.paths.prepare import Prepare
 from sim.compiled.kernel.paths.pull import Pull
 from sim.compiled.kernel.paths.short import Short
 from sim.compiled.kernel.paths.steady import Steady
-from sim.compiled.kernel.plain import Kernel
+from sim.compiled.kernel.plain import BlockKernel
 from sim.compiled.residual import Body
 
 PATHS: tuple[Path, ...] = (Short(), Pull(), Prepare(), Steady(), AtOnce(), Following(), Data())
@@ -49,8 +49,8 @@ def paths_without(off: Collection[str]) -> Sequence[Path]:
 
 def source(
     body: Body,
-    inputs: Sequence[Queue],
-    outputs: Sequence[Queue],
+    inputs: Sequence[QueueEnd],
+    outputs: Sequence[QueueEnd],
     logged: bool = False,
     paths: Sequence[Path] = PATHS,
 ) -> str:
@@ -58,6 +58,6 @@ def source(
 
     It keeps a log of its waits if ``logged``: see ``waits.h``.
     """
-    text = Kernel(body, inputs, outputs, paths).source()
+    text = BlockKernel(body, inputs, outputs, paths).source()
     ports = len(body.inputs) + len(slots([queue.ports for queue in outputs]))
     return f"#define LOGGED {ports}\n{text}" if logged else text

@@ -12,7 +12,7 @@ import numpy as np
 from sam.arithmetic import Operation
 from sim.compiled.residual import COMPLEX, INT, c_type
 from sim.compiled.steps.values import Known, Open
-from sim.compiled.steps.writing import Writing
+from sim.compiled.steps.writing import FiringWriter
 
 _COMPARISONS = {
     ast.Eq: "==",
@@ -65,7 +65,7 @@ _INTEGER = {
 }
 
 
-def compare(writing: Writing, left: Any, op: ast.cmpop, right: Any) -> Known | Open:
+def compare(writing: FiringWriter, left: Any, op: ast.cmpop, right: Any) -> Known | Open:
     """A comparison. Tuples are compared part by part."""
     symbol = _COMPARISONS.get(type(op))
     if symbol is None:
@@ -88,7 +88,7 @@ def compare(writing: Writing, left: Any, op: ast.cmpop, right: Any) -> Known | O
     return Open(f"({texts[0]} {symbol} {texts[1]})", INT, True)
 
 
-def unary(writing: Writing, op: ast.unaryop, operand: Any) -> Known | Open:
+def unary(writing: FiringWriter, op: ast.unaryop, operand: Any) -> Known | Open:
     """``not`` and the minus sign."""
     if isinstance(operand, Known):
         value = operand.value
@@ -100,7 +100,7 @@ def unary(writing: Writing, op: ast.unaryop, operand: Any) -> Known | Open:
     raise writing.refuse(f"the operator {type(op).__name__}")
 
 
-def binary(writing: Writing, left: Any, op: ast.operator, right: Any) -> Any:
+def binary(writing: FiringWriter, left: Any, op: ast.operator, right: Any) -> Any:
     """An operator between two values, or ``+`` between two lists."""
     symbol = _OPERATORS.get(type(op))
     if symbol is None:
@@ -122,7 +122,7 @@ def binary(writing: Writing, left: Any, op: ast.operator, right: Any) -> Any:
     return Open(f"({a.text} {symbol} {b.text})", wide)
 
 
-def extreme(writing: Writing, symbol: str, values: Sequence[Any]) -> Open:
+def extreme(writing: FiringWriter, symbol: str, values: Sequence[Any]) -> Open:
     """``min`` for "<" and ``max`` for ">"."""
     if len(values) < 2:
         raise writing.refuse("min or max of fewer than two values")
@@ -135,7 +135,7 @@ def extreme(writing: Writing, symbol: str, values: Sequence[Any]) -> Open:
     return found
 
 
-def operate(writing: Writing, operation: Operation, arguments: Sequence[Any]) -> Open:
+def operate(writing: FiringWriter, operation: Operation, arguments: Sequence[Any]) -> Open:
     """An operation on values of tensors, in their type, as numpy does it."""
     opened = [writing.open(argument) for argument in arguments]
     texts = [one.text for one in opened]

@@ -18,7 +18,7 @@ from typing import Any
 
 from sam.arithmetic import Operation
 from sam.blocks.block_memory import Accumulator, Growing, Stored
-from sim.compiled.residual import INT, Leave, Port
+from sim.compiled.residual import INT, Leave, StepPort
 from sim.compiled.steps import memories
 from sim.compiled.steps.arithmetic import binary, compare, operate, unary
 from sim.compiled.steps.builtin_calls import BUILTINS
@@ -27,15 +27,15 @@ from sim.compiled.steps.source import assignments, is_text, only_returns, readin
 from sim.compiled.steps.values import (
     Accesses,
     Known,
-    Memory,
     Method,
     Open,
-    Ports,
     State,
     StateList,
+    StepMemory,
+    StepPorts,
     lasts,
 )
-from sim.compiled.steps.writing import Firing, Frame, Reached, Situation, Writing
+from sim.compiled.steps.writing import Firing, FiringState, FiringWriter, Frame, Situation
 
 # A branch with nothing but such lines is written without a jump.
 _TAKE = re.compile(r" *TAKE\d+$")
@@ -43,14 +43,14 @@ _TAKE = re.compile(r" *TAKE\d+$")
 _DEEPEST_CALLS = 20
 
 
-class Evaluator(Writing):
+class Evaluator(FiringWriter):
     """Evaluates statements and expressions of a step."""
 
     def firing(self, step: Any, memory: Any, situation: Situation) -> Firing:
         """A firing in some situation. It shares its variables with the others, not its labels."""
         self.copies += 1
         self.begin(situation)
-        self.end_with(step, [Ports(), State(), Memory((), memory)], "step")
+        self.end_with(step, [StepPorts(), State(), StepMemory((), memory)], "step")
         return Firing(self.lines, self.ends, self.pure, self.constant)
 
     # Calls of functions
@@ -215,7 +215,7 @@ class Evaluator(Writing):
             return False
         self.reached = before
         self.learn(condition, False)
-        other: Reached | None = self.reached
+        other: FiringState | None = self.reached
         if orelse:
             self.write("} else {")
             self.depth += 1
@@ -292,7 +292,7 @@ class Evaluator(Writing):
                 place, at = self.evaluate(owner), self.evaluate(index)
                 if isinstance(place, StateList) and isinstance(at, Known):
                     self.assign(f"s_{place.name}_{at.value}", value)
-                elif isinstance(place, Memory) and isinstance(place.value, Stored):
+                elif isinstance(place, StepMemory) and isinstance(place.value, Stored):
                     memories.store(self, place, at, value)
                 else:
                     raise self.refuse(f"an assignment to {ast.unparse(target)}")
@@ -409,7 +409,7 @@ class Evaluator(Writing):
         raise self.refuse(f"the name {name}, which is neither set before nor global,")
 
     def attribute(self, owner: Any, name: str) -> Any:
-        if isinstance(owner, Ports):
+        if isinstance(owner, StepPorts):
             if name == "memory":
                 return Accesses()
             if name not in self.ports:
@@ -422,18 +422,18 @@ class Evaluator(Writing):
             if isinstance(start, list):
                 return StateList(name, len(start))
             return self.now(self.state_variable(name, start))
-        if isinstance(owner, Memory):
+        if isinstance(owner, StepMemory):
             if not hasattr(owner.value, name):
                 raise self.refuse(f"{name}, which the memory of the block does not have,")
             value = getattr(owner.value, name)
             if callable(value) and hasattr(value, "__self__"):
                 return Method(owner, name)
             return memories.remembered(self, (*owner.path, name), value)
-        if isinstance(owner, Port) and owner.wire != (name == "latest"):
+        if isinstance(owner, StepPort) and owner.wire != (name == "latest"):
             raise self.refuse(
                 f"{name} of {owner.name}, which is {'a' if owner.wire else 'no'} wire,"
             )
-        if isinstance(owner, Port | list | Accesses):
+        if isinstance(owner, StepPort | list | Accesses):
             return Method(owner, name)
         if isinstance(owner, Open | Known) and name == "bit_count":
             return Method(self.open(owner), name)
@@ -448,7 +448,7 @@ class Evaluator(Writing):
             start = self.state[owner.name][index.value]
             variable = self.state_variable(f"{owner.name}_{index.value}", start)
             return self.now(replace(variable, truth=False))
-        if isinstance(owner, Memory):
+        if isinstance(owner, StepMemory):
             return memories.item(self, owner, index)
         raise self.refuse(f"the item {ast.unparse(node)}")
 
@@ -472,13 +472,13 @@ class Evaluator(Writing):
         raise self.refuse(f"the call {ast.unparse(node)}")
 
     def method(self, owner: Any, name: str, arguments: list[Any]) -> Any:
-        if isinstance(owner, Port):
+        if isinstance(owner, StepPort):
             if name not in METHODS:
                 raise self.refuse(f"the method {name} of {owner.name}")
             return METHODS[name](self, owner, *arguments)
         if isinstance(owner, Open):
             return Open(f"__builtin_popcountll({owner.text})", INT)
-        if not isinstance(owner, Memory):
+        if not isinstance(owner, StepMemory):
             raise self.refuse(f"the method {name} of a list")
         if isinstance(owner.value, Growing):
             return memories.grow(self, owner, name, arguments)

@@ -11,11 +11,11 @@ from sam.blocks.block_memory import Growing, Stored
 from sam.memory_regions import Region, Regions
 from sim.compiled.residual import INT, c_type
 from sim.compiled.steps.arithmetic import operate
-from sim.compiled.steps.values import Known, Memory, Open
-from sim.compiled.steps.writing import Writing
+from sim.compiled.steps.values import Known, Open, StepMemory
+from sim.compiled.steps.writing import FiringWriter
 
 
-def remembered(writing: Writing, path: tuple[str, ...], value: Any) -> Any:
+def remembered(writing: FiringWriter, path: tuple[str, ...], value: Any) -> Any:
     """Something in the memory: known if it belongs to the structure, else open."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         writing.numbers[path] = None
@@ -28,17 +28,17 @@ def remembered(writing: Writing, path: tuple[str, ...], value: Any) -> Any:
         return [remembered(writing, (*path, str(k)), part) for k, part in enumerate(value)]
     if value is None or isinstance(value, Operation | Region | Regions):
         return Known(value)
-    return Memory(path, value)
+    return StepMemory(path, value)
 
 
-def pointer(writing: Writing, memory: Memory, ctype: str) -> str:
+def pointer(writing: FiringWriter, memory: StepMemory, ctype: str) -> str:
     """The C variable that points to something in the memory."""
     writing.memory[memory.path] = ctype
     writing.pure = False
     return f"m_{'_'.join(memory.path)}"
 
 
-def item(writing: Writing, owner: Memory, index: Any) -> Open:
+def item(writing: FiringWriter, owner: StepMemory, index: Any) -> Open:
     """An entry of an array, or a place of a structure."""
     at = writing.open(index).text
     if isinstance(owner.value, np.ndarray):
@@ -55,19 +55,19 @@ def item(writing: Writing, owner: Memory, index: Any) -> Open:
     )
 
 
-def store(writing: Writing, owner: Memory, index: Any, value: Any) -> None:
+def store(writing: FiringWriter, owner: StepMemory, index: Any, value: Any) -> None:
     """Stores a value at a place of a ``Stored``."""
     place = item(writing, owner, index)
     writing.constant = False
     writing.write(f"{place.text} = {writing.open(value).text};")
 
 
-def length(writing: Writing, memory: Memory) -> Open:
+def length(writing: FiringWriter, memory: StepMemory) -> Open:
     """How many numbers there are in a ``Growing``."""
     return Open(f"{pointer(writing, memory, 'Growing')}->length", INT)
 
 
-def grow(writing: Writing, owner: Memory, name: str, arguments: list[Any]) -> Known:
+def grow(writing: FiringWriter, owner: StepMemory, name: str, arguments: list[Any]) -> Known:
     """A method of a ``Growing``."""
     place = pointer(writing, owner, "Growing")
     writing.constant = False
@@ -81,7 +81,7 @@ def grow(writing: Writing, owner: Memory, name: str, arguments: list[Any]) -> Kn
     return Known(None)
 
 
-def accumulate(writing: Writing, owner: Memory, name: str, arguments: list[Any]) -> Any:
+def accumulate(writing: FiringWriter, owner: StepMemory, name: str, arguments: list[Any]) -> Any:
     """A method of an ``Accumulator``."""
     place = pointer(writing, owner, "Accumulator")
     writing.constant &= name not in ("add", "complete")

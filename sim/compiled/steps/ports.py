@@ -6,17 +6,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from sim.compiled.residual import INT, Port, Touch, Wait
+from sim.compiled.residual import INT, StepPort, Touch, Wait
 from sim.compiled.steps.values import Known, Open, stands
-from sim.compiled.steps.writing import Writing
+from sim.compiled.steps.writing import FiringWriter
 
 
-def _latest(writing: Writing, port: Port) -> tuple[Open, Open]:
+def _latest(writing: FiringWriter, port: StepPort) -> tuple[Open, Open]:
     """The newest message on a wire, which has been read before the firing."""
     return Open(f"k{port.index}", INT), Open(f"v{port.index}", port.ctype)
 
 
-def _peek(writing: Writing, port: Port) -> tuple[Known | Open, Open]:
+def _peek(writing: FiringWriter, port: StepPort) -> tuple[Known | Open, Open]:
     """The kind and value at the head of an input; they stand still until the firing is over."""
     n, reached = port.index, writing.reached
     if n not in reached.peeked:
@@ -27,13 +27,13 @@ def _peek(writing: Writing, port: Port) -> tuple[Known | Open, Open]:
     return Known(heads[n]) if n in heads else Open(f"k{n}", INT), Open(f"v{n}", port.ctype)
 
 
-def _take(writing: Writing, port: Port) -> Known:
+def _take(writing: FiringWriter, port: StepPort) -> Known:
     writing.write(f"TAKE{port.index}")
     writing.move("take", port, "")
     return Known(None)
 
 
-def _give(writing: Writing, port: Port, kind: Any, value: Any) -> Known:
+def _give(writing: FiringWriter, port: StepPort, kind: Any, value: Any) -> Known:
     n = port.index
     kind, value = writing.open(kind), writing.open(value)
     if port.name.startswith("val") and port.ctype == INT and value.ctype != INT:
@@ -56,7 +56,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 """The methods of ports, by name; each gets the writing, the port and the arguments."""
 
 
-def touch(writing: Writing, write: bool, region: Any, index: Callable[[], Any]) -> Known:
+def touch(writing: FiringWriter, write: bool, region: Any, index: Callable[[], Any]) -> Known:
     """Touches the entry of a region at an index, which is evaluated only if the region exists.
 
     Where memory is ideal, there is none.

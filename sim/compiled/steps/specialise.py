@@ -21,14 +21,14 @@ from sim.compiled.residual import (
     Body,
     Leave,
     Line,
-    Port,
     Residual,
+    StepPort,
     Wait,
     gives_alone,
 )
 from sim.compiled.steps.evaluator import Evaluator
 from sim.compiled.steps.values import Known
-from sim.compiled.steps.writing import Constants, Firing, Reached, Situation, common
+from sim.compiled.steps.writing import Constants, Firing, FiringState, Situation, common
 
 _LABEL = re.compile(r"end\d+")
 
@@ -49,11 +49,11 @@ def translate(
     Raises Untranslatable.
     """
     evaluator = Evaluator(ports, state, values)
-    shown = _Shown()
+    shown = _Findings()
     while True:
         types = dict(evaluator.types)
         evaluator.reset()
-        firings = _Firings(evaluator, step, memory, shown)
+        firings = _FiringRound(evaluator, step, memory, shown)
         body, shows = firings.body(), firings.shown()
         if shows == shown and evaluator.types == types:
             return Residual(
@@ -67,7 +67,7 @@ def translate(
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _Findings:
     """What a round of firings has shown.
 
     ``leaders``   by input, the first input that is always taken from with it
@@ -87,12 +87,12 @@ class _Shown:
         return sure or {self.leaders[n] for n in takes}
 
 
-class _Firings:
+class _FiringRound:
     """A round of firings of a step, written with what the round before has shown."""
 
-    def __init__(self, evaluator: Evaluator, step: Step, memory: Any, before: _Shown) -> None:
+    def __init__(self, evaluator: Evaluator, step: Step, memory: Any, before: _Findings) -> None:
         self.evaluator, self.step, self.memory, self.before = evaluator, step, memory, before
-        self.ends: list[Reached] = []
+        self.ends: list[FiringState] = []
         self.takes: list[Mapping[int, bool]] = []
         self.rests: list[Constants] = []
 
@@ -115,10 +115,10 @@ class _Firings:
             **firings,
         )
 
-    def shown(self) -> _Shown:
+    def shown(self) -> _Findings:
         """What the firings show, once they are written."""
         inputs = self.evaluator.inputs
-        shown = _Shown(self._together("take", inputs))
+        shown = _Findings(self._together("take", inputs))
         wired = any(port.wire for port in inputs)
         if not wired and 1 < len({*shown.leaders}) <= _MOST_FOLLOWED:
             followed = sorted({leader for takes in self.takes for leader in shown.alone(takes)})
@@ -164,7 +164,7 @@ class _Firings:
         self.ends += firing.ends
         return replace(firing, lines=lines)
 
-    def _left(self, line: Leave, end: Reached, situation: Situation) -> Leave:
+    def _left(self, line: Leave, end: FiringState, situation: Situation) -> Leave:
         """The end of a firing, with what may follow it."""
         if not situation.data or line.finished != "0":
             return line
@@ -176,7 +176,7 @@ class _Firings:
             again = [leader for leader in self.before.followed if leader in alone]
         return replace(line, again=again, steady=True)
 
-    def _together(self, side: str, ports: Sequence[Port]) -> list[int]:
+    def _together(self, side: str, ports: Sequence[StepPort]) -> list[int]:
         """For each port the first that is always taken from, or given to, with it."""
         moved = reduce(self.evaluator.join, self.ends).moved if self.ends else {}
         fates = [moved.get((side, port.index), f"never {port.index}") for port in ports]

@@ -25,7 +25,7 @@ class Open:
 
 
 @dataclass(frozen=True)
-class Ports:
+class StepPorts:
     """``p``"""
 
 
@@ -48,7 +48,7 @@ class StateList:
 
 
 @dataclass(frozen=True)
-class Memory:
+class StepMemory:
     """``m``, or something in it."""
 
     path: tuple[str, ...]

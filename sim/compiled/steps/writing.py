@@ -12,7 +12,7 @@ import numpy as np
 from sam.memory_regions import Region
 from sam.support.errors import UserError
 from sam.token import DATA
-from sim.compiled.residual import COMPLEX, INT, REAL, Fail, Line, Port
+from sim.compiled.residual import COMPLEX, INT, REAL, Fail, Line, StepPort
 from sim.compiled.steps.values import Known, Open, real_number, stands
 
 Constants = Mapping[str, int | bool]
@@ -43,7 +43,7 @@ class Situation:
 
 
 @dataclass(frozen=True)
-class Reached:
+class FiringState:
     """What a firing has done when control comes to some point of it.
 
     ``peeked``  the inputs that it has surely peeked at
@@ -73,7 +73,7 @@ class Firing:
     """
 
     lines: list[Line]
-    ends: list[Reached]
+    ends: list[FiringState]
     pure: bool
     constant: bool
 
@@ -88,11 +88,11 @@ class Frame:
     often: set[str]
     ends: bool
     result: list[Any] = field(default_factory=list)
-    reached: Reached | None = None
+    reached: FiringState | None = None
     statement: ast.stmt | None = None
 
 
-class Writing:
+class FiringWriter:
     """The firings of a step as they are written, one after the other.
 
     All of them share variables, memory and messages. ``types`` outlives a round of firings: the
@@ -122,8 +122,8 @@ class Writing:
     def begin(self, situation: Situation) -> None:
         """Begins a firing."""
         self.situation = situation
-        self.reached = Reached(situation.still, known=situation.state)
-        self.ends: list[Reached] = []
+        self.reached = FiringState(situation.still, known=situation.state)
+        self.ends: list[FiringState] = []
         self.lines: list[Line] = []
         self.pure = self.constant = True
         self.depth = 2
@@ -222,12 +222,12 @@ class Writing:
             return Known(self.reached.known[value.text])
         return value
 
-    def move(self, side: str, port: Port, fate: str) -> None:
+    def move(self, side: str, port: StepPort, fate: str) -> None:
         """Notes that an input is taken from, or an output given to."""
         moved = {**self.reached.moved, (side, port.index): fate}
         self.reached = replace(self.reached, moved=moved)
 
-    def join(self, one: Reached | None, other: Reached | None) -> Reached:
+    def join(self, one: FiringState | None, other: FiringState | None) -> FiringState:
         """What has been done if control comes from either of two points; None is no point."""
         if one is None or other is None:
             return one or other or self.reached
@@ -240,7 +240,7 @@ class Writing:
             else:
                 self.fates += (fate, other_fate) not in new
                 moved[port] = new.setdefault((fate, other_fate), self.fates)
-        return Reached(one.peeked & other.peeked, moved, common(one.known, other.known))
+        return FiringState(one.peeked & other.peeked, moved, common(one.known, other.known))
 
 
 def common(one: Constants, other: Constants) -> Constants:

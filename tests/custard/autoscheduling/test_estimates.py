@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from custard.autoscheduling.candidates import Candidate, Shared
+from custard.autoscheduling.candidates import Candidate, ThreadedLoop
 from custard.autoscheduling.estimates import estimate
-from custard.autoscheduling.fibers import Fibers
+from custard.autoscheduling.fibers import InputFibers
 from custard.ir import cin
 from custard.language import notation
 from custard.language.formats import parse_format
@@ -17,7 +17,7 @@ from sam.tensor import Tensor
 # One row in ten has entries, which are all there.
 MATRIX = np.zeros((40, 40))
 MATRIX[::10] = 1.0
-FIBERS = Fibers({"A": Tensor.of(MATRIX).convert("ds")}, {"i": 40, "j": 40})
+FIBERS = InputFibers({"A": Tensor.of(MATRIX).convert("ds")}, {"i": 40, "j": 40})
 
 
 def candidate(**more):
@@ -29,7 +29,7 @@ def candidate(**more):
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=list(TARGETS))
 def test_more_work_takes_longer(target):
-    full = Fibers({"A": Tensor.of(np.ones((40, 40))).convert("ds")}, {"i": 40, "j": 40})
+    full = InputFibers({"A": Tensor.of(np.ones((40, 40))).convert("ds")}, {"i": 40, "j": 40})
     assert 0 < estimate(candidate(), FIBERS, target) < estimate(candidate(), full, target)
 
 
@@ -39,14 +39,14 @@ def test_cycles_are_about_those_of_the_scan():
 
 
 def test_threads_take_their_time_to_begin():
-    shared = estimate(candidate(shared=Shared("i", 4)), FIBERS, TARGETS["c"])
+    shared = estimate(candidate(shared=ThreadedLoop("i", 4)), FIBERS, TARGETS["c"])
     assert shared > estimate(candidate(), FIBERS, TARGETS["c"])
 
 
 def test_a_share_that_is_larger_takes_longer():
     """Each of two shares has two of the full rows, or one share has all four."""
-    even = estimate(candidate(shared=Shared("i", 2)), FIBERS, TARGETS["c"])
+    even = estimate(candidate(shared=ThreadedLoop("i", 2)), FIBERS, TARGETS["c"])
     uneven = np.zeros((40, 40))
     uneven[:4] = 1.0
-    fibers = Fibers({"A": Tensor.of(uneven).convert("ds")}, {"i": 40, "j": 40})
-    assert estimate(candidate(shared=Shared("i", 2)), fibers, TARGETS["c"]) > even
+    fibers = InputFibers({"A": Tensor.of(uneven).convert("ds")}, {"i": 40, "j": 40})
+    assert estimate(candidate(shared=ThreadedLoop("i", 2)), fibers, TARGETS["c"]) > even

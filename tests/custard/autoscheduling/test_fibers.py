@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from custard.autoscheduling.fibers import Fibers, FiberStatistics
+from custard.autoscheduling.fibers import FiberStatistics, InputFibers
 from custard.ir import cin
 from custard.language import notation
 from sam.tensor import Tensor
@@ -27,12 +27,12 @@ def walked(text, inputs, order, levels=None, extents=None):
             stored = sorted(node.variables, key=order.index)
             codes[node] = dict(zip(stored, letters, strict=True))
             sizes.update(zip(node.variables, tensors[node.tensor].shape, strict=True))
-    counts = Fibers(tensors, sizes).count(program.value, list(order), codes)
+    counts = InputFibers(tensors, sizes).count(program.value, list(order), codes)
     return {one.variable: one for one in counts}
 
 
 def test_statistics_of_the_levels():
-    fibers = Fibers({"B": Tensor.from_numpy(MATRIX, "ss")}, {"i": 3, "j": 4})
+    fibers = InputFibers({"B": Tensor.from_numpy(MATRIX, "ss")}, {"i": 3, "j": 4})
     access = cin.Access("B", ("i", "j"))
     assert fibers.statistics(access, "ij") == [
         FiberStatistics(1, 2.0, 2),
@@ -174,7 +174,7 @@ def test_smaller_samples_do_too(kept, looked_at, monkeypatch):
 
 
 def test_shares_of_a_loop():
-    fibers = Fibers({"B": Tensor.from_numpy(MATRIX, "ss")}, {"i": 3, "j": 4})
+    fibers = InputFibers({"B": Tensor.from_numpy(MATRIX, "ss")}, {"i": 3, "j": 4})
     access = cin.Access("B", ("i", "j"))
     # Rows 0 and 1, or columns 0 and 1, are the first half; the other rows have 3 of 5 entries.
     assert fibers.largest_share(access, "i", 2) == 3 / 5

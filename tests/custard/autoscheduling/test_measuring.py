@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import custard
-from custard.autoscheduling.measuring import Machine, measured
+from custard.autoscheduling.measuring import MeasuringMachine, measured
 from sam.tensor import Tensor
 from tests.support.command import needs_compiler
 
@@ -20,7 +20,7 @@ def cache(tmp_path, monkeypatch):
 def test_cycles_are_those_of_the_simulation():
     program = custard.compile(MATVEC, {"A": "ds", "x": "d"})
     told = []
-    machine = Machine(engine="simpy")
+    machine = MeasuringMachine(engine="simpy")
     (cycles,) = measured([program], INPUTS, machine, False, told.append)
     assert cycles == program.simulate(INPUTS, engine="simpy").cycles
     assert told == ["0 of 1 schedules simulated"]
@@ -35,11 +35,11 @@ def test_kernels_are_timed_in_turns():
     formats = {"y": "d", "A": "CSR", "x": "d"}
     program = custard.compile(MATVEC, formats, target="c")
     told = []
-    (seconds,) = measured([program], INPUTS, Machine(asked_threads=1), False, told.append)
+    (seconds,) = measured([program], INPUTS, MeasuringMachine(asked_threads=1), False, told.append)
     assert 0 < seconds < 1
     assert told[0] == "0 of 1 kernels compiled"
     assert told[1] == "1 kernels timed, 0 times each"
 
 
 def test_nothing_to_measure():
-    assert measured([], INPUTS, Machine(), False, print) == []
+    assert measured([], INPUTS, MeasuringMachine(), False, print) == []

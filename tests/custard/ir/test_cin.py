@@ -6,7 +6,7 @@ from custard.ir import cin
 from custard.language import notation
 
 
-def concretized(text: str) -> cin.Program:
+def concretized(text: str) -> cin.LoopProgram:
     return cin.concretize(notation.parse(text))
 
 

@@ -12,13 +12,13 @@ from custard.ir import cin
 from custard.language.notation import (
     MAX_DEPTH,
     Access,
-    Affine,
     Assignment,
     Binary,
+    ComputedSubscript,
     Negate,
-    Node,
     Number,
-    Sum,
+    Reduction,
+    SyntaxNode,
     Variable,
     accesses,
     parse,
@@ -42,11 +42,11 @@ def access(tensor: str, *variables: str) -> Access:
 a, b, c = access("a"), access("b"), access("c")
 
 
-def value(text: str) -> Node:
+def value(text: str) -> SyntaxNode:
     return parse("y = " + text).value
 
 
-def subscript(text: str) -> Node:
+def subscript(text: str) -> SyntaxNode:
     return parse(f"y = A({text})").value.indices[0]
 
 
@@ -125,15 +125,15 @@ def test_a_tensor_and_a_variable_may_share_a_name():
 @pytest.mark.parametrize(
     ("text", "tree"),
     [
-        ("sum(j, A(j))", Sum((Variable("j"),), access("A", "j"))),
+        ("sum(j, A(j))", Reduction((Variable("j"),), access("A", "j"))),
         (
             "sum(j, k, A(j,k)*a)",
-            Sum(
+            Reduction(
                 (Variable("j"), Variable("k")),
                 Binary("*", access("A", "j", "k"), a),
             ),
         ),
-        ("sum(j, a)", Sum((Variable("j"),), a)),
+        ("sum(j, a)", Reduction((Variable("j"),), a)),
         ("sum", access("sum")),
         ("sum()", access("sum")),
         ("sum(i)", access("sum", "i")),
@@ -150,12 +150,12 @@ def test_sum_as_a_target():
 @pytest.mark.parametrize(
     ("text", "index"),
     [
-        ("2*i + j + 1", Affine((("i", 2), ("j", 1)), 1)),
-        ("i-1", Affine((("i", 1),), -1)),
-        ("3", Affine((), 3)),
-        ("-i", Affine((("i", -1),), 0)),
-        ("i*2*3 - i", Affine((("i", 5),), 0)),
-        ("i - i", Affine((), 0)),
+        ("2*i + j + 1", ComputedSubscript((("i", 2), ("j", 1)), 1)),
+        ("i-1", ComputedSubscript((("i", 1),), -1)),
+        ("3", ComputedSubscript((), 3)),
+        ("-i", ComputedSubscript((("i", -1),), 0)),
+        ("i*2*3 - i", ComputedSubscript((("i", 5),), 0)),
+        ("i - i", ComputedSubscript((), 0)),
         ("1*i + 0", Variable("i")),
         ("+i", Variable("i")),
     ],
@@ -297,7 +297,7 @@ ARITHMETIC = st.recursive(
 )
 
 
-def evaluate(node: Node) -> Fraction:
+def evaluate(node: SyntaxNode) -> Fraction:
     match node:
         case Number():
             return Fraction(node.value)

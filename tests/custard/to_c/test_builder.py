@@ -1,16 +1,16 @@
 """A kernel under construction: names, arrays, and what comes first."""
 
-from custard.to_c.builder import Builder
+from custard.to_c.builder import KernelBuilder
 from custard.to_c.loop_ir import INT, INT32, ONE, Assign, Declare, Field, Require, Var, array
 
 
 def test_names_are_taken_once():
-    builder = Builder()
+    builder = KernelBuilder()
     assert [builder.fresh("p") for _ in range(3)] == ["p", "p_2", "p_3"]
 
 
 def test_names_that_c_keeps_to_itself():
-    builder = Builder()
+    builder = KernelBuilder()
     assert builder.fresh("int") == "int_2"
     assert builder.fresh("_Bool") == "_Bool_"
     assert builder.fresh("2x") == "_2x"
@@ -19,7 +19,7 @@ def test_names_that_c_keeps_to_itself():
 
 
 def test_names_of_a_block_are_free_behind_it():
-    builder = Builder()
+    builder = KernelBuilder()
     with builder.scope():
         builder.fresh("p")
         array_of_kernel = builder.stored("A", "values", array(INT32))
@@ -28,7 +28,7 @@ def test_names_of_a_block_are_free_behind_it():
 
 
 def test_a_loop_in_a_loop_of_the_same_name_gets_another():
-    builder = Builder()
+    builder = KernelBuilder()
     assert builder.loop_variable("i") == Var("i")
     builder.bound.add("i")
     builder.taken.add("i")
@@ -37,7 +37,7 @@ def test_a_loop_in_a_loop_of_the_same_name_gets_another():
 
 
 def test_arrays_and_numbers_are_declared_first():
-    builder = Builder()
+    builder = KernelBuilder()
     values = builder.stored("A", "values", array(INT32))
     assert builder.stored("A", "values", array(INT32)) is values
     size = builder.local("i_size", Field("A", "size0"))
@@ -51,7 +51,7 @@ def test_arrays_and_numbers_are_declared_first():
 
 
 def test_a_thread_has_arrays_of_its_own():
-    builder = Builder()
+    builder = KernelBuilder()
     with builder.thread() as (heap, prologue, required):
         builder.scratch("seen", array(INT), ONE)
     assert [len(one) for one in (heap, prologue, required)] == [1, 1, 1]

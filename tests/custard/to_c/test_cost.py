@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import custard
-from custard.autoscheduling.fibers import Fibers
+from custard.autoscheduling.fibers import InputFibers
 from custard.ir import cin
 from custard.language import notation
 from custard.language.formats import parse_format
@@ -18,7 +18,7 @@ def costs(text, formats, inputs, order):
     made = custard.compile(text, formats, target="c")
     tensors = {name: Tensor.of(value) for name, value in inputs.items()}
     extents = made._extents({name: one.shape for name, one in tensors.items()})
-    return cost(program, resolved, Fibers(tensors, extents))
+    return cost(program, resolved, InputFibers(tensors, extents))
 
 
 def test_by_hand():

@@ -14,6 +14,7 @@ from custard.to_c.loop_ir import (
     ZERO,
     Assign,
     Call,
+    CallStatement,
     Comment,
     Const,
     Declare,
@@ -25,7 +26,6 @@ from custard.to_c.loop_ir import (
     Load,
     Op,
     Require,
-    Run,
     Struct,
     Type,
     Var,
@@ -150,7 +150,7 @@ SIZE = Field("A", "size0")
         [Declare(i, ZERO), While(i < n, [Declare(j, i), Assign(i, j + 1)])],
         [For(i, ZERO, n, [Declare(j, i + 1)], j)],
         [Declare(crd, Field("A", "crd", array(INT32))), Declare(i, cast(crd[n], INT))],
-        [Require(n < SIZE), Run(Call("f", (n,)))],
+        [Require(n < SIZE), CallStatement(Call("f", (n,)))],
     ],
 )
 def test_what_is_well_formed(body):
@@ -174,7 +174,7 @@ def test_what_is_well_formed(body):
         ([While(i < n, [])], "i is not declared as int64_t"),
         ([If([(flag, [])])], "flag is not declared as bool"),
         ([Require(flag)], "flag is not declared as bool"),
-        ([Run(Call("f", (i,)))], "i is not declared as int64_t"),
+        ([CallStatement(Call("f", (i,)))], "i is not declared as int64_t"),
         ([Declare(x, ZERO)], "mixes types"),
         ([Declare(i, ZERO), Assign(i, Const(0.0, DOUBLE))], "mixes types"),
         ([Declare(i, Field("A", "width0"))], "A has no int64_t width0"),

@@ -21,6 +21,7 @@ from custard.to_c.loop_ir import (
     ZERO,
     Assign,
     Call,
+    CallStatement,
     Comment,
     Const,
     Declare,
@@ -32,7 +33,6 @@ from custard.to_c.loop_ir import (
     Load,
     Op,
     Require,
-    Run,
     Struct,
     Type,
     Var,
@@ -62,7 +62,7 @@ def body(*statements) -> str:
 
 
 def text(expression: Expr) -> str:
-    return body(Run(Call("f", (expression,)))).removeprefix("f(").removesuffix(");")
+    return body(CallStatement(Call("f", (expression,)))).removeprefix("f(").removesuffix(");")
 
 
 def op(name, *operands, type=INT):
@@ -251,7 +251,7 @@ def test_long_lines_are_broken_where_they_are_nested_least():
         f"        + ({x.name} + {y.name}) * {z.name} + values[a];",
     ]
     call = Call("function_of_many_things", tuple(long))
-    assert body(Run(call)).split("\n") == [
+    assert body(CallStatement(call)).split("\n") == [
         f"function_of_many_things({u.name}, {v.name}, {w.name}, {x.name},",
         f"        {y.name}, {z.name});",
     ]

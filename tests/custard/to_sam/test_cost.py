@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import custard
-from custard.autoscheduling.fibers import Fibers
+from custard.autoscheduling.fibers import InputFibers
 from custard.ir import cin
 from custard.language import notation
 from custard.language.formats import Format
@@ -30,7 +30,7 @@ def estimated(text, inputs, order, lanes=None):
     schedule = [f"reorder({','.join(order)})"] if len(order) > 1 else []
     schedule += [f"parallelize({loop},Lanes,{count})" for loop, count in (lanes or {}).items()]
     made = custard.compile(text, formats, schedule)
-    fibers = Fibers(inputs, made.extents(inputs))
+    fibers = InputFibers(inputs, made.extents(inputs))
     plain = cin.reordered(program, order)
     return cycles(plain, formats, fibers, lanes), made
 

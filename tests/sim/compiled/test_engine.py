@@ -523,7 +523,7 @@ def test_queues_shrink_back():
         custard.compile("X(i,j)=B(i,j)*c", {"B": "ss"}).graph, {"B": np.ones((1, 9000)), "c": 2.0}
     )
     slow = {"blocks.kinds.array.initiation_interval_cycles": 3}
-    machine = compiled_engine._Machine(bound, load(None, slow))
+    machine = compiled_engine._CompiledMachine(bound, load(None, slow))
     try:
         machine.run(None)
         machine.report()
@@ -539,7 +539,7 @@ def test_streams_that_move_together_share_a_queue():
     inputs = {"B": np.eye(3), "C": np.eye(3)}
 
     def shared(config):
-        machine = compiled_engine._Machine(bind(program.graph, inputs), load(None, config))
+        machine = compiled_engine._CompiledMachine(bind(program.graph, inputs), load(None, config))
         try:
             groups = {tuple(map(str, channel.edges)) for channel in machine.channels.values()}
             return sorted(group for group in groups if len(group) > 1)

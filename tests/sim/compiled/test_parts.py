@@ -7,7 +7,7 @@ import custard
 from sam.support import c_compiler as cc
 from sim.binding import bind
 from sim.compiled import engine
-from sim.compiled.kernel.ends import Queue
+from sim.compiled.kernel.ends import QueueEnd
 from sim.compiled.parts import PLACES, SHORT
 from sim.config.hardware import load
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
 def machine(overrides=None, schedule=()):
     program = custard.compile("x(i) = b(i) * c(i)", {"b": "s", "c": "s", "x": "s"}, schedule)
     bound = bind(program.graph, {"b": np.eye(4)[0], "c": np.ones(4)})
-    found = engine._Machine(bound, load(None, overrides))
+    found = engine._CompiledMachine(bound, load(None, overrides))
     found.close()
     return found
 
@@ -37,7 +37,7 @@ def test_the_places_of_a_queue(depth, places, short):
 def test_both_ends_of_a_queue_agree():
     for shared in machine({"queues.depth": 2}).queues:
         given, taken = shared.given_to(), shared.taken_from()
-        assert isinstance(given, Queue)
+        assert isinstance(given, QueueEnd)
         assert (given.ports, taken.ports) == (shared.bundle.givers, shared.bundle.takers)
         assert (given.places, given.short, given.ahead) == (taken.places, taken.short, taken.ahead)
 

@@ -5,7 +5,7 @@ import ctypes
 import pytest
 
 from sam.support import c_compiler as cc
-from sim.compiled.shared_layout import Shared
+from sim.compiled.shared_layout import SharedLayout
 
 pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
 
@@ -34,7 +34,7 @@ def required(shared):
 
 
 def test_what_is_compared():
-    assert Shared({"Queue": CQueue}, {"FEW": 64}).expressions() == {
+    assert SharedLayout({"Queue": CQueue}, {"FEW": 64}).expressions() == {
         "sizeof(Queue)": 24,
         "offsetof(Queue, from)": 0,
         "offsetof(Queue, head)": 8,
@@ -44,8 +44,8 @@ def test_what_is_compared():
 
 
 def test_structures_that_agree():
-    required(Shared({"Queue": CQueue}, {"FEW": 64, "STARVED": 1}))
-    required(Shared({"Queue": Shorter}, beginnings=frozenset({"Queue"})))
+    required(SharedLayout({"Queue": CQueue}, {"FEW": 64, "STARVED": 1}))
+    required(SharedLayout({"Queue": Shorter}, beginnings=frozenset({"Queue"})))
 
 
 @pytest.mark.parametrize(
@@ -58,5 +58,5 @@ def test_structures_that_agree():
 )
 def test_structures_that_differ(structure, numbers, text):
     with pytest.raises(RuntimeError) as caught:
-        required(Shared({"Queue": structure}, numbers))
+        required(SharedLayout({"Queue": structure}, numbers))
     assert str(caught.value) == text

@@ -10,7 +10,7 @@ import sim
 from sam.memory_regions import Region
 from sam.support import c_compiler, disk_cache
 from sim.compiled import stored_translations, translations
-from sim.compiled.residual import INT, Port, Residual
+from sim.compiled.residual import INT, Residual, StepPort
 from sim.compiled.steps import specialise
 
 pytestmark = pytest.mark.skipif(not c_compiler.available(), reason="needs a C compiler")
@@ -118,7 +118,7 @@ def test_names_tell_apart_what_decides_the_c():
 
     parts = [0, 0.0, -0.0, False, "0", None, (), (0,), int, float, np.ndarray, Declared]
     parts += [Operation("add", np.dtype(one)) for one in (np.int32, np.int64, bool)]
-    parts += [Port("in", 0, INT), Port("in", 0, INT, True), Port("in", 1, INT)]
+    parts += [StepPort("in", 0, INT), StepPort("in", 0, INT, True), StepPort("in", 1, INT)]
     names = [stored_translations.name((part,)) for part in parts]
     assert None not in names
     assert len({*names}) == len(parts)

@@ -1,6 +1,6 @@
 """Lower bounds of a run's cycles, by hand."""
 
-from sim.explain.bounds import Bound, bounds, bytes_per_cycle
+from sim.explain.bounds import LowerBound, bounds, bytes_per_cycle
 from tests.support.runs import copied, in_two, spmv
 
 
@@ -8,7 +8,7 @@ def test_the_bounds_of_a_product_on_ideal_memory():
     """16 products on one multiplier; the matrix has 16 values in 6 rows."""
     run = spmv()
     found = bounds(run)
-    assert Bound("16 multiplications on 1 multiplier", 16) in found
+    assert LowerBound("16 multiplications on 1 multiplier", 16) in found
     busiest = max(b.busy for b in run.blocks.values() if b.kind != "root")
     assert found[0].cycles == busiest
     assert found[0].why.endswith(" is busy")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.retiming.firing_kernel import Event, Queue, Untraceable, firing_kernel
+from sim.retiming.firing_kernel import Event, FiringEnd, Untraceable, firing_kernel
 from tests.support.steps import FORWARD, MERGE, REPEAT, translated
 
 
@@ -12,7 +12,7 @@ def made(body, inputs, outputs, **more):
 
 def test_a_bit_for_each_wait_and_each_group_of_inputs():
     """The firing is written for data, and for any tokens: each of its waits has two bits."""
-    found = made(FORWARD, [Queue((0,))], [Queue((0,))], ports=("a", "crd"))
+    found = made(FORWARD, [FiringEnd((0,))], [FiringEnd((0,))], ports=("a", "crd"))
     assert found.events == (
         Event("take", (0,)),
         Event("wait", (0,)),
@@ -28,7 +28,7 @@ def test_a_bit_for_each_wait_and_each_group_of_inputs():
 
 def test_inputs_that_move_together_share_a_bit():
     body = "p.a.peek()\np.b.peek()\np.a.take()\np.b.take()"
-    found = made(body, [Queue((0, 1))], [], ports=("a", "b"))
+    found = made(body, [FiringEnd((0, 1))], [], ports=("a", "b"))
     assert Event("take", (0, 1)) in found.events
     assert found.source.count("iq0->lanes") == 2
     assert "PEEK_DATA1" in found.source.partition("int64_t fire")[0]
@@ -36,23 +36,25 @@ def test_inputs_that_move_together_share_a_bit():
 
 
 def test_inputs_that_move_alone_have_bits_of_their_own():
-    found = made(MERGE, [Queue((0,)), Queue((1,))], [Queue((0,))], ports=("a", "b", "crd"))
+    found = made(
+        MERGE, [FiringEnd((0,)), FiringEnd((1,))], [FiringEnd((0,))], ports=("a", "b", "crd")
+    )
     assert found.events[:2] == (Event("take", (0,)), Event("take", (1,)))
 
 
 def test_a_handover_has_room_for_one_and_is_given_to_at_once():
-    found = made(FORWARD, [Queue((0,))], [Queue((0,), handover=True)], ports=("a", "crd"))
+    found = made(FORWARD, [FiringEnd((0,))], [FiringEnd((0,), handover=True)], ports=("a", "crd"))
     assert "if (ROOM_IN(0) == 0) { b->which = 0; oq0->crowds = 1; goto blocked; }" in found.source
     assert "blocked:" in found.source
     assert "ROOM_IN(0) < most" not in found.source
-    wide = made(FORWARD, [Queue((0,))], [Queue((0,))], ports=("a", "crd")).source
+    wide = made(FORWARD, [FiringEnd((0,))], [FiringEnd((0,))], ports=("a", "crd")).source
     assert "if (ROOM_IN(0) < most) most = ROOM_IN(0);" in wide
     assert "blocked:" not in wide
 
 
 def test_a_block_that_hands_over_keeps_its_state():
     more = {"state": {"left": 0}, "ports": ("a", "crd")}
-    found = made(REPEAT, [Queue((0,))], [Queue((0,), handover=True)], **more)
+    found = made(REPEAT, [FiringEnd((0,))], [FiringEnd((0,), handover=True)], **more)
     assert "os_left = s_left;" in found.source
     assert "s_left = os_left;" in found.source.partition("blocked:")[2]
 
@@ -60,7 +62,9 @@ def test_a_block_that_hands_over_keeps_its_state():
 def test_wires_and_waits_in_loops_have_no_codes():
     wire = "kind, value = p.told.latest()\np.a.peek()\np.a.take()"
     with pytest.raises(Untraceable):
-        made(wire, [Queue((0,)), Queue((1,)), Queue((2,))], [], ports=("a", "b", "told"))
+        made(
+            wire, [FiringEnd((0,)), FiringEnd((1,)), FiringEnd((2,))], [], ports=("a", "b", "told")
+        )
     loop = "while s.n < 3:\n    p.crd.give(0, 1)\n    s.n = s.n + 1"
     with pytest.raises(Untraceable):
-        made(loop, [], [Queue((0,))], state={"n": 0}, ports=("crd",))
+        made(loop, [], [FiringEnd((0,))], state={"n": 0}, ports=("crd",))

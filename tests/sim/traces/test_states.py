@@ -6,7 +6,7 @@ import pytest
 from sam.support.errors import UserError
 from sim.attribution.log import Awaited, Log
 from sim.attribution.over_time import OverTime
-from sim.traces.states import States, Window, parse_window, samples, shown, states, within
+from sim.traces.states import CycleWindow, States, parse_window, samples, shown, states, within
 from tests.support.runs import in_two, sparse_product, waits
 
 
@@ -39,9 +39,9 @@ def test_a_block_that_never_fires():
 
 def test_the_changes_inside_of_a_window():
     found = States(np.array([0, 5, 9, 12]), np.array([0, 1, 0, 2]), ("busy", "memory", "done"))
-    cycles, changes = within(found, Window(6, 12))
+    cycles, changes = within(found, CycleWindow(6, 12))
     assert (cycles.tolist(), changes.tolist()) == ([6, 9], [1, 0])
-    cycles, changes = within(found, Window(0, 1))
+    cycles, changes = within(found, CycleWindow(0, 1))
     assert (cycles.tolist(), changes.tolist()) == ([0], [0])
 
 
@@ -49,8 +49,8 @@ def test_numbers_are_told_where_they_change_at_the_ends_of_stretches():
     one = log(waits([], [], -1), cycles=1000)
     assert one.over_time.stretch == 4
     values = np.array([2, 2, 3] + [3] * 247)
-    assert list(samples(one, values, Window(0, 1000))) == [(3, 2), (11, 3)]
-    assert list(samples(one, values, Window(5, 1000))) == [(7, 2), (11, 3)]
+    assert list(samples(one, values, CycleWindow(0, 1000))) == [(3, 2), (11, 3)]
+    assert list(samples(one, values, CycleWindow(5, 1000))) == [(7, 2), (11, 3)]
 
 
 def test_all_of_a_run_is_shown_if_there_is_room():
@@ -58,7 +58,7 @@ def test_all_of_a_run_is_shown_if_there_is_room():
     found = shown(run, None, 10**9, 40)
     assert (found.first, found.end, found.note) == (0, run.cycles, None)
     [piece] = found.pieces
-    assert (piece.prefix, piece.start, piece.shown) == ("", 0, Window(0, run.cycles))
+    assert (piece.prefix, piece.start, piece.shown) == ("", 0, CycleWindow(0, run.cycles))
 
 
 def test_graphs_begin_where_those_before_them_end():
@@ -68,7 +68,7 @@ def test_graphs_begin_where_those_before_them_end():
     assert (first.start, second.start) == (0, run.parts[0].cycles)
     later = run.parts[0].cycles + 1
     [piece] = shown(run, (later, later + 2), 10**9, 40).pieces
-    assert (piece.prefix, piece.shown) == ("y.", Window(1, 3))
+    assert (piece.prefix, piece.shown) == ("y.", CycleWindow(1, 3))
 
 
 def test_mistakes():

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sim.compiled.kernel.path import Further, Parts, Path
+from sim.compiled.kernel.path import Further, KernelParts, Path
 from sim.compiled.kernel.paths.following import alone
-from sim.compiled.kernel.plain import Kernel, each
+from sim.compiled.kernel.plain import BlockKernel, each
 from sim.compiled.residual import Fail, Leave, Line
 
 # The loops over firings are left whole, as compilers make vectors of loops before they unroll them.
@@ -49,13 +49,13 @@ class AtOnce(Path):
     name = "at_once"
     needs = frozenset({"following"})
 
-    def applies(self, kernel: Kernel) -> bool:
+    def applies(self, kernel: BlockKernel) -> bool:
         return bool(_leaders(kernel))
 
-    def write(self, kernel: Kernel) -> Parts:
-        return Parts(further=[Further(_several(kernel, one), ()) for one in _leaders(kernel)])
+    def write(self, kernel: BlockKernel) -> KernelParts:
+        return KernelParts(further=[Further(_several(kernel, one), ()) for one in _leaders(kernel)])
 
-    def after(self, kernel: Kernel, line: Leave, leader: int | None) -> list[str]:
+    def after(self, kernel: BlockKernel, line: Leave, leader: int | None) -> list[str]:
         lines = []
         for one in sorted(_leaders(kernel) & {*line.again}):
             test = alone(kernel, line, one)
@@ -64,13 +64,13 @@ class AtOnce(Path):
         return lines
 
 
-def _leaders(kernel: Kernel) -> set[int]:
+def _leaders(kernel: BlockKernel) -> set[int]:
     """The leaders of inputs of which several tokens may be dropped at once."""
     few = {kernel.body.taken[queue.ports[0]] for queue in kernel.inputs if queue.short}
     return {*kernel.body.several} - few
 
 
-def _several(kernel: Kernel, leader: int) -> str:
+def _several(kernel: BlockKernel, leader: int) -> str:
     """Several firings that only take from the inputs of a leader."""
     led = [
         (q, queue.places)
@@ -90,7 +90,7 @@ def _several(kernel: Kernel, leader: int) -> str:
     )
 
 
-def _judged(kernel: Kernel, lines: Sequence[Line], leader: int) -> str:
+def _judged(kernel: BlockKernel, lines: Sequence[Line], leader: int) -> str:
     """Finds out whether a firing does no more than take from the inputs of a leader."""
     parts = []
     for line in lines:
@@ -102,7 +102,7 @@ def _judged(kernel: Kernel, lines: Sequence[Line], leader: int) -> str:
     return "\n".join(parts)
 
 
-def _only_takes(kernel: Kernel, line: Fail | Leave, leader: int) -> str:
+def _only_takes(kernel: BlockKernel, line: Fail | Leave, leader: int) -> str:
     """Whether a firing that ends here has done no more than take from the inputs of a leader."""
     if isinstance(line, Fail) or line.finished != "0":
         return "0"

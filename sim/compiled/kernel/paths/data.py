@@ -6,8 +6,8 @@ firing that is right for any tokens stands behind; any other token leads there.
 
 from __future__ import annotations
 
-from sim.compiled.kernel.path import Further, Parts, Path
-from sim.compiled.kernel.plain import Kernel
+from sim.compiled.kernel.path import Further, KernelParts, Path
+from sim.compiled.kernel.plain import BlockKernel
 
 _ANY_TOKENS = """        any_tokens: now = ready; cause = row = 0;
 """
@@ -18,10 +18,10 @@ class Data(Path):
 
     name = "data"
 
-    def applies(self, kernel: Kernel) -> bool:
+    def applies(self, kernel: BlockKernel) -> bool:
         return bool(kernel.body.general)
 
-    def write(self, kernel: Kernel) -> Parts:
+    def write(self, kernel: BlockKernel) -> KernelParts:
         general = kernel.body.general
         further = Further(_ANY_TOKENS + kernel.save(general), general)
-        return Parts(first=kernel.body.first, further=[further])
+        return KernelParts(first=kernel.body.first, further=[further])

@@ -5,8 +5,8 @@ The heads of all other inputs have not changed: they hold data, which was visibl
 
 from __future__ import annotations
 
-from sim.compiled.kernel.path import Further, Parts, Path
-from sim.compiled.kernel.plain import Kernel
+from sim.compiled.kernel.path import Further, KernelParts, Path
+from sim.compiled.kernel.plain import BlockKernel
 from sim.compiled.residual import Leave
 
 
@@ -16,11 +16,11 @@ class Following(Path):
     name = "following"
     needs = frozenset({"data"})
 
-    def applies(self, kernel: Kernel) -> bool:
+    def applies(self, kernel: BlockKernel) -> bool:
         return bool(kernel.body.following)
 
-    def write(self, kernel: Kernel) -> Parts:
-        return Parts(
+    def write(self, kernel: BlockKernel) -> KernelParts:
+        return KernelParts(
             further=[
                 Further(
                     f"    again{leader}:;\n{kernel.begin(lines, leader)}{kernel.reset()}\n",
@@ -31,11 +31,11 @@ class Following(Path):
             ]
         )
 
-    def after(self, kernel: Kernel, line: Leave, leader: int | None) -> list[str]:
+    def after(self, kernel: BlockKernel, line: Leave, leader: int | None) -> list[str]:
         return [f"if ({alone(kernel, line, one)}) goto again{one};" for one in line.again]
 
 
-def alone(kernel: Kernel, line: Leave, leader: int) -> str:
+def alone(kernel: BlockKernel, line: Leave, leader: int) -> str:
     """A test whether a firing has taken from no inputs but those of a leader."""
     others = {kernel.body.taken[n] for n in line.takes} - {leader}
     return " && ".join(f"!take{other}" for other in sorted(others)) or "1"

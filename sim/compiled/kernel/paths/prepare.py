@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sim.compiled.kernel.path import Parts, Path
-from sim.compiled.kernel.plain import Kernel, each
+from sim.compiled.kernel.path import KernelParts, Path
+from sim.compiled.kernel.plain import BlockKernel, each
 from sim.compiled.residual import Body, Fail, Leave, Wait, firsts, gives_alone
 
 # The reader lets these tokens in; until it has, the writer has nothing to do.
@@ -44,10 +44,10 @@ class Prepare(Path):
     name = "prepare"
     needs = frozenset({"short", "pull"})
 
-    def applies(self, kernel: Kernel) -> bool:
+    def applies(self, kernel: BlockKernel) -> bool:
         return any(queue.ahead for queue in (*kernel.inputs, *kernel.outputs))
 
-    def write(self, kernel: Kernel) -> Parts:
+    def write(self, kernel: BlockKernel) -> KernelParts:
         ends = {
             q: replace(
                 kernel.input_ends[q],
@@ -59,11 +59,11 @@ class Prepare(Path):
             if queue.ahead
         }
         if not any(queue.ahead for queue in kernel.outputs):
-            return Parts(inputs=ends)
-        return Parts(inputs=ends, begin=_BEGIN, blocked=_blocked(kernel))
+            return KernelParts(inputs=ends)
+        return KernelParts(inputs=ends, begin=_BEGIN, blocked=_blocked(kernel))
 
 
-def _blocked(kernel: Kernel) -> str:
+def _blocked(kernel: BlockKernel) -> str:
     """Does the next firings, as long as they give alone."""
     [queue], lines = kernel.outputs, []
     for line in kernel.body.giving:

@@ -7,8 +7,8 @@ pulling, the call would end, and the scheduler would call the writer, and then t
 from __future__ import annotations
 
 from sim.compiled.kernel import c
-from sim.compiled.kernel.path import InputEnd, Parts, Path
-from sim.compiled.kernel.plain import Kernel, end_of
+from sim.compiled.kernel.path import InputEnd, KernelParts, Path
+from sim.compiled.kernel.plain import BlockKernel, end_of
 
 _PULLED = f"""if (h{{q}} == e{{q}} && h{{q}} == (e{{q}} = q{{q}}->tail)) {{{{ \\
         if (!q{{q}}->crowds || fired >= most) {c.STARVED} \\
@@ -26,10 +26,10 @@ class Pull(Path):
 
     name = "pull"
 
-    def applies(self, kernel: Kernel) -> bool:
+    def applies(self, kernel: BlockKernel) -> bool:
         return any(queue.short for queue in kernel.inputs)
 
-    def write(self, kernel: Kernel) -> Parts:
+    def write(self, kernel: BlockKernel) -> KernelParts:
         ends = {
             q: InputEnd(
                 there=(_PULLED if queue.short else _THERE_NOW).format(q=q, end=end_of(q, queue)),
@@ -37,4 +37,4 @@ class Pull(Path):
             )
             for q, queue in enumerate(kernel.inputs)
         }
-        return Parts(inputs=ends, most="FEW_FIRINGS")
+        return KernelParts(inputs=ends, most="FEW_FIRINGS")

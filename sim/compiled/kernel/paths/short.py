@@ -7,8 +7,8 @@ loading the ends at its start and storing them at its end. A reader that waits i
 from __future__ import annotations
 
 from sim.compiled.kernel import c
-from sim.compiled.kernel.path import OutputEnd, Parts, Path
-from sim.compiled.kernel.plain import Kernel
+from sim.compiled.kernel.path import KernelParts, OutputEnd, Path
+from sim.compiled.kernel.plain import BlockKernel
 
 _MACROS = """#define r{q} b->out[{q}]
 #define T{q} r{q}->tail
@@ -24,13 +24,13 @@ class Short(Path):
 
     name = "short"
 
-    def applies(self, kernel: Kernel) -> bool:
+    def applies(self, kernel: BlockKernel) -> bool:
         return any(queue.short for queue in kernel.outputs)
 
-    def write(self, kernel: Kernel) -> Parts:
+    def write(self, kernel: BlockKernel) -> KernelParts:
         ends = {
             q: OutputEnd(macros=_MACROS.format(q=q), given=f" {c.WAKE_READER.format(q=q)}")
             for q, queue in enumerate(kernel.outputs)
             if queue.short
         }
-        return Parts(outputs=ends)
+        return KernelParts(outputs=ends)

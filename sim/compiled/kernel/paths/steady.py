@@ -5,8 +5,8 @@ The first of them finds the state as it is; each other one goes to a firing with
 
 from __future__ import annotations
 
-from sim.compiled.kernel.path import Further, Parts, Path
-from sim.compiled.kernel.plain import Kernel
+from sim.compiled.kernel.path import Further, KernelParts, Path
+from sim.compiled.kernel.plain import BlockKernel
 from sim.compiled.residual import Leave
 
 
@@ -16,13 +16,13 @@ class Steady(Path):
     name = "steady"
     needs = frozenset({"data"})
 
-    def applies(self, kernel: Kernel) -> bool:
+    def applies(self, kernel: BlockKernel) -> bool:
         return bool(kernel.body.steady)
 
-    def write(self, kernel: Kernel) -> Parts:
+    def write(self, kernel: BlockKernel) -> KernelParts:
         lines = kernel.body.steady
         opening = f"    steady:;\n{kernel.begin(lines)}{kernel.reset()}\n"
-        return Parts(further=[Further(opening, lines)])
+        return KernelParts(further=[Further(opening, lines)])
 
-    def after(self, kernel: Kernel, line: Leave, leader: int | None) -> list[str]:
+    def after(self, kernel: BlockKernel, line: Leave, leader: int | None) -> list[str]:
         return ["goto steady;"] if line.steady else []

@@ -3,11 +3,11 @@
 import time
 
 from custard.cli.sweeps import progress
-from custard.cli.sweeps.progress import Progress
+from custard.cli.sweeps.progress import SweepProgress
 
 
 def test_lines_say_how_far_the_sweep_is():
-    shown = Progress("depths", 100, 20)
+    shown = SweepProgress("depths", 100, 20)
     assert shown.line(10) == "depths: 20 of 100 points (10 s so far)"
     for _ in range(10):
         shown.ran += 1
@@ -22,7 +22,7 @@ def test_lines_say_how_far_the_sweep_is():
 
 def test_lines_come_while_a_point_runs(monkeypatch, capsys):
     monkeypatch.setattr(progress, "_FIRST_SECONDS", 0.05)
-    with Progress("long", 2, 0) as shown:
+    with SweepProgress("long", 2, 0) as shown:
         shown.advance(failed=0)
         deadline = time.monotonic() + 10
         err = ""
@@ -34,6 +34,6 @@ def test_lines_come_while_a_point_runs(monkeypatch, capsys):
 
 
 def test_a_short_sweep_says_nothing(capsys):
-    with Progress("short", 1, 0) as shown:
+    with SweepProgress("short", 1, 0) as shown:
         shown.advance(failed=0)
     assert capsys.readouterr().err == ""

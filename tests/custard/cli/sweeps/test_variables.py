@@ -2,7 +2,7 @@
 
 import pytest
 
-from custard.cli.sweeps.variables import Values, names, split
+from custard.cli.sweeps.variables import VariableValues, names, split
 from sam.support.errors import UserError
 
 KNOWN = {
@@ -42,7 +42,7 @@ KNOWN = {
     ],
 )
 def test_values(text, value):
-    found = Values(KNOWN).fill(text)
+    found = VariableValues(KNOWN).fill(text)
     assert found == value
     assert type(found) is type(value)
 
@@ -72,18 +72,18 @@ def test_values(text, value):
 )
 def test_mistakes(text, message):
     with pytest.raises(UserError) as refusal:
-        Values(KNOWN).fill(text)
+        VariableValues(KNOWN).fill(text)
     assert str(refusal.value) == message
 
 
 def test_variables_that_multiply_are_bounded():
     laughs = {f"x{n}": f"${{x{n + 1}}}" * 10 for n in range(30)} | {"x30": "ha"}
     with pytest.raises(UserError) as refusal:
-        Values(laughs).fill("${x0}")
+        VariableValues(laughs).fill("${x0}")
     assert str(refusal.value) == "variables make more than 65536 characters of a point"
     deep = {f"x{n}": f"${{x{n + 1}}}" for n in range(3000)} | {"x3000": 1}
     with pytest.raises(UserError, match="the variable x50 stands for itself"):
-        Values(deep).fill("${x0}")
+        VariableValues(deep).fill("${x0}")
 
 
 def test_names_are_those_of_all_texts():

@@ -3,7 +3,7 @@
 import pytest
 
 from custard.language.formats import LEVEL_FORMATS
-from custard.to_c.builder import Builder
+from custard.to_c.builder import KernelBuilder
 from custard.to_c.levels import LEVEL_FUNCTIONS
 from custard.to_c.levels.base import guarded
 from custard.to_c.levels.place import START, Place
@@ -12,7 +12,7 @@ from sam.levels import LEVELS
 
 
 def made(code, builder=None):
-    return LEVEL_FUNCTIONS[code](code, "A", 1, INT32, builder or Builder())
+    return LEVEL_FUNCTIONS[code](code, "A", 1, INT32, builder or KernelBuilder())
 
 
 @pytest.mark.parametrize("code", LEVEL_FUNCTIONS)
@@ -39,7 +39,7 @@ def test_levels_locate_if_their_format_does(code):
 
 
 def test_an_array_has_one_local_variable():
-    builder = Builder()
+    builder = KernelBuilder()
     level = made("s", builder)
     assert level.array("segments") is level.array("segments")
     assert len(builder.arrays) == 1

@@ -8,7 +8,7 @@ import scipy.sparse
 
 import custard
 from custard.language.commands import WORKSPACES
-from custard.to_c.workspaces.choice import Load, Sizes, cost, load, positions
+from custard.to_c.workspaces.choice import FillStatistics, Sizes, cost, load, positions
 from sam.support import c_compiler as cc
 from tests.support.workspaces import compiled
 
@@ -27,11 +27,11 @@ def test_loads_of_products():
     formats = {"X": "ss", "B": "ss:1,0", "C": "ss"}
     outer = load(filling(PRODUCT, formats, "reorder(k,i,j)"), known)
     # Those of k that B has are taken to be in C, too.
-    assert outer == Load(1, 40 * 5 * 3, 30 * 100, 2)
+    assert outer == FillStatistics(1, 40 * 5 * 3, 30 * 100, 2)
     formats["B"] = "ds"
     known = Sizes({"i": 30, "j": 100, "k": 200}, {"B": [30, 60], "C": [200, 600]})
     rows = load(filling(PRODUCT, {**formats, "C": "ds"}, "reorder(i,k,j)"), known)
-    assert rows == Load(30, 2 * 3, 100)
+    assert rows == FillStatistics(30, 2 * 3, 100)
 
 
 def test_common_loops_are_outside():
@@ -46,7 +46,7 @@ def test_sums_and_no_operand():
     known = Sizes({"i": 10, "j": 100}, {"B": [10, 200], "C": [10, 300]})
     found = load(filling("X(j,i) = B(i,j) + C(i,j)", {"X": "ss", "B": "ds", "C": "ds"},
                          "reorder(i,j)"), known)  # fmt: skip
-    assert found == Load(1, 10 * 50, 1000, 2)
+    assert found == FillStatistics(1, 10 * 50, 1000, 2)
     found = load(filling("X(j,i) = B(i,j) / C(i,j)", {"X": "ss", "B": "ds", "C": "ds"},
                          "reorder(i,j)"), known)  # fmt: skip
     assert found.values <= 1000
@@ -61,19 +61,22 @@ def test_positions_of_levels():
 
 
 def test_distinct_places():
-    assert Load(1, 1000, 10).distinct == pytest.approx(10)
-    assert Load(1, 10, 1e12).distinct == pytest.approx(10)
-    assert Load(1, 0, 5).distinct == 0 == Load(1, 5, 0).distinct
+    assert FillStatistics(1, 1000, 10).distinct == pytest.approx(10)
+    assert FillStatistics(1, 10, 1e12).distinct == pytest.approx(10)
+    assert FillStatistics(1, 0, 5).distinct == 0 == FillStatistics(1, 5, 0).distinct
 
 
 @pytest.mark.parametrize(
     ("due", "found"),
     [
-        ("dense", Load(1000, 2000, 1000)),  # rows that are all but full
-        ("dense", Load(1, 2.4e6, 1e6, 2)),  # a block that is used twice
-        ("bucket", Load(1, 4000, 1e6, 2)),  # few of many places
-        ("bucket", Load(1, 1e7, 1e11, 2)),
-        ("bucket", Load(50, 320, 2240, 2)),  # a small block that is filled again and again
+        ("dense", FillStatistics(1000, 2000, 1000)),  # rows that are all but full
+        ("dense", FillStatistics(1, 2.4e6, 1e6, 2)),  # a block that is used twice
+        ("bucket", FillStatistics(1, 4000, 1e6, 2)),  # few of many places
+        ("bucket", FillStatistics(1, 1e7, 1e11, 2)),
+        (
+            "bucket",
+            FillStatistics(50, 320, 2240, 2),
+        ),  # a small block that is filled again and again
     ],
 )
 def test_the_cheapest(due, found):
@@ -81,7 +84,7 @@ def test_the_cheapest(due, found):
 
 
 def test_a_hash_table_is_cheaper_than_sorting_what_is_added_up_often():
-    often = Load(1, 1e7, 2e4)
+    often = FillStatistics(1, 1e7, 2e4)
     assert cost("hash", often) < cost("bucket", often)
 
 

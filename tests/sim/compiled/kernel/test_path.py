@@ -1,7 +1,7 @@
 """What a fast path may change: nothing that it does not write."""
 
-from sim.compiled.kernel.path import InputEnd, OutputEnd, Parts, Path
-from sim.compiled.kernel.plain import Kernel
+from sim.compiled.kernel.path import InputEnd, KernelParts, OutputEnd, Path
+from sim.compiled.kernel.plain import BlockKernel
 from tests.support.kernels import long
 from tests.support.steps import FORWARD, translated
 
@@ -15,7 +15,7 @@ class Marks(Path):
         return bool(kernel.inputs)
 
     def write(self, kernel):
-        return Parts(
+        return KernelParts(
             inputs={0: InputEnd("THERE$n", taken="TAKEN($taken)", room=" && ROOM")},
             outputs={0: OutputEnd("MACROS\n", "LOCALS\n", " GIVEN", "BACK\n")},
             most="FEW",
@@ -34,7 +34,7 @@ class Never(Marks):
 
 def written(*paths):
     body = translated(FORWARD, ports=("a", "crd")).body
-    return Kernel(body, [long(0, bounded=True)], [long(0, bounded=True)], paths).source()
+    return BlockKernel(body, [long(0, bounded=True)], [long(0, bounded=True)], paths).source()
 
 
 def test_each_part_comes_to_its_place():

@@ -8,13 +8,13 @@ from sam.support.errors import UserError
 from sam.token import DATA, STOP
 from sim.compiled.residual import INT, REAL
 from sim.compiled.steps.values import Known, Open
-from sim.compiled.steps.writing import Reached, Situation, Writing, common
+from sim.compiled.steps.writing import FiringState, FiringWriter, Situation, common
 from tests.support.steps import PORTS
 
 
 @pytest.fixture
 def writing():
-    return Writing({"a": PORTS["a"], "crd": PORTS["crd"]}, {"n": 0, "on": False}, REAL)
+    return FiringWriter({"a": PORTS["a"], "crd": PORTS["crd"]}, {"n": 0, "on": False}, REAL)
 
 
 def test_an_assignment_is_known_until_the_next(writing):
@@ -40,8 +40,8 @@ def test_a_test_tells_a_truth_of_the_state(writing):
 
 
 def test_what_two_points_have_in_common(writing):
-    one = Reached(frozenset({0, 1}), {("take", 0): "", ("give", 0): "0@0"}, {"a": 1, "b": True})
-    other = Reached(frozenset({1, 2}), {("take", 0): ""}, {"a": 1, "b": 1})
+    one = FiringState(frozenset({0, 1}), {("take", 0): "", ("give", 0): "0@0"}, {"a": 1, "b": True})
+    other = FiringState(frozenset({1, 2}), {("take", 0): ""}, {"a": 1, "b": 1})
     both = writing.join(one, other)
     assert both.peeked == {1}
     assert both.side("take") == {0: True}
@@ -52,8 +52,8 @@ def test_what_two_points_have_in_common(writing):
 
 
 def test_ports_with_one_fate_move_together(writing):
-    one = Reached(moved={("take", 0): "", ("take", 1): "", ("take", 2): ""})
-    other = Reached(moved={("take", 2): ""})
+    one = FiringState(moved={("take", 0): "", ("take", 1): "", ("take", 2): ""})
+    other = FiringState(moved={("take", 2): ""})
     moved = writing.join(one, other).moved
     assert moved["take", 0] == moved["take", 1] != moved["take", 2]
 
