@@ -19,7 +19,7 @@ from sam.blocks import KINDS
 from sam.blocks.bitvector import merge_words, unpack_words
 from sam.blocks.endpoints import root
 from sam.blocks.fiber import align_nest, repeat_nest
-from sam.blocks.locate import locate_level
+from sam.blocks.locate import LOCATOR, SEARCHER, locate_level
 from sam.blocks.merge import UNION, Merger, merge
 from sam.blocks.repeat import repeat_stream
 from sam.blocks.scan import Scanned, scan_dimension, skip_to
@@ -216,7 +216,8 @@ class Builder:
         """
         if form is not None:
             return self._located_at(slot, level, fiber, reference, payloads, form, offset)
-        full = LEVEL_FORMATS[slot.levels[level]].full
+        stored = LEVEL_FORMATS[slot.levels[level]]
+        full = stored.full
         ports = locate_level(
             self.graph,
             f"locate_{slot.name}_{fiber.variable}",
@@ -226,8 +227,10 @@ class Builder:
             reference.end,
             [] if full else [(payload.kind, payload.end) for payload in payloads],
             keeps=full,
+            kind=LOCATOR if stored.locates else SEARCHER,
         )
-        self.note(f"{slot.tensor} is located at {fiber.variable}")
+        verb = "located" if stored.locates else "searched"
+        self.note(f"{slot.tensor} is {verb} at {fiber.variable}")
         if full:
             return fiber, reference.at(ports.ref), list(payloads)
         found = Fiber(fiber.variable, ports.crd)

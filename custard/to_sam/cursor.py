@@ -15,6 +15,7 @@ For each loop variable, the lowering
 
 Inside of all loops, ``value`` computes the values. In between a cursor answers:
 
+``has_window``      whether it would go through a window of a level to descend
 ``variables_left``  the variables that it may still have a fiber for
 ``payloads``        the streams that must go along with its coordinates through every merge
 ``witnesses``       streams of which at least one has a token that is not ``N`` wherever the part
@@ -48,6 +49,9 @@ class Cursor(ABC):
 
     def descend_in_words(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor]:
         raise AssertionError(self)
+
+    def has_window(self, builder: Builder, variable: str) -> bool:
+        return False
 
     @abstractmethod
     def variables_left(self) -> Collection[str]: ...
@@ -112,6 +116,9 @@ class Composite(Cursor):
     """An operation on parts."""
 
     parts: tuple[Cursor, ...]
+
+    def has_window(self, builder: Builder, variable: str) -> bool:
+        return any(part.has_window(builder, variable) for part in self.parts)
 
     def variables_left(self) -> Collection[str]:
         return [variable for part in self.parts for variable in part.variables_left()]

@@ -294,6 +294,25 @@ class Leaf(Single):
             self._choice(builder, variable) is None and self._form.full
         )
 
+    def has_window(self, builder: Builder, variable: str) -> bool:
+        return (
+            self.is_next(variable) and self.form is not None and not self.locates(builder, variable)
+        )
+
+    def is_found(self, builder: Builder, variable: str) -> bool:
+        """Whether single coordinates of a variable can be found, unless the schedule forces
+        another way."""
+        return (
+            self.is_next(variable)
+            and self.slot.tensor is not None
+            and self.form is None
+            and self._choice(builder, variable) is None
+        )
+
+    def is_sorted(self) -> bool:
+        """Whether the next level lists its coordinates in order."""
+        return self._form.ordered
+
     def value(self, builder: Builder) -> End:
         slot = self.slot.name
         return load_values(builder.graph, f"array_{slot}", slot, self.reference.end)
@@ -422,16 +441,23 @@ class ProductCursor(Composite):
         return fiber, replace(self, parts=tuple(parts))
 
     def _locatable(self, builder: Builder, variable: str) -> list[int]:
-        """The factors to locate at a variable, while one factor at least is iterated over."""
-        able = [
-            n
-            for n, part in enumerate(self.parts)
-            if isinstance(part, Leaf) and part.locates(builder, variable)
-        ]
-        others = any(
-            variable in part.variables_left() for n, part in enumerate(self.parts) if n not in able
-        )
-        return able if others else able[1:]
+        """The factors to locate at a variable, while one factor at least is iterated over.
+
+        Where a factor goes through windows, it leads, and the others are found at its coordinates:
+        what is merged with each window would be gone through for each. Where the windows are full,
+        a sparse factor leads that need not be sorted for each.
+        """
+        leaves = {n: part for n, part in enumerate(self.parts) if isinstance(part, Leaf)}
+        able = [n for n, leaf in leaves.items() if leaf.locates(builder, variable)]
+        rest = [n for n, part in enumerate(self.parts)
+                if n not in able and variable in part.variables_left()]  # fmt: skip
+        found = [n for n in rest if n in leaves and leaves[n].is_found(builder, variable)]
+        if any(self.parts[n].has_window(builder, variable) for n in rest):
+            return [*able, *found]
+        windows = [n for n in able if leaves[n].form is not None]
+        if windows and all(n in found and not leaves[n].is_sorted() for n in rest):
+            return [n for n in (*able, *found) if n != windows[0]]
+        return able if rest else able[1:]
 
     def witnesses(self) -> list[End]:
         return min((part.witnesses() for part in self.parts), key=len)

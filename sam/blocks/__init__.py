@@ -21,7 +21,7 @@ from sam.blocks.drop import COORDINATE_DROPPER
 from sam.blocks.endpoints import ROOT, SINK, SOURCE
 from sam.blocks.fiber import FIBER_ALIGNER, FIBER_REPEATER
 from sam.blocks.lanes import PARALLELIZER, SERIALIZER
-from sam.blocks.locate import LOCATOR
+from sam.blocks.locate import LOCATOR, SEARCHER
 from sam.blocks.merge import INTERSECTER, UNIONER
 from sam.blocks.parameters import check
 from sam.blocks.reduce import REDUCER
@@ -61,6 +61,7 @@ KINDS: dict[str, Kind] = {
         FIBER_ALIGNER,
         FIBER_REPEATER,
         LOCATOR,
+        SEARCHER,
         AFFINE_UNIT,
         WINDOW_SCANNER,
         SUBSECTION_SCANNER,

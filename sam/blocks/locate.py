@@ -1,4 +1,8 @@
-"""Locators (Definition 4.1): references by coordinate, instead of scanning and intersecting."""
+"""Locators (Definition 4.1): references by coordinate, instead of scanning and intersecting.
+
+A searcher does the same in levels that list their coordinates: it finds each by search, in one
+firing, as window scanners and scanners that skip do.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from sam.blocks.base import (
     Block,
     Kind,
     Role,
+    Step,
     read,
     require_within,
     walk,
@@ -32,6 +37,37 @@ def locate(p: Any, s: Any, m: Any) -> bool | None:
     operand (``N``), has no such coordinate; a computed coordinate may be ``N`` too. One that
     ``keeps`` coordinates emits them all, and ``N`` for those that are not found.
     """
+    return _find(p, s, m, _address, _read_address)
+
+
+def search(p: Any, s: Any, m: Any) -> bool | None:
+    """Finds each coordinate in the fiber of the operand, as ``locate`` does, by search."""
+    return _find(p, s, m, _sought, _read_sought)
+
+
+def _address(m: Any, parent: int, coordinate: int) -> int:
+    return m.level.locate(parent, coordinate)
+
+
+def _read_address(p: Any, m: Any, parent: int, coordinate: int) -> None:
+    read(p, m.regions, m.level.touched_by_locate(parent, coordinate))
+
+
+def _sought(m: Any, parent: int, coordinate: int) -> int:
+    return m.level.find(parent, coordinate)
+
+
+def _read_sought(p: Any, m: Any, parent: int, coordinate: int) -> None:
+    """Reads the fiber's bounds, and the coordinate that the search ends at."""
+    first, last = m.level.fiber(parent)
+    step = m.level.seek(parent, first, last, coordinate)
+    read(p, m.regions, m.level.touched_by_fiber(parent))
+    if step < last:
+        read(p, m.regions, m.level.touched_by_move(parent, -1, step))
+
+
+def _find(p: Any, s: Any, m: Any, position_of: Any, read_for: Any) -> bool | None:
+    """Emits the coordinates that ``position_of`` has a position for; ``read_for`` reads memory."""
     for payload in p.payloads:
         payload.peek()
     found = walk(p.in_located, p.in_crd, s)
@@ -42,7 +78,7 @@ def locate(p: Any, s: Any, m: Any) -> bool | None:
     if found == INSIDE and s.kind == DATA and kind == DATA:
         require_within(s.value, m.references)
         require_within(value, m.coordinates)
-        position = m.level.locate(s.value, value)
+        position = position_of(m, s.value, value)
     if found != INSIDE:
         p.crd.give(kind, value)
         p.ref.give(kind, value)
@@ -58,7 +94,7 @@ def locate(p: Any, s: Any, m: Any) -> bool | None:
         p.crd.give(kind, value)
         p.ref.give(EMPTY, 0)
     if m.regions and found == INSIDE and s.kind == DATA and kind == DATA:
-        read(p, m.regions, m.level.touched_by_locate(s.value, value))
+        read_for(p, m, s.value, value)
     p.in_crd.take()
     for payload in p.payloads:
         payload.take()
@@ -66,6 +102,14 @@ def locate(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def _locator(parameters: Parameters) -> Block:
+    return _finder(parameters, locate)
+
+
+def _searcher(parameters: Parameters) -> Block:
+    return _finder(parameters, search)
+
+
+def _finder(parameters: Parameters, step: Step) -> Block:
     """Looks up a level of a slot; ``payloads`` lists the streams that go along, ``["ref"]``.
 
     ``computed``  whether the coordinates come in any order, and ``N`` where there is none
@@ -95,7 +139,7 @@ def _locator(parameters: Parameters) -> Block:
                 for name, stream in streams
             ),
         ),
-        step=locate,
+        step=step,
         state=WALK,
         memory=lambda around: SimpleNamespace(
             level=around.level(slot, level),
@@ -125,6 +169,16 @@ LOCATOR = Kind(
 )
 
 
+SEARCHER = Kind(
+    "searcher",
+    "locator",
+    _searcher,
+    LOCATOR.parameters,
+    role=Role.READER,
+    work="searches",
+)
+
+
 class Located(NamedTuple):
     """The streams of a locator; ``payloads`` are those that go along with the coordinates."""
 
@@ -143,11 +197,12 @@ def locate_level(
     payloads: Sequence[tuple[str, End]] = (),
     keeps: bool = False,
     computed: bool = False,
+    kind: Kind = LOCATOR,
 ) -> Located:
     """Adds a locator of ``crd`` in the fibers of a level that ``located`` points to.
 
     ``payloads`` are kinds and ends; ``keeps`` has coordinates that are not found kept;
-    ``computed`` coordinates are those of an affine unit.
+    ``computed`` coordinates are those of an affine unit; ``kind`` may be ``SEARCHER``.
     """
     streams = {f"{kind}{n}": end for n, (kind, end) in enumerate(payloads)}
     parameters = {"slot": slot, "level": level, "payloads": [kind for kind, _ in payloads]}
@@ -155,5 +210,5 @@ def locate_level(
         parameters["keeps"] = True
     if computed:
         parameters["computed"] = True
-    ports = graph.add("locator", name, parameters, crd=crd, located=located, **streams)
+    ports = graph.add(kind.name, name, parameters, crd=crd, located=located, **streams)
     return Located(ports["crd"], ports["ref"], [ports[stream] for stream in streams])

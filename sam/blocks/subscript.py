@@ -134,21 +134,39 @@ def _open_window(s: Any, m: Any) -> None:
     s.step = m.level.seek(s.parent, first, last, low)
     s.end = m.level.seek(s.parent, s.step, last, high)
     s.mirror = s.step + s.end - 1
+    s.before = -1
+    _pass_gaps(s, m)
 
 
 def _advance(p: Any, s: Any, m: Any) -> None:
     """Goes one step, and emits the value that its coordinate stands for, if it is one."""
     step = s.step if m.scale > 0 else s.mirror - s.step
-    coordinate = m.level.coordinate(s.parent, step)
-    far = coordinate - s.rest
-    if m.level.gapless or coordinate >= 0:
-        value = far // m.scale
-        if value * m.scale == far:
-            p.crd.give(DATA, value)
-            p.ref.give(DATA, m.level.position(s.parent, step))
+    far = m.level.coordinate(s.parent, step) - s.rest
+    value = far // m.scale
+    if value * m.scale == far:
+        p.crd.give(DATA, value)
+        p.ref.give(DATA, m.level.position(s.parent, step))
     if m.regions:
-        read(p, m.regions, m.level.touched_by_step(s.parent, step, 1))
+        read(p, m.regions, m.level.touched_by_move(s.parent, s.before, step))
+    s.before = step
     s.step += 1
+    _pass_gaps(s, m)
+
+
+def _pass_gaps(s: Any, m: Any) -> None:
+    """Goes on to the next step that has a coordinate; the search for it takes no firing."""
+    if not m.level.gapless:
+        s.step = _held(m, s.parent, s.step, s.end, s.mirror)
+
+
+def _held(m: Any, parent: int, step: int, end: int, mirror: int) -> int:
+    """The first step that has a coordinate, if there is one, else the end."""
+    while step < end:
+        coordinate = m.level.coordinate(parent, step if m.scale > 0 else mirror - step)
+        if coordinate >= 0:
+            return step
+        step += 1
+    return step
 
 
 def _open_subsections(s: Any, m: Any) -> None:
@@ -156,6 +174,7 @@ def _open_subsections(s: Any, m: Any) -> None:
     s.value = 0
     s.step = m.level.seek(s.parent, first, last, s.rest + m.low)
     s.end = last if m.extent > 0 else s.step
+    s.before = -1
 
 
 def _advance_value(p: Any, s: Any, m: Any) -> None:
@@ -165,20 +184,20 @@ def _advance_value(p: Any, s: Any, m: Any) -> None:
     """
     value = s.value
     step = m.level.seek(s.parent, s.step, s.end, value * m.scale + s.rest + m.low)
+    if not m.level.gapless:
+        step = _held(m, s.parent, step, s.end, 0)
     if step < s.end:
         coordinate = m.level.coordinate(s.parent, step)
-        if m.level.gapless or coordinate >= 0:
-            least = (coordinate - s.rest - m.high + m.scale - 1) // m.scale
-            if least > value:
-                value = least
-            if value < m.extent and value * m.scale + s.rest + m.low <= coordinate:
-                p.crd.give(DATA, value)
-                p.ref.give(DATA, s.parent)
-                value += 1
+        least = (coordinate - s.rest - m.high + m.scale - 1) // m.scale
+        if least > value:
+            value = least
+        if value < m.extent and value * m.scale + s.rest + m.low <= coordinate:
+            p.crd.give(DATA, value)
+            p.ref.give(DATA, s.parent)
+            value += 1
         if m.regions:
-            read(p, m.regions, m.level.touched_by_step(s.parent, step, 1))
-        if not m.level.gapless and coordinate < 0:
-            step += 1
+            read(p, m.regions, m.level.touched_by_move(s.parent, s.before, step))
+        s.before = step
     s.step = step
     s.value = value
     if value >= m.extent:
@@ -243,7 +262,7 @@ def _window_scanner(parameters: Parameters) -> Block:
             out("ref", "ref", 1, meaning=Positions(slot, level + 1), below="in_ref"),
         ),
         scan_window,
-        {"parent": 0, "step": 0, "end": 0, "mirror": 0, "rest": 0, "open": False},
+        {"parent": 0, "step": 0, "end": 0, "mirror": 0, "before": 0, "rest": 0, "open": False},
         memory,
         groups=("offsets",),
     )
@@ -287,7 +306,7 @@ def _subsection_scanner(parameters: Parameters) -> Block:
             out("ref", "ref", 1, of=("in_ref",)),
         ),
         scan_subsections,
-        {"parent": 0, "step": 0, "end": 0, "value": 0, "rest": 0, "open": False},
+        {"parent": 0, "step": 0, "end": 0, "value": 0, "before": 0, "rest": 0, "open": False},
         memory,
         groups=("offsets",),
     )

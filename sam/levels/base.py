@@ -61,6 +61,13 @@ class Fibers(ABC):
         """The entries that ``coordinate`` and ``position`` read at a step, or ``word`` at one."""
         return ()
 
+    def touched_by_move(self, parent: int, before: int, step: int) -> Touches:
+        """The entries that are read at a step that was found by search.
+
+        ``before``  the step of the fiber that was read last, below 0 where there is none
+        """
+        return self.touched_by_step(parent, step, 1)
+
     def key(self, parent: int, step: int) -> int:
         """The number by which the steps of a fiber are ordered: the coordinate, if there is one."""
         return self.coordinate(parent, step)
@@ -74,6 +81,16 @@ class Fibers(ABC):
             else:
                 end = middle
         return step
+
+    def find(self, parent: int, coordinate: int) -> int:
+        """The position of a coordinate in the parent's fiber, found by search, or -1."""
+        first, last = self.fiber(parent)
+        step = self.seek(parent, first, last, coordinate)
+        if step < last:
+            found = self.coordinate(parent, step)
+            if found == coordinate:
+                return self.position(parent, step)
+        return -1
 
     def as_lists(self: Self) -> Self:
         """The same with lists for arrays: reading one number from a list is faster."""

@@ -74,6 +74,12 @@ class Bitvector(Level):
             ("crd", self._last_word(parent, step, width), self._enters_it(parent, step, width)),
         )
 
+    def touched_by_move(self, parent: int, before: int, step: int) -> Touches:
+        """The word of a step and its rank, unless the step before was in the same word."""
+        word = self._last_word(parent, step, 1)
+        new = before < 0 or self._last_word(parent, before, 1) != word
+        return ("seg", word, new), ("crd", word, new)
+
     def _last_word(self, parent: int, step: int, width: int) -> int:
         """The word that the last coordinate of some steps is in."""
         last = min(step - parent * self.size + width, self.size) - 1

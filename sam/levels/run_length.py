@@ -63,6 +63,12 @@ class RunLength(Level):
             ("crd", 2 * self.run(parent, step) + 1, self.is_start(parent, step)),
         )
 
+    def touched_by_move(self, parent: int, before: int, step: int) -> Touches:
+        """The two numbers of the run of a step, unless the step before was in the same run."""
+        run = self.run(parent, step)
+        new = before < 0 or self.run(parent, before) != run
+        return ("crd", 2 * run, new), ("crd", 2 * run + 1, new)
+
     def fiber(self, parent: int) -> tuple[int, int]:
         return self.starts[self.segments[parent]], self.starts[self.segments[parent + 1]]
 

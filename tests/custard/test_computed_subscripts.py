@@ -356,20 +356,6 @@ def test_a_line_buffer_of_k_rows_reads_each_entry_of_the_image_once(engine):
     assert read(room // 3) > entries
 
 
-@pytest.mark.parametrize(("order", "most"), [("reorder(i,k)", 1.05), ("reorder(k,i)", 1.05)])
-def test_cycles_of_a_valid_convolution(order, most):
-    """At most those of the entries in windows and of the windows, and 5 %; at least the useful
-    multiplications."""
-    rng = np.random.default_rng(6)
-    x = (rng.random(500) < 0.2) * 1.0
-    f = np.ones(3)
-    formats = {"X": "s", "F": "d", "Y": "d"}
-    program = custard.compile("Y(i) = X(i+k) * F(k)", formats, order)
-    useful = int(sum(x[n : n + 3].sum() for n in range(498)))
-    cycles = program.simulate({"X": x, "F": f}).cycles
-    assert useful <= cycles <= most * (useful + 498)
-
-
 def _taco_windows():
     path = Path(__file__).parents[3] / "shared" / "corpus" / "taco_tests.json"
     if not path.is_file():

@@ -89,5 +89,6 @@ def test_roles():
         "affine_unit",
         "array",
         "locator",
+        "searcher",
         "tile_loader",
     }

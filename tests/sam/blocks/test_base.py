@@ -408,6 +408,15 @@ CASES = [
         },
     ),
     (
+        "searcher",
+        {"slot": "B", "level": 0, "payloads": ["val"]},
+        {
+            "in_crd": "1, 2, S0, S0, 9, S1, 3, S0, S1, S2, D",
+            "in_located": "0, 0, N, S0, 0, 0, S0, S1, D",
+            "in_val0": "1, 2, S0, S0, 9, S1, 3, S0, S1, S2, D",
+        },
+    ),
+    (
         "affine_unit",
         {"scales": [2, -1], "constant": 1, "slot": "B", "level": 0},
         {"in_crd0": "1, N, S0, S0, 9, S1, D", "in_crd1": "1, 2, S0, S0, 3, S1, D"},

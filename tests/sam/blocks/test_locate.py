@@ -1,7 +1,9 @@
 """Locators (Definition 4.1)."""
 
+import pytest
+
 from sam.tensor import Tensor
-from tests.support.streams import check_block
+from tests.support.streams import check_block, run_block
 
 DENSE = Tensor.of([[5.0, 6, 7, 8], [1, 2, 3, 4]], "dd")
 HASHED = Tensor.from_coo([[0, 0, 1], [1, 3, 2]], [5.0, 6, 7], (2, 4), "dh")
@@ -51,3 +53,36 @@ def test_what_a_hash_table_lacks_is_dropped_with_its_payload():
         ("1, 3, S0, 2, S1, D", "1, 3, S0, 6, S1, D"),
         payload=("10, 11, 12, S0, 13, 14, S1, D", "11, 12, S0, 14, S1, D"),
     )
+
+
+@pytest.mark.parametrize("levels", ["ds", "db", "dl", "dn", "uq", "du"])
+def test_a_searcher_finds_what_a_level_lists(levels):
+    """Row 0 has 1 and 3 of 4, row 1 has 2 alone; positions are 0, 1 and 2."""
+    stored = Tensor.from_coo([[0, 0, 1], [1, 3, 2]], [5.0, 6, 7], (2, 4), levels)
+    one = 2 if levels == "uq" else 1  # the first position of row 1 in a list of coordinates
+    check_block(
+        "searcher",
+        {"slot": "A", "level": 1, "payloads": ["ref"]},
+        {
+            "in_crd": "0, 1, 3, S0, 1, 2, S0, 3, S1, D",
+            "in_located": f"0, {one}, N, S0, D",
+            "in_ref0": "10, 11, 12, S0, 13, 14, S0, 15, S1, D",
+        },
+        {
+            "crd": "1, 3, S0, 2, S0, S1, D",
+            "ref": "0, 1, S0, 2, S0, S1, D",
+            "ref0": "11, 12, S0, 14, S0, S1, D",
+        },
+        tensors={"A": stored},
+    )
+
+
+def test_a_search_takes_a_cycle():
+    stored = Tensor.from_coo([[5, *range(100, 900)]], [1.0] * 801, (1000,), "s")
+    run = run_block(
+        "searcher",
+        {"slot": "A", "level": 0, "payloads": []},
+        {"in_crd": "5, 6, 700, 901, S0, D", "in_located": "0, D"},
+        tensors={"A": stored},
+    ).run
+    assert run.blocks["block"].fired == 6

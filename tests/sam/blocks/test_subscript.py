@@ -97,6 +97,36 @@ def test_each_entry_and_each_window_takes_a_cycle():
     assert run.blocks["block"].fired <= tokens + 1
 
 
+@pytest.mark.parametrize("levels", "bhu")
+@pytest.mark.parametrize("scale", [1, -1])
+def test_places_without_an_entry_take_no_cycle(levels, scale):
+    """Zero bits, empty buckets and the like: three windows of 100 places hold two entries each."""
+    stored = Tensor.from_coo([[7, 90, 350, 351]], [1.0] * 4, (400,), levels)
+    run = run_block(
+        "window_scanner",
+        {"slot": "A", "level": 0, "variable": "k", "scale": scale, "constant": 0, "offset": True},
+        {"in_ref": "0, 0, 0, S0, D", "in_offset": "0, 1, 300, S0, D" if scale > 0 else
+         "99, 100, 399, S0, D"},
+        tensors={"A": stored},
+        extents={"k": 100},
+    ).run  # fmt: skip
+    assert run.blocks["block"].fired <= 6 + 3 + 2
+
+
+def test_subsections_pass_over_zero_bits():
+    """Coordinates 2 and 300 lie in two subsections of two places each."""
+    stored = Tensor.from_coo([[2, 300]], [1.0, 2.0], (400,), "b")
+    run = run_block(
+        "subsection_scanner",
+        {"slot": "A", "level": 0, "variable": "i", "scale": 1, "constant": 0, "others": ["j"],
+         "scales": [1], "offset": False},
+        {"in_ref": "0, D"},
+        tensors={"A": stored},
+        extents={"i": 399, "j": 2},
+    ).run  # fmt: skip
+    assert run.blocks["block"].fired <= 4 + 4  # values; begin, search behind the last, S0, D
+
+
 def test_a_window_has_a_scale():
     with pytest.raises(UserError, match="a window needs a scale that is not 0"):
         block_of(

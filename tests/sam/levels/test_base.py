@@ -33,6 +33,12 @@ def test_as_lists_gives_python_integers():
     assert type(level.as_lists().coordinate(1, begin)) is int
 
 
+def test_a_coordinate_is_found_by_search():
+    level, _ = Compressed.build(Entries(ROWS, COLUMNS, 4, 4))
+    assert [level.find(1, column) for column in range(4)] == [1, -1, 2, -1]
+    assert level.find(2, 0) == -1
+
+
 @pytest.mark.parametrize(
     ("level", "text"),
     [

@@ -25,3 +25,11 @@ def test_a_bitvector_of_words():
     level = Bitvector.of(70, np.array([0b10, 0b1, 0b101, 1 << 63], "uint64"))
     assert level.ranks.tolist() == [0, 1, 2, 4, 5]
     assert Bitvector.of(0, np.zeros(0, "uint64")).ranks.tolist() == [0]
+
+
+def test_a_search_reads_a_word_once():
+    """Bits 1, 3 and 64 of 70 lie in two words, with a rank each."""
+    level = Bitvector.of(70, np.array([0b1010, 0b1], "uint64"))
+    assert level.touched_by_move(0, -1, 1) == (("seg", 0, True), ("crd", 0, True))
+    assert level.touched_by_move(0, 1, 3) == (("seg", 0, False), ("crd", 0, False))
+    assert level.touched_by_move(0, 3, 64) == (("seg", 1, True), ("crd", 1, True))
