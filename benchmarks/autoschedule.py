@@ -33,7 +33,8 @@ import numpy as np
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import custard
-from custard.autoscheduling.measuring import MeasuringMachine, measured
+from custard.autoscheduling.autoscheduler import MeasuringMachine
+from custard.autoscheduling.measuring import measured
 from custard.autoscheduling.ranking import Ranked
 from custard.ir import cin
 from custard.language import notation

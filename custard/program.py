@@ -55,6 +55,16 @@ class Program(ABC):
         """The storage in which the program wants its inputs."""
 
     @property
+    @abstractmethod
+    def identity(self) -> str:
+        """What the program does, whatever schedule asked for it."""
+
+    @property
+    @abstractmethod
+    def rearranged(self) -> bool:
+        """Whether some tensor is stored in another way for it."""
+
+    @property
     def statements(self) -> tuple[LoopProgram, ...]:
         """The programs that are computed in turn, by the loops that the schedule makes."""
         return (self.cin,)

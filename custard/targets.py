@@ -27,6 +27,7 @@ class Target:
     ``about``      what a program on it is, in a few words
     ``levels``     the levels of a tensor of some order that no format is given for
     ``module``     the module with its ``ordered`` and ``compiled``, imported when they are needed
+    ``autoscheduling``  the module with its ``AUTOSCHEDULER``, imported when schedules are chosen
     ``simulated``  whether a run is a simulation, which counts cycles
     ``options``    the options of the command that it alone takes, by the names of their arguments
     """
@@ -35,6 +36,7 @@ class Target:
     about: str
     levels: Callable[[int], str]
     module: str
+    autoscheduling: str
     simulated: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -62,6 +64,7 @@ TARGETS: Mapping[str, Target] = {
             "a graph and its cycles",
             _COMPRESSED,
             "custard.to_sam.target",
+            "custard.autoscheduling.on_sam",
             simulated=True,
             options={
                 "config": "--config",
@@ -85,6 +88,7 @@ TARGETS: Mapping[str, Target] = {
             # A matrix is CSR, as scipy's is.
             lambda order: "ds" if order == 2 else _COMPRESSED(order),
             "custard.to_c.target",
+            "custard.autoscheduling.on_c",
             options={
                 "time": "--time",
                 "fast_math": "--fast-math",

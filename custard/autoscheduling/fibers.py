@@ -22,6 +22,9 @@ from numpy.typing import NDArray
 from custard.ir import cin
 from custard.ir.iteration import Codes, LoopCount
 from custard.language.formats import LEVEL_FORMATS, Format, are_full
+from custard.scheduling.provenance import Derived
+from sam.derivations import derived as in_derived
+from sam.derivations import with_derived
 from sam.tensor import Tensor
 
 Ints = NDArray[np.int64]
@@ -77,6 +80,7 @@ class InputFibers:
     _entries: dict[str, Ints] = field(default_factory=dict)
     _trees: dict[Any, _Tree] = field(default_factory=dict)
     _counted: dict[Any, list[LoopCount]] = field(default_factory=dict)
+    _derived: dict[Any, InputFibers] = field(default_factory=dict)
 
     def statistics(self, access: cin.Access, variables: Sequence[str]) -> list[FiberStatistics]:
         """By level, of an access whose levels have this order."""
@@ -113,6 +117,47 @@ class InputFibers:
             return even
         counted = np.bincount(column * parts // extent, minlength=parts)
         return float(counted.max() / len(column))
+
+    def largest_lane(
+        self, access: cin.Access, loop: str, lanes: int, codes: Mapping[str, str]
+    ) -> float:
+        """The largest share of its entries that an access has in one of some lanes, to which the
+        coordinates of a loop are dealt in turns; 0 where it has no say.
+
+        ``codes`` are those of its levels, in the order of the loops.
+        """
+        variable = next((v for v in codes if cin.base(v) == loop), None)
+        tree = self.tree(access, list(codes), codes)
+        if variable is None or tree is None or not len(tree.coordinates[-1]):
+            return 0.0
+        depth = list(codes).index(variable)
+        below = np.ones(len(tree.coordinates[-1]), dtype=np.int64)
+        for segments in tree.segments[:depth:-1]:
+            below = np.diff(np.concatenate([[0], np.cumsum(below)])[segments])
+        turns = tree.coordinates[depth]
+        if not LEVEL_FORMATS[codes[variable]].full:
+            begins = tree.segments[depth]
+            turns = np.arange(len(turns)) - np.repeat(begins[:-1], np.diff(begins))
+        counted = np.bincount(turns % lanes, below, lanes)
+        return float(counted.max() / below.sum())
+
+    def stored_by(self, derived: Derived) -> InputFibers:
+        """The fibers of a program in derived variables: those of tensors that are stored so."""
+        if not derived.views:
+            return self
+        key = derived.derivations, tuple(derived.views.items())
+        if key not in self._derived:
+            extents = with_derived(self.extents, derived.derivations)
+            inputs = dict(self.inputs)
+            for name, view in derived.views.items():
+                tensor = self.inputs.get(view.tensor or "")
+                if tensor is not None and not view.computed:
+                    subscripts, steps = view.subscripts, derived.derivations
+                    tensor = in_derived(tensor, subscripts, steps, extents, view.shares)
+                if tensor is not None:
+                    inputs[name] = tensor
+            self._derived[key] = InputFibers(inputs, extents)
+        return self._derived[key]
 
     def with_extent(self, variable: str, extent: int) -> InputFibers:
         """The same where a variable that only full levels have goes less far."""

@@ -1,14 +1,15 @@
 """``custard.autoschedule``: schedules and formats, ranked by what they would take.
 
-All candidates are estimated on the inputs. Those with the best estimates may be measured: seconds
-on target c, simulated cycles on target sam. What is measured is ranked by that, before the others.
+All loop orders are estimated on the inputs; the best of them are estimated with tiles, workspaces
+and loops that are shared out. Those with the best estimates may be measured: seconds on target c,
+simulated cycles on target sam. What is measured is ranked by that, before the others.
 """
 
 from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -17,24 +18,23 @@ from typing import Any
 
 import numpy as np
 
-from custard.autoscheduling.candidates import Candidate, Problem, candidates, follows, unscheduled
-from custard.autoscheduling.estimates import estimate
+from custard.autoscheduling.autoscheduler import MeasuringMachine, Told, autoscheduler
+from custard.autoscheduling.candidates import orders
 from custard.autoscheduling.fibers import InputFibers
-from custard.autoscheduling.measuring import MeasuringMachine, measured
+from custard.autoscheduling.measuring import measured
+from custard.autoscheduling.problem import Candidate, Problem, follows
 from custard.compiler import compile
 from custard.ir import cin
 from custard.language import notation
 from custard.language.formats import Format
 from custard.program import Program
 from custard.targets import DEFAULT, Target, require_option, require_simulated, target_of
-from custard.to_c.printer import printed
-from custard.to_c.program import CProgram
-from custard.to_sam.program import SamProgram
 from sam.inputs import as_tensor, extents, require_inputs
 from sam.support.errors import UserError
 from sam.tensor import Tensor
 
-Told = Callable[[str], None]
+# How many loop orders, the best by estimate, are looked at with what a target adds to them.
+_EXTENDED = 24
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def autoschedule(
         fibers.extents,
         sum(tensor.nnz for tensor in tensors.values()),
         chosen,
-        lanes if chosen.simulated else machine.threads,
+        autoscheduler(chosen).parts(lanes, machine),
     )
 
     def made(candidate: Candidate) -> Program:
@@ -143,57 +143,67 @@ def _ranked(
 
     Where it takes some that it need not transpose an operand for, there are no others.
     """
-    found = [*_as_they_are(problem, made), *candidates(problem)]
-    orderly = [one for one in found if follows(one)]
-    rated = []
-    for n, candidate in enumerate(orderly or found):
-        tell(f"{n:,} of {len(orderly or found):,} schedules estimated")
-        rated.append((estimate(candidate, fibers, problem.target), n, candidate))
-    refused, others, taken = None, [], False
+    rating = _Rating(problem, fibers, tell)
+    plain = list(orders(problem))
+    orderly = [one for one in plain if follows(one)] or plain
+    rating.rate([*_as_they_are(problem, made), *orderly])
+    best = [one for _, one in rating.best() if one.schedule or not problem.loops[1:]]
+    for one in best[:_EXTENDED]:
+        rating.rate(autoscheduler(problem.target).partitions(problem, one))
+    others: list[Ranked] = []
+    taken = False
     made_before = set()
-    for n, (about, _, candidate) in enumerate(sorted(rated, key=lambda one: one[:2])):
-        tell(f"{n:,} of {len(rated):,} schedules compiled")
+    for n, (about, candidate) in enumerate(rating.best()):
+        tell(f"{n:,} of {len(rating.rated):,} schedules compiled")
         try:
             program = made(candidate)
         except UserError as mistake:
-            refused = refused or mistake
+            rating.refused = rating.refused or mistake
             continue
-        what = _what(program)
-        if what in made_before:
+        if program.identity in made_before:
             continue
-        made_before.add(what)
-        one = Ranked(candidate.schedule, _declared(candidate.formats), about, None, program)
-        if _rearranged(program):
-            others.append(one)
+        made_before.add(program.identity)
+        found = Ranked(candidate.schedule, _declared(candidate.formats), about, None, program)
+        if program.rearranged:
+            others.append(found)
         else:
             taken = True
-            yield one
+            yield found
     if not taken:
         yield from others
-        if not others and refused is not None:
-            raise refused
+        if not others and rating.refused is not None:
+            raise rating.refused
+
+
+class _Rating:
+    """Candidates with their estimates, and the first mistake that a schedule had."""
+
+    def __init__(self, problem: Problem, fibers: InputFibers, tell: Told) -> None:
+        self.problem, self.fibers, self.tell = problem, fibers, tell
+        self.rated: list[tuple[float, Candidate]] = []
+        self.refused: UserError | None = None
+
+    def rate(self, candidates: Iterable[Candidate]) -> None:
+        """Takes in more."""
+        own = autoscheduler(self.problem.target)
+        for one in candidates:
+            self.tell(f"{len(self.rated):,} schedules estimated")
+            try:
+                self.rated.append((own.estimate(one, self.problem, self.fibers), one))
+            except UserError as mistake:
+                self.refused = self.refused or mistake
+
+    def best(self) -> list[tuple[float, Candidate]]:
+        """All, those with the best estimates first."""
+        return sorted(self.rated, key=lambda one: one[0])
 
 
 def _as_they_are(problem: Problem, made: Callable[[Candidate], Program]) -> Iterator[Candidate]:
-    """Where loops need not be simulated, the programs whose loops the compiler chooses itself."""
-    for formats in () if problem.target.simulated else unscheduled(problem):
+    """The programs whose loops the compiler chooses itself."""
+    for formats in autoscheduler(problem.target).free(problem):
         with suppress(UserError):
             bare = Candidate((), formats, ())
             yield replace(bare, statements=(made(bare).cin,))
-
-
-def _rearranged(program: Program) -> bool:
-    """Whether the compiler stores some tensor in another way for it."""
-    if isinstance(program, SamProgram):
-        return any(stage.lowered.rearranged for stage in program.stages)
-    return isinstance(program, CProgram) and bool(program.lowered.rearranged)
-
-
-def _what(program: Program) -> str:
-    """What a program does, whatever schedule asked for it."""
-    if isinstance(program, CProgram):
-        return printed(replace(program.lowered.kernel, header=()))
-    return repr((program.formats, program.schedule))
 
 
 def _is_dense(given: Any, tensor: Tensor) -> bool:

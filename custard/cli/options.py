@@ -62,7 +62,7 @@ _OPTIONS: Mapping[str, _Options] = {
         "--drop-zeros": {"action": "store_true", "help": "do not store results that are 0"},
         "--ignore-units": {
             "action": "store_true",
-            "help": "pass over a parallelize with a unit that the target lacks",
+            "help": "pass over units that the target lacks (on sam unroll and assemble too)",
         },
         "--print-after": {
             "metavar": "PASS",

@@ -122,7 +122,7 @@ COMMANDS: Mapping[str, Signature] = {
             Argument("bound", "number"),
             _choice("type", _BOUNDS),
         ),
-        targets=("c",),
+        targets=_BOTH,
     ),
     "precompute": Signature(
         (
@@ -206,13 +206,19 @@ def with_reordered(loops: Sequence[str], listed: Sequence[str]) -> list[str]:
     return found
 
 
-def not_on(target: str, command: Command, why: str | None = None) -> UserError:
-    """The error that a target does not follow a command, with the commands that it does."""
+PASSED_OVER = "--ignore-units passes the command over"
+
+
+def not_on(
+    target: str, command: Command, why: str | None = None, instead: str | None = None
+) -> UserError:
+    """The error that a target does not follow a command, with what works, the commands that it
+    does if nothing else does."""
     takes = [name for name, signature in COMMANDS.items() if target in signature.targets]
     others = COMMANDS[command.name].targets
     hint = f"target {target} takes {', '.join(takes)}"
     if others:
-        hint = f"target {' and '.join(others)} takes {command.name}; {hint}"
+        hint = f"target {' and '.join(others)} takes {command.name}; {instead or hint}"
     because = f": {why}" if why else ""
     return mistake(command, f"target {target} does not take {command.name}{because}", hint=hint)
 

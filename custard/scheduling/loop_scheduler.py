@@ -12,11 +12,14 @@ from dataclasses import replace
 from custard.ir import cin
 from custard.language.commands import CHOICES, LANES, WORKSPACES, Command, mistake, not_on
 from custard.language.formats import LEVEL_FORMATS, Format, parse_format
-from custard.scheduling.loops import NUMBERED, Bounded, LoopNest, ParallelLoop, Precomputed, broken
+from custard.scheduling.loops import NUMBERED, LoopNest, ParallelLoop, Precomputed
 from custard.scheduling.scheduler import Scheduler
 from custard.scheduling.statement import precomputed
 from sam.derivations import Derivation, Rename, Split, parts
 from sam.support.errors import one_of
+
+# How often the body of a loop is repeated at most: C compilers take minutes for more.
+MOST_UNROLLED = 64
 
 
 def nest(
@@ -58,7 +61,6 @@ class _LoopScheduler(Scheduler):
         super().__init__(formats, loops, strict, stored, ignore_units)
         self.program = program
         self.found = LoopNest(loops)
-        self.bounds: list[Bounded] = []
         self.unrolled: dict[str, int] = {}
         self.parallel: dict[str, ParallelLoop] = {}
         self.precomputed: dict[str, Precomputed] = {}
@@ -66,7 +68,6 @@ class _LoopScheduler(Scheduler):
         self.placed: list[tuple[Command, str]] = []
         self.filling: set[str] = set()
         self.actions |= {
-            "bound": self.bound,
             "unroll": self.unroll,
             "precompute": self.precompute,
             "assemble": self.assemble,
@@ -135,15 +136,6 @@ class _LoopScheduler(Scheduler):
     def join(self, command: Command) -> None:
         self.check_nested(command, self.found.loops)
         self.joined(command)
-
-    def over_positions(self, loop: str) -> str | None:
-        """The loop over positions that a loop is, or is derived from."""
-        return next((one for one in self.found.ancestors(loop) if one in self.positions), None)
-
-    def tensor_of(self, loop: str) -> str | None:
-        """The tensor over whose positions a loop goes, or one that it is derived from."""
-        at = self.over_positions(loop)
-        return None if at is None else self.positions[at]
 
     # Positions
 
@@ -231,42 +223,17 @@ class _LoopScheduler(Scheduler):
 
     # What is said of a loop
 
-    def bound(self, command: Command) -> None:
-        """Keeps a fact about the coordinates of a loop, which gets another name."""
-        loop = self.check_loop(command, 0)
-        name, number, kind = command.arguments[1:]
-        if self.tensor_of(loop) is not None and self.tile_of(loop) is None:
-            raise mistake(
-                command,
-                f"bound cannot tell the extent of {loop}, which is the number of positions that "
-                f"{self.tensor_of(loop)} has",
-                0,
-                "bound a variable, or a loop that has the size of a split",
-            )
-        size = self.tile_of(loop)
-        if size is not None:
-            problem = broken(kind, int(number), size)
-            if problem:
-                raise mistake(command, f"{loop} has {size} values, {problem}", 2)
-        if name != loop:
-            (name,) = self.new_loops(command, 1)
-            self.derive(Rename(loop, name))
-        if size is None:
-            self.bounds.append(Bounded(loop, kind, int(number), command))
-
-    def tile_of(self, loop: str) -> int | None:
-        """How many values a loop has, if that is the size of a split."""
-        one = self.found.made(loop)
-        while isinstance(one, Rename) and one.name not in self.positions:
-            loop = one.variable
-            one = self.found.made(loop)
-        return one.size if isinstance(one, Split) and loop == one.inner and not one.counts else None
-
     def unroll(self, command: Command) -> None:
-        """Has the body of a loop repeated."""
-        loop = self.known_loop(command)
-        if loop is not None:
-            self.unrolled[loop] = int(command.arguments[1])
+        """Has the body of a loop repeated; so many times that a C compiler still takes it."""
+        loop, times = self.known_loop(command), int(command.arguments[1])
+        if loop is None:
+            return
+        if times > MOST_UNROLLED:
+            said = command.text[slice(*command.span)]
+            self.notes[
+                f"{said} repeats the body {MOST_UNROLLED} times: C compilers take minutes for more"
+            ] = None
+        self.unrolled[loop] = min(times, MOST_UNROLLED)
 
     def share(self, command: Command) -> None:
         """Shares the iterations of a loop out to threads, or to the lanes of vectors."""

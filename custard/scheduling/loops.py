@@ -15,20 +15,11 @@ from dataclasses import dataclass, field, replace
 
 from custard.ir import cin
 from custard.language.commands import Command
+from custard.scheduling.bounds import Bounded
 from sam.derivations import Derivation, Fuse, Rename, Split, parts
 
 # The level formats whose positions are numbered in the order of the coordinates.
 NUMBERED = "dsuqc"
-
-
-@dataclass(frozen=True)
-class Bounded:
-    """A fact that ``bound`` states of a loop's coordinates: its kind, and its number."""
-
-    variable: str
-    kind: str
-    number: int
-    command: Command = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -259,12 +250,3 @@ class LoopNest:
     def repeats(self, loop: str) -> int | None:
         """How often the body of a loop is repeated, if it is."""
         return next((self.unrolled[n] for n in self.tags(loop) if n in self.unrolled), None)
-
-
-def broken(kind: str, number: int, extent: int) -> str:
-    """How an extent breaks what ``bound`` says of it, in words; "" where it does not."""
-    if kind == "MaxExact" and extent != number:
-        return f"and bound says that there are {number}"
-    if kind == "MaxConstraint" and extent > number:
-        return f"and bound says that there are {number} at most"
-    return ""

@@ -10,6 +10,7 @@ from custard.ir import cin
 from custard.language import notation
 from custard.language.commands import (
     LANES,
+    PASSED_OVER,
     UNITS_OF,
     Command,
     check_loops,
@@ -21,6 +22,7 @@ from custard.language.commands import (
     workspace,
 )
 from custard.language.formats import Format
+from custard.scheduling.bounds import Bounded, broken
 from sam.derivations import Derivation, Fuse, Rename, Split
 from sam.support.errors import UserError, one_of
 
@@ -36,7 +38,9 @@ class Scheduler(ABC):
     ``names``      of all loops that there are or were
     ``called``     the names here of loops whose own names were taken
     ``became``     what loops that are gone were replaced by
+    ``made``       the derivation that made each loop, in the order in which they were made
     ``positions``  the tensor of each loop over positions
+    ``bounds``     conditions on the inputs
     """
 
     target: ClassVar[str]
@@ -56,7 +60,9 @@ class Scheduler(ABC):
         self.names = dict.fromkeys(loops)
         self.called: dict[str, str] = {}
         self.became: dict[str, tuple[str, ...]] = {}
+        self.made: dict[str, Derivation] = {}
         self.positions: dict[str, str] = {}
+        self.bounds: list[Bounded] = []
         self.actions: dict[str, Callable[[Command], None]] = {
             "reorder": self.reorder,
             "split": self.split,
@@ -65,6 +71,7 @@ class Scheduler(ABC):
             "fuse": self.fuse,
             "pos": self.position,
             "coord": self.coordinate,
+            "bound": self.bound,
             "parallelize": self.parallelize,
         }
 
@@ -80,6 +87,7 @@ class Scheduler(ABC):
     def derive(self, derivation: Derivation) -> None:
         """Replaces loops by those that are derived from them."""
         self.became |= dict.fromkeys(derivation.sources, derivation.results)
+        self.made |= dict.fromkeys(derivation.results, derivation)
         self.replace(derivation)
 
     @abstractmethod
@@ -271,6 +279,51 @@ class Scheduler(ABC):
         self.derive(Rename(loop, name))
         del self.positions[loop]
 
+    def over_positions(self, loop: str) -> str | None:
+        """The loop over positions that a loop is, or is derived from."""
+        if loop in self.positions:
+            return loop
+        one = self.made.get(loop)
+        found = (self.over_positions(source) for source in (() if one is None else one.sources))
+        return next((one for one in found if one is not None), None)
+
+    def tensor_of(self, loop: str) -> str | None:
+        """The tensor over whose positions a loop goes, or one that it is derived from."""
+        at = self.over_positions(loop)
+        return None if at is None else self.positions[at]
+
+    def bound(self, command: Command) -> None:
+        """Keeps a fact about the coordinates of a loop, which gets another name."""
+        loop = self.check_loop(command, 0)
+        name, number, kind = command.arguments[1:]
+        if self.tensor_of(loop) is not None and self.tile_of(loop) is None:
+            raise mistake(
+                command,
+                f"bound cannot tell the extent of {loop}, which is the number of positions that "
+                f"{self.tensor_of(loop)} has",
+                0,
+                "bound a variable, or a loop that has the size of a split",
+            )
+        size = self.tile_of(loop)
+        if size is not None:
+            problem = broken(kind, int(number), size)
+            if problem:
+                raise mistake(command, f"{loop} has {size} values, {problem}", 2)
+        derivations = tuple(dict.fromkeys(self.made.values()))
+        if name != loop:
+            (name,) = self.new_loops(command, 1)
+            self.derive(Rename(loop, name))
+        if size is None or kind.startswith("Min"):
+            self.bounds.append(Bounded(loop, kind, int(number), derivations, command))
+
+    def tile_of(self, loop: str) -> int | None:
+        """How many values a loop has, if that is the size of a split."""
+        one = self.made.get(loop)
+        while isinstance(one, Rename) and one.name not in self.positions:
+            loop = one.variable
+            one = self.made.get(loop)
+        return one.size if isinstance(one, Split) and loop == one.inner and not one.counts else None
+
     # Units
 
     def parallelize(self, command: Command) -> None:
@@ -288,7 +341,7 @@ class Scheduler(ABC):
         lacks = f"target {self.target} has no {unit}"
         if not self.ignore_units:
             other = next(name for name, units in UNITS_OF.items() if unit in units)
-            hint = f"{self.instead(command)}; --ignore-units passes the command over"
+            hint = f"{self.instead(command)}; {PASSED_OVER}"
             raise mistake(command, f"{lacks}, which is for target {other}", 1, hint)
         said = command.text[slice(*command.span)]
         self.notes[f"{said} is passed over: {lacks}"] = None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from custard.ir import cin
 from custard.language.formats import LEVEL_FORMATS, Format
+from custard.scheduling.bounds import Bounded
 from custard.scheduling.provenance import shares_of
 from sam.derivations import Derivation, Fuse, Rename, Share, replaced
 
@@ -88,11 +89,13 @@ class Scheduled:
     """Statements, the last of which computes the result.
 
     ``workspaces``  the formats of what the others compute
+    ``bounds``      conditions on the inputs
     """
 
     statements: tuple[Statement, ...]
     workspaces: Mapping[str, Format]
     notes: tuple[str, ...]
+    bounds: tuple[Bounded, ...] = ()
 
     def variables(self) -> dict[str, dict[str, None]]:
         """The loops of each tensor of the user, and of each workspace."""

@@ -10,7 +10,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 
 from custard.ir import cin
-from custard.language.commands import CHOICES, LANES, WORKSPACES, Command, mistake, not_on
+from custard.language.commands import (
+    CHOICES,
+    LANES,
+    PASSED_OVER,
+    WORKSPACES,
+    Command,
+    mistake,
+    not_on,
+)
 from custard.language.formats import Format, parse_format, require_writable
 from custard.scheduling.provenance import Derived, derive
 from custard.scheduling.scheduler import Scheduler
@@ -50,7 +58,6 @@ def scheduled(
 _NOT_HERE = {
     "unroll": "a graph has no loop bodies to repeat; parallelize(LOOP, Lanes, N) has copies of it "
     "work side by side",
-    "bound": "the extents of a graph's loops are those of its inputs",
     "assemble": "the writers of a graph always append, or insert where a format does",
 }
 
@@ -104,7 +111,8 @@ class _StatementScheduler(Scheduler):
                 form = self.workspaces[target.tensor] = in_loop_order(form, one)
             stored = f"stored as {form}" if form.levels else "a number"
             notes[f"{target} = {one.program.value} is computed before, {stored}"] = None
-        return Scheduled(tuple(self.statements), self.workspaces, tuple(notes))
+        bounds = tuple(self.bounds)
+        return Scheduled(tuple(self.statements), self.workspaces, tuple(notes), bounds)
 
     def apply(self, command: Command) -> None:
         """Follows a command."""
@@ -113,7 +121,18 @@ class _StatementScheduler(Scheduler):
             return
         if command.name != "assemble":
             self.check_loop(command, 0)
-        raise not_on("sam", command, _NOT_HERE[command.name])
+        if not self.ignore_units:
+            raise not_on("sam", command, _NOT_HERE[command.name], PASSED_OVER)
+        said = command.text[slice(*command.span)]
+        self.notes[f"{said} is passed over: {_NOT_HERE[command.name]}"] = None
+
+    def tensor_of(self, loop: str) -> str | None:
+        """Those that share out the entries of a tensor are no loops over coordinates either."""
+        for one in self.statements:
+            for derivation in one.derivations:
+                if isinstance(derivation, Share) and derivation.share == loop:
+                    return derivation.tensor
+        return super().tensor_of(loop)
 
     # Loops
 

@@ -6,7 +6,7 @@ extents are taken to be ``EXTENT``, and fibers to have ``FIBER`` coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import log2, prod
 
@@ -117,16 +117,37 @@ def _cost(
 ) -> float:
     """About what a program costs where some arrays are transposed before."""
     terms = program.value.terms if isinstance(program.value, cin.Add) else (program.value,)
-    moved, codes = 0.0, {}
+    moved = 0.0
     for node in _accesses(program):
-        form, stored = formats[node.tensor], _stored(node, formats)
         if node in turned or not _follows(node, program.loops, formats):
-            stored = _in_order(stored, program.loops)
-            moved += (_TURNED if node in turned else _TRANSPOSED) * counts.entries(node, form)
-        codes[node] = dict(zip(stored, form.levels, strict=True))
+            entries = counts.entries(node, formats[node.tensor])
+            moved += (_TURNED if node in turned else _TRANSPOSED) * entries
+    codes = _codes(program, formats, turned)
     found = moved + sum(_term_cost(program, term, formats, codes, counts) for term in terms)
     # Of orders that cost the same, the one that reads and writes arrays as they are stored.
     return found * (1 + 0.01 * _inversions(program, formats))
+
+
+def _codes(
+    program: cin.LoopProgram, formats: Mapping[str, Format], turned: Collection[cin.Access] = ()
+) -> dict[cin.Access, dict[str, str]]:
+    """The level formats of the variables of each access, in the order in which they are read."""
+    codes = {}
+    for node in _accesses(program):
+        stored = _stored(node, formats)
+        if node in turned or not _follows(node, program.loops, formats):
+            stored = _in_order(stored, program.loops)
+        codes[node] = dict(zip(stored, formats[node.tensor].levels, strict=True))
+    return codes
+
+
+def counted(
+    program: cin.LoopProgram, formats: Mapping[str, Format], counts: Counts
+) -> list[LoopCount]:
+    """What each loop goes through, of a program that is one term."""
+    used = {v for node in _accesses(program) for v in node.variables}
+    loops = [v for v in program.loops if v in used or v in program.target.variables]
+    return counts.count(program.value, loops, _codes(program, formats))
 
 
 def _is_made_first(node: cin.Expression) -> bool:

@@ -15,9 +15,9 @@ from typing import Any
 from custard.ir import cin
 from custard.language.formats import Format
 from custard.program import Program
+from custard.scheduling.bounds import require_bounds, require_few_pairs
 from custard.scheduling.loops import LoopNest
 from custard.to_c.arguments import StoredInput, Tensors, has_runs, stored, types_of
-from custard.to_c.bounds import require_bounds
 from custard.to_c.builder import Types
 from custard.to_c.call import OPENMP, Bound, Plan
 from custard.to_c.header import documented
@@ -83,6 +83,14 @@ class CProgram(Program):
         return self.lowered.slots
 
     @property
+    def identity(self) -> str:
+        return printed(replace(self.lowered.kernel, header=()))
+
+    @property
+    def rearranged(self) -> bool:
+        return bool(self.lowered.rearranged)
+
+    @property
     def source(self) -> str:
         """The C file, for inputs of float64 with int32 indices.
 
@@ -123,8 +131,8 @@ class CProgram(Program):
         tensors = Tensors(given)
         shapes = {n: getattr(x, "shape", None) or tensors[n].shape for n, x in given.items()}
         by_variable = self._extents(shapes)
-        if self.nest.derivations or self.nest.bounds:
-            require_bounds(self.nest, self.cin, by_variable, tensors)
+        require_few_pairs(self.nest.derivations, by_variable)
+        require_bounds(self.nest.bounds, self.cin, by_variable, tensors)
         dense = self.dense_arrays(given, tensors) if self.undeclared else {}
         far = self._far_rows(shapes, by_variable) if self.undeclared else {}
         formats = {**far, **dense}

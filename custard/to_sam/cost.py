@@ -23,9 +23,10 @@ def cycles(
     program: cin.LoopProgram,
     formats: Mapping[str, Format],
     counts: Counts,
-    lanes: Mapping[str, int] | None = None,
+    lanes: Mapping[str, float] | None = None,
 ) -> float:
-    """About how many cycles a program takes; ``lanes`` has how many a loop is dealt to."""
+    """About how many cycles a program takes; ``lanes`` has how many a loop is dealt to,
+    fewer where one of them gets more than the others."""
     codes = {}
     for node in cin.walk(program.value):
         if isinstance(node, cin.Access):
@@ -62,7 +63,7 @@ def _term(
     formats: Mapping[str, Format],
     codes: Codes,
     counts: Counts,
-    lanes: Mapping[str, int],
+    lanes: Mapping[str, float],
 ) -> float:
     """The tokens of the busiest block of a term."""
     kept = program.target.variables
@@ -79,9 +80,9 @@ def _term(
     return max(*work, *_reduced(found, shares, ways, kept, scatters))
 
 
-def _shares(loops: Sequence[str], lanes: Mapping[str, int]) -> Iterator[int]:
+def _shares(loops: Sequence[str], lanes: Mapping[str, float]) -> Iterator[float]:
     """By loop, how many lanes it is in."""
-    share = 1
+    share = 1.0
     for loop in loops:
         yield share
         share *= lanes.get(cin.base(loop), 1)
@@ -89,8 +90,8 @@ def _shares(loops: Sequence[str], lanes: Mapping[str, int]) -> Iterator[int]:
 
 def _reduced(
     found: Sequence[LoopCount],
-    shares: Sequence[int],
-    ways: Sequence[int],
+    shares: Sequence[float],
+    ways: Sequence[float],
     kept: Collection[str],
     scatters: bool,
 ) -> Iterator[float]:

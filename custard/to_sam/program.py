@@ -11,6 +11,7 @@ from typing import Any
 from custard.ir import cin
 from custard.language.formats import Format, require_writable
 from custard.program import Program
+from custard.scheduling.bounds import require_bounds, require_few_pairs
 from custard.scheduling.provenance import Derived, derive
 from custard.scheduling.statement import Scheduled, Statement
 from custard.to_sam.lowering import LoweredGraph, lower
@@ -91,6 +92,17 @@ class SamProgram(Program):
         return tuple(slot for slot in slots if slot.tensor not in workspaces)
 
     @property
+    def identity(self) -> str:
+        from sam.dot import to_dot  # here, as few programs are written
+
+        graphs = (replace(graph, title="") for graph in self.graphs)
+        return "\n".join(map(to_dot, graphs))
+
+    @property
+    def rearranged(self) -> bool:
+        return any(stage.lowered.rearranged for stage in self.stages)
+
+    @property
     def statements(self) -> tuple[cin.LoopProgram, ...]:
         """The concrete index notation of each graph, by its own loops."""
         return tuple(self._derived(stage.statement, {}).program for stage in self.stages)
@@ -161,7 +173,7 @@ class SamProgram(Program):
         from sim.simulation import simulate
 
         given, dense, notes = self._given(inputs)
-        known, tensors = self.extents(given), self._tensors(given)
+        known, tensors = self._extents(given), self._tensors(given)
         runs = []
         for stage in self.stages:
             graph, own = self._graph(stage, given, dense, known)
@@ -250,7 +262,7 @@ class SamProgram(Program):
         require_engine(engine)
         loaded = [load(config, overrides) for config in configs]
         given, dense, notes = self._given(inputs)
-        known, tensors = self.extents(given), self._tensors(given)
+        known, tensors = self._extents(given), self._tensors(given)
         parts: list[list[Run]] = [[] for _ in loaded]
         failed: dict[int, Any] = {}
         done: dict[int, Any] = {}
@@ -319,7 +331,7 @@ class SamProgram(Program):
                 hint="leave out precompute, or size each statement by itself",
             )
         given, dense, _ = self._given(inputs)
-        graph, own = self._graph(self.stages[0], given, dense, self.extents(given))
+        graph, own = self._graph(self.stages[0], given, dense, self._extents(given))
         return size_queues(graph, own, config, overrides, slack, engine, tried)
 
     def _given(
@@ -334,6 +346,14 @@ class SamProgram(Program):
             dense,
             [f"{n} is a dense array, stored as {form}" for n, form in dense.items()],
         )
+
+    def _extents(self, given: Mapping[str, Tensor]) -> dict[str, int]:
+        """The extents for inputs; raises UserError for those that break what the schedule says."""
+        known = self.extents(given)
+        for statement in self.scheduled.statements:
+            require_few_pairs(statement.derivations, known)
+        require_bounds(self.scheduled.bounds, self.cin, known, given)
+        return known
 
     def _tensors(self, given: Mapping[str, Tensor]) -> list[str]:
         """All tensors of the program, which a config may name."""

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 _BOTH = (
     *("split", "divide", "tile", "fuse", "pos", "coord", "shares", "precompute", "choice"),
-    *("reorder", "reorder"),
+    *("reorder", "reorder", "bound"),
 )
 SAM = (*_BOTH, "shares", "shares", "lanes", "lanes")
-C = (*_BOTH, "parallelize", "parallelize", "unroll", "bound", "assemble")
+C = (*_BOTH, "parallelize", "parallelize", "unroll", "assemble")
 _ACCESS = r"\w+\([\w,]*\)"
 UNITS = ("CPUThread", "CPUThread", "CPUVector", "NotParallel")
 RACES = ("NoRaces", "IgnoreRaces", "Atomics", "Temporary", "ParallelReduction")

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import custard
-from custard.autoscheduling.measuring import MeasuringMachine, measured
+from custard.autoscheduling.autoscheduler import MeasuringMachine
+from custard.autoscheduling.measuring import measured
 from sam.tensor import Tensor
 from tests.support.command import needs_compiler
 

@@ -39,6 +39,14 @@ def test_facts_about_loops_are_kept():
     assert [(one.kind, one.number) for one in found.bounds] == [("MaxExact", 8)]
 
 
+def test_a_body_is_repeated_as_often_as_compilers_take():
+    found = scheduled("unroll(j,3584)")
+    assert dict(found.unrolled) == {"j": 64}
+    assert found.notes == (
+        "unroll(j,3584) repeats the body 64 times: C compilers take minutes for more",
+    )
+
+
 def test_positions():
     found = scheduled("fuse(i,j,f)", "pos(f,p,A)", "split(p,p0,p1,8)")
     assert dict(found.positions) == {"p": "A"}

@@ -1,8 +1,6 @@
 """Loop nests: which loops there are, and what each was derived from."""
 
-import pytest
-
-from custard.scheduling.loops import LoopNest, broken
+from custard.scheduling.loops import LoopNest
 from sam.derivations import Fuse, Rename, Split
 
 TILED = LoopNest(
@@ -50,17 +48,3 @@ def test_primes_tell_copies_of_a_loop_apart():
 def test_new_variables_have_loops_behind_those_that_they_follow():
     found = LoopNest(loops=("i",)).with_variables(["i", "k", "j"])
     assert found.loops == ("i", "k", "j")
-
-
-@pytest.mark.parametrize(
-    ("kind", "extent", "words"),
-    [
-        ("MaxExact", 4, ""),
-        ("MaxExact", 3, "and bound says that there are 4"),
-        ("MaxConstraint", 3, ""),
-        ("MaxConstraint", 5, "and bound says that there are 4 at most"),
-        ("MinExact", 9, ""),
-    ],
-)
-def test_bounds_in_words(kind, extent, words):
-    assert broken(kind, 4, extent) == words

@@ -317,8 +317,8 @@ def test_what_was_split_before_is_shared_out_by_coordinates():
          "i and j cannot be fused: a sum goes over i alone"),
         (SPGEMM, "unroll(k,4)", "target sam does not take unroll: a graph has no loop bodies to "
          "repeat; parallelize(LOOP, Lanes, N) has copies of it work side by side"),
-        (SPGEMM, "bound(k,kb,4,MaxExact)", "target sam does not take bound: the extents of a "
-         "graph's loops are those of its inputs"),
+        (MATVEC, "fuse(i,j,f);pos(f,p,A);divide(p,p0,p1,2);bound(p0,b,2,MaxExact)",
+         "bound cannot tell the extent of p0, which is the number of positions that A has"),
         (SPGEMM, "assemble(A,Insert)", "target sam does not take assemble: the writers of a "
          "graph always append, or insert where a format does"),
         (SPGEMM, "parallelize(i,CPUThread,NoRaces)",
@@ -353,3 +353,14 @@ def test_what_is_not_parallel_stays_as_it_is():
     plain = custard.compile(SPGEMM, schedule="reorder(i,k,j)").graph
     for command in ("parallelize(i,NotParallel,NoRaces)", "parallelize(i,Lanes,1)"):
         assert custard.compile(SPGEMM, schedule=f"reorder(i,k,j);{command}").graph == plain
+
+
+@pytest.mark.parametrize("command", ["unroll(k,4)", "assemble(A,Insert)"])
+def test_commands_about_loop_bodies_and_stores_are_passed_over_with_the_units(command):
+    with pytest.raises(UserError) as caught:
+        custard.compile(SPGEMM, schedule=command)
+    name = command.partition("(")[0]
+    assert caught.value.hint == (f"target c takes {name}; --ignore-units passes the command over")
+    found = custard.compile(SPGEMM, schedule=command, ignore_units=True)
+    assert found.notes[-1].startswith(f"{command} is passed over: ")
+    assert found.cin.loops == custard.compile(SPGEMM).cin.loops

@@ -1,0 +1,102 @@
+"""Target c: which schedules are looked at, and what they would take."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from custard.autoscheduling.autoscheduler import autoscheduler
+from custard.autoscheduling.candidates import orders
+from custard.autoscheduling.fibers import InputFibers
+from custard.autoscheduling.problem import ThreadedLoop
+from custard.targets import TARGETS
+from sam.tensor import Tensor
+from tests.support.problems import problem, schedules
+
+SPMM = "X(i,j) = A(i,k) * B(k,j)"
+MATVEC = "y(i) = A(i,j) * x(j)"
+C = autoscheduler(TARGETS["c"])
+
+
+def test_tiles_are_of_dense_loops_and_for_dense_results():
+    given = {"X": "dd", "A": "ds", "B": "dd"}
+    found = [one for one in schedules(SPMM, given=given) if "split" in one]
+    assert "split(j,j0,j1,32);reorder(j0,i,k,j1)" in found
+    assert not [one for one in found if "split(k" in one]
+    assert not [one for one in schedules(SPMM, given={**given, "X": "ds"}) if "split" in one]
+    assert not [one for one in schedules(SPMM, given=given, extents=63) if "split" in one]
+
+
+def test_only_the_outermost_loop_is_parallel():
+    given = {"y": "d", "A": "ds", "x": "d"}
+    found = schedules(MATVEC, parts=2, given=given, extents=63)
+    assert found == [
+        "reorder(i,j)",
+        "reorder(i,j);parallelize(i,CPUThread,NoRaces)",
+        "reorder(i,j);fuse(i,j,f);pos(f,p,A);split(p,p0,p1,64);parallelize(p0,CPUThread,Atomics)",
+        "reorder(i,j);fuse(i,j,f);pos(f,p,A);split(p,p0,p1,1024);parallelize(p0,CPUThread,Atomics)",
+    ]
+    columns = schedules(MATVEC, parts=2, given={**given, "A": "ds:1,0"}, extents=63)
+    assert columns[:2] == ["reorder(j,i)", "reorder(j,i);parallelize(j,CPUThread,Temporary)"]
+
+
+def test_a_compressed_result_is_tried_with_each_workspace():
+    """It is over the variables inside of the first sum."""
+    rows = schedules(SPMM, given=dict.fromkeys("XAB", "ds"), parts=2)
+    assert rows[2:4] == [
+        "reorder(i,k,j);precompute(A(i,k)*B(k,j),{j},{j},W:dense)",
+        "reorder(i,k,j);precompute(A(i,k)*B(k,j),{j},{j},W:dense);parallelize(i,CPUThread,NoRaces)",
+    ]
+    outer = schedules(SPMM, given={"X": "ss", "A": "ds:1,0", "B": "ds"}, parts=2)
+    assert outer[2:6] == [
+        f"reorder(k,i,j);precompute(A(i,k)*B(k,j),{{i,j}},{{i,j}},W:{policy})"
+        for policy in ("dense", "coord", "bucket", "hash")
+    ]
+    large = schedules(SPMM, given={"X": "ss", "A": "ds:1,0", "B": "ds"}, extents=2**20)
+    assert not [one for one in large if "dense" in one]
+
+
+def test_names_that_are_taken():
+    found = schedules("y(f) = p(f,W) * x(W)", parts=2, given={"y": "d", "p": "ds", "x": "d"})
+    assert "reorder(f,W);fuse(f,W,f_);pos(f_,p_,p);split(p_,p0,p1,64)" in found[2]
+
+
+# Estimates
+
+# One row in ten has entries, which are all there.
+MATRIX = np.zeros((40, 40))
+MATRIX[::10] = 1.0
+
+
+def estimate(matrix, text=MATVEC, given=None, **more):
+    """The estimate of the first order of loops, with more said of the candidate."""
+    found = problem(text, extents=40, given=given or {"y": "d", "A": "ds", "x": "d"})
+    fibers = InputFibers({"A": Tensor.of(matrix).convert("ds")}, found.extents)
+    plain = next(orders(found))
+    return C.estimate(replace(plain, **more), found, fibers)
+
+
+def test_more_work_takes_longer():
+    assert 0 < estimate(MATRIX) < estimate(np.ones((40, 40)))
+
+
+def test_threads_take_their_time_to_begin():
+    assert estimate(MATRIX, shared=ThreadedLoop("i", 4)) > estimate(MATRIX)
+
+
+def test_a_share_that_is_larger_takes_longer():
+    """Each of two shares has two of the full rows, or one share has all four."""
+    uneven = np.zeros((40, 40))
+    uneven[:4] = 1.0
+    shared = ThreadedLoop("i", 2)
+    assert estimate(uneven, shared=shared) > estimate(MATRIX, shared=shared)
+
+
+def test_the_compiler_takes_the_cheapest_workspace():
+    """A result without a workspace of its own in the schedule costs as with the cheapest."""
+    text, given = "X(i,j) = A(i,k) * B(k,j)", {"X": "ss", "A": "ds:1,0", "B": "dd"}
+    policies = {
+        policy: estimate(MATRIX, text, given, policy=policy)
+        for policy in (None, "dense", "coord", "bucket", "hash")
+    }
+    assert policies.pop(None) == min(policies.values()) == policies["dense"]
+    assert policies["coord"] > policies["bucket"]

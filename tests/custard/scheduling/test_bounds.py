@@ -1,0 +1,131 @@
+"""What ``bound`` says of loops, checked against inputs."""
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array
+
+import custard
+from custard import UserError
+from custard.scheduling.bounds import broken
+
+TARGETS = pytest.mark.parametrize("target", ["sam", "c"])
+
+
+def run(target, command, n, values=None):
+    x = np.arange(1.0, n + 1) if values is None else np.array(values, float)
+    return run_with("y(i) = x(i)", {"y": "d", "x": "d"}, [command], target, {"x": x})
+
+
+def run_with(expression, formats, schedule, target, inputs):
+    """Looks at the inputs, and runs the program where no C compiler is needed."""
+    program = custard.compile(expression, formats, schedule, target)
+    if target == "c":
+        return program.bind(inputs)
+    return program.simulate(inputs, engine="simpy")
+
+
+@TARGETS
+@pytest.mark.parametrize(
+    ("command", "n"),
+    [
+        ("bound(i,b,4,MaxExact)", 4),
+        ("bound(i,b,4,MaxConstraint)", 3),
+        ("bound(i,b,0,MinExact)", 3),
+        ("bound(i,b,0,MinConstraint)", 3),
+    ],
+)
+def test_inputs_within_the_bounds(target, command, n):
+    run(target, command, n)
+
+
+@TARGETS
+@pytest.mark.parametrize(
+    ("command", "values", "what"),
+    [
+        (
+            "bound(i,b,4,MaxExact)",
+            [1] * 3,
+            "i has 3 values, and bound says that there are 4",
+        ),
+        (
+            "bound(i,b,4,MaxConstraint)",
+            [1] * 5,
+            "i has 5 values, and bound says that there are 4 at most",
+        ),
+        (
+            "bound(i,b,2,MinExact)",
+            [0, 1, 1],
+            "i has its first value at 1, and bound says at 2",
+        ),
+        (
+            "bound(i,b,2,MinConstraint)",
+            [0, 1, 1],
+            "i has its first value at 1, and bound says not before at 2",
+        ),
+    ],
+)
+def test_inputs_that_break_them(target, command, values, what):
+    with pytest.raises(UserError) as caught:
+        run(target, command, len(values), values)
+    assert caught.value.what == what
+
+
+@TARGETS
+def test_without_a_value_there_is_no_first(target):
+    run(target, "bound(i,b,2,MinExact)", 3, [0, 0, 0])
+
+
+# One entry, at (3, 2) of 6 x 5; x has all.
+ENTRY = np.zeros((6, 5))
+ENTRY[3, 2] = 1.0
+
+
+@TARGETS
+@pytest.mark.parametrize(
+    ("schedule", "first"),
+    [
+        ("split(i,i0,i1,2);bound(i0,b,{},MinExact)", 3 // 2),
+        ("split(i,i0,i1,2);bound(i1,b,{},MinConstraint)", 3 % 2),
+        ("fuse(i,j,f);bound(f,b,{},MinExact)", 3 * 5 + 2),
+    ],
+)
+def test_the_first_value_of_a_derived_loop(target, schedule, first):
+    """Loops over i // 2, i % 2 and 5 i + j."""
+    about = "X(i,j) = A(i,j)", {"X": "ss", "A": "ss"}
+    run_with(*about, [schedule.format(first)], target, {"A": ENTRY})
+    with pytest.raises(UserError, match=f"has its first value at {first}, and bound says"):
+        run_with(*about, [schedule.format(first + 1)], target, {"A": ENTRY})
+
+
+@TARGETS
+def test_the_extents_of_derived_loops(target):
+    """Tiles of 4 in 6 rows: 2 of them, of 4 rows each."""
+    schedule = (
+        "bound(i,a,6,MaxExact);split(a,i0,i1,4);bound(i0,b,2,MaxExact);bound(i1,c,4,MaxExact)"
+    )
+    formats = {"X": "ss", "A": "ss"}
+    run_with("X(i,j) = A(i,j)", formats, [schedule], target, {"A": ENTRY})
+    with pytest.raises(UserError, match="i1 has 4 values, and bound says that there are 3"):
+        custard.compile("X(i,j) = A(i,j)", formats, [schedule.replace("c,4,", "c,3,")], target)
+
+
+@TARGETS
+def test_too_many_pairs_cannot_be_fused(target):
+    huge = coo_array(([1.0], ([0], [0])), shape=(2**31, 2**32))
+    schedule = ["fuse(i,j,f)", "split(f,f0,f1,4)"]
+    with pytest.raises(UserError, match="pairs of values, too many to be fused"):
+        run_with("X(i,j) = A(i,j)", {"X": "ss", "A": "ss"}, schedule, target, {"A": huge})
+
+
+@pytest.mark.parametrize(
+    ("kind", "extent", "words"),
+    [
+        ("MaxExact", 4, ""),
+        ("MaxExact", 3, "and bound says that there are 4"),
+        ("MaxConstraint", 3, ""),
+        ("MaxConstraint", 5, "and bound says that there are 4 at most"),
+        ("MinExact", 9, ""),
+    ],
+)
+def test_bounds_in_words(kind, extent, words):
+    assert broken(kind, 4, extent) == words
