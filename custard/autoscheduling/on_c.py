@@ -39,7 +39,7 @@ _BLOCKS = (64, 1024)  # of entries that are shared out
 _TURNS, _SECONDS = 9, 0.2  # of all kernels that are timed, at least
 
 
-class _Autoscheduler(Autoscheduler):
+class _CAutoscheduler(Autoscheduler):
     def parts(self, lanes: int, machine: MeasuringMachine) -> int:
         return machine.threads
 
@@ -96,7 +96,7 @@ class _Autoscheduler(Autoscheduler):
         yield from least.items()
 
 
-AUTOSCHEDULER = _Autoscheduler()
+AUTOSCHEDULER = _CAutoscheduler()
 
 # Candidates
 

@@ -29,7 +29,7 @@ from sam.tensor import Tensor
 _TILES = (32, 256)
 
 
-class _Autoscheduler(Autoscheduler):
+class _SamAutoscheduler(Autoscheduler):
     def parts(self, lanes: int, machine: MeasuringMachine) -> int:
         return lanes
 
@@ -77,7 +77,7 @@ class _Autoscheduler(Autoscheduler):
             yield key, float(run.cycles)
 
 
-AUTOSCHEDULER = _Autoscheduler()
+AUTOSCHEDULER = _SamAutoscheduler()
 
 
 def _tiled(problem: Problem, plain: Candidate) -> Iterator[Candidate]:
