@@ -2,8 +2,9 @@
 
     python benchmarks/attribution.py [--quick]
 
-The programs and inputs are those of ``benchmarks/engine.py``; times are CPU time of the firings,
-the medians of runs that alternate. Half a minute; ``--quick`` takes the smallest inputs alone.
+The programs and inputs are those of ``benchmarks/engine.py``; times are CPU time of runs with
+their statistics, the medians of runs that alternate. Half a minute; ``--quick`` takes the smallest
+inputs alone.
 """
 
 from __future__ import annotations
@@ -35,11 +36,12 @@ def cases(quick: bool) -> list[Case]:
 
 
 def seconds(bound: engine.Bound, depth: int | str, attribution: bool) -> float:
-    """The CPU time of the firings of a run."""
+    """The CPU time of a run and of its statistics."""
     machine = engine._CompiledMachine(bound, load("ideal", {"queues.depth": depth}), attribution)
     try:
         started = time.process_time()
         machine.run(None)
+        machine.report()
         return time.process_time() - started
     finally:
         machine.close()

@@ -7,8 +7,9 @@ one in words (``sim/compiled/waits.h``), which are read here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -75,20 +76,37 @@ class Requests:
 class Waits:
     """The firings of a block that waited: an entry for each, in the order of time.
 
+    ``entries`` gives them as three arrays, which are made when they are first read:
+
     ``ready``   the first cycle in which it might have fired
     ``asked``   the cycle in which everything but memory was there
     ``cause``   the thing that came last: a number in ``awaited``
-    ``cycles``  how many cycles apart it may fire: its initiation interval
-    ``fired``   the cycle of its last firing, -1 where there is none
+
+    ``interval``  how many cycles apart it may fire: its initiation interval
+    ``fired``     the cycle of its last firing, -1 where there is none
     """
 
-    ready: Array
-    asked: Array
-    cause: Array
+    entries: Callable[[], tuple[Array, Array, Array]]
     requests: Requests | None
     awaited: Sequence[Awaited]
     interval: int
     fired: int
+
+    @cached_property
+    def ready(self) -> Array:
+        return self._arrays[0]
+
+    @cached_property
+    def asked(self) -> Array:
+        return self._arrays[1]
+
+    @cached_property
+    def cause(self) -> Array:
+        return self._arrays[2]
+
+    @cached_property
+    def _arrays(self) -> tuple[Array, Array, Array]:
+        return self.entries()
 
 
 @dataclass
@@ -177,11 +195,17 @@ class KeptWaits:
         }
         number = {key: n for n, key in enumerate(awaited)}
         table = [(ready, asked, number[last]) for ready, asked, last in self.entries]
-        ready, asked, cause = np.array(table, np.int64).reshape(-1, 3).T.copy()
         requests = None
         if layout is not None and self.requests:
             requests = _requests(self.requests, layout)
-        return Waits(ready, asked, cause, requests, list(awaited.values()), interval, fired)
+        entries = partial(columns, table)
+        return Waits(entries, requests, list(awaited.values()), interval, fired)
+
+
+def columns(table: Sequence[tuple[int, int, int]]) -> tuple[Array, Array, Array]:
+    """The columns of a table of three, as arrays."""
+    ready, asked, cause = np.array(table, np.int64).reshape(-1, 3).T.copy()
+    return ready, asked, cause
 
 
 def _requests(kept: Sequence[tuple[Any, ...]], layout: Layout) -> Requests:

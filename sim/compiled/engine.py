@@ -16,6 +16,7 @@ import ctypes
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -387,14 +388,14 @@ class _CompiledMachine:
             if layout is not None and one.asks:
                 kept = self._words(block.requests_log)
                 requests = decoded_requests(kept, len(layout.ports)) if len(kept) else None
-            entries = decoded_waits(self._words(block.waits_log))
+            entries = partial(decoded_waits, self._words(block.waits_log))
             inputs = len(one.part.inputs)
             awaited = [
                 awaited_at(self.machine, channel, n < inputs)
                 for n, channel in enumerate(one.awaited)
             ]
             interval = one.part.timing.initiation_interval
-            waits.append(Waits(*entries, requests, awaited, interval, _last(block)))
+            waits.append(Waits(entries, requests, awaited, interval, _last(block)))
         moved = {str(e): one.moved for e, one in self.channels.items() if not one.wire}
         traffic = [] if self.hierarchy is None else self.hierarchy.moved
         names_of_parts = [one.part.name for one in self.parts]

@@ -60,10 +60,13 @@ enum { REQUEST_WORDS = 7, ENTRIES = 2048, NOTHING = -1 };
 /* The same for a writer whose tokens the reader lets in. */
 #define LOG_WRITER(writer, now) \
     { const uint64_t run_ = (uint64_t)((writer)->ready - (writer)->logged); \
+      const uint64_t wait_ = (uint64_t)((now) - (writer)->ready), port_ = (uint64_t)(writer)->port; \
       (writer)->logged = (now); \
-      if (!(writer)->write(writer, run_, (uint64_t)((now) - (writer)->ready), \
-                           (uint64_t)(writer)->port)) \
-          (writer)->status = NO_MEMORY; }
+      if (RARE((run_ | wait_) >> PART_BITS || port_ >= CAUSE || (writer)->log == (writer)->log_end)) { \
+          if (!(writer)->write(writer, run_, wait_, port_)) (writer)->status = NO_MEMORY; \
+      } else { \
+          *(writer)->log++ = (uint32_t)(run_ << (PART_BITS + 8) | wait_ << 8 | port_); \
+      } }
 
 /* The cycle from which a request has its place; and an entry of it, where it made anything wait. */
 #define LOG_PLACE b->placed = now, b->links = 0, b->last_region = 0;

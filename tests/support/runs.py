@@ -1,12 +1,13 @@
 """Small runs for tests of what is told of them."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import custard
 from sim import Run
-from sim.attribution.log import Awaited, Requests, Waits
+from sim.attribution.log import Awaited, Requests, Waits, columns
 
 MEMORY = {"memory.levels": [{"name": "DRAM", "latency_cycles": 9, "bandwidth_gb_per_s": 4}]}
 
@@ -42,12 +43,7 @@ def waits(
     requests: Requests | None = None,
 ) -> Waits:
     """The waits of a block: by firing that waited, from and up to which cycle, and for what."""
-    ready, asked, cause = (
-        (np.array(column, np.int64) for column in zip(*entries, strict=True))
-        if entries
-        else (np.zeros(0, np.int64),) * 3
-    )
-    return Waits(ready, asked, cause, requests, awaited, 1, fired)
+    return Waits(partial(columns, entries), requests, awaited, 1, fired)
 
 
 def sparse_product(n: int = 6, overrides: Any = None, **more: Any) -> Run:
