@@ -1,11 +1,12 @@
-"""Sums of products of which one factor is gathered, as in a sparse vector times a dense one.
+"""Sums of products of which a factor is gathered, as in a sparse vector times a dense one.
 
     for (int64_t p = begin; p < end; p++) {
         int64_t j = coordinates[p];
         sum += values[p] * others[j];
     }
 
-Such a loop becomes a call of ``sparse_dot``, which takes many products at once. How long it goes on
+Such a loop becomes a call of ``sparse_dot``, which takes many products at once, or of
+``sparse_dot3`` where two factors are gathered by the same coordinate. How long it goes on
 is hard to foresee, and compilers leave the last few to a loop of their own, which is where most of
 the time goes when fibers are short.
 
@@ -77,27 +78,30 @@ def _called(loop: Stmt) -> Body | None:
         case _:
             return None
     changing = [one for one in parts if {p, j} & {*expressions(one)}]
-    if len(changing) != 2 or any(total in expressions(one) for one in parts):
+    if any(total in expressions(one) for one in parts):
         return None
-    left, right = changing
-    values, picked = (left, right) if _at(left, p) is not None else (right, left)
     coordinates = _at(coordinate.operands[0] if isinstance(coordinate, Op) else coordinate, p)
-    factors, others = _at(values, p), _behind(picked, j)
-    if coordinates is None or factors is None or others is None:
+    factors = [found for one in changing if (found := _at(one, p)) is not None]
+    picked = [found for one in changing if (found := _behind(one, j)) is not None]
+    if coordinates is None or len(factors) != 1 or len(picked) != len(changing) - 1:
         return None
-    if coordinate != cast(coordinates[p], INT) or any(one in (p, j) for one in expressions(others)):
+    inside = {node for one in picked for node in expressions(one)}
+    if coordinate != cast(coordinates[p], INT) or inside & {p, j}:
         return None
-    name = f"dot_{total.type}_{coordinates.type.name}"
-    if f"sparse_{name}" not in GATHERED or {factors.type, others.type} != {array(total.type)}:
+    dot = {1: "dot", 2: "dot3"}.get(len(picked))
+    name = f"{dot}_{total.type}_{coordinates.type.name}"
+    if f"sparse_{name}" not in GATHERED or {a.type for a in (*factors, *picked)} != {
+        array(total.type)
+    }:
         return None
     increasing = TRUE if loop.increasing else FALSE
-    arguments = [factors, coordinates, loop.begin, loop.end, others, increasing]
+    arguments = [*factors, coordinates, loop.begin, loop.end, *picked, increasing]
     kept = [one for one in parts if one not in changing]
-    inside = [one for one in kept if not _is_finite(one)]
-    arguments += [_product(inside)] if inside else []
-    found: Expr = Call(f"{'scaled' if inside else 'sparse'}_{name}", tuple(arguments), total.type)
-    found = _product([*(one for one in kept if _is_finite(one)), found])
-    added = Assign(total, found, "+")
+    scale = [one for one in kept if not _is_finite(one)]
+    arguments += [_product(scale)] if scale else []
+    called: Expr = Call(f"{'scaled' if scale else 'sparse'}_{name}", tuple(arguments), total.type)
+    called = _product([*(one for one in kept if _is_finite(one)), called])
+    added = Assign(total, called, "+")
     return [added, If([(op("<", loop.begin, loop.end), flags)])] if flags else [added]
 
 

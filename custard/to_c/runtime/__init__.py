@@ -44,41 +44,41 @@ _BITS = {
     "double complex": "uint64_t",
 }
 
-_EIGHT = {"lanes": 8, "steps": "0, 1, 2, 3, 4, 5, 6, 7", "mask": "__mmask8"}
-_SIXTEEN = {
-    "lanes": 16,
-    "steps": "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15",
-    "mask": "__mmask16",
-}
-_DOUBLE = {"T": "double", "vector": "__m512d", "s": "pd", **_EIGHT}
-_FLOAT = {"T": "float", "vector": "__m512", "s": "ps", **_SIXTEEN}
-_BY_INT32 = {"C": "int32_t", "places": "__m512i", "i": "_mm512", "e": "epi32", "g": "i32"}
-_BY_INT64 = {"C": "int64_t", "places": "__m512i", "i": "_mm512", "e": "epi64", "g": "i64"}
-_DOTS: Mapping[str, Mapping[str, object]] = {
-    "dot_double_int32_t": {**_DOUBLE, **_BY_INT32, "places": "__m256i", "i": "_mm256"},
-    "dot_double_int64_t": {**_DOUBLE, **_BY_INT64},
-    "dot_float_int32_t": {**_FLOAT, **_BY_INT32},
-}
-_PLAINLY = dict.fromkeys(("of_each", "scale", "scales", "by", "times"), "")
-_SCALED = {
-    "of_each": ", each\n// times `scale`",
-    "scale": ", $T scale",
-    "scales": "\n    const $vector scales = _mm512_set1_$s(scale);",
-    "by": " * scales",
-    "times": "scale * ",
-}
-GATHERED: Mapping[str, Mapping[str, object]] = {
-    **{f"sparse_{name}": {**_PLAINLY, **words} for name, words in _DOTS.items()},
-    **{
-        f"scaled_{name}": {
-            **{key: Template(w).substitute(words) for key, w in _SCALED.items()},
-            **words,
+_DOUBLE = {"T": "double", "whole": "int64_t", "lanes": 8}
+_DOUBLE |= {"vector": "__m512d", "s": "pd", "mask": "__mmask8"}
+_FLOAT = {"T": "float", "whole": "int32_t", "lanes": 16}
+_FLOAT |= {"vector": "__m512", "s": "ps", "mask": "__mmask16"}
+
+
+def _gathered() -> Iterator[tuple[str, Mapping[str, object]]]:
+    """The names of the sums of products that gather factors, each with its words.
+
+    One factor is gathered, or two (``dot3``); ``scaled`` sums multiply each product by a number.
+    """
+    for words in (_DOUBLE, _FLOAT):
+        s = words["s"]
+        one = dict.fromkeys(("more", "and_loaded", "and_masked", "and_first"), "")
+        two = {
+            "more": f", const {words['T']} *more",
+            "and_loaded": f" * _mm512_loadu_{s}(more + (first + p))",
+            "and_masked": f" * _mm512_maskz_loadu_{s}(here, more + (first + p))",
+            "and_first": " * more[first + p]",
         }
-        for name, words in _DOTS.items()
-    },
-}
-"""The words of each sum of products that gathers one of its factors, and of those that multiply
-each product."""
+        one |= {f"and_{place}": "" for place in "abcd"}
+        two |= {f"and_{place}": f" * more[{place}]" for place in "abcd"}
+        plain = {"scale": "", "by": ""}
+        scaled = {"scale": f", {words['T']} scale", "by": " * scale"}
+        for index in INDEX_TYPES:
+            for dot, picked in (("dot", one), ("dot3", two)):
+                told = " and `more`" if picked is two else ""
+                for kind, by in (("sparse", plain), ("scaled", scaled)):
+                    each = told + (",\n// each times `scale`" if by is scaled else "")
+                    name = f"{kind}_{dot}_{words['T']}_{index}"
+                    yield name, {**words, **picked, **by, "C": index, "of_each": each}
+
+
+GATHERED: Mapping[str, Mapping[str, object]] = dict(_gathered())
+"""The words of each sum of products that gathers some of its factors."""
 
 _NEEDS = {"resized_zero": ("resized",)}
 

@@ -1,50 +1,53 @@
 // The sum of the products of values with those that their coordinates pick from `others`$of_each.
-// Where coordinates that increase have no gap, the first and the last tell them all.
+// Where coordinates that increase have no gap, the first and the last tell them all. Else four are
+// picked one by one, which beats a gather; the last few at once, not in a loop whose length is hard
+// to foresee.
 static inline $T $name(const $T *values, const $C *coordinates,
-        int64_t begin, int64_t end, const $T *others, bool increasing$scale)
+        int64_t begin, int64_t end, const $T *others$more, bool increasing$scale)
 {
-    const int lanes = $lanes;
-    const bool gapless = increasing && end - begin > 2 * lanes
-        && coordinates[end - 1] - coordinates[begin] == end - 1 - begin;
-    const $T *beside = gapless ? others + coordinates[begin] : others;
+    typedef $T four __attribute__((vector_size(4 * sizeof($T))));
+    typedef $whole mask __attribute__((vector_size(4 * sizeof($T))));
+    const int lanes = $lanes, ahead = 256;
     int64_t p = begin;
+    if (increasing && end - begin > 2 * lanes
+        && coordinates[end - 1] - coordinates[begin] == end - 1 - begin) {
+        const int64_t first = coordinates[begin] - begin;
 #ifdef __AVX512VL__
-    const int ahead = 32 * lanes;
-    const $vector zero = _mm512_setzero_$s();
-    const $places steps = ${i}_setr_$e($steps);
-    $vector sums = zero, picked;$scales
-    if (gapless) // what is read of the coordinates is not needed again: it is kept from the L2
+        $vector sums = _mm512_setzero_$s(), picked;
+        // What is read of the coordinates is not needed again: it is kept from the L2.
         __builtin_prefetch(coordinates + p + 8 * (end - begin), 0, 0);
-    for (; gapless && p + lanes <= end; p += lanes) {
-        picked = _mm512_loadu_$s(beside + (p - begin));
-        sums = _mm512_fmadd_$s(_mm512_loadu_$s(values + p)$by, picked, sums);
-        __builtin_prefetch(values + p + ahead);
+        for (; p + lanes <= end; p += lanes) {
+            picked = _mm512_loadu_$s(others + (first + p))$and_loaded;
+            sums = _mm512_fmadd_$s(_mm512_loadu_$s(values + p)$by, picked, sums);
+            __builtin_prefetch(values + p + ahead);
+        }
+        const $mask here = ($mask)((1 << (end - p)) - 1);
+        picked = _mm512_maskz_loadu_$s(here, others + (first + p))$and_masked;
+        sums = _mm512_mask3_fmadd_$s(_mm512_maskz_loadu_$s(here, values + p)$by, picked, sums, here);
+        return _mm512_reduce_add_$s(sums);
+#else
+        $T sum = 0;
+        for (; p < end; p++)
+            sum += values[p]$by * others[first + p]$and_first;
+        return sum;
+#endif
     }
-    for (; p + lanes <= end; p += lanes) {
-        const $places places = ${i}_maskz_loadu_$e(-1, coordinates + p);
-        const $places following = ${i}_add_$e(${i}_set1_$e(coordinates[p]), steps);
-        if (${i}_cmpneq_${e}_mask(places, following) == 0)
-            picked = _mm512_loadu_$s(others + coordinates[p]);
-        else
-            picked = _mm512_${g}gather_$s(places, others, sizeof *others);
-        sums = _mm512_fmadd_$s(_mm512_loadu_$s(values + p)$by, picked, sums);
+    four sums = {0}, factors;
+    for (; p + 4 <= end; p += 4) {
+        const int64_t a = coordinates[p], b = coordinates[p + 1];
+        const int64_t c = coordinates[p + 2], d = coordinates[p + 3];
+        const four picked = {others[a]$and_a, others[b]$and_b, others[c]$and_c, others[d]$and_d};
+        memcpy(&factors, values + p, sizeof factors);
+        sums += factors$by * picked;
         __builtin_prefetch(coordinates + p + ahead);
         __builtin_prefetch(values + p + ahead);
     }
-    if (p < end) { // the last few at once, not in a loop whose length is hard to foresee
-        const $mask here = ($mask)((1 << (end - p)) - 1);
-        const $places places = ${i}_maskz_loadu_$e(here, coordinates + p);
-        picked = gapless ? _mm512_maskz_loadu_$s(here, beside + (p - begin))
-            : _mm512_mask_${g}gather_$s(zero, here, places, others, sizeof *others);
-        sums = _mm512_mask3_fmadd_$s(_mm512_maskz_loadu_$s(here, values + p)$by, picked, sums, here);
+    if (p < end) { // what is beyond the end is the first once more, and left out of the sum
+        const int64_t left = end - p, second = p + (left > 1), third = p + (left > 2) * 2;
+        const int64_t a = coordinates[p], b = coordinates[second], c = coordinates[third];
+        const four picked = {others[a]$and_a, others[b]$and_b, others[c]$and_c};
+        factors = (four){values[p], values[second], values[third]};
+        sums += (four)((mask)(factors$by * picked) & (mask){-1, -(left > 1), -(left > 2)});
     }
-    return _mm512_reduce_add_$s(sums);
-#else
-    $T sum = 0;
-    for (; gapless && p < end; p++)
-        sum += ${times}values[p] * beside[p - begin];
-    for (; p < end; p++)
-        sum += ${times}values[p] * others[coordinates[p]];
-    return sum;
-#endif
+    return (sums[0] + sums[2]) + (sums[1] + sums[3]);
 }

@@ -1,5 +1,7 @@
 """Sums of products with a gathered factor: which loops become calls, and what those give."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -16,7 +18,7 @@ def calls(expression, formats):
     """The calls in the kernel of a program, each without the spaces in it."""
     source = custard.compile(expression, formats, target="c").source
     kernel = "".join(source[source.index("int compute(") :].split())
-    return [part.partition(");")[0] for part in kernel.split("_dot_double_int32_t(")[1:]]
+    return [part.partition(");")[0] for part in re.split(r"_dot3?_double_int32_t\(", kernel)[1:]]
 
 
 @pytest.mark.parametrize(
@@ -32,6 +34,11 @@ def calls(expression, formats):
         ),
         ("y(i) = x(j) * A(i,j)", {"A": "ds", "x": "d"}, "A_segments1[i],A_segments1[i+1],x_values"),
         (
+            "y(i) = A(i,j) * x(j) * C(i,j)",
+            {"A": "ds", "x": "d", "C": "dd"},
+            "A_segments1[i],A_segments1[i+1],x_values,C_values+i*C->size1",
+        ),
+        (
             "Y(i,l) = A(i,k) * C(l,k)",
             {"A": "ds", "C": "dd"},
             "A_segments1[i],A_segments1[i+1],C_values+l*C->size1",
@@ -46,7 +53,7 @@ def test_a_fiber_times_a_dense_one_is_a_call(expression, formats, arguments):
 @pytest.mark.parametrize(
     ("expression", "formats"),
     [
-        ("y(i) = A(i,j) * x(j) * z(j)", {"A": "ds", "x": "d", "z": "d"}),
+        ("y(i) = A(i,j) * x(j) * C(i,j) * D(i,j)", {"A": "ds", "x": "d", "C": "dd", "D": "dd"}),
         ("y(i) = A(i,j) + x(j)", {"y": "d", "A": "ds", "x": "d"}),
         (PLAIN, {"A": "ds", "x": "s"}),
         (PLAIN, {"A": "dd", "x": "d"}),
@@ -135,6 +142,12 @@ def test_fibers_of_any_length(dtype, index, machine, form, monkeypatch):
     z = random.integers(-9, 9, 50).astype(dtype)
     found = scaled.run({"A": stored, "x": x, "z": z}).to_numpy()
     np.testing.assert_array_equal(found, z * (matrix @ x))
+    formats |= {"C": "dd"}
+    del formats["z"]
+    sampled = custard.compile("y(i) = A(i,j) * x(j) * C(i,j)", formats, target="c")
+    weights = random.integers(-9, 9, (50, 60)).astype(dtype)
+    found = sampled.run({"A": stored, "x": x, "C": weights}).to_numpy()
+    np.testing.assert_array_equal(found, (matrix * weights) @ x)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -142,7 +155,7 @@ def test_only_what_is_picked_counts(value):
     random = np.random.default_rng(2)
     matrix = ragged(20, 30, random)
     x = random.random(30)
-    x[11] = value
+    x[11] = x[0] = value
     program = custard.compile(PLAIN, {"y": "d", "A": "CSR", "x": "d"}, target="c")
     found = program.run({"A": matrix, "x": x}).to_numpy()
     expected = sp.csr_array(matrix) @ x

@@ -109,54 +109,57 @@ static inline int64_t grown(int64_t capacity, int64_t need, int64_t least, int64
 #endif
 
 // The sum of the products of values with those that their coordinates pick from `others`.
-// Where coordinates that increase have no gap, the first and the last tell them all.
+// Where coordinates that increase have no gap, the first and the last tell them all. Else four are
+// picked one by one, which beats a gather; the last few at once, not in a loop whose length is hard
+// to foresee.
 static inline double sparse_dot_double_int32_t(const double *values, const int32_t *coordinates,
         int64_t begin, int64_t end, const double *others, bool increasing)
 {
-    const int lanes = 8;
-    const bool gapless = increasing && end - begin > 2 * lanes
-        && coordinates[end - 1] - coordinates[begin] == end - 1 - begin;
-    const double *beside = gapless ? others + coordinates[begin] : others;
+    typedef double four __attribute__((vector_size(4 * sizeof(double))));
+    typedef int64_t mask __attribute__((vector_size(4 * sizeof(double))));
+    const int lanes = 8, ahead = 256;
     int64_t p = begin;
+    if (increasing && end - begin > 2 * lanes
+        && coordinates[end - 1] - coordinates[begin] == end - 1 - begin) {
+        const int64_t first = coordinates[begin] - begin;
 #ifdef __AVX512VL__
-    const int ahead = 32 * lanes;
-    const __m512d zero = _mm512_setzero_pd();
-    const __m256i steps = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    __m512d sums = zero, picked;
-    if (gapless) // what is read of the coordinates is not needed again: it is kept from the L2
+        __m512d sums = _mm512_setzero_pd(), picked;
+        // What is read of the coordinates is not needed again: it is kept from the L2.
         __builtin_prefetch(coordinates + p + 8 * (end - begin), 0, 0);
-    for (; gapless && p + lanes <= end; p += lanes) {
-        picked = _mm512_loadu_pd(beside + (p - begin));
-        sums = _mm512_fmadd_pd(_mm512_loadu_pd(values + p), picked, sums);
-        __builtin_prefetch(values + p + ahead);
+        for (; p + lanes <= end; p += lanes) {
+            picked = _mm512_loadu_pd(others + (first + p));
+            sums = _mm512_fmadd_pd(_mm512_loadu_pd(values + p), picked, sums);
+            __builtin_prefetch(values + p + ahead);
+        }
+        const __mmask8 here = (__mmask8)((1 << (end - p)) - 1);
+        picked = _mm512_maskz_loadu_pd(here, others + (first + p));
+        sums = _mm512_mask3_fmadd_pd(_mm512_maskz_loadu_pd(here, values + p), picked, sums, here);
+        return _mm512_reduce_add_pd(sums);
+#else
+        double sum = 0;
+        for (; p < end; p++)
+            sum += values[p] * others[first + p];
+        return sum;
+#endif
     }
-    for (; p + lanes <= end; p += lanes) {
-        const __m256i places = _mm256_maskz_loadu_epi32(-1, coordinates + p);
-        const __m256i following = _mm256_add_epi32(_mm256_set1_epi32(coordinates[p]), steps);
-        if (_mm256_cmpneq_epi32_mask(places, following) == 0)
-            picked = _mm512_loadu_pd(others + coordinates[p]);
-        else
-            picked = _mm512_i32gather_pd(places, others, sizeof *others);
-        sums = _mm512_fmadd_pd(_mm512_loadu_pd(values + p), picked, sums);
+    four sums = {0}, factors;
+    for (; p + 4 <= end; p += 4) {
+        const int64_t a = coordinates[p], b = coordinates[p + 1];
+        const int64_t c = coordinates[p + 2], d = coordinates[p + 3];
+        const four picked = {others[a], others[b], others[c], others[d]};
+        memcpy(&factors, values + p, sizeof factors);
+        sums += factors * picked;
         __builtin_prefetch(coordinates + p + ahead);
         __builtin_prefetch(values + p + ahead);
     }
-    if (p < end) { // the last few at once, not in a loop whose length is hard to foresee
-        const __mmask8 here = (__mmask8)((1 << (end - p)) - 1);
-        const __m256i places = _mm256_maskz_loadu_epi32(here, coordinates + p);
-        picked = gapless ? _mm512_maskz_loadu_pd(here, beside + (p - begin))
-            : _mm512_mask_i32gather_pd(zero, here, places, others, sizeof *others);
-        sums = _mm512_mask3_fmadd_pd(_mm512_maskz_loadu_pd(here, values + p), picked, sums, here);
+    if (p < end) { // what is beyond the end is the first once more, and left out of the sum
+        const int64_t left = end - p, second = p + (left > 1), third = p + (left > 2) * 2;
+        const int64_t a = coordinates[p], b = coordinates[second], c = coordinates[third];
+        const four picked = {others[a], others[b], others[c]};
+        factors = (four){values[p], values[second], values[third]};
+        sums += (four)((mask)(factors * picked) & (mask){-1, -(left > 1), -(left > 2)});
     }
-    return _mm512_reduce_add_pd(sums);
-#else
-    double sum = 0;
-    for (; gapless && p < end; p++)
-        sum += values[p] * beside[p - begin];
-    for (; p < end; p++)
-        sum += values[p] * others[coordinates[p]];
-    return sum;
-#endif
+    return (sums[0] + sums[2]) + (sums[1] + sums[3]);
 }
 
 // Makes room for `need` positions in level 0 of X.
