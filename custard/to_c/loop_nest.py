@@ -354,46 +354,71 @@ class VariableLoops:
         alone = {other for other in below if len(other) == 1}
         covered = counter is not None or len(alone) == len(together)
         last = covered and len(together) > 0 and len(below) > 1 and self.is_last(keys)
-        if last and counter is None and len(together) > 1:
-            return While(alive, [*inside, self.met(at, keys)])
+        if counter is None and len(together) > 1:
+            others = [] if last else [other for other in below if other != point]
+            apart = self.apart(at, keys, others, covered, last, far)
+            return While(alive, [*inside, self.met(at, keys, apart)])
         if counter is not None:
             inside.append(Declare(self.var, counter, const=True))
-        elif len(together) == 1:
+        else:
             inside = [Declare(self.var, self.iterators[together[0]].coordinate, const=True)]
             at[together[0]] = self.var
-        else:
-            inside += self.smallest(list(at.values()))
         if last:
             inside += self.masked({key: at[key].eq(self.var) for key in together}, keys)
-            return While(alive, [*inside, *self.advanced(at, counter)])
-        cases: list[tuple[Expr, Sequence[Stmt]]] = []
-        for other in below:
-            chosen = [key for key in together if key in other]
-            condition = both(*(at[key].eq(self.var) for key in chosen if at[key] != self.var))
-            absent = [key for key in keys if key not in other]
-            cases.append((condition, self.body(dict.fromkeys(chosen), absent)))
-        if covered and counter is None:
-            cases[-1] = (TRUE, cases[-1][1])  # one of them is at the coordinate
-        inside += _branches(cases)
-        if far is not None:
-            return While(alive, [*inside, *self.galloped(at, far)])
+        else:
+            inside += self.cases(at, keys, below, covered and counter is None)
         return While(alive, [*inside, *self.advanced(at, counter)])
 
-    def met(self, at: Mapping[int, Var], keys: Sequence[int]) -> Stmt:
-        """What is done where all of some operands meet, which is easily foreseen for some inputs;
-        where they do not, what is done depends on no condition."""
+    def cases(
+        self,
+        at: Mapping[int, Var],
+        keys: Sequence[int],
+        points: Sequence[lattice.Point],
+        covered: bool,
+    ) -> list[Stmt]:
+        """The body of the first of some points all of whose operands are at the coordinate.
+
+        ``covered``  whether one of them is
+        """
+        cases: list[tuple[Expr, Sequence[Stmt]]] = []
+        for point in points:
+            chosen = [key for key in at if key in point]
+            condition = both(*(at[key].eq(self.var) for key in chosen if at[key] != self.var))
+            absent = [key for key in keys if key not in point]
+            cases.append((condition, self.body(dict.fromkeys(chosen), absent)))
+        if covered and cases:
+            cases[-1] = (TRUE, cases[-1][1])
+        return _branches(cases)
+
+    def met(self, at: Mapping[int, Var], keys: Sequence[int], apart: Sequence[Stmt]) -> Stmt:
+        """What is done where all of some operands meet, which is easily foreseen for some inputs,
+        and where they are ``apart``."""
         first, *others = at.values()
         with self.builder.scope():
             declared = Declare(self.var, first, const=True)
             absent = [key for key in keys if key not in at]
             body = [declared, *self.body(dict.fromkeys(at), absent)]
             steps = [step for key in at for step in self.iterators[key].advance(TRUE)]
-        apart = [
-            *self.smallest(list(at.values())),
-            *self.masked({key: one.eq(self.var) for key, one in at.items()}, keys),
-            *self.advanced(at, None),
-        ]
         return If([(both(*(first.eq(other) for other in others)), [*body, *steps])], apart)
+
+    def apart(
+        self,
+        at: Mapping[int, Var],
+        keys: Sequence[int],
+        points: Sequence[lattice.Point],
+        covered: bool,
+        last: bool,
+        far: Var | None,
+    ) -> list[Stmt]:
+        """What is done where some operands do not meet: the body of one of some points, or, where
+        only values are left (``last``), statements that depend on no condition."""
+        with self.builder.scope():
+            found = self.smallest(list(at.values()))
+            if last:
+                found += self.masked({key: one.eq(self.var) for key, one in at.items()}, keys)
+            else:
+                found += self.cases(at, keys, points, covered)
+            return [*found, *(self.advanced(at, None) if far is None else self.galloped(at, far))]
 
     def far_apart(self, points: Sequence[lattice.Point], keys: Sequence[int]) -> Declare | None:
         """Declares whether one of two intersected fibers is much longer than the other.
@@ -523,6 +548,8 @@ def _counts(iterator: Iterator) -> bool:
 
 def _branches(cases: Sequence[tuple[Expr, Sequence[Stmt]]]) -> list[Stmt]:
     """The first case that holds; the last may hold always."""
+    if not cases:
+        return []
     if cases[0][0] == TRUE:
         return list(cases[0][1])
     if cases[-1][0] == TRUE:

@@ -46,3 +46,28 @@ def test_fibers_that_are_far_apart_in_length_are_galloped_through():
     for one, other in ((long, short), (short, long), (short, short)):
         found = program.run({"a": one, "b": other}).to_numpy()
         np.testing.assert_array_equal(found, one * other)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("expression", "due"),
+    [
+        ("a(i) * b(i)", lambda a, b, c: a * b),
+        ("a(i) * b(i) * c(i)", lambda a, b, c: a * b * c),
+        ("a(i) * b(i) + c(i)", lambda a, b, c: a * b + c),
+        ("(a(i) + b(i)) * c(i)", lambda a, b, c: (a + b) * c),
+    ],
+)
+def test_operands_that_meet_go_on_without_a_comparison(expression, due):
+    """Their positions are counted on where they meet, and by comparisons where they do not."""
+    random = np.random.default_rng(7)
+    names = [name for name in "abc" if f"{name}(" in expression]
+    vectors = {name: random.integers(0, 3, 60) for name in "abc"}
+    vectors["b"][20:40] = vectors["a"][20:40]  # in step for a while
+    program = custard.compile(
+        f"y(i) = {expression}", {"y": "s", **dict.fromkeys(names, "s")}, target="c"
+    )
+    met = program.source[program.source.index("if (ia == ib") :].partition("} else")[0]
+    assert all(f"p{name}0++;" in met for name in names)
+    found = program.run({name: vectors[name] for name in names}).to_numpy()
+    np.testing.assert_array_equal(found, due(**vectors))
