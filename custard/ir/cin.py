@@ -148,6 +148,8 @@ class Reduce(Expression):
     first: bool = False
 
     def __str__(self) -> str:
+        if not self.variables:
+            return f"({self.operand})"
         return f"sum({', '.join(self.variables)}, {self.operand})"
 
 

@@ -113,6 +113,10 @@ class Bound:
             if usual.get(variables, policy) != policy:
                 kind = described(fillings[variables], policy)
                 yield f"for these inputs, {self.program.cin.target} goes through {kind}"
+        far = self.types.far
+        places = (one.variables for one in fillings.values() if one.readers)
+        for names in (", ".join(one) for one in places if {*one} & far):
+            yield f"for these inputs, nothing is computed first for all {names}"
 
     @property
     def kernel(self) -> CompiledKernel:

@@ -6,6 +6,9 @@ itself is made first, into a vector over the one variable that the group shares 
 into rows: ``A(i,k) * B(k,l) * C(l,j)`` with an array C is ``A(i,k) * t(k,j)``.
 Which product that is, if any, is decided as the loop order is (``custard.to_c.cost``).
 
+Vectors that all have one variable are multiplied first where a sparse factor goes through it:
+``A(i,j) * x(j) * z(j)`` picks one number for each entry of A, not two.
+
 Where there is no such vector, there may be one at each coordinate of outer loops: at each i,
 ``A(i,k) * B(k,l) * C(l,j)`` is ``t(l) * C(l,j)`` with ``t(l) = A(i,k) * B(k,l)``. The terms for one
 l are added up before they meet the row of C. How many those are depends on the inputs, so such
@@ -20,7 +23,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from custard.ir import cin
-from custard.language.formats import LEVEL_FORMATS, Format
+from custard.language.formats import LEVEL_FORMATS, Format, are_full
 from custard.to_c.cost import FIRST, array_of, cost
 
 # How much cheaper two products have to be than one.
@@ -41,7 +44,7 @@ def factored(
             case cin.Reduce(_, cin.Multiply()):
                 found = _cheapest(replace(program, value=node), formats)
                 notes.extend(found.notes)
-                return found.value
+                return _with_vectors(found.value, formats, notes)
             case cin.Add() | cin.Negate():
                 return cin.with_children(node, change)
         return node
@@ -49,6 +52,31 @@ def factored(
     if cin.has_computed(program):
         return program, notes
     return replace(program, value=change(program.value)), notes
+
+
+def _with_vectors(
+    node: cin.Expression, formats: Mapping[str, Format], notes: list[str]
+) -> cin.Expression:
+    """The expression with products of vectors that are made first; adds a note on each."""
+    node = cin.with_children(node, lambda child: _with_vectors(child, formats, notes))
+    if not isinstance(node, cin.Reduce) or not isinstance(node.operand, cin.Multiply):
+        return node
+    factors = node.operand.factors
+    for variable in node.variables:
+        group = [factor for factor in factors if _is_vector(factor, variable, formats)]
+        if len(group) > 1 and any(_goes_through(one, variable, formats) for one in factors):
+            product = cin.Multiply(tuple(group))
+            notes.append(f"{product} is computed first, for all {variable}")
+            left = [factor for factor in factors if not any(factor is one for one in group)]
+            factors = (*left, cin.Reduce((), product, first=True))
+    return replace(node, operand=cin.Multiply(factors))
+
+
+def _is_vector(factor: cin.Expression, variable: str, formats: Mapping[str, Format]) -> bool:
+    """Whether a factor is an array over a variable."""
+    if not isinstance(factor, cin.Access) or factor.variables != (variable,):
+        return False
+    return are_full(formats[factor.tensor].levels)
 
 
 class _Found(NamedTuple):

@@ -62,6 +62,8 @@ class KernelTrees:
                 parts = (self.of(numerator), self.of(denominator))
                 everywhere = cin.divides(cin.Divide(cin.Literal(1), denominator))
                 return Quotient(_joint_type("divide", parts), *parts, everywhere)
+            case cin.Reduce((), operand, True) if self._is_far(operand):
+                return self.of(operand)
             case cin.Reduce(variables, operand, first):
                 inner = self.of(operand)
                 if isinstance(inner, Product):
@@ -69,6 +71,10 @@ class KernelTrees:
                 free = frozenset(cin.free_variables(node))
                 return Total(inner.dtype, variables, free, inner, first)
         raise AssertionError(node)
+
+    def _is_far(self, node: cin.Expression) -> bool:
+        """Whether there is no array for the values of a node."""
+        return any(cin.base(v) in self.storage.types.far for v in cin.free_variables(node))
 
     def _precomputed(self, name: str) -> Total:
         """The tree of an expression that the schedule puts into a workspace."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from custard.to_c.loop_ir import For, Kernel
 from custard.to_c.loop_ir import statements as every_statement
-from custard.to_c.workspaces.choice import LOCATED, Filling
+from custard.to_c.workspaces.choice import Filling
 from sam.arithmetic import ValueType
 from sam.graph import Slot
 
@@ -35,11 +35,6 @@ class Lowered:
     rearranged: Mapping[str, str | None]
     decisions: tuple[str, ...]
     threaded: bool = False
-
-    @property
-    def located(self) -> tuple[tuple[str, ...], ...]:
-        """The variables of each workspace that is located in."""
-        return tuple(one.variables for one in self.fillings if one.policy == LOCATED)
 
     @property
     def uses_openmp(self) -> bool:

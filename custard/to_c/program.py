@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import prod
 from numbers import Integral
 from types import SimpleNamespace
 from typing import Any
@@ -26,7 +25,7 @@ from custard.to_c.loop_ir import verify
 from custard.to_c.lowered import Lowered
 from custard.to_c.lowering import lower
 from custard.to_c.printer import printed
-from custard.to_c.workspaces.choice import LOCATED, MOST_PLACES, Sizes, chosen, positions
+from custard.to_c.workspaces.choice import LOCATED, MOST_PLACES, Sizes, chosen, pays, positions
 from sam.graph import Slot
 from sam.inputs import extents, require_inputs
 from sam.support import c_compiler as cc
@@ -208,8 +207,8 @@ class CProgram(Program):
         sizes = Sizes(extents, _positions(slots, kept) if lowered.fillings else {})
         policies = chosen(lowered.fillings, sizes)
         wide = _needs_wide_keys(lowered, policies, extents)
-        places = {one: prod(extents[v] for v in one) for one in lowered.located}
-        far = frozenset(v for one, count in places.items() if count > MOST_PLACES for v in one)
+        firsts = [one for one in lowered.fillings if one.policy == LOCATED]
+        far = frozenset(v for one in firsts if not pays(one, sizes) for v in one.variables)
         key = runs, wide, far, *policies.items(), *((n, s.dtype, s.index) for n, s in kept.items())
         found = self.known.get(key)
         if found is None:

@@ -231,15 +231,27 @@ class OwnSum:
         variables = tuple(map(cin.base, kept))
         around, loops = tuple(self.output.bound), tuple(lowering.nest.variables(own))
         policy = LOCATED if self.is_first else total.policy
-        filling = Filling(variables, around, loops, total.operand, bool(total.variables), policy)
+        readers = tuple(self.readers(kept[0])) if self.is_first else ()
+        filling = Filling(
+            variables, around, loops, total.operand, bool(total.variables), policy, readers
+        )
         lowering.fillings.append(filling)
         if self.is_first:
-            return LocatedWorkspace(builder, name, kept, extents, dtype)
+            return LocatedWorkspace(builder, name, kept, extents, dtype, not _may_be_empty(total))
         policy = policy or types.policies.get(variables) or cheapest([filling], UNKNOWN)
         lowering.note(f"{lowering.program.target} goes through {described(filling, policy)}")
         if policy == "dense":
             return DenseWorkspace(builder, name, kept, extents, dtype)
         return SparseWorkspace(builder, name, kept, extents, dtype, policy, types.wide)
+
+    def readers(self, variable: str) -> Iterator[Operand]:
+        """The operands beside the sum that go through some coordinates of a variable."""
+        inside = {one.key for one in operands(self.total)}
+        for one in operands(self.tree):
+            if one.key in inside or one.computed or variable not in one.variables:
+                continue
+            if not LEVEL_FORMATS[one.slot.levels[one.variables.index(variable)]].full:
+                yield one
 
     def replaced(self, by: TypedNode) -> TypedNode:
         """The tree with another node in the place of the sum."""

@@ -37,8 +37,8 @@ class Filling:
     ``loops``      the variables of the loops that fill it, outermost first
     ``value``      what is put into it
     ``adds``       whether loops sum, so that several values may go to one place
-    ``policy``     what a schedule asks for; "located" for an array that nothing but the extent
-                   decides about
+    ``policy``     what a schedule asks for; "located" for a vector that is made first
+    ``readers``    the operands at whose coordinates that vector is read
     """
 
     variables: tuple[str, ...]
@@ -47,6 +47,7 @@ class Filling:
     value: TypedNode = field(compare=False)
     adds: bool = True
     policy: str | None = None
+    readers: tuple[Operand, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,19 @@ def chosen(fillings: Iterable[Filling], sizes: Sizes) -> dict[tuple[str, ...], s
         if one.policy is None:
             groups.setdefault(one.variables, []).append(one)
     return {variables: cheapest(group, sizes) for variables, group in groups.items()}
+
+
+def pays(filling: Filling, sizes: Sizes) -> bool:
+    """Whether a vector is worth to be made first: there is memory for it, and it is read as often
+    as it has values."""
+    places = prod(sizes.extent(v) for v in filling.variables)
+    first = filling.variables[0]
+    reads = [
+        sizes.positions[one.slot.name][one.variables.index(first)]
+        for one in filling.readers
+        if one.slot.name in sizes.positions
+    ]
+    return places <= MOST_PLACES and min(reads, default=places) >= sizes.extent(first)
 
 
 def cost(policy: str, load: FillStatistics) -> float:

@@ -36,7 +36,7 @@ class LocatedWorkspace(Workspace):
     """A vector that is filled once: its values, and whether each is set; coordinates are located.
 
     Where nothing else goes through its dimension, those that are set are listed. Over several
-    variables, it is a vector of rows that are set as a whole.
+    variables, it is a vector of rows that are set as a whole. Where all are, it is an array.
     """
 
     def __init__(
@@ -46,12 +46,13 @@ class LocatedWorkspace(Workspace):
         variables: Sequence[str],
         extents: Sequence[Expr],
         dtype: ValueType,
+        full: bool = False,
     ) -> None:
         super().__init__(builder, name, variables, extents, dtype)
-        self.levels = "s" + "d" * (len(self.variables) - 1)
+        self.levels = ("d" if full else "s") + "d" * (len(self.variables) - 1)
         size = reduce(times, extents)
         self.values = builder.scratch(f"{name}_values", array(self.c_type), size)
-        self.set = builder.scratch(f"{name}_set", array(BOOL), extents[0])
+        self.set = None if full else builder.scratch(f"{name}_set", array(BOOL), extents[0])
         self.list: Var | None = None
         self.count = Var(builder.fresh(f"{name}_count"))
         self.cursor = Var(builder.fresh(f"p_{name}"))
@@ -60,7 +61,8 @@ class LocatedWorkspace(Workspace):
         place = at = bound[self.variables[0]]
         for variable, extent in zip(self.variables[1:], self.extents[1:], strict=True):
             place = place * extent + bound[variable]
-        return [Assign(self.values[place], value, adding(self.dtype)), Assign(self.set[at], TRUE)]
+        mark = [] if self.set is None else [Assign(self.set[at], TRUE)]
+        return [Assign(self.values[place], value, adding(self.dtype)), *mark]
 
     def listed(self) -> Var:
         """The coordinates that are set, which ``ready`` lists."""
@@ -70,7 +72,7 @@ class LocatedWorkspace(Workspace):
         return self.list
 
     def ready(self) -> list[Stmt]:
-        if self.list is None:
+        if self.list is None or self.set is None:
             return []
         p = Var(self.builder.fresh("p"))
         append = [Assign(self.list[self.count], p), Assign(self.count, ONE, "+")]
@@ -80,7 +82,9 @@ class LocatedWorkspace(Workspace):
         ]
 
     def function(self, level: int) -> LevelFunctions:
-        return _SetCoordinates(self) if level == 0 else _Row(self, level)
+        if level > 0 or self.set is None:
+            return _Row(self, level)
+        return _SetCoordinates(self, self.set)
 
     def reset(self) -> list[Stmt]:
         return []
@@ -89,16 +93,16 @@ class LocatedWorkspace(Workspace):
 class _SetCoordinates(LevelFunctions):
     """The coordinates that are set; a position is a coordinate."""
 
-    def __init__(self, workspace: LocatedWorkspace) -> None:
+    def __init__(self, workspace: LocatedWorkspace, is_set: Expr) -> None:
         super().__init__("s", "", 0, INT, workspace.builder)
         self.format = replace(self.format, locates=True)
-        self.workspace = workspace
+        self.workspace, self.is_set = workspace, is_set
 
     def cursor(self) -> Var:
         return Var(self.names.fresh(f"p_{self.workspace.name}"))
 
     def locate(self, above: Place, coordinate: Expr) -> Place:
-        position = select(self.workspace.set[coordinate], coordinate, Op("-", (ONE,), INT))
+        position = select(self.is_set[coordinate], coordinate, Op("-", (ONE,), INT))
         return above.below(position, coordinate)
 
     def iterate(self, above: Place, owner: int, ordered: bool, unique: bool) -> Iterator:
@@ -107,7 +111,7 @@ class _SetCoordinates(LevelFunctions):
 
 
 class _Row(Dense):
-    """A dimension of the rows."""
+    """A dimension all of whose coordinates are there."""
 
     def __init__(self, workspace: LocatedWorkspace, level: int) -> None:
         super().__init__("d", workspace.name, level, INT, workspace.builder)

@@ -42,12 +42,15 @@ def test_what_is_asked_for_is_kept(options):
         "y(i) = A(i,k) * x(k)",
         "X(i,j) = A(i,k) * B(k,j)",
         "X(i,j) = A(i,j) * P(i,k) * Q(k,j)",
-        "y(i) = A(i,j) * x(j) * z(j)",
+        "y(i) = A(i,j) * x(j) * z(i)",
+        "y(i) = x(j) * z(j)",
+        "y(i) = C(i,j) * x(j) * z(j)",
         "y(i) = 2 * A(i,j) * x(j)",
     ],
 )
 def test_a_product_that_costs_as_much_is_left(text):
-    assert not any("computed first" in note for note in compiled(text).notes)
+    formats = {**FORMATS, "C": "dd"}
+    assert not any("computed first" in note for note in compiled(text, formats).notes)
 
 
 @needs_compiler
@@ -212,10 +215,66 @@ def test_a_row_that_is_not_made_is_absent():
 @needs_compiler
 @pytest.mark.parametrize("places", [2**28, 10])
 def test_too_many_rows_to_be_made_first(places, monkeypatch):
-    monkeypatch.setattr("custard.to_c.program.MOST_PLACES", places)
+    monkeypatch.setattr("custard.to_c.workspaces.choice.MOST_PLACES", places)
     formats = {"X": "dd", "A": "CSR", "B": "CSR", "C": "dd"}
     program = custard.compile(CHAIN, formats, target="c")
     a, b, c = matrix(0, 5, 6), matrix(1, 6, 7), np.arange(56.0).reshape(7, 8)
     bound = program.bind({"A": a, "B": b, "C": c})
     assert ("w_set" in bound.kernel.source) == (places > 48)
     np.testing.assert_allclose(bound.run().to_numpy(), a @ (b @ c))
+
+
+VECTORS = "y(i) = A(i,j) * x(j) * z(j)"
+
+
+def test_vectors_of_one_variable_are_multiplied_first():
+    program = compiled(VECTORS)
+    assert program.notes == ("x(j) * z(j) is computed first, for all j",)
+    assert str(program.cin.value) == "sum(j, A(i,j) * (x(j) * z(j)))"
+    both = compiled("y(i) = A(i,k) * z(k) * x(k) * B(k,j) * x(j) * z(j)")
+    assert both.notes[-2:] == (
+        "x(j) * z(j) is computed first, for all j",
+        "z(k) * x(k) is computed first, for all k",
+    )
+    assert compiled(VECTORS, strict=True).notes == ()
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "int64", "complex128", "bool"])
+@pytest.mark.parametrize("form", ["CSR", "CSC", "DCSR", "COO"])
+def test_products_of_vectors(dtype, form):
+    a, x = matrix(0, 5, 6, dtype), np.arange(6).astype(dtype)
+    z = x[::-1].copy()
+    program = compiled(VECTORS, {**FORMATS, "A": form})
+    found = program.run({"A": a, "x": x, "z": z})
+    due = np.einsum("ij,j,j->i", a.toarray(), x, z)
+    assert found.dtype == due.dtype
+    np.testing.assert_allclose(found.to_numpy(), due, rtol=1e-5)
+
+
+@needs_compiler
+def test_vectors_are_multiplied_in_the_type_of_the_whole_product():
+    big = 2**31 - 1
+    a = sp.csr_array(np.array([[1, 1]], "int64"))
+    x, z = np.array([big, 2], "int32"), np.array([big, 3], "int32")
+    found = compiled(VECTORS).run({"A": a, "x": x, "z": z})
+    assert found.to_numpy().tolist() == [big * big + 6]
+
+
+@needs_compiler
+@pytest.mark.parametrize("entries", [3, 300])
+def test_what_is_read_less_often_than_it_has_values_is_not_made_first(entries):
+    random = np.random.default_rng(entries)
+    places = tuple(random.integers(0, 200, (2, entries)))
+    a = sp.coo_array((np.ones(entries), places), shape=(200, 200)).tocsr()
+    x, z, b = np.arange(200.0), np.ones(200), matrix(3, 200, 200)
+    for text, inputs, due in (
+        (VECTORS, {"A": a, "x": x, "z": z}, a @ (x * z)),
+        (TEXT, {"A": a, "B": b, "x": x}, a @ (b @ x)),
+    ):
+        bound = compiled(text).bind(inputs)
+        variable = "j" if text == VECTORS else "k"
+        note = f"for these inputs, nothing is computed first for all {variable}"
+        assert (note in bound.notes) == (entries < 200)
+        assert ("w_values" in bound.kernel.source) == (entries > 200)
+        np.testing.assert_allclose(bound.run().to_numpy(), due)
