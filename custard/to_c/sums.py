@@ -35,11 +35,15 @@ from custard.to_c.expression import (
 from custard.to_c.loop_ir import (
     BOOL,
     FALSE,
+    ZERO,
     Comment,
     Declare,
+    For,
+    If,
     Parallel,
     Stmt,
     Var,
+    op,
     reads,
     without_variable,
 )
@@ -215,13 +219,22 @@ class OwnSum:
         fill = lowering.statements(loops, inner, target)
         tree = self.replaced(Operand(dtype, next(lowering.keys), slot, tuple(kept)))
         read = lowering.statements(self.order, tree, output)
-        return [
-            Comment(f"{name}({','.join(kept)})"),
-            *fill,
-            *workspace.ready(),
-            *read,
-            *workspace.reset(),
-        ]
+        used = [*fill, *workspace.ready(), *read, *workspace.reset()]
+        return [Comment(f"{name}({','.join(kept)})"), *self.unless_empty(fill, used)]
+
+    def unless_empty(self, fill: Sequence[Stmt], used: list[Stmt]) -> list[Stmt]:
+        """What is done with a workspace, left out where the loop that fills it has no round and
+        nothing else is read: of a hypersparse matrix, most rows are empty."""
+        output, left = self.output, [v for v in self.order if v not in self.output.bound]
+        match fill:
+            case [For(begin=begin, end=end)] if begin != ZERO and output.bound and left:
+                pass
+            case _:
+                return used
+        if self.tree is not self.total:
+            return used
+        nothing = [*output.begin(left[0]), *output.end(left[0])]
+        return [If([(op("<", begin, end), used)], nothing)]
 
     def workspace(self, name: str, own: Sequence[str], kept: Sequence[str]) -> Workspace:
         """A new workspace over some variables, which loops of its own fill."""

@@ -65,3 +65,25 @@ def test_values(text, due, levels, stored):
     found = program(text, {name: form for name, form in formats.items() if f"{name}(" in text})
     inputs = {name: one for name, one in (("A", a), ("x", x), ("b", b)) if f"{name}(" in text[4:]}
     np.testing.assert_allclose(found.run(inputs).to_numpy(), due(a, x, b))
+
+
+@needs_compiler
+@pytest.mark.parametrize("result", ["ds", "ss", "dss", "dds", "dsd"])
+@pytest.mark.parametrize("policy", ["dense", "coord", "hash"])
+def test_a_workspace_is_left_alone_where_a_row_is_empty(result, policy):
+    """Rows of A that are empty, rows whose terms are, and columns."""
+    random = np.random.default_rng(3)
+    a, b = (random.integers(1, 9, (6, 6)) * (random.random((6, 6)) < 0.4) for _ in range(2))
+    a[[0, 2, 5]] = b[[1, 3]] = 0
+    if len(result) == 2:
+        text, formats, due = "X(i,j) = A(i,k) * B(k,j)", {"B": "CSR"}, a @ b
+        schedule = [f"precompute(A(i,k) * B(k,j),j,j,W:{policy})"]
+    else:
+        b = b.reshape(6, 2, 3)
+        text, formats = "X(i,j,l) = A(i,k) * B(k,j,l)", {"B": "dss"}
+        due = np.einsum("ik,kjl->ijl", a, b)
+        schedule = [f"precompute(A(i,k) * B(k,j,l),{{j,l}},{{j,l}},W:{policy})"]
+    schedule = ["reorder(i,k,j)" if len(result) == 2 else "reorder(i,k,j,l)", *schedule]
+    found = program(text, {"X": result, "A": "CSR", **formats}, schedule)
+    assert "if (A_segments1[i] < A_segments1[i + 1])" in found.source
+    np.testing.assert_array_equal(found.run({"A": a, "B": b}).to_numpy(), due)

@@ -207,27 +207,31 @@ int compute(struct X *X, const struct A *A, const struct B *B)
         goto failed;
     for (int64_t i = 0; i < i_size; i++) {
         // w(j)
-        for (int64_t pA1 = A_segments1[i]; pA1 < A_segments1[i + 1]; pA1++) {
-            int64_t k = A_coordinates1[pA1];
-            for (int64_t pB1 = B_segments1[k]; pB1 < B_segments1[k + 1]; pB1++) {
-                int64_t j = B_coordinates1[pB1];
-                w_values[j] += A_values[pA1] * B_values[pB1];
-                mark_bit(w_words, w_tops, w_touched, j);
+        if (A_segments1[i] < A_segments1[i + 1]) {
+            for (int64_t pA1 = A_segments1[i]; pA1 < A_segments1[i + 1]; pA1++) {
+                int64_t k = A_coordinates1[pA1];
+                for (int64_t pB1 = B_segments1[k]; pB1 < B_segments1[k + 1]; pB1++) {
+                    int64_t j = B_coordinates1[pB1];
+                    w_values[j] += A_values[pA1] * B_values[pB1];
+                    mark_bit(w_words, w_tops, w_touched, j);
+                }
             }
+            const int64_t w_count = take_bits(w_words, w_tops, w_touched, w_list);
+            const int64_t X_need = X_count1 + w_count;
+            if (X_need > X->capacity1 && !grow_X1(X, X_need))
+                goto failed;
+            for (int64_t p_w = 0; p_w < w_count; p_w++) {
+                int64_t j = w_list[p_w];
+                X->values[X_count1] = w_values[j];
+                X->coordinates1[X_count1] = (int32_t)j;
+                X_count1++;
+            }
+            X->segments1[i + 1] = (int32_t)X_count1;
+            for (int64_t p = 0; p < w_count; p++)
+                w_values[w_list[p]] = 0.0;
+        } else {
+            X->segments1[i + 1] = (int32_t)X_count1;
         }
-        const int64_t w_count = take_bits(w_words, w_tops, w_touched, w_list);
-        const int64_t X_need = X_count1 + w_count;
-        if (X_need > X->capacity1 && !grow_X1(X, X_need))
-            goto failed;
-        for (int64_t p_w = 0; p_w < w_count; p_w++) {
-            int64_t j = w_list[p_w];
-            X->values[X_count1] = w_values[j];
-            X->coordinates1[X_count1] = (int32_t)j;
-            X_count1++;
-        }
-        X->segments1[i + 1] = (int32_t)X_count1;
-        for (int64_t p = 0; p < w_count; p++)
-            w_values[w_list[p]] = 0.0;
     }
     X->segments1[0] = 0;
     status = 0;
