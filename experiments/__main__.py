@@ -22,6 +22,7 @@ from experiments import (
     figure16,
     figures,
     formats_study,
+    queues,
     table1,
     table2,
 )
@@ -36,6 +37,7 @@ SCRIPTS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "figure14": figure14.main,
     "figure15": figure15.main,
     "figure16": figure16.main,
+    "queues": queues.main,
     "convolution": convolution.main,
     "cycles": cycles.main,
     "formats_study": formats_study.main,

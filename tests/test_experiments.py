@@ -20,6 +20,7 @@ from experiments import (
     figure16,
     figures,
     formats_study,
+    queues,
     table1,
     table2,
 )
@@ -84,6 +85,7 @@ def not_validated(monkeypatch):
     [
         pytest.param(figure11, marks=needs_compiler),
         pytest.param(figure12, marks=needs_compiler),
+        pytest.param(queues, marks=needs_compiler),
         figure13,
         figure14,
         pytest.param(figure16, marks=needs_compiler),
