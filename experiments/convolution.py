@@ -251,6 +251,7 @@ _ONE = ("Y(i) = X(i+k) * F(k)", {"X": "s", "F": "d", "Y": "s"}, (10**6,), 100, (
 _TWO = ("Y(i,j) = X(i+k,j+l) * F(k,l)", {"X": "ss", "F": "dd", "Y": "ss"}, (1000, 1000), 10, (3, 3))
 GROWN = {
     "1-D, i,k": (*_ONE, "reorder(i,k)"),
+    "1-D, k,i": (*_ONE, "reorder(k,i)"),
     "2-D, i,k,j,l": (*_TWO, "reorder(i,k,j,l)"),
     "2-D, i,j,k,l": (*_TWO, "reorder(i,j,k,l)"),
     "2-D, k,l,i,j": (*_TWO, "reorder(k,l,i,j)"),

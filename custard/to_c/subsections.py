@@ -165,8 +165,9 @@ class NonEmpty(Iterator):
         sections = self.sections
         places = floored(sections.high - sections.low, sections.scale) + ONE
         known = self.inner.length()
-        most = None if known is None else Call("times", (known, places), INT)
-        return sections.extent if most is None else smaller(most, sections.extent)
+        if known is None:
+            return None
+        return smaller(Call("times", (known, places), INT), sections.extent)
 
     def advance(self, condition: Expr) -> list[Stmt]:
         step = [Assign(self.value, ONE, "+"), self._settle()]

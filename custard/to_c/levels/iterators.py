@@ -349,6 +349,10 @@ class Bits(Iterator):
     def _word(value: int) -> Expr:
         return Const(value, WORD)
 
+    def length(self) -> Expr | None:
+        ranks = self.ranks
+        return cast(ranks[self.first + self.count], INT) - cast(ranks[self.first], INT)
+
     def begin(self) -> list[Stmt]:
         first = self.first
         before: list[Stmt] = []

@@ -44,6 +44,8 @@ class RunLength(LevelFunctions):
         first = guarded(above, cast(segments[above.position], INT), ZERO)
         last = above.position + 1 if above.group_end is None else above.group_end
         end = guarded(above, cast(segments[last], INT), ZERO)
+        if above.begin is not None:
+            first = above.begin
         return Intervals(self.cursor(), first, end, starts, self.array("begins"))
 
 
@@ -64,6 +66,13 @@ class Intervals(Iterator):
         self.coordinate = cast(self.begins[self.run], INT) + (
             self.cursor - cast(self.starts[self.run], INT)
         )
+
+    @property
+    def mark(self) -> Expr | None:
+        return self.run
+
+    def length(self) -> Expr | None:
+        return cast(self.starts[self.end], INT) - cast(self.starts[self.first], INT)
 
     def begin(self) -> list[Stmt]:
         declared: list[Stmt] = [Declare(self.last, cast(self.starts[self.end], INT), const=True)]

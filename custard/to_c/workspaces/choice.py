@@ -21,6 +21,7 @@ from custard.to_c.cost import EXTENT, FIBER
 from custard.to_c.expression import Operand, Product, Sum, TypedNode, children, uses
 from custard.to_c.workspaces.taxonomy import Class
 from sam.graph import Slot
+from sam.subscripts import Affine
 
 LOCATED = "located"
 
@@ -85,8 +86,11 @@ def positions(slot: Slot, members: Mapping[str, object]) -> list[float]:
     found, count = [], 1.0
     for level in range(len(slot.levels)):
         coordinates = members.get(f"coordinates{level}")
+        counted = members.get(f"starts{level}", members.get(f"ranks{level}"))
         if coordinates is not None:
             count = float(len(coordinates))  # type: ignore[arg-type]
+        elif isinstance(counted, np.ndarray):  # of run-length and bitvector levels
+            count = float(counted[-1]) if len(counted) else 0.0
         else:
             count = min(count * float(members[f"size{level}"]), 1e18)  # type: ignore[arg-type]
             segments = members.get(f"segments{level + 1}")
@@ -121,43 +125,64 @@ class FillStatistics:
 
 def load(filling: Filling, sizes: Sizes) -> FillStatistics:
     """What goes into a workspace."""
-    fills = prod(_coordinates(filling.value, v, sizes) for v in filling.around)
-    values = prod(_coordinates(filling.value, v, sizes) for v in filling.loops)
+    loops = (*filling.around, *filling.loops)
+    counts = [_coordinates(filling.value, v, loops[:n], sizes) for n, v in enumerate(loops)]
+    fills = prod(counts[: len(filling.around)])
+    values = prod(counts[len(filling.around) :])
     places = prod(sizes.extent(v) for v in filling.variables)
     return FillStatistics(max(fills, 1.0), values, places, len(filling.variables))
 
 
-def _coordinates(node: TypedNode, variable: str, sizes: Sizes) -> float:
-    """About how many coordinates the loop over a variable goes through."""
-    found = _iterated(node, variable, sizes)
+def _coordinates(node: TypedNode, variable: str, bound: Sequence[str], sizes: Sizes) -> float:
+    """About how many coordinates the loop over a variable goes through; others are ``bound``."""
+    found = _iterated(node, variable, bound, sizes)
     return sizes.extent(variable) if found is None else found
 
 
-def _iterated(node: TypedNode, variable: str, sizes: Sizes) -> float | None:
+def _iterated(node: TypedNode, variable: str, bound: Sequence[str], sizes: Sizes) -> float | None:
     """The same; None where a node goes through all of them, or does not have the variable."""
     extent = sizes.extent(variable)
     match node:
         case Operand(variables=variables):
+            for level, form in enumerate(node.computed or ()):
+                if form is not None and variable in form.variables:
+                    held = _held(form, variable, bound, sizes.fiber(node, level), sizes)
+                    return held if held < extent else None
             if variable not in variables:
                 return None
-            level = variables.index(variable)
-            computed = node.computed and node.computed[level] is not None
-            fiber = extent if computed else sizes.fiber(node, level)
+            fiber = sizes.fiber(node, variables.index(variable))
             return fiber if fiber < extent else None
         case Product(_, factors, everywhere):
             if everywhere:
                 return None
-            counts = [_iterated(one, variable, sizes) for one in factors]
+            counts = [_iterated(one, variable, bound, sizes) for one in factors]
             return min((one for one in counts if one is not None), default=None)
         case Sum(_, terms):
-            found = [_iterated(one, variable, sizes) for one in terms if uses(one, variable)]
+            having = [one for one in terms if uses(one, variable)]
+            found = [_iterated(one, variable, bound, sizes) for one in having]
             known = [one for one in found if one is not None]
             return min(extent, sum(known)) if len(known) == len(found) and known else None
     for child in children(node):
-        inner = _iterated(child, variable, sizes)
+        inner = _iterated(child, variable, bound, sizes)
         if inner is not None:
             return inner
     return None
+
+
+def _held(form: Affine, variable: str, bound: Sequence[str], fiber: float, sizes: Sizes) -> float:
+    """About how many values of a variable have a coordinate of a fiber in their subsection.
+
+    The fiber's coordinates are taken to lie in the reach of the whole form. Those in the reach of
+    the variables that are not bound lie in subsections of as many values as the rest is wide.
+    If one is bound, it has gone through subsections that hold one at least.
+    """
+    reaches = {v: abs(scale) * (sizes.extent(v) - 1) for v, scale in form.coefficients().items()}
+    rest = sum(reach for v, reach in reaches.items() if v not in bound and v != variable)
+    whole = sum(reaches.values()) + 1
+    inside = fiber * (reaches[variable] + rest + 1) / whole if whole > 0 else 0.0
+    if fiber and any(v in bound for v in reaches):
+        inside = max(inside, 1.0)
+    return inside * (rest / abs(form.coefficients()[variable]) + 1)
 
 
 def cheapest(fillings: Sequence[Filling], sizes: Sizes) -> str:

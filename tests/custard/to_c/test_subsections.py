@@ -134,3 +134,11 @@ def test_sums_go_through_what_either_term_holds():
     found = program.run({"A": a, "X": x})
     np.testing.assert_array_equal(found.to_numpy(), due)
     assert found.values.size == np.count_nonzero(due)
+
+
+def test_room_for_the_result_depends_on_what_is_stored():
+    """A result is given room for so many values as lie in windows, not for the whole extent."""
+    for levels in "snl":
+        formats = {"X": levels, "F": "d", "Y": "s"}
+        program = custard.compile("Y(i) = X(i+k) * F(k)", formats, "reorder(i,k)", "c")
+        assert "Y_count0 + i_size" not in program.source

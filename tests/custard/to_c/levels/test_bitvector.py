@@ -23,3 +23,10 @@ def test_a_parent_without_ones():
     level = StoredLevel(empty, 70)
     assert level.scanned(place_of(0)) == []
     assert level.scanned(place_of(1)) == [(2, 0)]
+
+
+def test_the_length_of_a_fiber_is_the_number_of_its_ones():
+    level = StoredLevel(BITS, 130)
+    for parent in (0, 1):
+        fiber = level.functions.iterate(place_of(parent), 0, True, True)
+        assert evaluated(fiber.length(), level.names) == 2

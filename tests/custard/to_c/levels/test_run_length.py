@@ -1,5 +1,7 @@
 """Run-length levels in C."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from custard.to_c.loop_ir import Const
@@ -23,3 +25,13 @@ def test_a_merge_may_begin_further_on():
     assert level.merged(place_of(0), low=1) == [(1, 1), (3, 2)]
     assert level.merged(place_of(0), low=2) == [(3, 2)]
     assert level.merged(place_of(2), low=0) == [(1, 3), (2, 4)]
+
+
+def test_a_fiber_knows_its_length_and_may_begin_at_a_run():
+    level = StoredLevel(RUNS, 4)
+    for row, length in enumerate((3, 0, 2)):
+        fiber = level.functions.iterate(place_of(row), 0, True, True)
+        assert evaluated(fiber.length(), level.names) == length
+    assert fiber.mark == fiber.run
+    marked = replace(place_of(0), begin=Const(1))
+    assert level.merged(marked, low=3) == [(3, 2)]

@@ -1,5 +1,6 @@
 """The estimates behind the choice of a workspace, and the choice for inputs."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ import custard
 from custard.language.commands import WORKSPACES
 from custard.to_c.workspaces.choice import FillStatistics, Sizes, cost, load, positions
 from sam.support import c_compiler as cc
+from sam.tensor import Tensor
 from tests.support.workspaces import compiled
 
 PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
@@ -58,6 +60,45 @@ def test_positions_of_levels():
     assert positions(slot, members) == [3, 7, 28]
     # A row that is empty does not count.
     assert positions(slot, {**members, "segments1": np.array([0, 3, 3, 7])}) == [2, 7, 28]
+
+
+def test_positions_of_runs_and_bits():
+    slot = SimpleNamespace(levels="n")
+    assert positions(slot, {"size0": 1000, "starts0": np.array([0, 2, 5])}) == [5]
+    assert positions(slot, {"size0": 1000, "ranks0": np.array([0, 2, 3])}) == [3]
+
+
+def test_loads_of_computed_subscripts():
+    """Of 5 entries in 100 places, a window of 98 holds 4.9, for each of 3 offsets."""
+    formats = {"X": "s", "F": "d", "Y": "s"}
+    found = filling("Y(i) = X(i+k) * F(k)", formats, "reorder(k,i)")
+    known = Sizes({"i": 98, "k": 3}, {"X": [5], "F": [3]})
+    assert load(found, known).values == pytest.approx(3 * 4.9)
+    assert load(found, replace(known, positions={"X": [0], "F": [3]})).values == 0
+
+
+def test_loads_of_subsections():
+    """Each of 10 columns lies in 3 windows, and each of their 2 rows too: those that are gone
+    through hold one at least."""
+    formats = {"X": "ss", "F": "dd", "Y": "ss"}
+    found = filling("Y(i,j) = X(i+k,j+l) * F(k,l)", formats, "reorder(j,l,i,k)")
+    known = Sizes({"i": 998, "j": 998, "k": 3, "l": 3}, {"X": [10, 20], "F": [3, 9]})
+    assert load(found, known).values == pytest.approx(10 * 3 * 2 * 3)
+
+
+@pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+def test_a_convolution_of_few_entries_is_not_scattered_into_an_array():
+    far = Tensor.from_coo([[5, 500, 90_000]], [1.0, 2.0, 3.0], (10**6,), "s")
+    program = custard.compile(
+        "Y(i) = X(i+k) * F(k)", {"X": "s", "F": "d", "Y": "s"}, "reorder(k,i)", "c"
+    )
+    bound = program.bind({"X": far, "F": np.array([1.0, 0, 10.0])})
+    note = "for these inputs, Y(i) goes through a bucket workspace over i: dense scattering"
+    assert note in bound.notes
+    coordinates, values = bound.run().to_coo()
+    found = dict(zip(coordinates[0].tolist(), values.tolist(), strict=True))
+    due = {3: 10, 4: 0, 5: 1, 498: 20, 499: 0, 500: 2, 89_998: 30, 89_999: 0, 90_000: 3}
+    assert found == due
 
 
 def test_distinct_places():
