@@ -144,9 +144,8 @@ def stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor])
     elif is_scipy_sparse(data):
         try:
             found = _shared(slot, data)
-        except ValueError as error:
-            mistake = UserError(f"the scipy.sparse matrix is not valid: {error}")
-            raise mistake.about(name) from error
+        except UserError as mistake:
+            raise mistake.about(name) from None
         if found is not None:
             return found
     tensor = tensors[name]
@@ -207,7 +206,7 @@ def _shared(slot: Slot, data: Any) -> StoredInput | None:
     """A scipy.sparse matrix in a format that scipy has too, or nearly; None for all others.
 
     Its arrays are taken as they are where that is its format, else scipy converts it. Raises
-    ValueError for one that is not valid.
+    UserError for one that is not valid.
     """
     if data.dtype not in VALUE_TYPES or any(len(group) > 1 for group in slot.modes):
         return None

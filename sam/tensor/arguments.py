@@ -99,7 +99,11 @@ def checked_coordinates(coordinates: ArrayLike, values: Array, shape: tuple[int,
 def numbers(values: Array) -> Array:
     """The values in one of the seven types; raises UserError."""
     if values.dtype.kind == "O" and all(isinstance(value, int) for value in values.flat):
-        raise UserError(f"the value {max(values.flat, key=abs)} does not fit in 64 bits")
+        try:
+            values = values.astype(np.int64)
+        except OverflowError:
+            largest = max(values.flat, key=abs)
+            raise UserError(f"the value {largest} does not fit in 64 bits") from None
     if values.dtype.kind not in _TYPES:
         raise UserError(f"values of the type {values.dtype} are not numbers")
     if values.dtype == np.uint64 and (values > np.iinfo(np.int64).max).any():

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -41,26 +44,48 @@ def has_rows(matrix: Any, format: str) -> bool:
 def canonical(matrix: Any, format: str) -> Any:
     """A scipy.sparse matrix as "csr" or "csc", each row in order and without duplicates.
 
-    It is the matrix itself if that is so. Raises ValueError for one that is not valid.
+    It is the matrix itself if that is so. Raises UserError for one that is not valid.
     """
-    require_valid(matrix)
-    found = matrix if matrix.format == format else matrix.asformat(format)
-    if not found.has_canonical_format:
-        found = found.copy() if found is matrix else found
-        found.sum_duplicates()
-    if found.indptr.dtype != found.indices.dtype:
-        parts = found.data, found.indices.astype(np.int64), found.indptr.astype(np.int64)
-        found = type(found)(parts, shape=found.shape)
-    return found
+    with _in_words():
+        _require_valid(matrix)
+        found = matrix if matrix.format == format else matrix.asformat(format)
+        if not found.has_canonical_format:
+            found = found.copy() if found is matrix else found
+            found.sum_duplicates()
+        if found.indptr.dtype != found.indices.dtype:
+            parts = found.data, found.indices.astype(np.int64), found.indptr.astype(np.int64)
+            found = type(found)(parts, shape=found.shape)
+        return found
 
 
-def require_valid(matrix: Any) -> None:
-    """Raises ValueError for an index that scipy's own code would follow out of an array."""
+def entries_of(matrix: Any) -> tuple[Any, Array]:
+    """The coordinates of the entries and their values. Raises UserError for a matrix that is not
+    valid."""
+    with _in_words():
+        _require_valid(matrix)
+        entries = matrix.tocoo()
+        return entries.coords, entries.data
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """Errors about the parts of a matrix as one UserError."""
+    try:
+        yield
+    except (ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
+        raise UserError(f"the scipy.sparse matrix is not valid: {error}") from error
+
+
+def _require_valid(matrix: Any) -> None:
+    """Raises ValueError for parts that scipy's own code would follow out of an array."""
     if matrix.format in ("csr", "csc"):
-        major, minor = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+        sizes = matrix.shape if matrix.ndim == 2 else (1, *matrix.shape)
+        major, minor = sizes if matrix.format == "csr" else sizes[::-1]
         segments, coordinates = matrix.indptr, matrix.indices
         valid = (
-            len(segments) == major + 1
+            segments.dtype.kind in "iu"
+            and coordinates.dtype.kind in "iu"
+            and len(segments) == major + 1
             and segments[0] == 0
             and segments[-1] <= len(coordinates) == len(matrix.data)
             and bool((segments[1:] >= segments[:-1]).all())
@@ -71,12 +96,20 @@ def require_valid(matrix: Any) -> None:
             len(coordinates) == len(matrix.data) and _are_inside(coordinates, extent)
             for coordinates, extent in zip(matrix.coords, matrix.shape, strict=True)
         )
+    elif matrix.format == "dia":
+        offsets = matrix.offsets
+        valid = matrix.data.ndim == 2 and offsets.shape == matrix.data.shape[:1]
+        valid = valid and len(np.unique(offsets)) == len(offsets)
+    elif matrix.format == "lil":
+        lengths, columns = list(map(len, matrix.rows)), chain.from_iterable(matrix.rows)
+        valid = len(lengths) == matrix.shape[0] and lengths == list(map(len, matrix.data))
+        valid = valid and _are_inside(np.fromiter(columns, np.int64), matrix.shape[1])
     else:
         valid = not hasattr(matrix, "check_format")
     if not valid:
         if hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)
-        if matrix.format in ("csr", "csc", "coo"):
+            copy(matrix).check_format(full_check=True)  # which replaces arrays of its matrix
+        if matrix.format != "bsr":
             raise ValueError("its indices do not fit its shape")
 
 

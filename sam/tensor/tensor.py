@@ -15,7 +15,7 @@ from sam.foreign_arrays import entries_of
 from sam.levels import LEVELS, Compressed, Dense, Fibers, Ints, Level, held
 from sam.support import free_memory
 from sam.support.errors import UserError
-from sam.tensor import layouts
+from sam.tensor import layouts, scipy_arrays
 from sam.tensor.arguments import (
     VALUE_TYPES,
     checked_coordinates,
@@ -36,7 +36,6 @@ from sam.tensor.scipy_arrays import (
     is_scipy_sparse,
     levels_as_rows,
     of_entries,
-    require_valid,
     rows_as_levels,
     shared_rows,
 )
@@ -147,14 +146,9 @@ class Tensor(ArrayOperators):
         (index arrays as int64). Raises UserError.
         """
         codes, order = checked_format(levels, mode_order, len(matrix.shape), "s")
-        try:
-            if codes in BY_ROWS and has_rows(matrix, format_of_rows(order)):
-                return _of_rows(matrix, codes, order)
-            require_valid(matrix)
-            entries = matrix.tocoo()
-        except (ValueError, TypeError) as error:
-            raise UserError(f"the scipy.sparse matrix is not valid: {error}") from error
-        return Tensor.from_coo(entries.coords, entries.data, matrix.shape, codes, order)
+        if codes in BY_ROWS and has_rows(matrix, format_of_rows(order)):
+            return _of_rows(matrix, codes, order)
+        return Tensor.from_coo(*scipy_arrays.entries_of(matrix), matrix.shape, codes, order)
 
     @staticmethod
     def from_coo(
@@ -471,6 +465,6 @@ def _stored(
 
 
 def _of_rows(matrix: Any, codes: str, order: tuple[int, ...]) -> Tensor:
-    """The tensor of a scipy.sparse matrix by rows. Raises ValueError for one that is not valid."""
+    """The tensor of a scipy.sparse matrix by rows. Raises UserError for one that is not valid."""
     rows = canonical(matrix, format_of_rows(order))
     return made(rows.shape, order, *rows_as_levels(rows, codes), pruned=True)

@@ -59,3 +59,9 @@ def test_parts_that_are_not_of_the_types_that_they_should_be():
         UserError, match="the segments of a compressed level are of the type float64, not int64"
     ):
         Tensor((1, 1), (0, 1), levels, np.ones(1)).validate()
+
+
+def test_whole_numbers_as_objects():
+    assert Tensor.of(np.array([1, 0, -3], object)).values.tolist() == [1, 0, -3]
+    assert Tensor.of(np.array([1, 0, -3], object)).dtype == np.int64
+    assert refused(Tensor.of, [1, -(2**70)]) == f"the value {-(2**70)} does not fit in 64 bits"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+import custard
 from sam.support.errors import UserError
 from sam.tensor import Tensor
 from tests.support.tensors import FIGURE, SCIPY_FORMATS, formats, refused
@@ -97,6 +98,53 @@ def test_scipy_matrices_that_are_not_valid(levels, data, indices, indptr, why):
     matrix.indptr = np.array(indptr, np.int32)
     with pytest.raises(UserError, match=f"the scipy.sparse matrix is not valid: {why}"):
         Tensor.of(matrix, levels)
+
+
+def _with(format, **parts):
+    """A matrix of FIGURE with other parts than scipy has made."""
+    matrix = scipy.sparse.csr_array(FIGURE).asformat(format)
+    for name, part in parts.items():
+        setattr(matrix, name, part)
+    return matrix
+
+
+def _rows(*rows):
+    found = np.empty(len(rows), object)
+    found[:] = rows
+    return found
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        _with("dia", offsets=np.array([0], np.int32)),
+        _with("dia", offsets=np.zeros(len(_with("dia").offsets), np.int32)),
+        _with("lil", rows=_rows([0, 77], *[[]] * (len(FIGURE) - 1))),
+        _with("lil", data=_rows([1.0], *[[]] * (len(FIGURE) - 1))),
+        _with("lil", rows=_rows([0])),
+        _with("dok", _dict={(99, 0): 1.0}),
+        _with("csr", indptr=np.zeros(len(FIGURE) + 1)),
+        _with("csr", indices=None),
+    ],
+    ids=["diagonals", "repeated", "column", "values", "rows", "key", "floats", "none"],
+)
+@pytest.mark.filterwarnings("ignore:indptr array has non-integer")
+def test_parts_of_all_formats_are_checked(matrix):
+    """scipy itself would write out of bounds, or read a matrix that nobody has given."""
+    for levels in "ds", "ss", "dd":
+        with pytest.raises(UserError, match=r"A: the scipy.sparse matrix is not valid: "):
+            custard.compile("Y(i,j) = A(i,j)", {"A": levels}).run({"A": matrix})
+        with pytest.raises(UserError, match=r"A: the scipy.sparse matrix is not valid: "):
+            custard.compile("Y(i,j) = A(i,j)", {"A": levels}, target="c").run({"A": matrix})
+
+
+def test_rows_of_one_mode():
+    vector = scipy.sparse.csr_array(scipy.sparse.coo_array(np.array([0, 2.5, 0, 1])))
+    assert Tensor.of(vector).to_numpy().tolist() == [0, 2.5, 0, 1]
+    vector.indices[0] = 4
+    assert refused(Tensor.of, vector) == (
+        "the scipy.sparse matrix is not valid: indices must be < 4"
+    )
 
 
 @pytest.mark.parametrize("before", ["ds:0,1", "ds:1,0", "ss:0,1", "ss:1,0", "uq:0,1", "uq:1,0"])
