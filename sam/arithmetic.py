@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from ctypes import c_float
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,8 +72,16 @@ class Operation:
         object.__setattr__(self, "fit", _fit(self.dtype))
 
     def __call__(self, *operands: Any) -> Any:
-        result = self.plain(*operands)
-        return result if self.fit is None else self.fit(result)
+        if self.fit is None:
+            return self.plain(*operands)
+        if self.rounds:
+            operands = tuple(map(self.fit, operands))
+        return self.fit(self.plain(*operands))
+
+    @property
+    def rounds(self) -> bool:
+        """Whether operands may be wider than the type, as numbers of the program are."""
+        return self.dtype in (np.float32, np.complex64)
 
 
 def result_type(name: str, *types: ValueType) -> ValueType:
@@ -121,5 +130,5 @@ def _fit(dtype: np.dtype[Any]) -> Callable[[Any], Any] | None:
         half = 1 << (8 * dtype.itemsize - 1)
         return lambda value: (value + half) % (2 * half) - half
     if dtype == np.float32:
-        return lambda value: dtype.type(value).item()
+        return lambda value: c_float(value).value  # infinity where it overflows, without a warning
     return None

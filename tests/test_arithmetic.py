@@ -157,6 +157,16 @@ def test_a_number_that_does_not_fit_is_refused_as_in_numpy(engine, text):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_a_number_is_rounded_to_the_type_that_it_meets_first(engine, dtype):
+    """As numpy does: float32(1.1) * float32(0.1) is another number than float32(1.1 * 0.1)."""
+    a = np.array([1.1, 3, 0.7], dtype)
+    for text in ("A * 0.1", "0.1 / A", "16777217 + A", "(0.1 + 0.2) * A", "-0.1 * A"):
+        found = computed(engine, f"x(i) = {text.replace('A', 'A(i)')}", {"A": a})
+        np.testing.assert_array_equal(found, eval(text, {"A": a}), strict=True)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("text", "subscripts"),
     [

@@ -24,6 +24,12 @@ def test_floats_are_rounded_to_their_type():
     assert compute("multiply", "float32", 0.1, 3.0) == np.float32(0.1) * np.float32(3)
 
 
+@pytest.mark.filterwarnings("error")
+def test_floats_that_are_too_large_are_infinite():
+    assert compute("multiply", "float32", 1e38, 1e10) == math.inf
+    assert compute("add", "float32", -1e300, 1.0) == -math.inf
+
+
 def test_division_by_zero_is_numpys():
     assert compute("divide", "float64", 1, 0) == math.inf
     assert math.isnan(compute("divide", "float64", 0, 0))

@@ -63,6 +63,7 @@ _INTEGER = {
     "&": "({a} & {b})",
     "|": "({a} | {b})",
 }
+_NARROW = {"float32": "float", "complex64": "float complex"}
 
 
 def compare(writing: FiringWriter, left: Any, op: ast.cmpop, right: Any) -> Known | Open:
@@ -153,12 +154,12 @@ def operate(writing: FiringWriter, operation: Operation, arguments: Sequence[Any
         texts = [f"({ctype}){one.text}" if one.ctype != ctype else one.text for one in opened]
         if dtype.kind == "i":
             texts = [f"(uint64_t){text}" for text in texts]
+        elif operation.rounds:
+            texts = [f"({_NARROW[dtype.name]}){text}" for text in texts]
         text = f"({texts[0]} {symbol} {texts[1]})"
     if dtype.kind == "i":
         width = 8 * dtype.itemsize
         text = f"(int64_t)(int{width}_t){text}"
-    elif dtype == np.float32:
-        text = f"(double)(float){text}"
-    elif dtype == np.complex64:
-        text = f"(double complex)(float complex){text}"
+    elif operation.rounds:
+        text = f"({ctype})({_NARROW[dtype.name]}){text}"
     return Open(f"({text})", ctype)

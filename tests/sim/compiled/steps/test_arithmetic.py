@@ -59,7 +59,7 @@ def test_a_division_asks_for_zero_first():
     [
         ("add", "int32", "((int64_t)(int32_t)((uint64_t)s_n + (uint64_t)s_m))"),
         ("multiply", "int64", "((int64_t)(int64_t)((uint64_t)s_n * (uint64_t)s_m))"),
-        ("subtract", "float32", "((double)(float)((double)s_n - (double)s_m))"),
+        ("subtract", "float32", "((double)(float)((float)(double)s_n - (float)(double)s_m))"),
         ("divide", "float64", "(((double)s_n / (double)s_m))"),
         ("add", "bool", "((s_n | s_m))"),
         ("multiply", "bool", "((s_n & s_m))"),
@@ -67,7 +67,8 @@ def test_a_division_asks_for_zero_first():
         (
             "add",
             "complex64",
-            "((double complex)(float complex)((double complex)s_n + (double complex)s_m))",
+            "((double complex)(float complex)((float complex)(double complex)s_n"
+            " + (float complex)(double complex)s_m))",
         ),
     ],
 )
