@@ -131,7 +131,7 @@ def simulate(
     StreamError at the first token that does not belong where it comes.
     """
     require_engine(engine, validate is True)
-    _require_threads(threads, engine)
+    _require_threads(threads, engine, validate is True)
     if validate is None:
         validate = engine != "compiled" and os.environ.get("SAM_VALIDATE") == "1"
     require_graph(graph, inputs)
@@ -208,9 +208,11 @@ def require_engine(name: str, validate: bool = False) -> None:
         raise UserError("the engine compiled does not validate streams", hint="use engine simpy")
 
 
-def _require_threads(threads: int, engine: str) -> None:
+def _require_threads(threads: int, engine: str, validate: bool) -> None:
     """Raises UserError unless an engine may use so many threads."""
     if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
         raise UserError(f"threads is {threads!r}, which is no number from 1 on")
     if threads > 1 and engine == "simpy":
         raise UserError("the engine simpy runs on one thread", hint="use engine compiled or auto")
+    if threads > 1 and validate:
+        raise UserError("streams are validated on the engine simpy, which runs on one thread")

@@ -22,8 +22,25 @@ _PIPE_WIDTH = 120
 _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EAGAIN)
 
 
+class _Once(argparse.Action):
+    """Stores the value of an option. Raises UserError where another one is given later."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, found: argparse.Namespace, value: Any, *words: Any
+    ) -> None:
+        given = vars(found).setdefault("given", {})
+        before = given.setdefault(self.dest, value)
+        if before != value:
+            raise UserError(f"{words[0]} is given twice: {before}, and then {value}")
+        setattr(found, self.dest, value)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose mistakes are UserErrors."""
+
+    def __init__(self, *settings: Any, **named: Any) -> None:
+        super().__init__(*settings, **named)
+        self.register("action", None, _Once)
 
     def error(self, message: str) -> NoReturn:
         raise UserError(message, hint=f"{self.prog} --help lists the options")

@@ -57,7 +57,7 @@ _USAGE = Usage(
             "help": " or ".join(TARGETS),
         },
     },
-    ("-s", "--validate", *RESULTS),
+    ("-s", "--validate", "--max-cycles", *RESULTS),
     "run the command of a schedule that it prints",
 )
 

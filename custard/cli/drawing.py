@@ -7,16 +7,28 @@ from pathlib import Path
 
 from rich.text import Text
 
-from custard.cli import execution, graph_run
+from custard.cli import execution, graph_run, simulation_run
 from custard.cli.arguments import Parser, parse, stdout, whole_number
 from custard.cli.inputs import read_place
-from custard.cli.options import parse_command
+from custard.cli.options import RESULTS, Usage, parse_command
 from custard.language.formats import parse_format
+from custard.targets import require_simulated
 from sam.drawing import draw
 from sam.fibertree import MOST_COORDINATES, draw_fibertree
 from sam.support.errors import UserError
 
 _GRAPHS = (".gv", ".dot")
+_USAGE = Usage(
+    "draw",
+    "Draws the graph of an expression to -o FILE: .svg, .png or .pdf.",
+    'custard draw "X(i,j) = B(i,k) * C(k,j)" -s="reorder(i,k,j)" -o matmul.svg',
+    {"-o": {"dest": "outputs", "metavar": "FILE", "default": [], "help": "the picture"}},
+    (
+        *("-i", "-g", "--seed", "--threads", "--engine", "--validate", "--max-cycles", "--json"),
+        *(option for option in RESULTS if option != "-o"),
+    ),
+    'custard "EXPRESSION" takes it',
+)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -33,19 +45,22 @@ def main(argv: Sequence[str]) -> int:
         draw(graph_run.read_graph(Path(words[0])), picture)
     else:
         picture = picture or "graph.svg"
-        arguments = parse_command([*words, "--draw", picture, "--quiet"])
-        execution.execute(arguments)
+        arguments = parse_command(words, usage=_USAGE)
+        require_simulated(arguments.target, "draw")
+        simulation_run.draw(*execution.prepared(arguments), picture)
     _say(picture)
     return 0
 
 
 def _without_picture(argv: Sequence[str]) -> tuple[list[str], str | None]:
-    """The words without ``-o``, and what it was given last."""
+    """The words without ``-o``, and what it is given."""
     words: list[str] = []
     picture = None
     rest = iter(argv)
     for word in rest:
         if word == "-o" or word.startswith("-o="):
+            if picture is not None:
+                raise UserError("-o is given twice", hint="one picture, as in -o graph.svg")
             picture = word[3:] if word.startswith("-o=") else next(rest, "")
             if not picture:
                 raise UserError("-o is given nothing", hint="-o FILE, as in -o graph.svg")

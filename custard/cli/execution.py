@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from custard.cli.arguments import whole_number
+from custard.cli.combinations import require_together
 from custard.cli.output_files import require_apart
 from custard.compiler import compile
 from custard.language import notation
@@ -31,6 +32,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Runs the command for arguments that have been parsed; returns its exit status."""
     refuse_others(arguments)
     require_apart(arguments)
+    require_together(arguments)
     if arguments.print_after is not None:
         with printed_after(arguments.print_after, print):
             compiled(arguments)
@@ -46,6 +48,7 @@ def prepared(arguments: argparse.Namespace) -> tuple[SamProgram, Config]:
     """The program and the machine of a command that simulates the program itself."""
     refuse_others(arguments)
     require_apart(arguments)
+    require_together(arguments)
     from custard.cli import several  # here, as programs in C need none of it
 
     chosen = several.machines(arguments.config, arguments.overrides)

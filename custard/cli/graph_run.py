@@ -12,6 +12,7 @@ from custard.cli import execution, several
 from custard.cli import run_record as record
 from custard.cli import run_report as report
 from custard.cli.arguments import engine, stdout
+from custard.cli.combinations import require_run, require_together
 from custard.cli.inputs import Wanted, read_wanted
 from custard.cli.options import parse_graph_command
 from custard.cli.output_files import output_of, put_record, require_apart, tell
@@ -39,6 +40,8 @@ def main(argv: Sequence[str]) -> int:
     machine = _machine(arguments)
     require_engine(engine(arguments), arguments.validate)
     require_apart(arguments)
+    require_together(arguments)
+    require_pages(arguments)
     if arguments.json not in (None, "-"):
         require_folder(arguments.json)
     if arguments.dot is not None:
@@ -46,8 +49,8 @@ def main(argv: Sequence[str]) -> int:
     if arguments.draw is not None:
         draw(as_run(graph, machine), arguments.draw)
     wanted = _wanted(graph, execution.extents_of(arguments.dims))
-    require_pages(arguments, bool(arguments.inputs) or not wanted.uses)
     if wanted.uses and not arguments.inputs and (arguments.dot or arguments.draw):
+        require_run(arguments, runs=False)
         return 0
     return _run(graph, wanted, machine, arguments)
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from custard.cli.combinations import require_run
 from custard.cli.inputs import needs_no_input
 from custard.cli.output_files import console_of, output_of, put_record, tell
 from custard.cli.progress import Progress
@@ -29,7 +30,10 @@ def run(program: CProgram, arguments: argparse.Namespace) -> int:
         write_whole(path, getattr(c, what))
         console_of(arguments).print(f"the C {what} is in {path}", soft_wrap=True)
     wanted = arguments.inputs or arguments.check or arguments.time or outputs
+    if arguments.prefix is not None and wanted and not sources:
+        raise UserError("--prefix is for a source, and none is written", hint="-o FILE.c")
     told_only = not wanted and (sources or arguments.json or not needs_no_input(program))
+    require_run(arguments, runs=not told_only)
     if told_only and not sources and arguments.json != "-":
         sys.stdout.write(c.source)
     if told_only and arguments.json is None:

@@ -22,24 +22,17 @@ def pages(arguments: argparse.Namespace) -> dict[str, str]:
     return {f"--{name}": path for name, path in named.items() if path is not None}
 
 
-def require_pages(arguments: argparse.Namespace, runs: bool) -> None:
+def require_pages(arguments: argparse.Namespace) -> None:
     """Raises UserError where the files about a run cannot be written."""
     from sim.traces.states import parse_window
 
-    asked = pages(arguments)
-    for option, path in asked.items():
+    for option, path in pages(arguments).items():
         require_folder(path)
         suffix = {"--trace": ".pftrace", "--vcd": ".vcd"}.get(option)
         if suffix is not None and Path(path).suffix.lower() != suffix:
             raise UserError(f"{option} writes {suffix} files, and {path} is named otherwise")
-        if not runs:
-            raise UserError(
-                f"{option} tells of a run, and no inputs are given", hint="-i NAME=FILE"
-            )
     if arguments.window is not None:
         parse_window(arguments.window)
-        if not {"--trace", "--vcd"} & {*asked}:
-            raise UserError("--window is for a trace, and none is asked for", hint="--trace FILE")
 
 
 def write_pages(run: Run, arguments: argparse.Namespace, console: Console) -> None:

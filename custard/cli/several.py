@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _OF_ONE = {
     "outputs": "-o",
     "validate": "--validate",
+    "threads": "--threads",
     "all_lanes": "--all-lanes",
     "report": "--report",
     "trace": "--trace",
@@ -49,6 +50,10 @@ class ChosenMachine:
 def machines(name: str | None, overrides: Sequence[str]) -> list[ChosenMachine]:
     """The machines that a config and overrides mean: one for each combination of values."""
     keys = [_values(*config.parse_override(text)) for text in overrides]
+    for n, (key, given) in enumerate(keys):
+        for other, before in keys[:n]:
+            if key == other and given != before:
+                raise UserError(f"--set gives {key} twice", hint=f"several values: --set {key}=A,B")
     several = {key for key, values in keys if len(values) > 1}
     found = []
     for values in product(*(values for _, values in keys)):

@@ -9,6 +9,7 @@ from typing import Any
 from custard.cli import run_record as record
 from custard.cli import several
 from custard.cli.arguments import engine
+from custard.cli.combinations import require_run
 from custard.cli.inputs import needs_no_input
 from custard.cli.output_files import console_of, output_of, put_json, put_record, tell
 from custard.cli.progress import Progress
@@ -29,21 +30,19 @@ def run(program: SamProgram, arguments: argparse.Namespace) -> int:
     several.require_several(arguments, len(chosen))
     outputs = [output_of(text, program.cin.target) for text in arguments.outputs]
     require_engine(engine(arguments), arguments.validate)
-    if pages(arguments) or arguments.window is not None:
-        require_pages(arguments, bool(arguments.inputs) or needs_no_input(program))
-    for stage in program.stages:
-        if arguments.dot is not None:
-            from sam.dot import to_dot
+    require_pages(arguments)
+    wanted = arguments.inputs or arguments.check or outputs or len(chosen) > 1
+    runs = bool(wanted) or needs_no_input(program)
+    require_run(arguments, runs)
+    if arguments.dot is not None:
+        from sam.dot import to_dot
 
+        for stage in program.stages:
             path = _of_stage(Path(arguments.dot), stage, program)
             write_whole(path, to_dot(stage.graph, arguments.dot_dialect))
-        if arguments.draw is not None:
-            from sam.drawing import draw
-
-            path = _of_stage(Path(arguments.draw), stage, program)
-            draw(as_run(stage.graph, chosen[0].config), path)
-    wanted = arguments.inputs or arguments.check or outputs or len(chosen) > 1
-    if not (wanted or needs_no_input(program)):
+    if arguments.draw is not None:
+        draw(program, chosen[0].config, arguments.draw)
+    if not runs:
         told = record.of_program(program, arguments.schedule)
         record.show(console_of(arguments), told)
         put_record(arguments.json, told)
@@ -57,6 +56,14 @@ def run(program: SamProgram, arguments: argparse.Namespace) -> int:
     status = tell(program.cin.target.tensor, found.output, told, outputs, arguments)
     write_pages(found, arguments, console_of(arguments))
     return status
+
+
+def draw(program: SamProgram, machine: Config, picture: str) -> None:
+    """Draws the graphs of a program."""
+    from sam.drawing import draw
+
+    for stage in program.stages:
+        draw(as_run(stage.graph, machine), _of_stage(Path(picture), stage, program))
 
 
 def as_run(graph: Graph, machine: Config) -> Graph:

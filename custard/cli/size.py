@@ -29,7 +29,7 @@ _USAGE = Usage(
         },
         "--save": {"metavar": "FILE", "help": "write the config there instead of printing it"},
     },
-    RESULTS,
+    ("--threads", "--validate", "--max-cycles", *RESULTS),
 )
 
 

@@ -33,7 +33,7 @@ def played(run: Run) -> dict[str, Any] | None:
     if why_not(run) is not None:
         return None
     assert run.again is not None
-    again = run.again(config=run.config, engine="simpy", validate=False, tokens=True)
+    again = run.again(config=run.config, engine="simpy", validate=False, tokens=True, threads=1)
     log = again.log
     assert log is not None
     return {

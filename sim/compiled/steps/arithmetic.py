@@ -7,8 +7,6 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from sam.arithmetic import Operation
 from sim.compiled.residual import COMPLEX, INT, c_type
 from sim.compiled.steps.values import Known, Open

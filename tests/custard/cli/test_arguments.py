@@ -38,6 +38,13 @@ def test_mistakes(words, error):
     assert str(caught.value) == error
 
 
+def test_an_option_has_one_value():
+    assert parse(made(), ["--depth", "4", "--depth=04"], []).depth == 4
+    assert parse(made(), ["--depth", "5"], []).depth == 5
+    with pytest.raises(UserError, match="--depth is given twice: 4, and then 8"):
+        parse(made(), ["--depth", "4", "--depth", "8"], [])
+
+
 def test_whole_numbers():
     assert parse(made(), ["--depth", "007"], []).depth == 7
     for text in ("", "+1", "1.0", "٣", "9" * 19):

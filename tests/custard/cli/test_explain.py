@@ -60,7 +60,7 @@ def test_files_about_a_run(capsys):
         ),
         (
             [SPMV[0], "--report", "r.html"],
-            "custard: --report tells of a run, and no inputs are given\nhint: -i NAME=FILE\n",
+            "custard: --report is for a run, and no inputs are given\nhint: -i NAME=FILE\n",
         ),
         (
             [*SPMV, "--trace", "t.vcd"],

@@ -19,30 +19,20 @@ def test_files_are_told_by_their_options():
 
 
 def test_what_can_be_written(tmp_path):
-    require_pages(asked(), runs=False)
+    require_pages(asked())
     trace = str(tmp_path / "t.pftrace")
-    require_pages(asked(trace=trace, window="0:9"), runs=True)
+    require_pages(asked(trace=trace, window="0:9"))
 
 
 @pytest.mark.parametrize(
-    ("given", "runs", "error"),
+    ("given", "error"),
     [
-        ({"trace": "t.json"}, True, "--trace writes .pftrace files, and t.json is named otherwise"),
-        ({"vcd": "t.pftrace"}, True, "--vcd writes .vcd files, and t.pftrace is named otherwise"),
-        (
-            {"report": "r.html"},
-            False,
-            "--report tells of a run, and no inputs are given\nhint: -i NAME=FILE",
-        ),
-        (
-            {"report": "r.html", "window": "0:9"},
-            True,
-            "--window is for a trace, and none is asked for\nhint: --trace FILE",
-        ),
+        ({"trace": "t.json"}, "--trace writes .pftrace files, and t.json is named otherwise"),
+        ({"vcd": "t.pftrace"}, "--vcd writes .vcd files, and t.pftrace is named otherwise"),
     ],
 )
-def test_mistakes(given, runs, error, tmp_path, monkeypatch):
+def test_mistakes(given, error, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError) as caught:
-        require_pages(asked(**given), runs)
+        require_pages(asked(**given))
     assert str(caught.value) == error

@@ -50,6 +50,16 @@ def test_a_table_of_all_values(run):
     assert out.endswith("all match numpy\n")
 
 
+def test_a_key_has_one_list(run):
+    sets = ["--set", "queues.depth=2,4", "--set", "queues.depth=8"]
+    assert run(*sets) == (
+        2,
+        "",
+        "custard: --set gives queues.depth twice\nhint: several values: --set queues.depth=A,B\n",
+    )
+    assert run("--set", "queues.depth=4", "--set", "queues.depth=4", "-q")[0] == 0
+
+
 def test_lists_are_combined_and_told_as_json(run):
     sets = ["--set", "queues.depth=2,4", "--set", "queues.latency_cycles=1,3", "--set", "name=mine"]
     status, out, _ = run(*sets, "--json", "-")

@@ -34,8 +34,9 @@ def test_runs_that_are_not_played():
     assert why_not(replace(run, again=None)) == "The player needs the inputs of the run."
 
 
-def test_a_stream_of_three_values():
-    run = copied(3)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_stream_of_three_values(threads):
+    run = copied(3, threads=threads)
     found = played(run)
     assert found["cycles"] == run.cycles
     given, visible, taken, texts = found["tokens"]["array_b.val -> write_x_vals.in_val"]
