@@ -249,29 +249,58 @@ grow_X1 B_2
 """
 
 
+def _in_turn(size):
+    """The names in groups of a size, each name once; the last group begins anew if it is short."""
+    names = NAMES.split()
+    return [
+        [names[n % len(names)] for n in range(begin, begin + size)]
+        for begin in range(0, len(names), size)
+    ]
+
+
+A = np.array([[0, 2.0], [3, 0]])
+
+
+@pytest.fixture
+def not_optimised(monkeypatch):
+    """A name clashes, or does not, at each level of optimisation."""
+    monkeypatch.setenv("SAM_CFLAGS", "-O0")
+
+
+def _check(expression, formats, due):
+    inputs = {name: A if len(word) == 2 else A[0] for name, word in formats.items()}
+    target = expression.partition("(")[0]
+    inputs.pop(target)
+    np.testing.assert_array_equal(compiled(expression, formats).run(inputs).to_numpy(), due)
+
+
+@pytest.mark.parametrize("names", _in_turn(4))
+def test_tensors_whose_names_mean_something_in_c(names, not_optimised):
+    """As operands in formats whose levels need all helper functions."""
+    a, b, c, d = names
+    bits, ordered, hashed = (dict.fromkeys(names, word) for word in ("bs", "ds", "hh"))
+    product = f"X(i,j) = {a}(i,k) * {b}(i,k) * {c}(k,j) * {d}(k,j)"
+    _check(product, {"X": "ss", **bits}, (A * A) @ (A * A))
+    product = f"X(i,j) = {a}(k,i) * {b}(k,i) * {c}(k,j) * {d}(k,j)"
+    _check(product, {"X": "uq", **ordered}, (A * A).T @ (A * A))
+    total = f"X(i,j) = D(i,j) + {' + '.join(f'{name}(i,j)' for name in names)}"
+    _check(total, {"X": "ss", "D": "uq", **hashed}, 5 * A)
+
+
 @pytest.mark.parametrize("name", NAMES.split())
-def test_names_that_mean_something_in_c(name):
-    a = np.array([[0, 2.0], [3, 0]])
+def test_results_whose_names_mean_something_in_c(name, not_optimised):
+    _check(f"{name}(i,j) = Q(k,i) * Q(k,j)", {name: "ds", "Q": "sb"}, A.T @ A)
 
-    def check(expression, formats, inputs, due):
-        np.testing.assert_array_equal(compiled(expression, formats).run(inputs).to_numpy(), due)
 
-    check(f"X(i,j) = {name}(i,k) * {name}(k,j)", {"X": "ss", name: "bs"}, {name: a}, a @ a)
-    check(f"X(i,j) = {name}(k,i) * {name}(k,j)", {"X": "uq", name: "ds"}, {name: a}, a.T @ a)
-    check(
-        f"X(i,j) = {name}(i,j) + D(i,j)",
-        {"X": "ss", name: "hh", "D": "uq"},
-        {name: a, "D": a},
-        2 * a,
-    )
-    check(f"{name}(i,j) = Q(k,i) * Q(k,j)", {name: "ds", "Q": "sb"}, {"Q": a}, a.T @ a)
-    check(f"X({name},j) = Q(k,{name}) * Q(k,j)", {"X": "ss", "Q": "su"}, {"Q": a}, a.T @ a)
-    check(
-        f"X({name}) = Q({name},i) * {name}(i)",
-        {"X": "s", "Q": "uq", name: "h"},
-        {"Q": a, name: a[0]},
-        a @ a[0],
-    )
+@pytest.mark.parametrize(("i", "j", "k"), _in_turn(3))
+def test_variables_whose_names_mean_something_in_c(i, j, k, not_optimised):
+    _check(f"X({i},{j}) = Q({k},{i}) * Q({k},{j})", {"X": "ss", "Q": "su"}, A.T @ A)
+
+
+@pytest.mark.parametrize(("i", "j"), _in_turn(2))
+def test_tensors_that_are_variables_too(i, j, not_optimised):
+    formats = {"X": "s", "Q": "uq", i: "h", j: "h"}
+    _check(f"X({i}) = Q({i},{j}) * {i}({j}) * {j}({j})", formats, A @ (A[0] * A[0]))
 
 
 # Types of values
