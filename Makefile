@@ -15,7 +15,7 @@ demo: $(PACKAGE) ## multiply a real matrix by itself in six loop orders; into ou
 	$(BIN)/python experiments/demo.py
 
 test: $(INSTALLED) ## the tests, with a fifth or less of the examples of each property
-	HYPOTHESIS_PROFILE=quick SAM_CFLAGS=-O1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	HYPOTHESIS_PROFILE=quick SAM_CFLAGS=-O0 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-full: $(INSTALLED) ## the tests, with all examples
 	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n 2
