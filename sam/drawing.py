@@ -61,7 +61,7 @@ def form_of(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise UserError(
-            f"cannot draw to {path}: its suffix tells no format",
+            f"cannot draw to {path}: its suffix is not that of a picture",
             hint=f"one of {', '.join(FORMATS)}",
         )
     return suffix.removeprefix(".")

@@ -62,7 +62,7 @@ def svg_or_words(tensor: Tensor) -> str:
 def fibertree_dot(tensor: Tensor, name: str = "", most: int = MOST_COORDINATES) -> str:
     """The fibertree of a tensor as DOT."""
     if most < 1:
-        raise UserError(f"{most} coordinates of a fiber are none to draw")
+        raise UserError(f"{most} coordinates of a fiber cannot be drawn; at least 1 can")
     drawing = _TreeDrawing(most)
     drawing.left = dict.fromkeys(range(len(tensor.levels)), _MOST_FIBERS)
     drawing.left[len(tensor.levels)] = _MOST_VALUES

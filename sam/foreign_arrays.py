@@ -32,7 +32,7 @@ def require_zero_fill(name: str, fill: Any) -> None:
     """Raises UserError if the fill value is not 0."""
     if fill != 0:
         raise UserError(
-            f"{name} has the fill value {fill}, and what is not stored is 0 here",
+            f"{name} has the fill value {fill}, and entries that are not stored must be 0",
             hint="subtract the fill value first, or give the dense array: x.todense()",
         )
 

@@ -162,14 +162,14 @@ def _require(capability: str, found: type[Level], where: str, level: int) -> Non
     if not getattr(found, capability):
         able = [one.name for one in LEVELS.values() if getattr(one, capability)]
         raise UserError(
-            f"{where} has a {found.name} level {level}, which cannot be read so",
+            f"{where} has a {found.name} level {level}, which this node cannot read",
             hint=f"the level formats that can are {', '.join(able)}",
         )
 
 
 def _check_slot(slot: Slot, derived: Sequence[Derivation]) -> None:
     if not len(slot.levels) == len(slot.modes) == len(slot.variables):
-        raise UserError(f"slot {slot.name} has not as many levels as modes and variables")
+        raise UserError(f"slot {slot.name} has different numbers of levels, modes and variables")
     _check_levels(slot.levels, f"slot {slot.name}")
     modes = [mode for group in slot.modes for mode in group]
     if sorted(modes) != [*range(len(modes))] or not all(slot.modes):
@@ -185,8 +185,8 @@ def _check_slot(slot: Slot, derived: Sequence[Derivation]) -> None:
     stored = replaced((*slot.shares, *slot.subscripts), derived)
     if slot.subscripts and len(stored) != len(modes):
         raise UserError(
-            f"slot {slot.name} has {len(modes)} modes, and what is derived from its subscripts has "
-            f"{len(stored)}"
+            f"slot {slot.name} has {len(modes)} modes, and "
+            f"{len(stored)} loops are derived from its subscripts"
         )
     if (slot.tensor is None) == (slot.constant is None):
         raise UserError(f"slot {slot.name} must have a tensor or a constant, and not both")
@@ -207,11 +207,13 @@ def _check_result(graph: Graph) -> None:
     result, slot = graph.result, graph.result.slot
     _check_levels(result.levels, "the result")
     if sorted(result.mode_order) != [*range(len(result.levels))]:
-        raise UserError("the result has not as many levels as modes, each once")
+        raise UserError("the result does not store each mode once")
     if len(result.levels) != (len(slot.subscripts) or sum(map(len, slot.modes))):
-        raise UserError(f"the result has other modes than its slot {slot.name}")
+        raise UserError(f"the result and its slot {slot.name} differ in their modes")
     if result.around not in (None, *(one.tensor for one in graph.slots)):
-        raise UserError(f"the result is written around {quoted(str(result.around))}, no input")
+        raise UserError(
+            f"the result is written around {quoted(str(result.around))}, which is not an input"
+        )
     due = [(n, *level) for n, level in enumerate(zip(slot.levels, slot.variables, strict=True))]
     found = sorted(
         (node.parameters["level"], node.parameters["format"], node.parameters["variable"])

@@ -211,7 +211,7 @@ def require_engine(name: str, validate: bool = False) -> None:
 def _require_threads(threads: int, engine: str, validate: bool) -> None:
     """Raises UserError unless an engine may use so many threads."""
     if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
-        raise UserError(f"threads is {threads!r}, which is no number from 1 on")
+        raise UserError(f"threads is {threads!r}, which is not a whole number of at least 1")
     if threads > 1 and engine == "simpy":
         raise UserError("the engine simpy runs on one thread", hint="use engine compiled or auto")
     if threads > 1 and validate:

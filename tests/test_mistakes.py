@@ -233,8 +233,8 @@ SCHEDULE = 'hint: as in schedule=["reorder(i,j)"]'
             "i1 and k cannot be fused: X has i1 alone",
             "  fuse(i1,k,f)",
             "  ^^^^^^^^^^^^",
-            "hint: a tensor is stored with one level for both where it has both, one directly "
-            "inside of the other; pos and then split share out the entries of one in any case",
+            "hint: fuse needs the levels of both variables one directly inside of the other in "
+            "each tensor that has both; pos, then split, divides the entries of any tensor",
         ]),
         (["parallelize(i,CPUThread,NoRaces)"], [
             "target sam has no CPUThread, which is for target c",
@@ -686,7 +686,7 @@ def test_files_that_are_written(tmp_path, name, data, lines):
 def test_pictures(tmp_path):
     graph = custard.compile("y(i) = x(i)").graph
     assert refused(draw, graph, "g.jpg") == text(
-        "cannot draw to g.jpg: its suffix tells no format", "hint: one of .svg, .png, .pdf"
+        "cannot draw to g.jpg: its suffix is not that of a picture", "hint: one of .svg, .png, .pdf"
     )
     assert refused(draw, graph, "no/g.svg") == "cannot write no/g.svg: there is no folder no"
     assert not list(tmp_path.iterdir())
@@ -749,7 +749,8 @@ GIVEN = ["-i", "A=@random(0.5)", "-i", "x=@dense", "--dims", "i=4,j=4"]
         ]),
         ([MATVEC, "--dot", "."], ["cannot write .: Is a directory"]),
         ([MATVEC, "--draw", "g.gif"], [
-            "cannot draw to g.gif: its suffix tells no format", "hint: one of .svg, .png, .pdf",
+            "cannot draw to g.gif: its suffix is not that of a picture",
+            "hint: one of .svg, .png, .pdf",
         ]),
         ([MATVEC, "-i", "A=no.mtx", "-i", "x=@dense"], [
             "cannot read no.mtx: No such file or directory",

@@ -34,7 +34,7 @@ class MeasuringMachine:
 
     @property
     def threads(self) -> int:
-        """How many threads share a loop; raises UserError for what is no number of threads."""
+        """How many threads share a loop; raises UserError for what is not a number of threads."""
         return number_of_threads(self.asked_threads)
 
 

@@ -65,7 +65,7 @@ def parse(
 def whole_number(text: str) -> int:
     """The value of an option that is at least 0."""
     if not (text.isascii() and text.isdecimal() and len(text) < 19):
-        raise argparse.ArgumentTypeError(f'"{text}" is no whole number of at least 0')
+        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number of at least 0')
     return int(text)
 
 

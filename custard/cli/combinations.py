@@ -38,7 +38,7 @@ def require_together(arguments: argparse.Namespace) -> None:
     if given["dot_dialect"] != "custard" and given["dot"] is None:
         raise UserError("--dot-dialect is for a DOT file, and none is asked for", hint="--dot FILE")
     if given["window"] is not None and given["trace"] is None and given["vcd"] is None:
-        raise UserError("--window is for a trace, and none is asked for", hint="--trace FILE")
+        raise UserError("--window needs a trace, and none is asked for", hint="--trace FILE")
     if given.get("print_after") is not None:
         for name, option in _AFTER_A_PASS.items():
             if given[name]:

@@ -53,7 +53,7 @@ def prepared(arguments: argparse.Namespace) -> tuple[SamProgram, Config]:
 
     chosen = several.machines(arguments.config, arguments.overrides)
     if len(chosen) > 1:
-        raise UserError(f"this is for one machine, and --set gives {len(chosen)}")
+        raise UserError(f"only one machine can be used here, and --set gives {len(chosen)}")
     program: Any = compiled(arguments)
     return program, chosen[0].config
 
@@ -110,4 +110,6 @@ def _extent(text: str) -> tuple[str, int]:
     try:
         return variable, whole_number(extent)
     except argparse.ArgumentTypeError:
-        raise UserError(f'"{text}" is no extent', hint="--dims i=5, or --dims i=5,j=6") from None
+        raise UserError(
+            f'"{text}" is not an extent', hint="--dims i=5, or --dims i=5,j=6"
+        ) from None

@@ -70,7 +70,7 @@ def read_graph(path: Path) -> Graph:
             raise UserError(f"{path} is larger than any graph")
         return from_dot(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
-        raise UserError(f"{path} is no text in UTF-8") from None
+        raise UserError(f"{path} is not a text in UTF-8") from None
     except OSError as mistake:
         raise UserError(f"cannot read {path}: {mistake.strerror}") from None
     except UserError as mistake:

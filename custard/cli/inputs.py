@@ -156,7 +156,7 @@ def _parse(texts: Sequence[str], known: Mapping[str, Collection[str]]) -> dict[s
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name or not value:
             raise UserError(
-                f'"{text}" gives no input', hint="NAME=VALUE, as in B=west0067.mtx or x=@random"
+                f'"{text}" is not an input', hint="NAME=VALUE, as in B=west0067.mtx or x=@random"
             )
         if name not in known:
             raise no_input(name, known)
@@ -313,7 +313,7 @@ def _density(value: str, dense: bool) -> float:
     word, bracket, share = value.partition("(")
     if word not in GENERATORS:
         raise UserError(
-            f"nothing is called {word}",
+            f"there is no generator {word}",
             hint=one_of(word, GENERATORS) + "; a file needs a suffix, as in west0067.mtx",
         )
     if not bracket:
@@ -322,7 +322,7 @@ def _density(value: str, dense: bool) -> float:
     density = float(text) if _NUMBER.fullmatch(text) else -1
     if word == "@dense" or not 0 <= density <= 1 or not share.endswith(")"):
         raise UserError(
-            f"{value} is not a share of all places",
+            f"{value} does not give a share of all places",
             hint="@random(SHARE), with a number from 0 to 1, as in @random(0.02)",
         )
     return density

@@ -23,7 +23,7 @@ def run(program: CProgram, arguments: argparse.Namespace) -> int:
     for path in sources:
         if io.is_tensor_file(path):
             raise UserError(
-                f"the C source would go to {path}, which is named as a tensor's file is",
+                f"the C source would go to {path}, whose suffix is that of a tensor",
                 hint=f"write -o {program.cin.target.tensor}={path} for the result",
             )
         what = "header" if Path(path).suffix == ".h" else "source"

@@ -168,7 +168,7 @@ def record(data: Any, origin: str) -> dict[str, Any]:
             )
         if "cin" not in data:
             hint = "give a file of a sweep's folder, or of custard --json"
-            raise UserError(f"{origin} is no result", hint=hint)
+            raise UserError(f"{origin} is not a result", hint=hint)
         target = data.get("target")
         model = _Simulated if "cycles" in data else _UNSIMULATED.get(str(target), _Compiled)
     return _validated(model, data, origin)
@@ -181,10 +181,10 @@ def _validated(model: type[BaseModel], data: Any, origin: str) -> dict[str, Any]
         first = mistake.errors(include_url=False)[0]
     place = quoted(".".join(map(str, first["loc"]))) or "it"
     if first["type"] == "missing":
-        raise UserError(f"{origin} is no result: {place} is missing")
+        raise UserError(f"{origin} is not a result: {place} is missing")
     why = first["msg"].removeprefix("Value error, ")
     why = f"is {shown(first['input'])}: {why[0].lower()}{why[1:]}"
-    raise UserError(f"{origin} is no result: {place} {why}")
+    raise UserError(f"{origin} is not a result: {place} {why}")
 
 
 def _require(part: Any, holds: bool, otherwise: str) -> Any:

@@ -30,7 +30,7 @@ def require_pages(arguments: argparse.Namespace) -> None:
         require_folder(path)
         suffix = {"--trace": ".pftrace", "--vcd": ".vcd"}.get(option)
         if suffix is not None and Path(path).suffix.lower() != suffix:
-            raise UserError(f"{option} writes {suffix} files, and {path} is named otherwise")
+            raise UserError(f"{option} writes {suffix} files, and {path} has another suffix")
     if arguments.window is not None:
         parse_window(arguments.window)
 

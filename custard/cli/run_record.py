@@ -331,10 +331,10 @@ def _text(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
-            raise UserError(f"{path} is no result: it has more than {_MOST_BYTES} bytes")
+            raise UserError(f"{path} is not a result: it has more than {_MOST_BYTES} bytes")
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        raise UserError(f"{path} is no result: it is not UTF-8 text") from None
+        raise UserError(f"{path} is not a result: it is not UTF-8 text") from None
     except (OSError, ValueError) as mistake:
         why = getattr(mistake, "strerror", None) or str(mistake)
         raise UserError(f"cannot read {path}: {why}") from None

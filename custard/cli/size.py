@@ -81,5 +81,5 @@ def _share(text: str) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share < float("inf"):
-        raise UserError(f'--slack is "{text}", which is no share', hint="as in --slack 1%")
+        raise UserError(f'--slack is "{text}", which is not a share', hint="as in --slack 1%")
     return share

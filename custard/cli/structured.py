@@ -52,7 +52,7 @@ def _share(value: str, rest: str, default: float) -> float:
         share = -1.0
     if not 0 <= share <= 1:
         raise UserError(
-            f"{value} is not a share of all places",
+            f"{value} does not give a share of all places",
             hint="@image(SHARE), @pruned(SHARE) or @pruned(N:M), as in @image(0.4) or @pruned(2:4)",
         )
     return share

@@ -385,7 +385,7 @@ class _Descent:
         span = (variable.start, closing.end)
         if len(bounds) not in (2, 3):
             raise self._error(
-                f"a window has a begin, an end and perhaps a step, and this one {len(bounds)} "
+                f"a window has a begin, an end and, if wanted, a step; this one has {len(bounds)} "
                 f"number{'s' * (len(bounds) != 1)}",
                 span,
                 f"write, for example, {variable.text}(2,10) or {variable.text}(2,10,3)",
@@ -403,7 +403,7 @@ class _Descent:
         token = self._next
         if token.kind != "number" or not isinstance(token.number, int):
             raise self._error(
-                f"{token.text or 'the end'} is no bound of a window",
+                f"{token.text or 'the end'} is not a bound of a window",
                 token.span,
                 "the bounds of a window are whole numbers, as in A(i(2,10),j)",
             )
@@ -471,9 +471,8 @@ class _Descent:
         hint = "a subscript is a sum of index variables times whole numbers, as in A(2*i+k-1,j)"
         called = [one for one in self.tokens[: self.position] if one.text in _FUNCTIONS]
         if token.kind == "(" and called:
-            hint = (
-                f"{called[-1].text} is no function here: an expression has + - * / and sum(j, ...)"
-            )
+            name = called[-1].text
+            hint = f"{name} is not a function here: an expression has + - * / and sum(j, ...)"
         return self._error(f"{token.text} cannot stand in a subscript here", token.span, hint)
 
     def _unexpected(self, token: _Token) -> UserError:

@@ -123,7 +123,7 @@ class _LoopScheduler(Scheduler):
         raise mistake(
             command,
             f"fuse cannot have {loop} as the inner loop: it goes over the positions of {tensor}, "
-            "and each value of the outer one has another number of them",
+            "whose number differs among the values of the outer loop",
             1,
             "fuse loops over coordinates, and take the fused loop to positions with pos",
         )

@@ -228,9 +228,9 @@ class _Rewriting:
         if not self.only_renamed(plain):
             changed = next(v for v in plain if not self.only_renamed((v,)))
             raise UserError(
-                f"{access} cannot be stored by what is derived from {cin.base(changed)}, as "
+                f"{access} cannot be stored by loops derived from {cin.base(changed)}: "
                 "another of its subscripts is computed",
-                hint=f"leave {cin.base(changed)} as it is",
+                hint=f"leave out the commands that derive loops from {cin.base(changed)}",
             )
         found = tuple(None if form is None else self.form(access, form) for form in forms)
         variables = tuple(

@@ -274,7 +274,9 @@ class Scheduler(ABC):
         """Takes a loop over positions back to coordinates."""
         loop = self.check_loop(command, 0)
         if loop not in self.positions:
-            raise mistake(command, f"coord needs a loop over positions, and {loop} is none", 0)
+            raise mistake(
+                command, f"coord needs a loop over positions, and {loop} goes over coordinates", 0
+            )
         (name,) = self.new_loops(command, 1)
         self.derive(Rename(loop, name))
         del self.positions[loop]
@@ -299,8 +301,8 @@ class Scheduler(ABC):
         if self.tensor_of(loop) is not None and self.tile_of(loop) is None:
             raise mistake(
                 command,
-                f"bound cannot tell the extent of {loop}, which is the number of positions that "
-                f"{self.tensor_of(loop)} has",
+                f"bound cannot set the extent of {loop}, which is the number of positions of "
+                f"{self.tensor_of(loop)}",
                 0,
                 "bound a variable, or a loop that has the size of a split",
             )

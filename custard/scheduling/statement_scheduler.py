@@ -220,9 +220,9 @@ class _StatementScheduler(Scheduler):
                 return mistake(
                     command,
                     f"{outer} and {inner} cannot be fused: {named} {reason}",
-                    hint="a tensor is stored with one level for both where it has both, one "
-                    "directly inside of the other; pos and then split share out the entries of one "
-                    "in any case",
+                    hint="fuse needs the levels of both variables one directly inside of the other "
+                    "in each tensor that has both; pos, then split, divides the entries of any "
+                    "tensor",
                 )
         return None
 
@@ -269,7 +269,7 @@ class _StatementScheduler(Scheduler):
                 raise mistake(
                     command,
                     f"pos cannot take {loop} to the positions of {tensor}: the loop also goes "
-                    f"through values that {tensor} does not have",
+                    f"through coordinates that {tensor} does not store",
                     2,
                 )
 

@@ -285,7 +285,7 @@ class Plan:
     def too_large(self) -> UserError:
         """The error that there is no memory for the result."""
         if not self.target.variables:
-            return UserError(f"there is no memory for what {self.target} is computed in")
+            return UserError(f"there is not enough memory for the temporaries of {self.target}")
         extents = [self.extents[cin.base(v)] for v in self.target.variables]
         return no_memory(str(self.target), extents, str(self.asked))
 

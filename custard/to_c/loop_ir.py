@@ -571,5 +571,5 @@ def _verify_expression(
                 declared = struct in known or fields.get((struct, name)) == type
                 assert declared, f"{struct} has no {type} {name}"
             case Load(array_, index):
-                assert array_.type.pointer, f"{array_} is no array"
+                assert array_.type.pointer, f"{array_} is not an array"
                 assert index.type in _WHOLE, f"{index} is no index"

@@ -84,9 +84,9 @@ def _resolved(loops: LoopNest, program: cin.LoopProgram) -> LoopNest:
         found = cin.resolved(replace(program, value=value))
         if found.loops != program.loops:
             raise UserError(
-                "precompute takes no access whose subscripts have a variable twice, of which one "
-                "is computed",
-                hint="as A(i,i+1) needs a loop of its own for the second one",
+                "precompute does not take an access with one variable in two subscripts, if one "
+                "of them is computed",
+                hint="the second subscript of A(i,i+1), for example, needs a loop of its own",
             )
         return found.value
 

@@ -116,8 +116,8 @@ def _require_insertable(
         )
     if builder.drop_zeros and not are_full(stored.codes):
         raise UserError(
-            f"{target.tensor} cannot be located into and zeros dropped: what a sum comes to is "
-            "known only at the end",
+            f"zeros cannot be dropped while {target.tensor} is located into: whether a sum is "
+            "zero is known only at the end",
             source=choice.text,
             span=choice.span,
         )

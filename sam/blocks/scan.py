@@ -169,7 +169,9 @@ def _scanner(parameters: Parameters) -> Block:
         slot, level = parameters["slot"], parameters["level"]
         tensor = around.tensors[slot]
         if skips and tensor.shape[tensor.mode_order[level]] > SPAN:
-            raise UserError(f"{slot} has an extent above {SPAN}, and what skips takes no more")
+            raise UserError(
+                f"{slot} has an extent above {SPAN}, too large for a scanner that skips"
+            )
         return SimpleNamespace(
             level=around.level(slot, level),
             regions=around.level_regions(slot, level),

@@ -106,11 +106,11 @@ class Linked(Level):
         follow = np.concatenate((heads, nexts))
         followed = follow[follow != -1]
         if not np.array_equal(np.sort(followed), np.arange(count)):
-            raise UserError(f"its {count} nodes are not in one list each, at one place")
+            raise UserError(f"its {count} nodes do not each lie once in one list")
         check_range(np.asarray(self.coordinates), size)
         along = self._followed()
         if len(along.nodes) != count:
-            raise UserError("a list of its goes round")
+            raise UserError("one of its lists is a circle")
         Compressed(along.segments, along.coordinates).validate(parents, size)
 
 

@@ -42,7 +42,9 @@ class DrawnNode:
         """An attribute that is a small whole number."""
         text = self.get(name)
         if not (text.isascii() and text.isdecimal() and len(text) < 6):
-            raise UserError(f'{self.where}: attribute "{name}" is no whole number: {quoted(text)}')
+            raise UserError(
+                f'{self.where}: attribute "{name}" is not a whole number: {quoted(text)}'
+            )
         return int(text)
 
     def is_set(self, name: str) -> bool:

@@ -66,7 +66,8 @@ class _Reading:
         for node in self.text.blocks():
             if node.type not in _TYPES:
                 raise UserError(
-                    f"{node.where} has no block here", hint=one_of(node.type, [*_TYPES, *_ALSO])
+                    f"{node.where} has no counterpart among our blocks",
+                    hint=one_of(node.type, [*_TYPES, *_ALSO]),
                 )
             if node.type == "fiberwrite":
                 self._require_one_result(node)
@@ -506,7 +507,7 @@ def _writers(reading: _Reading) -> dict[int, DrawnNode]:
             values = node.get("mode") == "vals"
             level = len(reading.storage(node).levels) if values else reading.level(node)
             if level in found:
-                raise UserError(f"{node.where} writes what another node writes too")
+                raise UserError(f"{node.where} writes the same array as another node")
             found[level] = node
     return found
 

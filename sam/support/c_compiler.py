@@ -213,7 +213,7 @@ def _compile(source: str, headers: Mapping[str, str], flags: Sequence[str]) -> b
             return made.read_bytes()
         except OSError:
             raise UserError(
-                f"the C compiler {command} makes no file, and says that it did",
+                f"the C compiler {command} reports success and makes no file",
                 hint="set CC to a C compiler, or unset it",
             ) from None
 

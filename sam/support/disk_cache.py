@@ -56,7 +56,7 @@ def folder() -> Path:
 def most_bytes() -> int:
     """The most bytes of all entries together: ``$SAM_CACHE_BYTES``, 512 MiB by default.
 
-    Raises UserError where the variable is no whole number.
+    Raises UserError where the variable is not a whole number.
     """
     text = os.environ.get("SAM_CACHE_BYTES", "").strip()
     if not text:

@@ -117,10 +117,12 @@ def require_parts(shape: Sequence[Any], levels: Sequence[Any], values: Any) -> N
     """Raises UserError unless the parts of a tensor are of the kinds that they are declared as."""
     whole = all(isinstance(extent, int | np.integer) and extent >= 0 for extent in shape)
     if not whole:
-        raise UserError(f"{shape} is no shape", hint="whole numbers of at least 0")
+        raise UserError(f"{shape} is not a shape", hint="whole numbers of at least 0")
     for level in levels:
         if not isinstance(level, Level):
-            raise UserError(f"{type(level).__name__} is no level", hint="as in sam.levels.Dense(5)")
+            raise UserError(
+                f"{type(level).__name__} is not a level", hint="as in sam.levels.Dense(5)"
+            )
         for part in fields(level):
             _check_part(level, part.name, getattr(level, part.name), part.type == "int")
     if not isinstance(values, np.ndarray):

@@ -25,7 +25,7 @@ def blocked(coordinates: Ints, shape: Shape, sizes: Sequence[int]) -> tuple[Ints
     """
     if len(sizes) != len(shape) or min(sizes, default=1) < 1:
         raise UserError(
-            f"{tuple(sizes)} is no block of {counted(len(shape), 'mode')}",
+            f"{tuple(sizes)} is not a block of {counted(len(shape), 'mode')}",
             hint="an extent of at least 1 for each mode",
         )
     block = np.array(sizes, np.int64).reshape(-1, 1)
@@ -94,7 +94,7 @@ def slots(coordinates: Ints, values: Array, shape: Shape) -> tuple[Shape, tuple[
 
 def _matrix(shape: Shape) -> Shape:
     if len(shape) != 2:
-        raise UserError(f"a tensor of {counted(len(shape), 'mode')} is no matrix")
+        raise UserError(f"a tensor of {counted(len(shape), 'mode')} is not a matrix")
     return shape
 
 

@@ -378,7 +378,7 @@ class Tensor(ArrayOperators):
         Levels as in ``from_coo``. Raises UserError.
         """
         if not 0 <= mode < self.ndim:
-            raise UserError(f"{mode} is no mode of {counted(self.ndim, 'mode')}")
+            raise UserError(f"{mode} is not a mode of {counted(self.ndim, 'mode')}")
         coordinates, values = self._entries()
         others = [other for other in range(self.ndim) if other != mode]
         coordinates, values = sorted_entries(coordinates[others], values)

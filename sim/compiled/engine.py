@@ -315,7 +315,7 @@ class _CompiledMachine:
         if self.last_cycle() >= max(_APART, most * _SELDOM):
             raise UserError(
                 f"the run takes more than {_APART} cycles, in which no block fires more than "
-                f"{most} times: the engine compiled cannot tell cycles that are so far apart",
+                f"{most} times: the engine compiled cannot represent cycles so far apart",
                 hint="use engine simpy, or lower the latencies and intervals",
             )
 

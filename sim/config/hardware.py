@@ -193,7 +193,9 @@ class Config(Section):
         for name in inwards:
             if name not in levels[1:]:
                 known = f": {one_of(name, levels[1:])}" if levels[1:] else ""
-                raise mistake(f'has tiles in "{name}", which is no memory inside another{known}')
+                raise mistake(
+                    f'has tiles in "{name}", which is not a memory inside another one{known}'
+                )
         if sorted(set(inwards), key=levels.index) != inwards:
             raise mistake(f"has tiles in {', '.join(inwards)}: they go inwards, each level once")
         return self
@@ -405,7 +407,7 @@ def _set(data: Any, key: str, value: object) -> None:
     if isinstance(data, list):
         raise UserError(
             f'overrides: unknown key "{key}"',
-            hint="what is in a list is set key by key, as in memory.levels.DRAM.latency_cycles",
+            hint="set the keys inside a list one by one, as in memory.levels.DRAM.latency_cycles",
         )
     data[path[-1]] = deepcopy(value)
 

@@ -111,7 +111,7 @@ class Memory(Section):
     @classmethod
     def _levels_are_a_list(cls, data: Any) -> Any:
         if isinstance(data, dict) and not isinstance(data.get("levels", []), list | tuple):
-            raise mistake("has levels that are no list: they go from the outermost inwards")
+            raise mistake("has levels that are not a list (from the outermost level inwards)")
         return data
 
     @model_validator(mode="after")
@@ -168,6 +168,6 @@ class Memory(Section):
             for word in rest:
                 if word not in PARTS and not word.isdecimal():
                     raise UserError(
-                        f'memory.places has "{place}", and {word} is no array',
+                        f'memory.places has "{place}", and {word} is not an array',
                         hint=one_of(word, PARTS),
                     )

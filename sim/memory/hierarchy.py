@@ -124,7 +124,7 @@ class Layout:
         placed = sum(self.placed(level, length))
         if capacity != "unbounded" and placed > capacity:
             raise UserError(
-                f"{name} has {capacity} bytes, and what lives there takes {placed}",
+                f"{name} has {capacity} bytes, and the tensors placed there take {placed}",
                 hint="raise its capacity_bytes, or see memory.places",
             )
 

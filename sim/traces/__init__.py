@@ -24,5 +24,7 @@ def writer_of(path: str | os.PathLike[str]) -> Callable[..., str | None]:
     """What writes a trace to a path, by its suffix. Raises UserError for any other."""
     suffix = Path(path).suffix.lower()
     if suffix not in _WRITERS:
-        raise UserError(f"{path} is no trace by its suffix", hint=f"one of {', '.join(_WRITERS)}")
+        raise UserError(
+            f"{path} does not have the suffix of a trace", hint=f"one of {', '.join(_WRITERS)}"
+        )
     return _WRITERS[suffix]

@@ -152,7 +152,7 @@ def parse_window(text: str) -> tuple[int, int]:
     """The cycles of ``--window 1000:2000``. Raises UserError."""
     first, colon, end = text.partition(":")
     if not colon or not first.strip().isdecimal() or not end.strip().isdecimal():
-        raise UserError(f'"{text}" is no window of cycles', hint="as in --window 1000:2000")
+        raise UserError(f'"{text}" is not a window of cycles', hint="as in --window 1000:2000")
     return int(first), int(end)
 
 

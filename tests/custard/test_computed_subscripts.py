@@ -197,13 +197,13 @@ def test_notes_tell_the_extents_that_follow():
         ),
         (
             "y(i) = A(i(4))",
-            "a window has a begin, an end and perhaps a step, and this one 1 number\n"
+            "a window has a begin, an end and, if wanted, a step; this one has 1 number\n"
             "  y(i) = A(i(4))\n           ^^^^\n"
             "hint: write, for example, i(2,10) or i(2,10,3)",
         ),
         (
             "y(i) = A(i(4,j))",
-            "j is no bound of a window\n  y(i) = A(i(4,j))\n               ^\n"
+            "j is not a bound of a window\n  y(i) = A(i(4,j))\n               ^\n"
             "hint: the bounds of a window are whole numbers, as in A(i(2,10),j)",
         ),
     ],
@@ -294,7 +294,7 @@ def test_the_last_tile_of_a_sum_is_masked_where_a_form_reads_beyond_it():
         (
             "y(i) = A(i,i+1)",
             "split(i,i0,i1,4)",
-            "A(i,i+1) cannot be stored by what is derived from i, as another of its subscripts is "
+            "A(i,i+1) cannot be stored by loops derived from i: another of its subscripts is "
             "computed",
         ),
         (

@@ -239,7 +239,7 @@ def test_an_unknown_suffix(name: str) -> None:
     with pytest.raises(UserError) as raised:
         draw(FIGURE_4, name)
     assert str(raised.value) == (
-        f"cannot draw to {name}: its suffix tells no format\nhint: one of .svg, .png, .pdf"
+        f"cannot draw to {name}: its suffix is not that of a picture\nhint: one of .svg, .png, .pdf"
     )
 
 

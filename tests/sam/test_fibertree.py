@@ -62,7 +62,7 @@ def test_as_many_coordinates_as_are_asked_for():
     assert len(coordinates(fibertree_dot(tensor, most=10))[0][0]) == 10
     assert "…" not in fibertree_dot(tensor, most=10)
     assert len(coordinates(fibertree_dot(tensor, most=2))[0][0]) == 2
-    with pytest.raises(UserError, match="0 coordinates of a fiber are none to draw"):
+    with pytest.raises(UserError, match="0 coordinates of a fiber cannot be drawn; at least 1 can"):
         fibertree_dot(tensor, most=0)
 
 

@@ -104,7 +104,7 @@ def test_an_output_may_have_several_readers_or_none():
         ),
         (
             replace(SUM, slots=(replace(SUM.slots[0], variables=("i",)),)),
-            "slot b has not as many levels as modes and variables",
+            "slot b has different numbers of levels, modes and variables",
         ),
         (replace(SUM, slots=SUM.slots * 2), "two slots of the graph are named b"),
         (
@@ -117,7 +117,7 @@ def test_an_output_may_have_several_readers_or_none():
         ),
         (
             replace(SUM, result=replace(SUM.result, mode_order=(1,))),
-            "the result has not as many levels as modes, each once",
+            "the result does not store each mode once",
         ),
         (
             replace(SUM, result=replace(SUM.result, slot=replace(SUM.result.slot, levels="d"))),

@@ -122,7 +122,7 @@ class Page:
     async def compile(self, request: Request) -> Response:
         asked = await _json(request)
         if asked is None:
-            return _mistake("the request is no JSON object of a fair size")
+            return _mistake("the request is not a JSON object, or is too large")
         try:
             return JSONResponse(await self.compiler.do({**asked, "do": "compile"}))
         except Busy as busy:
@@ -132,7 +132,9 @@ class Page:
         name = Path(request.path_params["name"]).name
         suffix = next((one for one in _SUFFIXES if name.lower().endswith(one)), None)
         if suffix is None:
-            return _mistake(f"{name} is no file of a tensor\nhint: one of {', '.join(_SUFFIXES)}")
+            return _mistake(
+                f"{name} is not a file of a tensor\nhint: one of {', '.join(_SUFFIXES)}"
+            )
         number = secrets.token_hex(8)
         # The user's name for the file, so that the command that is shared says it too.
         plain = "".join(c if c.isalnum() or c in "._-" else "_" for c in name)[-80:]
@@ -156,7 +158,7 @@ class Page:
     async def start(self, request: Request) -> Response:
         asked = await _json(request)
         if asked is None:
-            return _mistake("the request is no JSON object of a fair size")
+            return _mistake("the request is not a JSON object, or is too large")
         if self.runner.waiting >= self.runner.most:
             return _mistake("too many runs wait already\nhint: try again in a while", 429)
         uploads = {number: str(path) for number, path in self.uploads.items()}

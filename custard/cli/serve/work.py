@@ -64,14 +64,14 @@ def sample() -> Path:
 def _text(request: Mapping[str, Any], name: str) -> str:
     value = request.get(name, "")
     if not isinstance(value, str) or len(value) > _MOST_TEXT:
-        raise UserError(f"{name} is no text of up to {_MOST_TEXT:,} characters")
+        raise UserError(f"{name} is not a text of at most {_MOST_TEXT:,} characters")
     return value.strip()
 
 
 def _texts(request: Mapping[str, Any], name: str) -> dict[str, str]:
     value = request.get(name) or {}
     if not isinstance(value, dict) or len(value) > 100:
-        raise UserError(f"{name} is no table of texts")
+        raise UserError(f"{name} is not a table of texts")
     return {str(key): _text(value, key) for key in value}
 
 
@@ -129,7 +129,7 @@ def _input(request: Mapping[str, Any], tensor: str, value: str) -> str:
         return str(uploads[value[8:]])
     if not _GENERATED.fullmatch(value):
         raise UserError(
-            f'"{value}" is no input for {tensor}',
+            f'"{value}" is not an input for {tensor}',
             hint="@random, @random(0.1), @dense, a number, the sample or a file",
         )
     return value

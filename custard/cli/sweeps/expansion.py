@@ -119,7 +119,7 @@ def _axis(place: tuple[str, ...], given: Any) -> list[_Step]:
         return _named_axis(place[0], given, origin)
     if not isinstance(given, list) or not given:
         raise UserError(
-            f"{origin} is no list of values",
+            f"{origin} is not a list of values",
             hint="as in grid: {seed: [0, 1], set: {queues.depth: [2, 4]}}",
         )
     return [_step(_at(place, value), origin) for value in given]
@@ -165,7 +165,7 @@ def _require_labels_of_use(axes: Sequence[Sequence[_Step]], base: Mapping[str, A
                 near = _near(name)
                 use = f'as in inputs: {{B: "${{{name}}}.mtx"}}'
                 raise UserError(
-                    f"grid.{name} is no key of a point, and nothing has ${{{name}}}",
+                    f"grid.{name} is not a key of a point, and no text uses ${{{name}}}",
                     hint=f"did you mean {near}?" if near else use,
                 )
 

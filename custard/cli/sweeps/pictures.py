@@ -59,7 +59,7 @@ def require_picture(path: Path) -> None:
     """Raises UserError for a file whose suffix tells no kind of picture."""
     if path.suffix not in _PICTURES:
         hint = f"one of {', '.join(_PICTURES)}"
-        raise UserError(f"the suffix of {path.name} tells no picture", hint=hint)
+        raise UserError(f"the suffix of {path.name} is not that of a picture", hint=hint)
 
 
 @contextmanager

@@ -118,7 +118,7 @@ def shard(points: Sequence[Point], text: str) -> list[Point]:
     """
     number, slash, count = text.partition("/")
     if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
-        raise UserError(f'"{text}" is no shard', hint="I/N with I from 1 to N, as in 1/4")
+        raise UserError(f'"{text}" is not a shard', hint="I/N with I from 1 to N, as in 1/4")
     places = {name: place for place, name in enumerate(dict.fromkeys(p.hash for p in points))}
     return [p for p in points if places[p.hash] % int(count) == int(number) - 1]
 

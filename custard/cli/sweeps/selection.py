@@ -59,9 +59,9 @@ def select(plot: Plot, columns: Table, axes: Sequence[str]) -> Selection:
     """
     _require_columns(plot, columns)
     if plot.mean == plot.x and plot.kind != "bar":
-        raise UserError(f"only among bars is a place for the mean over {plot.x}", hint="kind: bar")
+        raise UserError(f"the mean over {plot.x} needs a plot of bars", hint="kind: bar")
     if plot.inverse and not plot.baseline:
-        raise UserError("inverse is of a ratio", hint="as in baseline: {order: ikj}")
+        raise UserError("inverse needs a ratio to a baseline", hint="as in baseline: {order: ikj}")
     every = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     rows = _where(plot, every)
     done = [row for row in rows if row["status"] == "done"]
@@ -110,7 +110,7 @@ def _require_numbers(plot: Plot, rows: Iterable[_Row]) -> None:
         for row in rows if axis == "y" or numeric_x else ():
             if not is_number(row[column]):
                 raise UserError(
-                    f"the column {column} cannot be plotted: {row[column]} is no number"
+                    f"the column {column} cannot be plotted: {row[column]} is not a number"
                 )
             if axis in plot.log and not row[column] > 0:
                 raise UserError(
@@ -197,7 +197,7 @@ def _relative(
             continue
         at = tuple(row[column] for column in others)
         if at in bases:
-            raise UserError(f"two points are the baseline {called(plot.baseline)} of one")
+            raise UserError(f"a point has two baselines {called(plot.baseline)}")
         if row["status"] == "done":
             _require_numbers(plot, [row])
             bases[at] = row[plot.y]

@@ -110,7 +110,9 @@ def write(path: Path, columns: Table) -> None:
     elif path.suffix == ".parquet":
         write_whole(path, _parquet(columns))
     else:
-        raise UserError(f"the suffix of {path} tells no table", hint="one of .csv, .parquet")
+        raise UserError(
+            f"the suffix of {path} is not that of a table", hint="one of .csv, .parquet"
+        )
 
 
 def _parquet(columns: Table) -> bytes:

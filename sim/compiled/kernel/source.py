@@ -35,7 +35,7 @@ def paths_on() -> Sequence[Path]:
     if off == {"all"}:
         return ()
     for name in sorted(off - {*names}):
-        raise UserError(f"{OFF} has {name!r}, which is no fast path", hint=one_of(name, names))
+        raise UserError(f"{OFF} has {name!r}, which is not a fast path", hint=one_of(name, names))
     return paths_without(off)
 
 

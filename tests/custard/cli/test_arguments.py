@@ -22,12 +22,12 @@ def made():
         (["more"], "more is one argument too many\nhint: in quotes"),
         (
             ["--depth", "-1"],
-            'argument --depth: "-1" is no whole number of at least 0\n'
+            'argument --depth: "-1" is not a whole number of at least 0\n'
             "hint: custard x --help lists the options",
         ),
         (
             ["--depth", "two"],
-            'argument --depth: "two" is no whole number of at least 0\n'
+            'argument --depth: "two" is not a whole number of at least 0\n'
             "hint: custard x --help lists the options",
         ),
     ],

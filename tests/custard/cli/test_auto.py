@@ -57,7 +57,7 @@ def test_lanes_and_target_c(capsys):
             "-s has no meaning with custard auto\nhint: run the command of a schedule",
         ),
         (["--check"], "--check has no meaning with custard auto"),
-        (["--time", "some"], 'argument --time: "some" is no whole number of at least 0'),
+        (["--time", "some"], 'argument --time: "some" is not a whole number of at least 0'),
         (["--time=2"], "time has no meaning on target sam\nhint: it is for target c"),
         (["-t", "c", "--config=finite"], "--config has no meaning on target c"),
         (["--simulate"], "argument --simulate: expected one argument\nhint: custard auto --help"),

@@ -34,7 +34,7 @@ def folder(tmp_path, monkeypatch):
             "--threads is for one machine, and --set gives 2",
         ),
         (["--dot-dialect", "published"], "--dot-dialect is for a DOT file, and none is asked for"),
-        (["--window", "0:9"], "--window is for a trace, and none is asked for"),
+        (["--window", "0:9"], "--window needs a trace, and none is asked for"),
         ([*INPUTS, "--target=c", "--prefix=a"], "--prefix is for a source, and none is written"),
         (
             ["--print-after", "cin", "--json", "a.json"],

@@ -186,7 +186,7 @@ BIG = "1000000000"
         ),
         (
             ["y = x(i)", "--seed", "-1"],
-            'argument --seed: "-1" is no whole number of at least 0\n'
+            'argument --seed: "-1" is not a whole number of at least 0\n'
             "hint: custard --help lists the options",
         ),
         (["y = x(i"], "this ( is never closed\n  y = x(i\n       ^"),
@@ -197,10 +197,10 @@ BIG = "1000000000"
             "hint: did you mean reorder?",
         ),
         (["y = x(i)", "--target", "x"], "unknown target x\nhint: one of sam, c"),
-        (["y = x(i)", "--dims", "i"], '"i" is no extent\nhint: --dims i=5, or --dims i=5,j=6'),
+        (["y = x(i)", "--dims", "i"], '"i" is not an extent\nhint: --dims i=5, or --dims i=5,j=6'),
         (
             ["y = x(i)", "--dims", "i=5,j=-1"],
-            '"j=-1" is no extent\nhint: --dims i=5, or --dims i=5,j=6',
+            '"j=-1" is not an extent\nhint: --dims i=5, or --dims i=5,j=6',
         ),
         (
             ["y = x(i)", "--dims", "k=1"],
@@ -229,7 +229,7 @@ BIG = "1000000000"
         ),
         (
             ["y(i) = x(i)", "-i", "x.tns"],
-            '"x.tns" gives no input\nhint: NAME=VALUE, as in B=west0067.mtx or x=@random',
+            '"x.tns" is not an input\nhint: NAME=VALUE, as in B=west0067.mtx or x=@random',
         ),
         (["y(i) = x(i)", "-i", "q=x.tns"], "the program has no input q\nhint: one of x"),
         (
@@ -257,12 +257,12 @@ BIG = "1000000000"
         ),
         (
             ["y(i) = x(i)", "-i", "x=@randon", "--dims", "i=8"],
-            "nothing is called @randon\n"
+            "there is no generator @randon\n"
             "hint: did you mean @random?; a file needs a suffix, as in west0067.mtx",
         ),
         (
             ["y(i) = x(i)", "-i", "x=@random(2)", "--dims", "i=8"],
-            "@random(2) is not a share of all places\n"
+            "@random(2) does not give a share of all places\n"
             "hint: @random(SHARE), with a number from 0 to 1, as in @random(0.02)",
         ),
         (
@@ -288,7 +288,8 @@ BIG = "1000000000"
         ),
         (
             ["y(i) = x(i)", "--draw", "g.jpg"],
-            "cannot draw to g.jpg: its suffix tells no format\nhint: one of .svg, .png, .pdf",
+            "cannot draw to g.jpg: its suffix is not that of a picture\n"
+            "hint: one of .svg, .png, .pdf",
         ),
         (
             ["y(i,j) = x(i)", *X, "--dims", f"j={BIG}", "--check"],

@@ -39,7 +39,7 @@ def test_pictures(words, picture, inside, capsys):
     [
         (
             ["tensor", "LFAT5.mtx", "-o", "a.gif"],
-            "cannot draw to a.gif: its suffix tells no format",
+            "cannot draw to a.gif: its suffix is not that of a picture",
         ),
         (["tensor", "no.mtx"], "cannot read no.mtx"),
         (["tensor", "LFAT5.mtx", "-f", "csx"], "'x' is not a level format"),

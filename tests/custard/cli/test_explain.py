@@ -64,15 +64,15 @@ def test_files_about_a_run(capsys):
         ),
         (
             [*SPMV, "--trace", "t.vcd"],
-            "custard: --trace writes .pftrace files, and t.vcd is named otherwise\n",
+            "custard: --trace writes .pftrace files, and t.vcd has another suffix\n",
         ),
         (
             [*SPMV, "--window", "1:2"],
-            "custard: --window is for a trace, and none is asked for\nhint: --trace FILE\n",
+            "custard: --window needs a trace, and none is asked for\nhint: --trace FILE\n",
         ),
         (
             [*SPMV, "--vcd", "t.vcd", "--window", "2"],
-            'custard: "2" is no window of cycles\nhint: as in --window 1000:2000\n',
+            'custard: "2" is not a window of cycles\nhint: as in --window 1000:2000\n',
         ),
         (
             [*SPMV, "--report", "a.html", "--vcd", "a.html"],

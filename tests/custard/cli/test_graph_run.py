@@ -73,7 +73,11 @@ def test_dialects_are_written(capsys):
             "the program has no input b\nhint: did you mean B?",
         ),
         (["spmv.gv", "--check"], "there is no option --check\n"),
-        (["bad.gv"], 'bad.gv: node "1" of type sort has no block here\nhint: one of fiberlookup'),
+        (
+            ["bad.gv"],
+            'bad.gv: node "1" of type sort has no counterpart among our blocks\n'
+            "hint: one of fiberlookup",
+        ),
         (
             ["spmv.gv", "--dot", "x.gv", "--dot-dialect", "sam"],
             "there is no DOT dialect sam\nhint: one of custard, published",

@@ -23,7 +23,7 @@ from tests.support.command import MATMUL
         ("--dot ''", "cannot write .: Is a directory"),
         (
             "--target c -o y.tns",
-            "the C source would go to y.tns, which is named as a tensor's file is\n"
+            "the C source would go to y.tns, whose suffix is that of a tensor\n"
             "hint: write -o y=y.tns for the result",
         ),
     ],

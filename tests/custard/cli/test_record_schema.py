@@ -127,22 +127,22 @@ def changed(name, *place, value=None):
     ],
 )
 def test_what_a_report_needs(document, message, tmp_path):
-    assert mistake(tmp_path, document) == f"FILE is no result: {message}"
+    assert mistake(tmp_path, document) == f"FILE is not a result: {message}"
 
 
 def test_cycles_that_do_not_add_up(tmp_path):
     said = mistake(tmp_path, changed("a run", "blocks", "scan_A_i", "busy", value=10**30))
-    assert said.startswith("FILE is no result: it is {")
+    assert said.startswith("FILE is not a result: it is {")
     assert said.endswith(": the cycles of scan_A_i do not add up to those of the run")
 
 
 def test_what_is_no_record(tmp_path):
     hint = "\nhint: give a file of a sweep's folder, or of custard --json"
-    assert mistake(tmp_path, {"status": "done"}) == "FILE is no result" + hint
+    assert mistake(tmp_path, {"status": "done"}) == "FILE is not a result" + hint
     assert mistake(tmp_path, {**RECORDS["a run"], "record_version": 2}) == (
         "FILE is a record of version 2; this custard reads 1"
     )
-    assert mistake(tmp_path, {"status": "failed"}) == "FILE is no result: error is missing"
+    assert mistake(tmp_path, {"status": "failed"}) == "FILE is not a result: error is missing"
     assert mistake(tmp_path, '{"cin": }') == (
         'FILE is not JSON: expecting value in line 1\n  {"cin": }\n          ^'
     )

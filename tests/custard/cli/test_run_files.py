@@ -27,8 +27,8 @@ def test_what_can_be_written(tmp_path):
 @pytest.mark.parametrize(
     ("given", "error"),
     [
-        ({"trace": "t.json"}, "--trace writes .pftrace files, and t.json is named otherwise"),
-        ({"vcd": "t.pftrace"}, "--vcd writes .vcd files, and t.pftrace is named otherwise"),
+        ({"trace": "t.json"}, "--trace writes .pftrace files, and t.json has another suffix"),
+        ({"vcd": "t.pftrace"}, "--vcd writes .vcd files, and t.pftrace has another suffix"),
     ],
 )
 def test_mistakes(given, error, tmp_path, monkeypatch):

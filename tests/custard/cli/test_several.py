@@ -106,7 +106,7 @@ def test_a_wrong_result_is_told(run, monkeypatch):
         ),
         (
             ["--set", "queues.depth=1,2", "--plot", "d.jpg"],
-            "the suffix of d.jpg tells no picture\nhint: one of .png, .pdf, .svg",
+            "the suffix of d.jpg is not that of a picture\nhint: one of .png, .pdf, .svg",
         ),
         (
             ["--set", "queues.depth=1,2", "--plot", "no/d.png"],

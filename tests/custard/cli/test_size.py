@@ -37,7 +37,7 @@ def test_slack(capsys):
 
 def test_mistakes(capsys):
     assert main(["size", *SPMV, "--slack", "much"]) == 2
-    assert '--slack is "much", which is no share' in capsys.readouterr().err
+    assert '--slack is "much", which is not a share' in capsys.readouterr().err
     assert main(["size", *SPMV, "--slack"]) == 2
     assert "argument --slack: expected one argument" in capsys.readouterr().err
     assert main(["size", *SPMV, "--target=c"]) == 2

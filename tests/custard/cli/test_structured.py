@@ -36,7 +36,7 @@ def test_weights_are_pruned_by_size():
 
 @pytest.mark.parametrize("value", ["@image(2)", "@image(x)", "@pruned(0.5", "@image()"])
 def test_what_is_no_share(value):
-    with pytest.raises(UserError, match="is not a share of all places"):
+    with pytest.raises(UserError, match="does not give a share of all places"):
         made(value, (4, 4))
 
 

@@ -291,8 +291,8 @@ def test_what_was_split_before_is_shared_out_by_coordinates():
         (SPGEMM, "pos(k,p,D)", "pos names D, which is not a tensor"),
         (SPGEMM, "pos(k,p,A)", "A has no loop k"),
         ("x = a(i) + b(i)", "pos(i,p,a)",
-         "pos cannot take i to the positions of a: the loop also goes through values that a does "
-         "not have"),
+         "pos cannot take i to the positions of a: the loop also goes through coordinates that "
+         "a does not store"),
         (SPGEMM, "pos(k,p,B);tile(4)",
          "tile cannot work on p, a loop over the positions of B"),
         (SPGEMM, "pos(k,p,B);fuse(i,p,f)",
@@ -305,7 +305,7 @@ def test_what_was_split_before_is_shared_out_by_coordinates():
          "unroll names p1, which stands for the loops i, j"),
         (MATVEC, "fuse(i,j,f);pos(f,p,A);parallelize(p,Lanes,4)",
          "i and j cannot be fused: y has i alone"),
-        (SPGEMM, "coord(k,p)", "coord needs a loop over positions, and k is none"),
+        (SPGEMM, "coord(k,p)", "coord needs a loop over positions, and k goes over coordinates"),
         (SPGEMM, "precompute(B(i,k)*D(k,j),j,j)",
          "B(i,k)*D(k,j) does not occur in sum(k, B(i,k) * C(k,j))"),
         (SPGEMM, "precompute(B(i,k),j,j)", "B(i,k) does not use j"),
@@ -318,7 +318,7 @@ def test_what_was_split_before_is_shared_out_by_coordinates():
         (SPGEMM, "unroll(k,4)", "target sam does not take unroll: a graph has no loop bodies to "
          "repeat; parallelize(LOOP, Lanes, N) has copies of it work side by side"),
         (MATVEC, "fuse(i,j,f);pos(f,p,A);divide(p,p0,p1,2);bound(p0,b,2,MaxExact)",
-         "bound cannot tell the extent of p0, which is the number of positions that A has"),
+         "bound cannot set the extent of p0, which is the number of positions of A"),
         (SPGEMM, "assemble(A,Insert)", "target sam does not take assemble: the writers of a "
          "graph always append, or insert where a format does"),
         (SPGEMM, "parallelize(i,CPUThread,NoRaces)",

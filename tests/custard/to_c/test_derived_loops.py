@@ -161,10 +161,10 @@ def test_bounds_are_checked_when_inputs_are_there(bound, message):
         ("split(i,i0,i1,4);bound(i1,ib,5,MaxExact)",
          "i1 has 4 values, and bound says that there are 5"),
         ("pos(j,p,A);split(p,p0,p1,4);bound(p0,pb,5,MaxExact)",
-         "bound cannot tell the extent of p0, which is the number of positions that A has"),
+         "bound cannot set the extent of p0, which is the number of positions of A"),
         ("pos(j,p,A);pos(p,q,A)", "p goes over positions already, those of A"),
         ("pos(i,p,x)", "x has no loop i"),
-        ("coord(i,p)", "coord needs a loop over positions, and i is none"),
+        ("coord(i,p)", "coord needs a loop over positions, and i goes over coordinates"),
         ("fuse(j,i,f)", "fuse needs i directly inside of j, and the loops are i, j"),
         ("parallelize(i,Lanes,4)", "target c has no Lanes, which is for target sam"),
     ],
@@ -180,8 +180,8 @@ def test_under_strict_a_loop_over_positions_is_no_inner_loop_of_fuse():
     with pytest.raises(UserError) as error:
         custard.compile(MATVEC, {"A": "ds", "x": "d"}, schedule, "c", strict=True)
     assert str(error.value) == (
-        "fuse cannot have p0 as the inner loop: it goes over the positions of A, and each value of "
-        f"the outer one has another number of them\n  {schedule}\n{' ' * 37}^^\n"
+        "fuse cannot have p0 as the inner loop: it goes over the positions of A, whose number "
+        f"differs among the values of the outer loop\n  {schedule}\n{' ' * 37}^^\n"
         "hint: fuse loops over coordinates, and take the fused loop to positions with pos"
     )
 

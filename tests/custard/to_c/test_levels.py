@@ -230,7 +230,8 @@ def test_only_what_lies_inside_of_a_sum_has_to_be_inserted():
     with pytest.raises(UserError) as error:
         custard.compile(product, formats, ["locate(X,j)"], drop_zeros=True)
     assert error.value.what == (
-        "X cannot be located into and zeros dropped: what a sum comes to is known only at the end"
+        "zeros cannot be dropped while X is located into: whether a sum is zero is known only at "
+        "the end"
     )
 
 

@@ -180,7 +180,7 @@ def test_what_is_well_formed(body):
         ([Declare(i, Field("A", "width0"))], "A has no int64_t width0"),
         ([Declare(i, Field("B", "size0"))], "B has no int64_t size0"),
         ([Declare(x, Field("A", "size0", DOUBLE))], "A has no double size0"),
-        ([Declare(i, Load(n, ZERO))], "is no array"),
+        ([Declare(i, Load(n, ZERO))], "is not an array"),
         (
             [Declare(crd, Field("A", "crd", array(INT32))), Assign(crd[Const(0.5, DOUBLE)], ZERO)],
             "is no index",

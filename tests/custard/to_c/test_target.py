@@ -35,8 +35,8 @@ def test_what_precompute_refuses():
     with pytest.raises(UserError) as error:
         custard.compile("y(i) = A(i,i+1) * x(i)", {}, "precompute(A(i,i+1),i,i,w)", "c")
     assert str(error.value) == (
-        "precompute takes no access whose subscripts have a variable twice, of which one is "
-        "computed\nhint: as A(i,i+1) needs a loop of its own for the second one"
+        "precompute does not take an access with one variable in two subscripts, if one of them "
+        "is computed\nhint: the second subscript of A(i,i+1), for example, needs a loop of its own"
     )
 
 

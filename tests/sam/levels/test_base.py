@@ -74,11 +74,11 @@ def test_a_coordinate_is_found_by_search():
         ),
         (
             Linked(np.array([0, 0]), np.array([-1, -1]), np.array([0, 1])),
-            "its 2 nodes are not in one list each, at one place",
+            "its 2 nodes do not each lie once in one list",
         ),
         (
             Linked(np.array([0, -1]), np.array([-1, 1]), np.array([0, 1])),
-            "a list of its goes round",
+            "one of its lists is a circle",
         ),
         (
             Linked(np.array([0, -1]), np.array([1, -1]), np.array([2, 2])),

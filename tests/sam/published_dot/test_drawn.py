@@ -36,7 +36,7 @@ def test_attributes_of_a_node():
     with pytest.raises(UserError) as caught:
         node.get("mode")
     assert caught.value.what == 'node "0" of type fiberlookup has no attribute "mode"'
-    with pytest.raises(UserError, match='attribute "index" is no whole number: i'):
+    with pytest.raises(UserError, match='attribute "index" is not a whole number: i'):
         node.number("index")
 
 

@@ -345,13 +345,14 @@ def test_scalars():
     [
         (
             dot("x=s0,b=s0", "1 fiberlokup index=i", ""),
-            'node "1" of type fiberlokup has no block here\nhint: did you mean fiberlookup?',
+            'node "1" of type fiberlokup has no counterpart among our blocks\n'
+            "hint: did you mean fiberlookup?",
         ),
         (
             dot("x=s0,b=s0", "1 sparsesort index=i", ""),
-            'node "1" of type sparsesort has no block here\nhint: one of fiberlookup, repeat, '
-            "intersect, union, arrayvals, mul, add, reduce, spaccumulator, crddrop, crdhold, "
-            "fiberwrite, broadcast, repsiggen",
+            'node "1" of type sparsesort has no counterpart among our blocks\n'
+            "hint: one of fiberlookup, repeat, intersect, union, arrayvals, mul, add, reduce, "
+            "spaccumulator, crddrop, crdhold, fiberwrite, broadcast, repsiggen",
         ),
         (
             dot("x=s0,b=s0", "1 fiberlookup index=i mode=0", ""),
@@ -359,7 +360,7 @@ def test_scalars():
         ),
         (
             dot("x=s0,b=s0", "1 fiberlookup index=i tensor=b mode=one", ""),
-            'node "1" of type fiberlookup: attribute "mode" is no whole number: one',
+            'node "1" of type fiberlookup: attribute "mode" is not a whole number: one',
         ),
         (
             dot("x=s0,b=s0", "1 fiberlookup index=i tensor=b mode=1 root=true", ""),

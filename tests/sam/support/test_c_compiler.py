@@ -49,7 +49,7 @@ def test_a_quote_that_is_not_closed(monkeypatch):
 def test_a_compiler_that_makes_no_file(monkeypatch):
     monkeypatch.setenv("CC", "true")
     assert mistake() == (
-        "the C compiler true makes no file, and says that it did\n"
+        "the C compiler true reports success and makes no file\n"
         "hint: set CC to a C compiler, or unset it"
     )
 

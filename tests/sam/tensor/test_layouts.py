@@ -68,12 +68,12 @@ class TestViews:
     def test_refuses(self):
         matrix, vector = Tensor.from_numpy(PAPER), Tensor.from_numpy(np.ones(3))
         assert refused(matrix.blocked, (2,)) == (
-            "(2,) is no block of 2 modes\nhint: an extent of at least 1 for each mode"
+            "(2,) is not a block of 2 modes\nhint: an extent of at least 1 for each mode"
         )
         assert refused(vector.unblocked) == "1 mode are no blocks: they come in pairs"
-        assert refused(vector.diagonals) == "a tensor of 1 mode is no matrix"
-        assert refused(vector.ell) == "a tensor of 1 mode is no matrix"
-        assert refused(matrix.summed, 2) == "2 is no mode of 2 modes"
+        assert refused(vector.diagonals) == "a tensor of 1 mode is not a matrix"
+        assert refused(vector.ell) == "a tensor of 1 mode is not a matrix"
+        assert refused(matrix.summed, 2) == "2 is not a mode of 2 modes"
         wide = Tensor.from_coo([[0, 1], [0, 2**33]], [1, 1], (2**33, 2**34))
         assert refused(wide.diagonals).startswith("a tensor of the shape (2, 8589934592, ")
 

@@ -146,7 +146,7 @@ def test_attribution_is_the_same_on_threads(at_once):
 def test_a_number_of_threads_that_is_none(threads):
     with pytest.raises(UserError) as raised:
         sim.simulate(PRODUCT.graph, {"B": B, "C": C}, threads=threads)
-    assert str(raised.value) == f"threads is {threads!r}, which is no number from 1 on"
+    assert str(raised.value) == f"threads is {threads!r}, which is not a whole number of at least 1"
 
 
 def test_simpy_has_one_thread():

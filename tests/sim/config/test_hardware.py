@@ -319,7 +319,7 @@ def test_an_override_with_a_broken_value() -> None:
         ),
         (
             {"memory": {"levels": {"name": "DRAM"}}},
-            "config: memory has levels that are no list: they go from the outermost inwards",
+            "config: memory has levels that are not a list (from the outermost level inwards)",
         ),
         (
             {"memory": {"levels": [{"name": "DRAM"}, {"name": "DRAM"}]}},
@@ -445,8 +445,8 @@ def test_a_file_that_is_no_text_and_a_folder(tmp_path: Path) -> None:
         ),
         (
             {"memory.levels": [{"name": "DRAM"}], "memory.levels.DRAM": 3},
-            'overrides: unknown key "memory.levels.DRAM"\nhint: what is in a list is set key by '
-            "key, as in memory.levels.DRAM.latency_cycles",
+            'overrides: unknown key "memory.levels.DRAM"\nhint: set the keys inside a list '
+            "one by one, as in memory.levels.DRAM.latency_cycles",
         ),
         (
             {"queues.names.b.y": 3},

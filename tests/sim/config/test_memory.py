@@ -59,7 +59,7 @@ def test_an_array_that_a_graph_places_lives_there():
 @pytest.mark.parametrize(
     ("sections", "text"),
     [
-        ({"levels": {"name": "DRAM"}}, "has levels that are no list"),
+        ({"levels": {"name": "DRAM"}}, "has levels that are not a list"),
         ({"levels": [{"name": "DRAM"}] * 2}, "has two levels that are called DRAM"),
         ({"places": {"B": "LLC"}}, 'has "LLC" for the place of B, and no such level'),
         ({"levels": [{"name": "DRAM", "ports": 0}]}, 'at least 1, or "per_block"'),
@@ -82,7 +82,7 @@ def test_mistakes(sections, text):
             'memory.places has "Q", and the graph has no tensor Q\n'
             "hint: one of b, x, seg, crd, val, tile",
         ),
-        ("b.ref", 'memory.places has "b.ref", and ref is no array\nhint: one of '),
+        ("b.ref", 'memory.places has "b.ref", and ref is not an array\nhint: one of '),
     ],
 )
 def test_places_that_a_graph_does_not_have(place, text):

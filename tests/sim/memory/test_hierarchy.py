@@ -413,9 +413,9 @@ def test_what_does_not_fit_is_refused():
         memory = {"levels": [DRAM, level], "places": places}
         return program.simulate({"b": np.ones(9)}, config={"memory": memory}, engine="simpy")
 
-    with pytest.raises(UserError, match="pad has 71 bytes, and what lives there takes 72"):
+    with pytest.raises(UserError, match="pad has 71 bytes, and the tensors placed there take 72"):
         run(71, {"b": "pad"})
-    with pytest.raises(UserError, match="pad has 71 bytes, and what lives there takes 72"):
+    with pytest.raises(UserError, match="pad has 71 bytes, and the tensors placed there take 72"):
         run(71, {"x": "pad"})
     with pytest.raises(UserError, match="pad has room for 15 bytes, and a line of b has 16"):
         run(15, {"x": "pad"}, line=16)

@@ -85,11 +85,13 @@ def test_mistakes():
         with pytest.raises(UserError) as caught:
             parse_window(text)
         assert str(caught.value) == (
-            f'"{text}" is no window of cycles\nhint: as in --window 1000:2000'
+            f'"{text}" is not a window of cycles\nhint: as in --window 1000:2000'
         )
 
 
 def test_a_suffix_that_is_no_trace(tmp_path):
     with pytest.raises(UserError) as caught:
         sparse_product().to_trace(tmp_path / "t.json")
-    assert str(caught.value).endswith("is no trace by its suffix\nhint: one of .pftrace, .vcd")
+    assert str(caught.value).endswith(
+        "does not have the suffix of a trace\nhint: one of .pftrace, .vcd"
+    )

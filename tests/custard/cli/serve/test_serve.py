@@ -127,13 +127,13 @@ def test_mistakes_are_answers(server):
     assert "^" in found["error"]
     found, _ = server.run({**SPMV, "inputs": {"A": "/etc/passwd", "x": "@dense"}})
     assert found["state"] == "failed"
-    assert '"/etc/passwd" is no input for A' in found["error"]
+    assert '"/etc/passwd" is not an input for A' in found["error"]
     found, _ = server.run({**SPMV, "config": "/etc/passwd"})
     assert "there is no shipped config" in found["error"]
     status, found = server.ask("/api/compile", {"expression": "--help"})
     assert found["error"] == "an expression begins with the tensor that it computes"
     status, found = server.ask("/api/compile", b"\xff\xfe no json")
-    assert (status, found["error"]) == (400, "the request is no JSON object of a fair size")
+    assert (status, found["error"]) == (400, "the request is not a JSON object, or is too large")
     status, found = server.ask("/api/compile", {"expression": "y" * 300_000})
     assert status == 400
     assert server.ask("/api/jobs/none")[0] == 404
@@ -143,7 +143,7 @@ def test_files_that_are_no_tensors(server):
     junk = os.urandom(10_000_000)
     status, found = server.ask("/api/uploads/junk.exe", junk, "PUT")
     assert status == 400
-    assert found["error"].startswith("junk.exe is no file of a tensor")
+    assert found["error"].startswith("junk.exe is not a file of a tensor")
     status, kept = server.ask("/api/uploads/junk.mtx", junk, "PUT")
     assert status == 200
     inputs = {"A": f"@upload:{kept['upload']}", "x": "@dense"}

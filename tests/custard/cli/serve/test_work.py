@@ -45,10 +45,10 @@ def test_a_machine_is_for_targets_that_are_simulated():
         ({"expression": " "}, "there is no expression"),
         ({"expression": "--json=x"}, "an expression begins with the tensor that it computes"),
         ({"config": "/etc/passwd"}, "there is no shipped config /etc/passwd"),
-        ({"inputs": {"A": "/etc/passwd"}}, '"/etc/passwd" is no input for A'),
+        ({"inputs": {"A": "/etc/passwd"}}, '"/etc/passwd" is not an input for A'),
         ({"inputs": {"A": "@upload:1"}}, "the file of A is no longer there"),
-        ({"formats": [1]}, "formats is no table of texts"),
-        ({"dims": 3}, "dims is no text of up to 10,000 characters"),
+        ({"formats": [1]}, "formats is not a table of texts"),
+        ({"dims": 3}, "dims is not a text of at most 10,000 characters"),
         ({"target": "gpu"}, "unknown target gpu"),
     ],
 )

@@ -187,17 +187,17 @@ def _interrupt(*_):
         (["sweep", "s.yaml", "t.yaml"], "t.yaml is one argument too many"),
         (
             ["sweep", "s.yaml", "--jobs", "two"],
-            'argument --jobs: "two" is no whole number of at least 0\n'
+            'argument --jobs: "two" is not a whole number of at least 0\n'
             "hint: custard sweep --help lists the options",
         ),
         (["sweep", "s.yaml", "-o", "t.csv"], "-o and --times are for a table\nhint: add --table"),
         (
             ["sweep", "s.yaml", "--table", "-o", "t.txt"],
-            "the suffix of t.txt tells no table\nhint: one of .csv, .parquet",
+            "the suffix of t.txt is not that of a table\nhint: one of .csv, .parquet",
         ),
         (
             ["sweep", "s.yaml", "--shard", "5/4"],
-            '"5/4" is no shard\nhint: I/N with I from 1 to N, as in 1/4',
+            '"5/4" is not a shard\nhint: I/N with I from 1 to N, as in 1/4',
         ),
         (
             ["sweep", "s.yaml", "--plot"],
@@ -240,7 +240,7 @@ def test_a_bad_plot_does_not_stop_the_others(folder, capsys):
         "hint: did you mean dims.i?",
         "custard: worse.png: no axis, label or metric is called cycels",
         "hint: did you mean cycles?",
-        "custard: words.png: the column bottleneck cannot be plotted: scan_b_i is no number",
+        "custard: words.png: the column bottleneck cannot be plotted: scan_b_i is not a number",
     ]
     drawn = Path("s/time.svg").read_text()
     for text in (

@@ -240,17 +240,17 @@ def test_the_example_is_read():
         ),
         (
             VECTOR + "grid: {seed: 3}",
-            "grid.seed is no list of values\n"
+            "grid.seed is not a list of values\n"
             "hint: as in grid: {seed: [0, 1], set: {queues.depth: [2, 4]}}",
         ),
         (
             VECTOR + "grid: {set: {queues.depth: []}}",
-            "grid.set.queues.depth is no list of values\n"
+            "grid.set.queues.depth is not a list of values\n"
             "hint: as in grid: {seed: [0, 1], set: {queues.depth: [2, 4]}}",
         ),
         (
             VECTOR + "grid: {sed: [1]}",
-            "grid.sed is no key of a point, and nothing has ${sed}\nhint: did you mean seed?",
+            "grid.sed is not a key of a point, and no text uses ${sed}\nhint: did you mean seed?",
         ),
         (
             VECTOR + "grid: {seed: [0, -1]}",
@@ -300,7 +300,7 @@ def test_the_example_is_read():
         (VECTOR + "plots: {a.png: {y: cycles}}", "plots.a.png.x is missing"),
         (
             VECTOR + "plots: {a.jpg: {x: seed}}",
-            "the suffix of a.jpg tells no picture\nhint: one of .png, .pdf, .svg",
+            "the suffix of a.jpg is not that of a picture\nhint: one of .png, .pdf, .svg",
         ),
     ],
 )

@@ -88,16 +88,16 @@ points: [{dims: {i: 4}}, {dims: {i: 5}, labels: {kind: other}}]
     [
         (
             "grid: {sed: [1]}",
-            "grid.sed is no key of a point, and nothing has ${sed}\nhint: did you mean seed?",
+            "grid.sed is not a key of a point, and no text uses ${sed}\nhint: did you mean seed?",
         ),
         (
             "grid: {width: [1]}",
-            "grid.width is no key of a point, and nothing has ${width}\n"
+            "grid.width is not a key of a point, and no text uses ${width}\n"
             'hint: as in inputs: {B: "${width}.mtx"}',
         ),
         (
             "grid: {width: {a: {}, b: }}",
-            "grid.width is no key of a point, and nothing has ${width}\n"
+            "grid.width is not a key of a point, and no text uses ${width}\n"
             'hint: as in inputs: {B: "${width}.mtx"}',
         ),
         (

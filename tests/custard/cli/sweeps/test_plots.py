@@ -66,10 +66,10 @@ def test_a_pareto_plot_has_its_front(tmp_path):
         ({"x": "dept"}, "the table has no column dept\nhint: one of order, set.queues.depth, "
          "status, cycles, error"),
         ({"x": "order", "y": "status"},
-         "the column status cannot be plotted: done is no number"),
+         "the column status cannot be plotted: done is not a number"),
         ({"x": "order", "kind": "pareto"},
-         "the column order cannot be plotted: ijk is no number"),
-        ({"x": "order", "log": ["x"]}, "the column order cannot be plotted: ijk is no number"),
+         "the column order cannot be plotted: ijk is not a number"),
+        ({"x": "order", "log": ["x"]}, "the column order cannot be plotted: ijk is not a number"),
         ({"x": "set.queues.depth", "series": []},
          "two points of a line have the same set.queues.depth\nhint: name more axes in series"),
     ],
@@ -161,7 +161,7 @@ def test_nothing_to_draw(tmp_path):
     with pytest.raises(UserError) as refusal:
         draw(_plot(x="order"), TABLE, AXES, tmp_path / "p.jpg")
     assert str(refusal.value) == (
-        "the suffix of p.jpg tells no picture\nhint: one of .png, .pdf, .svg"
+        "the suffix of p.jpg is not that of a picture\nhint: one of .png, .pdf, .svg"
     )
 
 

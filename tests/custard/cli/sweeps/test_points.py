@@ -158,4 +158,4 @@ def test_shards_together_are_the_whole(numbers, count):
 def test_what_is_no_shard(text):
     with pytest.raises(UserError) as refusal:
         shard([], text)
-    assert str(refusal.value) == f'"{text}" is no shard\nhint: I/N with I from 1 to N, as in 1/4'
+    assert str(refusal.value) == f'"{text}" is not a shard\nhint: I/N with I from 1 to N, as in 1/4'

@@ -75,7 +75,10 @@ def test_files_by_suffix(results, tmp_path):
     assert (tmp_path / "t.csv").read_text().startswith(HEAD)
     with pytest.raises(UserError) as refusal:
         write(Path("t.xls"), columns)
-    assert str(refusal.value) == "the suffix of t.xls tells no table\nhint: one of .csv, .parquet"
+    assert (
+        str(refusal.value)
+        == "the suffix of t.xls is not that of a table\nhint: one of .csv, .parquet"
+    )
 
 
 def test_parquet(results, tmp_path):

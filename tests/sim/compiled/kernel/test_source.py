@@ -42,7 +42,7 @@ def test_a_path_that_there_is_not(monkeypatch):
     with pytest.raises(UserError) as caught:
         paths_on()
     assert str(caught.value) == (
-        "SAM_PATHS_OFF has 'folowing', which is no fast path\nhint: did you mean following?"
+        "SAM_PATHS_OFF has 'folowing', which is not a fast path\nhint: did you mean following?"
     )
 
 
