@@ -166,7 +166,7 @@ def test_a_dask_cluster(folder, capsys):
 
 
 def test_interrupted_before_any_point_is_done(folder, capsys, monkeypatch):
-    monkeypatch.setattr("custard.cli.sweeps.workers._Worker.__init__", _interrupt)
+    monkeypatch.setattr("custard.cli.sweeps.workers._PointWorker.__init__", _interrupt)
     assert main(["sweep", "s.yaml"]) == 130
     assert capsys.readouterr().out == "4 points: 4 not run; results in s\n"
 
