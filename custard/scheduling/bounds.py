@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from custard.ir import cin
+from custard.ir.accesses import accesses
 from custard.language.commands import Command, mistake
 from sam.derivations import Derivation, Fuse, parts, with_derived
 from sam.support.errors import UserError
@@ -91,14 +92,17 @@ def _first(
     extents: Mapping[str, int],
     tensors: Mapping[str, Tensor],
 ) -> int | None:
-    """The first coordinate of a loop with a value in some input; None where there is none."""
+    """The first coordinate of a loop with a value in some input; None where there is none.
+
+    The coordinates of computed subscripts are not those of a loop.
+    """
     found = []
-    for node in cin.walk(program.value):
-        if isinstance(node, cin.Access):
-            coordinates, values = tensors[node.tensor].to_coo()
-            columns = list(coordinates[:, values != 0])
-            names = [parts(variable)[0] for variable in node.variables]
-            found += [int(c.min()) for c in _derived(bound, names, columns, extents) if c.size]
+    for node in accesses(program):
+        coordinates, values = tensors[node.tensor].to_coo()
+        plain = [mode for mode in range(len(node.variables)) if node.form(mode) is None]
+        columns = [coordinates[mode, values != 0] for mode in plain]
+        names = [parts(node.variables[mode])[0] for mode in plain]
+        found += [int(c.min()) for c in _derived(bound, names, columns, extents) if c.size]
     return min(found, default=None)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from custard.ir import cin
+from custard.ir.accesses import accesses
 from custard.language.commands import CHOICES, LANES, WORKSPACES, Command, mistake, not_on
 from custard.language.formats import LEVEL_FORMATS, Format, parse_format
 from custard.scheduling.loops import NUMBERED, LoopNest, ParallelLoop, Precomputed
@@ -146,8 +147,8 @@ class _LoopScheduler(Scheduler):
         wanted = self.found.originals(loop)
         return [
             node.tensor
-            for node in cin.walk(self.program.value)
-            if isinstance(node, cin.Access) and _levels(node, self.formats, wanted) is not None
+            for node in accesses(self.program)
+            if _levels(node, self.formats, wanted) is not None
         ]
 
     def check_positions(self, command: Command) -> None:
@@ -159,8 +160,8 @@ class _LoopScheduler(Scheduler):
         wanted = self.found.originals(loop)
         if self.is_split(loop):
             return
-        for node in cin.walk(self.program.value):
-            if not isinstance(node, cin.Access) or node.tensor != tensor:
+        for node in accesses(self.program):
+            if node.tensor != tensor:
                 continue
             codes = _levels(node, self.formats, wanted)
             for code in codes or "":
@@ -200,8 +201,8 @@ class _LoopScheduler(Scheduler):
         first = min((nest.loops.index(leaf) for leaf in nest.leaves(name)), default=0)
         if nest.leaves(name) == (name,):
             return
-        for node in cin.walk(self.program.value):
-            if not isinstance(node, cin.Access) or node.tensor != tensor:
+        for node in accesses(self.program):
+            if node.tensor != tensor:
                 continue
             if _levels(node, self.formats, wanted) is None:
                 continue

@@ -257,6 +257,25 @@ def test_schedules_on_target_c(command, formats):
     np.testing.assert_array_equal(found, np.correlate(X, F, "valid"))
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_bounds_of_loops_beside_computed_subscripts(target):
+    """The first entry of F is at 1; that X has none at 0 tells nothing of i or k."""
+    filters = np.array([0, 1, 10.0])
+    program = custard.compile("Y(i) = X(i+k) * F(k)", None, "bound(k,b,1,MinExact)", target)
+    found = program.run({"X": X, "F": filters}).to_numpy()
+    np.testing.assert_array_equal(found, np.correlate(X, filters, "valid"))
+    with pytest.raises(UserError, match="k has its first value at 0, and bound says at 1"):
+        program.run({"X": X, "F": F})
+    program = custard.compile("Y(i+k) = X(i) * F(k)", None, "bound(i,b,1,MinConstraint)", target)
+    np.testing.assert_array_equal(program.run({"X": X, "F": F}).to_numpy(), np.convolve(X, F))
+
+
+@needs_c
+def test_positions_beside_a_form_on_the_left():
+    program = custard.compile("Y(i+k) = X(i) * F(k)", {"X": "s"}, "pos(i,p,X)", "c")
+    np.testing.assert_array_equal(program.run({"X": X, "F": F}).to_numpy(), np.convolve(X, F))
+
+
 @needs_c
 def test_an_outer_loop_goes_through_subsections_that_hold_something():
     """Whatever the order, the loops depend on what is stored, and not on the extents."""
