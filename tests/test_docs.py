@@ -3,17 +3,23 @@
 In a ``console`` block, a line that begins with ``$`` is a command; the lines below it must come in
 its output, in that order, spaces aside. ``...`` stands for any lines. The blocks of a page run one
 after the other, as a reader would type them, in a copy of the repository. No ``sh`` block is run.
+A command of ``custard`` runs in a fork of this process, which has imported it already.
 """
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
+from custard.cli import execution, run_record  # noqa: F401 - imported once for all forks
+from custard.cli.command import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -72,29 +78,65 @@ def copy(tmp_path):
     return here
 
 
+def forked(words: list[str], place: Path, told: Path) -> int:
+    """The exit status of ``custard`` with these words in a folder; its output goes to a file."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = 1
+    try:
+        os.chdir(place)
+        out = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        for stream, to in ((0, os.open(os.devnull, os.O_RDONLY)), (1, out), (2, out)):
+            os.dup2(to, stream)
+        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
+        os.environ["COLUMNS"] = "80"
+        status = main(words)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+class Shell:
+    """The shell of a reader: a folder, and a path on which programs are found."""
+
+    def __init__(self, copy: Path) -> None:
+        self.place, self.path, self.told = copy, os.environ["PATH"], copy / "told"
+
+    def run(self, command: str) -> tuple[int, str]:
+        """The exit status of a command, and what it prints."""
+        if command.startswith("custard "):
+            words = shlex.split(command, comments=True)[1:]
+            return forked(words, self.place, self.told), self.told.read_text()
+        after = f'{command}\ns=$?; (pwd; echo "$PATH") > {self.told}; exit $s'
+        run = subprocess.run(
+            ["bash", "-c", after],
+            cwd=self.place,
+            env={**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT), "PATH": self.path},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        place, self.path = self.told.read_text().splitlines()
+        self.place = Path(place)
+        return run.returncode, run.stdout + run.stderr
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_tells_the_truth(page, copy):
     script = commands(page)
     if not script:
         pytest.skip("a page without commands")
-    place, environment = copy, {**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT)}
-    path = environment["PATH"]
+    shell = Shell(copy)
     for command in script:
-        after = copy / "after"
-        run = subprocess.run(
-            ["bash", "-c", f'{command.text}\ns=$?; (pwd; echo "$PATH") > {after}; exit $s'],
-            cwd=place,
-            env={**environment, "PATH": path},
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        told = f"{page.name}:{command.line}: {command.text}\n{run.stdout}{run.stderr}"
-        assert run.returncode == 0, told
-        lacks = missing(command.due, run.stdout + run.stderr)
+        status, output = shell.run(command.text)
+        told = f"{page.name}:{command.line}: {command.text}\n{output}"
+        assert status == 0, told
+        lacks = missing(command.due, output)
         assert lacks is None, f"{lacks}\n  is not what this prints:\n{told}"
-        where, path = after.read_text().splitlines()
-        place = Path(where)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
