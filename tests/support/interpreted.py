@@ -50,6 +50,8 @@ _OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "!=": operator.ne,
     "&": operator.and_,
     "|": operator.or_,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
     "!": operator.not_,
 }
 
@@ -73,6 +75,7 @@ def _sort_buckets(buckets: Sequence[int], first: int, width: int, found: list[in
 _CALLS: Mapping[str, Callable[..., Any]] = {
     "sought": lambda crd, first, end, low: bisect_left(crd, low, first, end),
     "run_end": _run_end,
+    "key_run_end": lambda keys, at, end, before, beyond: bisect_left(keys, beyond, at, end),
     "parent": lambda segments, first, end, at: bisect_right(segments, at, first, end) - 1,
     "locate_hashed": _locate_hashed,
     "sort_buckets": _sort_buckets,
@@ -105,7 +108,9 @@ def evaluated(node: Expr, names: Names) -> Any:
         case Op(name, parts):
             return _OPERATIONS[name](*(evaluated(part, names) for part in parts))
         case Call(function, arguments):
-            name = function.removesuffix("_int32_t").removesuffix("_int64_t")
+            name = function
+            for type_name in ("_int32_t", "_int64_t", "_uint64_t"):
+                name = name.removesuffix(type_name)
             return _CALLS[name](*(evaluated(one, names) for one in arguments))
     raise AssertionError(node)
 
