@@ -221,7 +221,12 @@ SCHEDULE = 'hint: as in schedule=["reorder(i,j)"]'
             "  ^^^^^^^^",
             "hint: did you mean reorder?",
         ]),
-        (["reorder(i,i)"], ["reorder names i twice", "  reorder(i,i)", "            ^"]),
+        (["reorder(i,i)"], [
+            "reorder names i twice",
+            "  reorder(i,i)",
+            "            ^",
+            "hint: name each loop once",
+        ]),
         (["reorder(i,j"], ["this ( is never closed", "  reorder(i,j", "         ^"]),
         (["split(i,i0,i1)"], [
             "split takes 4 arguments, not 3",

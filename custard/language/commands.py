@@ -297,7 +297,8 @@ def check_loops(command: Command, loops: Collection[str]) -> None:
                 hint=one_of(loop, loops),
             )
         if loop in command.arguments[:place]:
-            raise UserError(f"{command.name} names {loop} twice", source=command.text, span=span)
+            what = f"{command.name} names {loop} twice"
+            raise UserError(what, source=command.text, span=span, hint="name each loop once")
 
 
 def _command(text: str, span: Span) -> Command:

@@ -71,7 +71,8 @@ def require_bounds(
         if one.kind.startswith("Max"):
             problem = broken(one.kind, one.number, known[one.loop])
             if problem:
-                raise _refused(one, f"{one.loop} has {known[one.loop]} values, {problem}")
+                what = f"{one.loop} has {known[one.loop]} values, {problem}"
+                raise _refused(one, what, known[one.loop])
             continue
         first = _first(one, program, known, tensors)
         if first is None:
@@ -79,11 +80,13 @@ def require_bounds(
         if first < one.number or (one.kind == "MinExact" and first != one.number):
             least = "" if one.kind == "MinExact" else "not before "
             said = f"and bound says {least}at {one.number}"
-            raise _refused(one, f"{one.loop} has its first value at {first}, {said}")
+            raise _refused(one, f"{one.loop} has its first value at {first}, {said}", first)
 
 
-def _refused(bound: Bounded, what: str) -> UserError:
-    return mistake(bound.command, what, 2)
+def _refused(bound: Bounded, what: str, holds: int) -> UserError:
+    loop, name, _, kind = bound.command.arguments
+    hint = f"bound({loop},{name},{holds},{kind}) holds of these inputs"
+    return mistake(bound.command, what, 2, hint)
 
 
 def _first(

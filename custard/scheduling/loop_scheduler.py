@@ -156,7 +156,8 @@ class _LoopScheduler(Scheduler):
         loop, _, tensor = command.arguments
         if self.tensor_of(loop) is not None:
             what = f"{loop} goes over positions already, those of {self.tensor_of(loop)}"
-            raise mistake(command, what, 0)
+            hint = f"split({loop},...) makes tiles of them, coord({loop},...) takes it back"
+            raise mistake(command, what, 0, hint)
         wanted = self.found.originals(loop)
         if self.is_split(loop):
             return
@@ -294,8 +295,7 @@ class _LoopScheduler(Scheduler):
             if found is not None:
                 break
         else:
-            what = f"{command.arguments[0]} does not occur in {self.value}"
-            raise mistake(command, what, 0, "write a whole factor, term or product of it")
+            raise self.not_a_part(command, self.value)
         before, after = found
         over = tuple(v for v in before.target.variables if parts(v)[0] in kept)
         for loop, new in zip(loops, renamed, strict=True):

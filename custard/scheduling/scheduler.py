@@ -223,7 +223,12 @@ class Scheduler(ABC):
         outer, inner = command.arguments[:2]
         places = [loops.index(v) if v in loops else -2 for v in (outer, inner)]
         if places[1] != places[0] + 1:
-            hint = f"reorder them first, or write fuse({inner},{outer},{command.arguments[2]})"
+            swapped = places[0] == places[1] + 1
+            order = [loop for loop in loops if loop != inner]
+            order.insert(order.index(outer) + 1, inner)
+            hint = f"reorder({','.join(order)}) puts it there"
+            if swapped:
+                hint += f"; or write fuse({inner},{outer},{command.arguments[2]})"
             what = f"fuse needs {inner} directly inside of {outer}, and the loops are "
             raise mistake(command, what + ", ".join(loops), hint=hint)
 
@@ -382,6 +387,17 @@ class Scheduler(ABC):
                 moved = [start + max(0, place - len(target) - 1) for place in error.span]
                 span = (min(moved[0], end), min(moved[1], end))
             raise UserError(error.what, source=command.text, span=span, hint=error.hint) from None
+
+    def not_a_part(self, command: Command, value: cin.Expression) -> UserError:
+        """The error that the expression of a ``precompute`` is no part of the right side."""
+        nodes = list(cin.walk(value))
+        whole = [one for one in nodes if isinstance(one, cin.Multiply | cin.Add)]
+        known = [one for one in nodes if isinstance(one, cin.Access)]
+        hint = "write a factor, term or product as it stands"
+        if whole or known:
+            hint += f", such as {(whole or known)[0]}"
+        what = f"{command.arguments[0]} does not occur in {value}"
+        return mistake(command, what, 0, hint)
 
     def check_filled(self, command: Command) -> tuple[list[str], list[str]]:
         """The loops of a ``precompute``, and the names that they get where they fill it."""

@@ -369,9 +369,7 @@ class _StatementScheduler(Scheduler):
             if found is not None:
                 break
         else:
-            right = self.statements[-1].program.value
-            what = f"{command.arguments[0]} does not occur in {right}"
-            raise mistake(command, what, 0, "write a whole factor, term or product of it")
+            raise self.not_a_part(command, self.statements[-1].program.value)
         used = replaced(cin.free_variables(part), statement.derivations)
         for loop, new in zip(loops, renamed, strict=True):
             if loop not in used:

@@ -68,6 +68,8 @@ def test_inputs_that_break_them(target, command, values, what):
     with pytest.raises(UserError) as caught:
         run(target, command, len(values), values)
     assert caught.value.what == what
+    # The hint is a bound that holds.
+    run(target, caught.value.hint.removesuffix(" holds of these inputs"), len(values), values)
 
 
 @TARGETS

@@ -40,3 +40,22 @@ def test_loops_are_the_same_on_all_targets(target):
 def test_under_strict_a_loop_that_is_not_there_is_a_mistake(target):
     with pytest.raises(UserError):
         custard.compile(MATMUL, DENSE, ["reorder(i,l)"], target, strict=True)
+
+
+@pytest.mark.parametrize("target", ["sam", "c"])
+@pytest.mark.parametrize(
+    ("schedule", "hint"),
+    [
+        ("fuse(k,i,f)", "reorder(j,k,i) puts it there"),
+        ("fuse(j,i,f)", "reorder(j,i,k) puts it there; or write fuse(i,j,f)"),
+        ("reorder(i,i)", "name each loop once"),
+        (
+            "precompute(B(i,k)*C(k,k),j,j)",
+            "write a factor, term or product as it stands, such as B(i,k) * C(k,j)",
+        ),
+    ],
+)
+def test_hints_tell_what_works(target, schedule, hint):
+    with pytest.raises(UserError) as caught:
+        custard.compile(MATMUL, DENSE, [f"reorder(i,j,k);{schedule}"], target)
+    assert caught.value.hint == hint

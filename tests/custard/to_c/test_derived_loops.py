@@ -152,7 +152,9 @@ def test_bounds_are_checked_when_inputs_are_there(bound, message):
         program.run({"A": a, "x": np.ones(2)})
     number = bound.split(",")[2]
     place = " " * bound.index(number)
-    assert str(error.value) == f"{message}\n  {bound}\n  {place}^"
+    holds = message.split(" ")[2] if "values" in message else "1"
+    hint = f"{bound.replace(number, holds)} holds of these inputs"
+    assert str(error.value) == f"{message}\n  {bound}\n  {place}^\nhint: {hint}"
 
 
 @pytest.mark.parametrize(
