@@ -112,7 +112,8 @@ class DerivedLoop:
         order = [self.leaf, *self.rest] if left else self.rest
         loops = self.lowering.nested(variable, order, self.tree, output, region)
         repeats = None if left else self.nest.repeats(self.leaf)
-        return _repeated(loops, repeats or 1)
+        reached = [] if region is None else output.reach(variable, region)
+        return [*reached, *_repeated(loops, repeats or 1)]
 
     def counted(
         self,

@@ -110,6 +110,10 @@ class Output(ABC):
         """Statements behind the loop over a variable."""
         return []
 
+    def reach(self, variable: str, region: CoordinateRange) -> list[Stmt]:
+        """Statements before the part of the loop over a variable that goes through a range."""
+        return []
+
     def enter(self, variable: str) -> list[Stmt]:
         """The first statements in each round over a variable, which is bound."""
         return []

@@ -483,9 +483,19 @@ def _declared(var: Var, value: Expr, const: bool, written: set[str]) -> str:
     if var.type.pointer and var.type.name.startswith("struct "):
         return f"{var.type.name} *{var.name}"
     if var.type.pointer:
-        constant = "" if isinstance(value, Field) and value.struct in written else "const "
+        constant = "" if _is_written(value, written) else "const "
         return f"{constant}{var.type.name} *restrict {var.name}"
     return f"{'const ' if const else ''}{_type(var.type)} {var.name}"
+
+
+def _is_written(value: Expr, written: set[str]) -> bool:
+    """Whether an array is written to: one of a struct that is, or one of the function's own."""
+    match value:
+        case Field(struct):
+            return struct in written
+        case Op("?:", (_, *ways)):
+            return any(_is_written(one, written) for one in ways)
+    return isinstance(value, Var)
 
 
 def _type(type: Type) -> str:

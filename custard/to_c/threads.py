@@ -6,7 +6,8 @@ up in the order of the threads: so the order of floating-point sums depends on t
 alone.
 
     a dense result, each place written by one thread     shared
-    a dense result, or a number, that threads add to     a copy for each thread
+    a dense result in rows, each thread's in a range     shared, but for its first row
+    other dense results, numbers, that threads add to    a copy for each thread
     a workspace                                          one for each thread
     a result that is appended to                         a part for each thread
 
@@ -53,6 +54,7 @@ from custard.to_c.loop_ir import (
     op,
 )
 from custard.to_c.outputs import CoordinateRange, Output, RangedVariable, ScalarOutput, TensorOutput
+from custard.to_c.shared_rows import rows_of
 from custard.to_c.storage import Storage
 from custard.to_c.values import adding, number
 from custard.to_c.workspaces import Keyed, WorkspaceOutput
@@ -146,7 +148,11 @@ class SharedLoop:
             case TensorOutput() if not self.races():
                 return Own(self.output)
             case TensorOutput():
-                return self.copied(self.output)
+                rows = rows_of(self.lowering.nest, self.order, self.output)
+                if rows is None:
+                    return self.copied(self.output)
+                rows.assembly.partial |= {*rows.assembly.variables}
+                return Own(rows, rows.first(), rows.last())
             case ScalarOutput():
                 return self.number(self.output)
             case WorkspaceOutput():

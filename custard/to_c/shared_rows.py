@@ -1,0 +1,132 @@
+"""Dense results that threads write by rows, where a row may be cut between two threads.
+
+Threads that share out a fused loop go through it in order: each has a range of it, and so a range
+of the outermost variable, its rows (or whatever the result has in that level). Others begin where
+it ends. So of the rows that a thread adds to, the first alone may have been begun by threads before
+it. That one gets an array of its own, which is added to the result once these threads are done; all
+others are added to in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from custard.scheduling.loops import LoopNest
+from custard.to_c.builder import exists, resized
+from custard.to_c.loop_ir import (
+    INT,
+    ZERO,
+    Assign,
+    Const,
+    Declare,
+    Expr,
+    For,
+    If,
+    Ordered,
+    Require,
+    Stmt,
+    Var,
+    both,
+    op,
+    select,
+)
+from custard.to_c.outputs import CoordinateRange, TensorOutput
+from custard.to_c.values import adding
+from sam.derivations import Fuse, Rename, Split, parts
+
+_NONE = Const(-1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsOutput(TensorOutput):
+    """The dense result of one thread.
+
+    ``level``  that of the rows
+    ``row``    the first row that the thread goes through, -1 before
+    ``own``    its array for this row
+    ``to``, ``at``  in a round over the rows, the array that it adds to and the position there
+    """
+
+    level: int
+    row: Var
+    own: Var
+    to: Var
+    at: Var
+
+    def reach(self, variable: str, region: CoordinateRange) -> list[Stmt]:
+        if variable != self.assembly.variables[self.level]:
+            return []
+        is_first = both(op("<", self.row, ZERO), op("<", region.begin, region.end))
+        return [If([(is_first, [Assign(self.row, region.begin)])])]
+
+    def enter(self, variable: str) -> list[Stmt]:
+        if variable != self.assembly.variables[self.level]:
+            return super().enter(variable)
+        is_first = op("==", self.bound[variable], self.row)
+        place = self.assembly.position(self.level, self.bound)
+        return [
+            Declare(self.to, select(is_first, self.own, self.assembly.values)),
+            Declare(self.at, select(is_first, ZERO, place), const=True),
+        ]
+
+    def write(self, value: Expr) -> list[Stmt]:
+        assembly = self.assembly
+        place: Expr = self.at
+        for level in range(self.level + 1, len(assembly.levels)):
+            place = place * assembly.size(level) + self.bound[assembly.variables[level]]
+        return [Assign(self.to[place], value, adding(self.dtype))]
+
+    def first(self) -> list[Stmt]:
+        """The statements before all loops of the thread."""
+        count = self.assembly.block(self.level + 1, len(self.assembly.levels))
+        made = resized(self.own, ZERO, count, zeroed=True)
+        return [made, Require(exists(self.own)), Declare(self.row, _NONE)]
+
+    def last(self) -> list[Stmt]:
+        """The statements behind them."""
+        assembly = self.assembly
+        count = assembly.block(self.level + 1, len(assembly.levels))
+        row = {**self.bound, assembly.variables[self.level]: self.row}
+        begin, p = Var(assembly.builder.fresh("begin")), Var(assembly.builder.fresh("p"))
+        place = assembly.values[begin + p]
+        add = For(p, ZERO, count, [Assign(place, self.own[p], adding(self.dtype))])
+        declared = Declare(begin, assembly.position(self.level, row) * count, const=True)
+        return [Ordered([If([(op(">=", self.row, ZERO), [declared, add])])])]
+
+
+def rows_of(nest: LoopNest, order: Sequence[str], output: TensorOutput) -> RowsOutput | None:
+    """The output of a thread that gets a range of the first of some loops; None where its rows are
+    not known to be a range of their own."""
+    variable = _outermost(nest, order)
+    variables = output.assembly.variables
+    if variable not in variables or output.appended:
+        return None
+    level = variables.index(variable)
+    if not {*variables[:level]} <= {*output.bound}:
+        return None
+    builder, assembly = output.assembly.builder, output.assembly
+    array = assembly.values.type
+    own, to = (Var(builder.fresh(f"{assembly.name}_{name}"), array) for name in ("own", "to"))
+    row, at = (Var(builder.fresh(f"{assembly.name}_{name}"), INT) for name in ("row", "at"))
+    builder.heap.append(own)
+    known = {**output.__dict__, "accumulate": True}
+    known.pop("appended", None)
+    return RowsOutput(**known, level=level, row=row, own=own, to=to, at=at)
+
+
+def _outermost(nest: LoopNest, order: Sequence[str]) -> str | None:
+    """The outermost variable of a fused loop, or of one that was split into the first two of some
+    loops; None for other loops."""
+    name, primes = parts(order[0])
+    made = nest.made(name)
+    if isinstance(made, Split):
+        if name != made.outer or list(order[1:2]) != [made.inner + primes]:
+            return None
+        made = nest.made(made.variable)
+    fused = False
+    while isinstance(made, Rename | Fuse):
+        fused |= isinstance(made, Fuse)
+        name = made.sources[0]
+        made = nest.made(name)
+    return name + primes if fused and made is None else None
