@@ -69,6 +69,8 @@ class Assembly:
     """The storage of a tensor that is assembled, in the fields of a parameter.
 
     ``made``        the statements that make its arrays; ``room_first`` must hold behind them
+    ``partial``     the variables of which loops may pass over some coordinates
+    ``zeroed``      whether the loops that write to it zero it themselves
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class Assembly:
         )
         self.functions = [self._grow(n) for n in range(len(self.units))]
         self.partial: set[str] = set()
+        self.zeroed = False
         self.made: list[Stmt] = []
         self.room_first: list[Expr] = []
         self._prologue(expected, counted)
@@ -233,7 +236,7 @@ class Assembly:
 
     def finish(self) -> None:
         """Completes fibers that loops passed over: those of the variables in ``partial``."""
-        if not self.units and self.partial:
+        if not self.units and self.partial and not self.zeroed:
             p = Var(self.builder.fresh("p"))
             zero = Assign(self.values[p], number(0, self.dtype))
             self.builder.prologue.append(For(p, ZERO, self.block(0, len(self.levels)), [zero]))

@@ -135,6 +135,10 @@ class Output(ABC):
         """The output that adds values to the stored ones."""
         return self
 
+    def summing(self) -> Output:
+        """The output that adds up the values that some loops give, of which each is a sum."""
+        return self.accumulating()
+
     def skips(self, variables: Iterable[str]) -> None:
         """Notes that loops may pass over some coordinates of these variables."""
         return
@@ -161,6 +165,7 @@ class TensorOutput(Output):
     """A tensor that is assembled.
 
     ``accumulate``  values are added to the stored ones
+    ``alone``       no other loops write to it
     ``drop_zeros``  values that are 0 are left out where levels are appended to
     ``reserved``    there is room for all values
     ``values``      a copy that values are added to instead of the tensor's own array
@@ -168,6 +173,7 @@ class TensorOutput(Output):
 
     assembly: Assembly
     accumulate: bool = False
+    alone: bool = False
     drop_zeros: bool = False
     reserved: bool = False
     values: Expr | None = None
@@ -187,7 +193,11 @@ class TensorOutput(Output):
 
     def accumulating(self) -> Output:
         self.skips(self.assembly.variables)
-        return replace(self, accumulate=True)
+        return replace(self, accumulate=True, alone=False)
+
+    def summing(self) -> Output:
+        self.skips(self.assembly.variables)
+        return replace(self, accumulate=True, alone=not self.accumulate)
 
     def skips(self, variables: Iterable[str]) -> None:
         self.assembly.partial |= {*variables} & {*self.assembly.variables}

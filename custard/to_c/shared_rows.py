@@ -4,7 +4,8 @@ Threads that share out a fused loop go through it in order: each has a range of 
 of the outermost variable, its rows (or whatever the result has in that level). Others begin where
 it ends. So of the rows that a thread adds to, the first alone may have been begun by threads before
 it. That one gets an array of its own, which is added to the result once these threads are done; all
-others are added to in place.
+others are added to in place. Unless loops before have written to the result, a thread zeroes its
+rows as it comes to them, and rows that no thread comes to are zeroed when the next one is done.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ from custard.to_c.loop_ir import (
     Expr,
     For,
     If,
+    Load,
     Ordered,
     Require,
     Stmt,
     Var,
-    both,
+    array,
     op,
     select,
 )
 from custard.to_c.outputs import CoordinateRange, TensorOutput
-from custard.to_c.values import adding
+from custard.to_c.values import adding, number
 from sam.derivations import Fuse, Rename, Split, parts
 
 _NONE = Const(-1)
@@ -45,6 +47,8 @@ class RowsOutput(TensorOutput):
     ``level``  that of the rows
     ``row``    the first row that the thread goes through, -1 before
     ``own``    its array for this row
+    ``clean``  the rows before this one are zero, or have been added to; None where all are anyway
+    ``others``  the same of all threads that are done, by a pointer
     ``to``, ``at``  in a round over the rows, the array that it adds to and the position there
     """
 
@@ -53,15 +57,36 @@ class RowsOutput(TensorOutput):
     own: Var
     to: Var
     at: Var
+    clean: Var | None = None
+    others: Var | None = None
 
     def reach(self, variable: str, region: CoordinateRange) -> list[Stmt]:
-        if variable != self.assembly.variables[self.level]:
+        if variable != self.rows:
             return []
-        is_first = both(op("<", self.row, ZERO), op("<", region.begin, region.end))
-        return [If([(is_first, [Assign(self.row, region.begin)])])]
+        begun: list[Stmt] = [Assign(self.row, region.begin)]
+        cleaned: list[Stmt] = []
+        if self.clean is not None:
+            begun.append(Assign(self.clean, region.begin + 1))
+            cleaned = self.cleaned(self.clean, region.end)
+        body = [If([(op("<", self.row, ZERO), begun)]), *cleaned]
+        return [If([(op("<", region.begin, region.end), body)])]
+
+    def cleaned(self, clean: Expr, end: Expr) -> list[Stmt]:
+        """Zeroes the rows from the first one that is not clean to the one before ``end``."""
+        count = self.assembly.block(self.level + 1, len(self.assembly.levels))
+        p = Var(self.assembly.builder.fresh("p"))
+        above = self.assembly.position(self.level, {**self.bound, self.rows: ZERO})
+        place = self.assembly.values[above * count + p]
+        zero = For(p, clean * count, end * count, [Assign(place, number(0, self.dtype))])
+        return [If([(op("<", clean, end), [zero, Assign(clean, end)])])]
+
+    @property
+    def rows(self) -> str:
+        """The variable of the rows."""
+        return self.assembly.variables[self.level]
 
     def enter(self, variable: str) -> list[Stmt]:
-        if variable != self.assembly.variables[self.level]:
+        if variable != self.rows:
             return super().enter(variable)
         is_first = op("==", self.bound[variable], self.row)
         place = self.assembly.position(self.level, self.bound)
@@ -81,18 +106,29 @@ class RowsOutput(TensorOutput):
         """The statements before all loops of the thread."""
         count = self.assembly.block(self.level + 1, len(self.assembly.levels))
         made = resized(self.own, ZERO, count, zeroed=True)
-        return [made, Require(exists(self.own)), Declare(self.row, _NONE)]
+        clean = [] if self.clean is None else [Declare(self.clean, ZERO)]
+        return [made, Require(exists(self.own)), Declare(self.row, _NONE), *clean]
 
     def last(self) -> list[Stmt]:
         """The statements behind them."""
         assembly = self.assembly
         count = assembly.block(self.level + 1, len(assembly.levels))
-        row = {**self.bound, assembly.variables[self.level]: self.row}
+        row = {**self.bound, self.rows: self.row}
         begin, p = Var(assembly.builder.fresh("begin")), Var(assembly.builder.fresh("p"))
         place = assembly.values[begin + p]
         add = For(p, ZERO, count, [Assign(place, self.own[p], adding(self.dtype))])
         declared = Declare(begin, assembly.position(self.level, row) * count, const=True)
-        return [Ordered([If([(op(">=", self.row, ZERO), [declared, add])])])]
+        body: list[Stmt] = [declared, add]
+        if self.clean is not None:
+            assert self.others is not None
+            done = Load(self.others, ZERO)
+            further = If([(op("<", done, self.clean), [Assign(done, self.clean)])])
+            body = [*self.cleaned(done, self.row + 1), *body, further]
+        return [Ordered([If([(op(">=", self.row, ZERO), body)])])]
+
+    def behind(self, done: Expr) -> list[Stmt]:
+        """The statements behind all threads: rows that none came to."""
+        return [] if self.clean is None else self.cleaned(done, self.assembly.size(self.level))
 
 
 def rows_of(nest: LoopNest, order: Sequence[str], output: TensorOutput) -> RowsOutput | None:
@@ -106,13 +142,20 @@ def rows_of(nest: LoopNest, order: Sequence[str], output: TensorOutput) -> RowsO
     if not {*variables[:level]} <= {*output.bound}:
         return None
     builder, assembly = output.assembly.builder, output.assembly
-    array = assembly.values.type
-    own, to = (Var(builder.fresh(f"{assembly.name}_{name}"), array) for name in ("own", "to"))
+    values = assembly.values.type
+    own, to = (Var(builder.fresh(f"{assembly.name}_{name}"), values) for name in ("own", "to"))
     row, at = (Var(builder.fresh(f"{assembly.name}_{name}"), INT) for name in ("row", "at"))
     builder.heap.append(own)
+    clean = others = None
+    if output.alone and not output.bound:
+        assembly.zeroed = True
+        clean = Var(builder.fresh(f"{assembly.name}_clean"), INT)
+        others = Var(builder.fresh(f"{assembly.name}_out"), array(INT))
     known = {**output.__dict__, "accumulate": True}
     known.pop("appended", None)
-    return RowsOutput(**known, level=level, row=row, own=own, to=to, at=at)
+    return RowsOutput(
+        **known, level=level, row=row, own=own, to=to, at=at, clean=clean, others=others
+    )
 
 
 def _outermost(nest: LoopNest, order: Sequence[str]) -> str | None:

@@ -148,7 +148,7 @@ class OwnSum:
                 # What is fused of a covered loop and another one leaves the other one.
                 others = nest.order([v for v in left if v not in covered], levels_of(inner))
                 loops += [loop for loop in others if loop not in output.done]
-                return lowering.statements(loops, inner, output.accumulating())
+                return lowering.statements(loops, inner, output.summing())
             if isinstance(tree, Sum) and all(t.dtype == tree.dtype for t in tree.terms):
                 added = output.accumulating()
                 pairs = zip(tree.terms, tree.minus, strict=True)

@@ -54,7 +54,7 @@ from custard.to_c.loop_ir import (
     op,
 )
 from custard.to_c.outputs import CoordinateRange, Output, RangedVariable, ScalarOutput, TensorOutput
-from custard.to_c.shared_rows import rows_of
+from custard.to_c.shared_rows import RowsOutput, rows_of
 from custard.to_c.storage import Storage
 from custard.to_c.values import adding, number
 from custard.to_c.workspaces import Keyed, WorkspaceOutput
@@ -151,8 +151,7 @@ class SharedLoop:
                 rows = rows_of(self.lowering.nest, self.order, self.output)
                 if rows is None:
                     return self.copied(self.output)
-                rows.assembly.partial |= {*rows.assembly.variables}
-                return Own(rows, rows.first(), rows.last())
+                return self.rows(rows)
             case ScalarOutput():
                 return self.number(self.output)
             case WorkspaceOutput():
@@ -178,6 +177,16 @@ class SharedLoop:
         first = [resized(values, ZERO, count, zeroed=True), Require(exists(values))]
         copy = replace(output, values=values, accumulate=True)
         return Own(copy, first, [Ordered([add])])
+
+    def rows(self, output: RowsOutput) -> Own:
+        """Rows of a dense result, which are written in place but for the first."""
+        if output.others is None:
+            output.skips(output.assembly.variables)
+            return Own(output, output.first(), output.last())
+        done = Var(self.builder.fresh(f"{output.assembly.name}_done"), INT)
+        before: list[Stmt] = [Declare(done, ZERO)]
+        outs = [(output.others, done)]
+        return Own(output, output.first(), output.last(), before, output.behind(done), outs)
 
     def number(self, output: ScalarOutput) -> Own:
         """A number that is added to the one outside."""
