@@ -79,7 +79,7 @@ static void link_line(Hierarchy *h, int64_t level) {
     h->links[level] = own + more;
 }
 
-/* Moves entries through a port, asked for now: when it begins and is ready. */
+/* Moves entries through a port, requested now. Gives when the transfer begins and ends. */
 static int move(Hierarchy *h, int64_t level, int64_t block, int64_t region, int64_t first,
                 int64_t last, int write, int64_t now, int64_t *start, int64_t *ready) {
     Level *l = h->level + level;
@@ -122,7 +122,7 @@ static int move(Hierarchy *h, int64_t level, int64_t block, int64_t region, int6
     return 1;
 }
 
-/* Lets the line go that is first in the order of replacement. */
+/* Evicts the line that is first in the order of replacement. */
 static int evict(Hierarchy *h, int64_t level, int64_t block, int64_t now) {
     Level *l = h->level + level;
     int32_t n = l->lines[0].newer;
@@ -138,7 +138,7 @@ static int evict(Hierarchy *h, int64_t level, int64_t block, int64_t now) {
     return move(h, level - 1, block, old.region, begin, last, 1, now, &start, &ready);
 }
 
-/* Finds a line in a level, or brings it there: when it is there. */
+/* Finds a line in a level, or brings it there. Gives when it is there. */
 static int look_up(Hierarchy *h, int64_t level, int64_t block, int64_t region, int64_t number,
                    int write, int64_t now, int64_t *ready) {
     Level *l = h->level + level;
@@ -169,7 +169,7 @@ static int look_up(Hierarchy *h, int64_t level, int64_t block, int64_t region, i
         return 0;
     int64_t size = bytes_of(r, begin, end);
     Link *const kept = h->link;
-    h->link = NULL; /* nothing waits for what is written back */
+    h->link = NULL; /* nothing waits for a write-back */
     while (l->room >= 0 && l->held + size > l->room)
         if (!evict(h, level, block, now)) return 0;
     h->link = kept;

@@ -1,4 +1,4 @@
-/* The memory hierarchy of sim/memory.py, with the same integers. */
+/* The memory hierarchy of sim/memory/hierarchy.py, with the same integers. */
 #include <stdint.h>
 
 /* What happened over time: a number for each stretch of 2^shift cycles, which get longer as a run
@@ -55,14 +55,14 @@ typedef struct {
 typedef struct {
     int64_t home, kept, entry, tensor;
     int64_t length;
-    int64_t grows;      /* whether the length is as far as it has been touched */
-    int64_t brought;    /* whether an access only brings an entry to where it is kept */
+    int64_t grows;      /* whether the length grows with the entries touched */
+    int64_t brought;    /* whether an access only brings an entry into the level that keeps it */
     int64_t *sizes;     /* the bytes of each entry, or NULL */
 } Region;
 
-/* A part of the time from asking for an entry to its being there: up to when, in units, and what for:
- * a port of a level, in conflict with another block while another port was free or not, or what
- * comes from there. */
+/* A part of the time between the request for an entry and its arrival: its end, in units, and its
+ * cause. The cause is a wait for a port of a level, with or without a conflict with another block
+ * while another port was free, or the transfer from that level. */
 typedef struct {
     int64_t end;
     int32_t level, waits, conflict;
@@ -72,11 +72,10 @@ typedef struct {
     int64_t unit;       /* units of time in a cycle */
     int64_t shift;      /* its logarithm, or -1 where it is no power of 2 */
     int64_t levels, regions;
-    int64_t over;       /* whether the last cycle is over, so that nothing takes time */
+    int64_t over;       /* whether the run is over: nothing takes time any more */
     Level *level;
     Region *region;
-    /* Where waits are kept: by level, the links of the last access to it, and how many; 2 for each
-     * level. */
+    /* If waits are kept: by level, the links of the last access, 2 for each level; and how many. */
     Link *link;
     int64_t *links;
 } Hierarchy;

@@ -22,15 +22,15 @@
 #define STOP 2
 #define DONE 3
 
-/* Why a block came to a stop. One that is BLOCKED needs room in a queue of finite depth; one that is
- * CROWDED has used up a stretch of an unbounded queue; one that is ORDERED must not go on before
- * others have come as far. */
+/* Why a block came to a stop. A BLOCKED block needs room in a queue of finite depth. A CROWDED block
+ * has used up a stretch of an unbounded queue. An ORDERED block must not go on before others have
+ * come as far. */
 enum {
     RUNNING, STARVED, BLOCKED, CROWDED, FINISHED_BLOCK, ORDERED, FAILED, OVER_CAPACITY, NO_MEMORY
 };
 
-/* The most firings in one call: as many as a part of a packed count can tell; fewer where each may
- * let other blocks fire. And how many firings that only take happen at once. */
+/* The most firings in one call, which a part of a packed count can hold; fewer firings where each may
+ * let other blocks fire; and the firings that only take tokens and happen at once. */
 enum { MOST_FIRINGS = 65535, FEW_FIRINGS = 1024, AT_ONCE = 8 };
 
 #define RARE(test) __builtin_expect(!!(test), 0)
@@ -38,11 +38,11 @@ enum { MOST_FIRINGS = 65535, FEW_FIRINGS = 1024, AT_ONCE = 8 };
 typedef struct Block Block;
 typedef struct Piece Piece;
 
-/* What the arrays in a stretch are longer than its places, so that no two places of the same number
- * fall into the same set of a cache. */
+/* Elements by which the arrays in a stretch are longer than its places, so that places of the same
+ * number do not fall into the same set of a cache. */
 enum { GAP = 8 };
 
-/* How many tokens are few. */
+/* The most tokens that count as few. */
 enum { FEW = 64 };
 
 /* Places of a queue, used in turn: for the control words, an int64_t each, the cycle of becoming
@@ -70,7 +70,7 @@ typedef struct {
     int64_t depth;     /* 0 where unbounded */
     int64_t latency;
     int64_t seen;      /* taken tokens that the peak accounts for */
-    int64_t batch;     /* how many more there may be before it has to account for them */
+    int64_t batch;     /* takings left before the peak has to account for them */
     int64_t peak;      /* the most tokens that it held at once */
     int64_t grew;      /* whether the peak grew when it last accounted for tokens */
     int64_t starves;   /* whether its reader waits for a token in it */
@@ -78,7 +78,7 @@ typedef struct {
     int64_t prepared;  /* tokens behind the last for which there has been no room yet */
     int64_t stamps;    /* bytes from a stretch to the cycles of its tokens' being given, a uint32_t
                         * each; 0 where they become visible a latency after that */
-    int64_t wire;      /* whether its reader takes all that is visible, whenever it fires */
+    int64_t wire;      /* whether its reader takes all visible tokens whenever it fires */
     Bins *given, *taken; /* tokens over time, where waits are kept; else NULL */
     uint32_t latest[FEW]; /* the cycles of the last takings that the peak accounts for */
 } Queue;
@@ -97,7 +97,7 @@ typedef struct {
 struct Block {
     Queue **in;
     Queue **out;       /* the queues of all outputs */
-    int64_t outs;      /* how many those are */
+    int64_t outs;      /* the number of these queues */
     void *state;
     void **memory;
     int64_t *numbers;
@@ -125,9 +125,9 @@ struct Block {
     int64_t asker;     /* its number among the blocks that touch memory */
     int64_t taken, served; /* of a request: when all of it is taken, and when it is ready */
     int64_t waited;    /* cycles spent waiting for memory */
-    int64_t made;      /* the last cycle in which something was made that it has given */
+    int64_t made;      /* the last cycle in which one of its tokens was made */
     int64_t *places;   /* the cycles in which its latest requests were ready, in turn */
-    int64_t outstanding, place; /* how many places there are, 0 where unbounded; the next of them */
+    int64_t outstanding, place; /* the number of places, 0 where unbounded; the next place */
     /* Of a block whose waits are kept: the log of these, its next word and its end, the cycle of its
      * last entry, and what makes entries that kernels cannot. */
     Log waits_log, requests_log;

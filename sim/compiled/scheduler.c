@@ -49,10 +49,10 @@ static void turn(Queue *q) {
     wake(q->reader);
 }
 
-/* Whether the queue held more than ``peak`` tokens when one of those was given that it accounts for
- * next: just when the token that many places before had not been taken before that cycle. ``recent``
- * has the takings of a few before the next, and of those that follow, where there is no history; no
- * more than a few were held up to now then, so that all others were taken long before. */
+/* Whether the queue held more than ``peak`` tokens when one of the next tokens to account for was
+ * given: exactly if the token ``peak`` places before it had not been taken before that cycle.
+ * Without a history, ``recent`` has the takings of a few tokens before the next and of those that
+ * follow; the queue has held no more than a few so far, so all others were taken long before. */
 static int exceeded(const Queue *q, const uint32_t *recent, int64_t peak, const uint32_t *given,
                     int64_t length) {
     if (!recent) return recall_since(q, q->seen - peak, length, given);
@@ -60,9 +60,9 @@ static int exceeded(const Queue *q, const uint32_t *recent, int64_t peak, const 
     return some_since(recent + (FEW + next - peak), length - next, given + next);
 }
 
-/* The most that the queue held when each of these tokens was given, where that is more than the
- * peak. With each token it can be one more. A queue that fills holds the most at the last of them:
- * all that were not taken before. In others it is found by bisection. */
+/* The most tokens that the queue held when these tokens were given, if that is more than the peak.
+ * Each token can raise the number by one. A queue that fills holds the most at the last token: all
+ * tokens not taken before. In other queues bisection finds the number. */
 static int64_t highest(const Queue *q, const uint32_t *recent, const uint32_t *given,
                        int64_t length) {
     const uint32_t last = given[length - 1];
@@ -81,9 +81,8 @@ static int64_t highest(const Queue *q, const uint32_t *recent, const uint32_t *g
     return high;
 }
 
-/* Adds tokens that were given or taken in some cycles, one after the other, to what happened over
- * time: all at once, where they fall into one stretch, or else half by half. The lower half of a cycle is known, and the
- * whole of one that is not far from it. */
+/* Adds tokens given or taken in some cycles to the counts over time: all at once if they fall into
+ * one bin, else half by half. Of each cycle the lower half is known, and a whole cycle near it. */
 static void add_all(Bins *bins, const int64_t *control, const uint32_t *cycles, int64_t length) {
 #define CYCLE(k) ((control[k] >> 2) + (int32_t)(cycles[k] - (uint32_t)(control[k] >> 2)))
     const int64_t last = CYCLE(length - 1);
@@ -98,8 +97,7 @@ static void add_all(Bins *bins, const int64_t *control, const uint32_t *cycles, 
 #undef CYCLE
 }
 
-/* Raises the peak to the most that the queue held when each of the tokens was given that have been
- * taken, up to one of them. */
+/* Raises the peak to the most tokens held when each of the taken tokens was given, up to a token. */
 static int account_until(Queue *q, int64_t until) {
     if (q->wire) {
         q->seen = q->head;
@@ -196,7 +194,7 @@ int open_queue(Queue *q) {
     return 1;
 }
 
-/* Accounts for the last tokens that were taken. */
+/* Accounts for the last taken tokens. */
 int settle(Queue *q) { return q->batch == INT64_MAX || account_until(q, q->head); }
 
 void close_queue(Queue *q) {
@@ -231,7 +229,7 @@ void prepare(Machine *m) {
     }
 }
 
-/* The time that this thread has had. */
+/* The CPU time of this thread, in nanoseconds. */
 static int64_t nanoseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -309,7 +307,7 @@ static int serve(Machine *m) {
             if (!b->asks) {
                 if (b->key < horizon) horizon = b->key;
             } else if (next < 0 || b->key < m->ordered[next]->key) {
-                /* It has to ask before those that come earlier in the order of the blocks. */
+                /* It has to ask before blocks that come earlier in their order. */
                 if (next >= 0) {
                     if (m->ordered[next]->key < second) second = m->ordered[next]->key;
                     second--;

@@ -17,11 +17,11 @@
  * first; the most ports that a firing waits for; the latest cycle that 32 bits are trusted with. */
 enum { BATCH = 16, FEW = 64, MOST_WAITS = 256, LATEST = 1 << 30 };
 
-/* A peak that is far needs takings of long ago: its lane has them one after the other. */
+/* A far peak needs takings of long ago, which its lane keeps one after the other. */
 enum { FAR = 256 };
 
 /* How codes are packed: see codes.py. */
-/* What most firings do: how often they wait, need room, take and give. */
+/* The shape of most firings: how often they wait, need room, take and give. */
 #define GIVING(w, t) SHAPE(w, 0, t, 0) SHAPE(w, 0, t, 1) SHAPE(w, 1, t, 1) SHAPE(w, 2, t, 2)
 #define SHAPES                                                              \
     GIVING(1, 0) GIVING(1, 1) GIVING(2, 1) GIVING(2, 2)
@@ -40,7 +40,7 @@ typedef struct {
     int64_t *peak_of;  /* by lane: the most tokens that it held at once */
     int64_t head, tail;/* tokens taken and given so far */
     int64_t seen;      /* taken tokens that the peaks account for */
-    int64_t batch;     /* how many more there may be before they have to */
+    int64_t batch;     /* takings left before the peaks have to account for them */
     int64_t limit;     /* how many tokens there may be between head and tail */
     int64_t hard;      /* the smallest depth of a lane */
     int64_t starves, crowds; /* whether its reader, or its writer, waits for what moves in it */

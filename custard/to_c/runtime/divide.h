@@ -1,4 +1,4 @@
-// Smith's method: the larger part of the divisor is divided by.
+// Smith's method: divides by the larger part of the divisor.
 static inline T divide_N(T a, T b)
 {
     const R ar = (R)creal(a), ai = (R)cimag(a), br = (R)creal(b), bi = (R)cimag(b);

@@ -1,4 +1,4 @@
-// The value where it is here, else 0, without a branch.
+// The value if `here`, else 0, without a branch.
 static inline T kept_N(bool here, T value)
 {
     union { T value; B bits; } kept = {value};

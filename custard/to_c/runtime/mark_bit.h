@@ -1,5 +1,5 @@
-// Sets bit n of the words, and the bit of its word in the tops; a top that was 0 is listed behind
-// their number, which comes first. Most bits are set already, and those cost no store.
+// Sets bit n of the words, and the bit of that word in the tops. `touched` lists the tops that were
+// 0, behind their number. Most bits are set already, and cost no store.
 static inline void mark_bit(uint64_t *words, uint64_t *tops, int64_t *touched, int64_t n)
 {
     const uint64_t had = words[n >> 6], bit = UINT64_C(1) << (n & 63);

@@ -1,4 +1,4 @@
-// Where the machine has one, with a fused multiplication and addition, as numpy does it.
+// As numpy: with a fused multiply-add where the machine has one.
 static inline T multiply_N(T a, T b)
 {
     const R ar = (R)creal(a), ai = (R)cimag(a), br = (R)creal(b), bi = (R)cimag(b);

@@ -1,5 +1,5 @@
-// The same, with all elements from number `old` on zero. Of a very large array, few elements may
-// ever be used, and a large page of it would take memory for one.
+// The same, with zeros from element `old` on. A very large array has no large pages, as few of its
+// elements may ever be used, each of which would fill a large page.
 static void *resized_zero(void *had, int64_t old, int64_t count, size_t size)
 {
     size_t bytes;

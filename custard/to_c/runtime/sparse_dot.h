@@ -1,7 +1,7 @@
-// The sum of the products of values with those that their coordinates pick from `others`$of_each.
-// Where coordinates that increase have no gap, the first and the last tell them all. Else four are
-// picked one by one, which beats a gather; the last few at once, not in a loop whose length is hard
-// to foresee.
+// The sum of the products of values with the elements of `others` at their coordinates$of_each.
+// Increasing coordinates without a gap are known from the first and the last. Otherwise elements
+// are loaded four at a time, one by one, which beats a gather instruction. The last few are loaded
+// together: the length of a loop over them would be hard to predict.
 static inline $T $name(const $T *values, const $C *coordinates,
         int64_t begin, int64_t end, const $T *others$more, bool increasing$scale)
 {
@@ -14,7 +14,7 @@ static inline $T $name(const $T *values, const $C *coordinates,
         const int64_t first = coordinates[begin] - begin;
 #ifdef __AVX512VL__
         $vector sums = _mm512_setzero_$s(), picked;
-        // What is read of the coordinates is not needed again: it is kept from the L2.
+        // The coordinates are not needed again: they are kept out of the L2.
         __builtin_prefetch(coordinates + p + 8 * (end - begin), 0, 0);
         for (; p + lanes <= end; p += lanes) {
             picked = _mm512_loadu_$s(others + (first + p))$and_loaded;
@@ -42,7 +42,7 @@ static inline $T $name(const $T *values, const $C *coordinates,
         __builtin_prefetch(coordinates + p + ahead);
         __builtin_prefetch(values + p + ahead);
     }
-    if (p < end) { // what is beyond the end is the first once more, and left out of the sum
+    if (p < end) { // places beyond the end repeat the first, and are left out of the sum
         const int64_t left = end - p, second = p + (left > 1), third = p + (left > 2) * 2;
         const int64_t a = coordinates[p], b = coordinates[second], c = coordinates[third];
         const four picked = {others[a]$and_a, others[b]$and_b, others[c]$and_c};

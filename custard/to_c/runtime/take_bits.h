@@ -1,5 +1,5 @@
-// Lists the bits that are set, in order, and clears them; returns how many. The tops that were
-// touched are sorted; of many, all between the least and the largest are gone through.
+// Lists the bits that are set, in order, and clears them; returns how many. A few touched tops are
+// sorted; if many are touched, all tops between the least and the largest are visited instead.
 static int64_t take_some_bits(uint64_t *words, uint64_t *tops, int64_t *touched, int64_t *list)
 {
     const int64_t tops_in_use = touched[0];
@@ -30,7 +30,7 @@ static int64_t take_some_bits(uint64_t *words, uint64_t *tops, int64_t *touched,
     return count;
 }
 
-// The same, where mostly none are set.
+// The same, fast where no bit is set, which is the usual case.
 static inline int64_t take_bits(uint64_t *words, uint64_t *tops, int64_t *touched, int64_t *list)
 {
     return touched[0] ? take_some_bits(words, tops, touched, list) : 0;

@@ -1,4 +1,4 @@
-// The product of two counts, or one that there is no memory for.
+// The product of two counts; a count too large for any memory where it overflows.
 static inline int64_t times(int64_t a, int64_t b)
 {
     const int64_t most = INT64_MAX / 2;

@@ -1,7 +1,7 @@
 // A workspace: components with their coordinates in a key. The first `sorted` are in order and have
-// distinct keys, those behind them were inserted since (Zhang et al., PLDI 2024). The others are
-// room for `other_capacity`. Where it is full, components with one key are added up if there are
-// `enough` of them, else it grows.
+// distinct keys, those behind them were inserted since (Zhang et al., PLDI 2024). A full workspace
+// adds up components with equal keys if there are `enough` components, and grows otherwise. The
+// other arrays are scratch space for `other_capacity` components.
 struct W {
     K *keys, *other_keys;
     T *values, *other_values;
@@ -19,7 +19,7 @@ static void W_free(struct W *w)
     }
 }
 
-// Gives twice the room, in another place: an array that grows where it is gets small pages.
+// Doubles the capacity, with new arrays: an array that grows in place gets small pages.
 static bool W_grow(struct W *w)
 {
     K *const keys = w->keys;
@@ -36,7 +36,7 @@ static bool W_grow(struct W *w)
     return w->keys && w->values;
 }
 
-// Makes room for so many others.
+// Makes the other arrays large enough for `count` components.
 static bool W_make_others(struct W *w, int64_t count)
 {
     if (w->other_capacity < count) {
@@ -64,8 +64,8 @@ static inline void W_empty(struct W *w)
     w->sorted = w->count = w->enough = 0;
 }
 
-// Moves components to others in the order of some bits of their keys; those that agree in these
-// keep their order. Where all agree, nothing is moved.
+// Moves components to other arrays in the order of some bits of their keys. Components with equal
+// bits keep their order. Returns false, and moves nothing, if all bits are equal.
 static bool W_deal(const K *keys, const T *values, int64_t n, K *to_keys, T *to_values, int shift,
                    int bits, int64_t *places)
 {
@@ -85,8 +85,8 @@ static bool W_deal(const K *keys, const T *values, int64_t n, K *to_keys, T *to_
     return true;
 }
 
-// Sorts components whose keys differ below a bit: a few by insertion, others some bits at a time,
-// from the lowest to the highest. There are as many others.
+// Sorts components whose keys differ below a bit: a few by insertion, many some bits at a time,
+// from the lowest to the highest. The other arrays have room for as many.
 static void W_sort_some(K *keys, T *values, int64_t n, K *other_keys, T *other_values, int bits)
 {
     K *const to_keys = keys;

@@ -1,5 +1,5 @@
-// Puts what was inserted into buckets by the highest bits of the keys, and sorts each bucket, which
-// mostly fits into a cache.
+// Puts the inserted components into buckets by the highest bits of their keys, and sorts each
+// bucket, which mostly fits into a cache.
 static bool W_sort_inserted(struct W *w, int bits)
 {
     int64_t places[(1 << 11) + 1];
@@ -15,7 +15,7 @@ static bool W_sort_inserted(struct W *w, int bits)
         W_sort_some(keys, values, n, w->other_keys, w->other_values, bits);
         return true;
     }
-    // The highest bit differs, so that they are moved.
+    // The highest bit differs, so the components are moved.
     bits -= buckets;
     W_deal(keys, values, n, w->other_keys, w->other_values, bits, buckets, places);
     for (int64_t bucket = 0, begin = 0; bucket >> buckets == 0; bucket++) {

@@ -1,6 +1,6 @@
-// A workspace that adds up in a hash table first. A table that is full grows while it saves
-// components, else those in it move to the list behind it. `keys`, `values` and `sorted` are the
-// list's, once it is sorted.
+// A workspace that adds up in a hash table first. A full table grows as long as adding up saves
+// components; otherwise its components move to the list behind it. `keys`, `values` and `sorted`
+// belong to the list, once it is sorted.
 struct H_entry {
     K key;
     T value;
@@ -80,7 +80,7 @@ static inline void H_empty(struct H *w)
     W_empty(w->list);
 }
 
-// Moves what is in the table to the list.
+// Moves the components of the table to the list.
 static bool H_flush(struct H *w)
 {
     for (int64_t n = 0; n < w->count; n++) {

@@ -1,4 +1,4 @@
-// Sorts what was inserted as one list.
+// Sorts the inserted components as one list.
 static bool W_sort_inserted(struct W *w, int bits)
 {
     const int64_t first = w->sorted, n = w->count - first;

@@ -1,4 +1,4 @@
-// Adds up what follows on one another and has one key; returns how many are left.
+// Adds up neighbours with equal keys; returns how many components are left.
 static int64_t W_add_up(K *keys, T *values, int64_t n)
 {
     int64_t to = 0;
@@ -13,7 +13,7 @@ static int64_t W_add_up(K *keys, T *values, int64_t n)
     return to + 1;
 }
 
-// Brings all components in order, those with one key added up.
+// Sorts all components, and adds up those with equal keys.
 static bool W_sort(struct W *w)
 {
     K *const keys = w->keys;

@@ -64,7 +64,7 @@ struct C {
 #include <sys/mman.h>
 #endif
 
-// The array, in large pages if it is large: there are fewer page faults.
+// Puts an array into large pages if it is large: large pages cause fewer page faults.
 static void *in_large_pages(void *array, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
@@ -75,7 +75,7 @@ static void *in_large_pages(void *array, size_t bytes)
     return array;
 }
 
-// Room for `count` elements where `had` was; NULL, with the old array freed, if there is none.
+// Resizes the array `had` to `count` elements; NULL, with `had` freed, if there is no memory.
 static void *resized(void *had, int64_t count, size_t size)
 {
     size_t bytes;
@@ -94,7 +94,7 @@ static inline int64_t grown(int64_t capacity, int64_t need, int64_t least, int64
     return need > most ? -1 : need > twice ? need : twice;
 }
 
-// The value where it is here, else 0, without a branch.
+// The value if `here`, else 0, without a branch.
 static inline double kept_double(bool here, double value)
 {
     union { double value; uint64_t bits; } kept = {value};

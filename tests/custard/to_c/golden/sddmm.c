@@ -60,7 +60,7 @@ struct D {
 #include <sys/mman.h>
 #endif
 
-// The array, in large pages if it is large: there are fewer page faults.
+// Puts an array into large pages if it is large: large pages cause fewer page faults.
 static void *in_large_pages(void *array, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
@@ -71,7 +71,7 @@ static void *in_large_pages(void *array, size_t bytes)
     return array;
 }
 
-// Room for `count` elements where `had` was; NULL, with the old array freed, if there is none.
+// Resizes the array `had` to `count` elements; NULL, with `had` freed, if there is no memory.
 static void *resized(void *had, int64_t count, size_t size)
 {
     size_t bytes;

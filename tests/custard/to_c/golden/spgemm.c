@@ -55,7 +55,7 @@ struct B {
 #include <sys/mman.h>
 #endif
 
-// The array, in large pages if it is large: there are fewer page faults.
+// Puts an array into large pages if it is large: large pages cause fewer page faults.
 static void *in_large_pages(void *array, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
@@ -66,7 +66,7 @@ static void *in_large_pages(void *array, size_t bytes)
     return array;
 }
 
-// Room for `count` elements where `had` was; NULL, with the old array freed, if there is none.
+// Resizes the array `had` to `count` elements; NULL, with `had` freed, if there is no memory.
 static void *resized(void *had, int64_t count, size_t size)
 {
     size_t bytes;
@@ -78,8 +78,8 @@ static void *resized(void *had, int64_t count, size_t size)
     return array ? in_large_pages(array, bytes) : NULL;
 }
 
-// The same, with all elements from number `old` on zero. Of a very large array, few elements may
-// ever be used, and a large page of it would take memory for one.
+// The same, with zeros from element `old` on. A very large array has no large pages, as few of its
+// elements may ever be used, each of which would fill a large page.
 static void *resized_zero(void *had, int64_t old, int64_t count, size_t size)
 {
     size_t bytes;
@@ -100,8 +100,8 @@ static inline int64_t grown(int64_t capacity, int64_t need, int64_t least, int64
     return need > most ? -1 : need > twice ? need : twice;
 }
 
-// Sets bit n of the words, and the bit of its word in the tops; a top that was 0 is listed behind
-// their number, which comes first. Most bits are set already, and those cost no store.
+// Sets bit n of the words, and the bit of that word in the tops. `touched` lists the tops that were
+// 0, behind their number. Most bits are set already, and cost no store.
 static inline void mark_bit(uint64_t *words, uint64_t *tops, int64_t *touched, int64_t n)
 {
     const uint64_t had = words[n >> 6], bit = UINT64_C(1) << (n & 63);
@@ -116,8 +116,8 @@ static inline void mark_bit(uint64_t *words, uint64_t *tops, int64_t *touched, i
     }
 }
 
-// Lists the bits that are set, in order, and clears them; returns how many. The tops that were
-// touched are sorted; of many, all between the least and the largest are gone through.
+// Lists the bits that are set, in order, and clears them; returns how many. A few touched tops are
+// sorted; if many are touched, all tops between the least and the largest are visited instead.
 static int64_t take_some_bits(uint64_t *words, uint64_t *tops, int64_t *touched, int64_t *list)
 {
     const int64_t tops_in_use = touched[0];
@@ -148,7 +148,7 @@ static int64_t take_some_bits(uint64_t *words, uint64_t *tops, int64_t *touched,
     return count;
 }
 
-// The same, where mostly none are set.
+// The same, fast where no bit is set, which is the usual case.
 static inline int64_t take_bits(uint64_t *words, uint64_t *tops, int64_t *touched, int64_t *list)
 {
     return touched[0] ? take_some_bits(words, tops, touched, list) : 0;

@@ -59,7 +59,7 @@ struct B {
 #include <sys/mman.h>
 #endif
 
-// The array, in large pages if it is large: there are fewer page faults.
+// Puts an array into large pages if it is large: large pages cause fewer page faults.
 static void *in_large_pages(void *array, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
@@ -70,7 +70,7 @@ static void *in_large_pages(void *array, size_t bytes)
     return array;
 }
 
-// Room for `count` elements where `had` was; NULL, with the old array freed, if there is none.
+// Resizes the array `had` to `count` elements; NULL, with `had` freed, if there is no memory.
 static void *resized(void *had, int64_t count, size_t size)
 {
     size_t bytes;
@@ -82,8 +82,8 @@ static void *resized(void *had, int64_t count, size_t size)
     return array ? in_large_pages(array, bytes) : NULL;
 }
 
-// The same, with all elements from number `old` on zero. Of a very large array, few elements may
-// ever be used, and a large page of it would take memory for one.
+// The same, with zeros from element `old` on. A very large array has no large pages, as few of its
+// elements may ever be used, each of which would fill a large page.
 static void *resized_zero(void *had, int64_t old, int64_t count, size_t size)
 {
     size_t bytes;
@@ -123,9 +123,9 @@ static inline int64_t key_run_end_uint64_t(const uint64_t *keys, int64_t p, int6
 }
 
 // A workspace: components with their coordinates in a key. The first `sorted` are in order and have
-// distinct keys, those behind them were inserted since (Zhang et al., PLDI 2024). The others are
-// room for `other_capacity`. Where it is full, components with one key are added up if there are
-// `enough` of them, else it grows.
+// distinct keys, those behind them were inserted since (Zhang et al., PLDI 2024). A full workspace
+// adds up components with equal keys if there are `enough` components, and grows otherwise. The
+// other arrays are scratch space for `other_capacity` components.
 struct bucket_workspace_double {
     uint64_t *keys, *other_keys;
     double *values, *other_values;
@@ -143,7 +143,7 @@ static void bucket_workspace_double_free(struct bucket_workspace_double *w)
     }
 }
 
-// Gives twice the room, in another place: an array that grows where it is gets small pages.
+// Doubles the capacity, with new arrays: an array that grows in place gets small pages.
 static bool bucket_workspace_double_grow(struct bucket_workspace_double *w)
 {
     uint64_t *const keys = w->keys;
@@ -160,7 +160,7 @@ static bool bucket_workspace_double_grow(struct bucket_workspace_double *w)
     return w->keys && w->values;
 }
 
-// Makes room for so many others.
+// Makes the other arrays large enough for `count` components.
 static bool bucket_workspace_double_make_others(struct bucket_workspace_double *w, int64_t count)
 {
     if (w->other_capacity < count) {
@@ -188,8 +188,8 @@ static inline void bucket_workspace_double_empty(struct bucket_workspace_double 
     w->sorted = w->count = w->enough = 0;
 }
 
-// Moves components to others in the order of some bits of their keys; those that agree in these
-// keep their order. Where all agree, nothing is moved.
+// Moves components to other arrays in the order of some bits of their keys. Components with equal
+// bits keep their order. Returns false, and moves nothing, if all bits are equal.
 static bool bucket_workspace_double_deal(const uint64_t *keys, const double *values, int64_t n,
         uint64_t *to_keys, double *to_values, int shift,
                    int bits, int64_t *places)
@@ -210,8 +210,8 @@ static bool bucket_workspace_double_deal(const uint64_t *keys, const double *val
     return true;
 }
 
-// Sorts components whose keys differ below a bit: a few by insertion, others some bits at a time,
-// from the lowest to the highest. There are as many others.
+// Sorts components whose keys differ below a bit: a few by insertion, many some bits at a time,
+// from the lowest to the highest. The other arrays have room for as many.
 static void bucket_workspace_double_sort_some(uint64_t *keys, double *values, int64_t n,
         uint64_t *other_keys, double *other_values, int bits)
 {
@@ -248,8 +248,8 @@ static void bucket_workspace_double_sort_some(uint64_t *keys, double *values, in
     }
 }
 
-// Puts what was inserted into buckets by the highest bits of the keys, and sorts each bucket, which
-// mostly fits into a cache.
+// Puts the inserted components into buckets by the highest bits of their keys, and sorts each
+// bucket, which mostly fits into a cache.
 static bool bucket_workspace_double_sort_inserted(struct bucket_workspace_double *w, int bits)
 {
     int64_t places[(1 << 11) + 1];
@@ -265,7 +265,7 @@ static bool bucket_workspace_double_sort_inserted(struct bucket_workspace_double
         bucket_workspace_double_sort_some(keys, values, n, w->other_keys, w->other_values, bits);
         return true;
     }
-    // The highest bit differs, so that they are moved.
+    // The highest bit differs, so the components are moved.
     bits -= buckets;
     bucket_workspace_double_deal(keys, values, n, w->other_keys, w->other_values, bits, buckets,
             places);
@@ -281,7 +281,7 @@ static bool bucket_workspace_double_sort_inserted(struct bucket_workspace_double
     return true;
 }
 
-// Adds up what follows on one another and has one key; returns how many are left.
+// Adds up neighbours with equal keys; returns how many components are left.
 static int64_t bucket_workspace_double_add_up(uint64_t *keys, double *values, int64_t n)
 {
     int64_t to = 0;
@@ -296,7 +296,7 @@ static int64_t bucket_workspace_double_add_up(uint64_t *keys, double *values, in
     return to + 1;
 }
 
-// Brings all components in order, those with one key added up.
+// Sorts all components, and adds up those with equal keys.
 static bool bucket_workspace_double_sort(struct bucket_workspace_double *w)
 {
     uint64_t *const keys = w->keys;

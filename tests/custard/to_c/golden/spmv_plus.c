@@ -53,10 +53,10 @@ struct z {
 #include <immintrin.h>
 #endif
 
-// The sum of the products of values with those that their coordinates pick from `others`.
-// Where coordinates that increase have no gap, the first and the last tell them all. Else four are
-// picked one by one, which beats a gather; the last few at once, not in a loop whose length is hard
-// to foresee.
+// The sum of the products of values with the elements of `others` at their coordinates.
+// Increasing coordinates without a gap are known from the first and the last. Otherwise elements
+// are loaded four at a time, one by one, which beats a gather instruction. The last few are loaded
+// together: the length of a loop over them would be hard to predict.
 static inline double sparse_dot_double_int32_t(const double *values, const int32_t *coordinates,
         int64_t begin, int64_t end, const double *others, bool increasing)
 {
@@ -69,7 +69,7 @@ static inline double sparse_dot_double_int32_t(const double *values, const int32
         const int64_t first = coordinates[begin] - begin;
 #ifdef __AVX512VL__
         __m512d sums = _mm512_setzero_pd(), picked;
-        // What is read of the coordinates is not needed again: it is kept from the L2.
+        // The coordinates are not needed again: they are kept out of the L2.
         __builtin_prefetch(coordinates + p + 8 * (end - begin), 0, 0);
         for (; p + lanes <= end; p += lanes) {
             picked = _mm512_loadu_pd(others + (first + p));
@@ -97,7 +97,7 @@ static inline double sparse_dot_double_int32_t(const double *values, const int32
         __builtin_prefetch(coordinates + p + ahead);
         __builtin_prefetch(values + p + ahead);
     }
-    if (p < end) { // what is beyond the end is the first once more, and left out of the sum
+    if (p < end) { // places beyond the end repeat the first, and are left out of the sum
         const int64_t left = end - p, second = p + (left > 1), third = p + (left > 2) * 2;
         const int64_t a = coordinates[p], b = coordinates[second], c = coordinates[third];
         const four picked = {others[a], others[b], others[c]};

@@ -59,7 +59,7 @@ struct c {
 #include <sys/mman.h>
 #endif
 
-// The array, in large pages if it is large: there are fewer page faults.
+// Puts an array into large pages if it is large: large pages cause fewer page faults.
 static void *in_large_pages(void *array, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
@@ -70,7 +70,7 @@ static void *in_large_pages(void *array, size_t bytes)
     return array;
 }
 
-// Room for `count` elements where `had` was; NULL, with the old array freed, if there is none.
+// Resizes the array `had` to `count` elements; NULL, with `had` freed, if there is no memory.
 static void *resized(void *had, int64_t count, size_t size)
 {
     size_t bytes;
@@ -82,8 +82,8 @@ static void *resized(void *had, int64_t count, size_t size)
     return array ? in_large_pages(array, bytes) : NULL;
 }
 
-// The same, with all elements from number `old` on zero. Of a very large array, few elements may
-// ever be used, and a large page of it would take memory for one.
+// The same, with zeros from element `old` on. A very large array has no large pages, as few of its
+// elements may ever be used, each of which would fill a large page.
 static void *resized_zero(void *had, int64_t old, int64_t count, size_t size)
 {
     size_t bytes;
@@ -108,10 +108,10 @@ static inline int64_t grown(int64_t capacity, int64_t need, int64_t least, int64
 #include <immintrin.h>
 #endif
 
-// The sum of the products of values with those that their coordinates pick from `others`.
-// Where coordinates that increase have no gap, the first and the last tell them all. Else four are
-// picked one by one, which beats a gather; the last few at once, not in a loop whose length is hard
-// to foresee.
+// The sum of the products of values with the elements of `others` at their coordinates.
+// Increasing coordinates without a gap are known from the first and the last. Otherwise elements
+// are loaded four at a time, one by one, which beats a gather instruction. The last few are loaded
+// together: the length of a loop over them would be hard to predict.
 static inline double sparse_dot_double_int32_t(const double *values, const int32_t *coordinates,
         int64_t begin, int64_t end, const double *others, bool increasing)
 {
@@ -124,7 +124,7 @@ static inline double sparse_dot_double_int32_t(const double *values, const int32
         const int64_t first = coordinates[begin] - begin;
 #ifdef __AVX512VL__
         __m512d sums = _mm512_setzero_pd(), picked;
-        // What is read of the coordinates is not needed again: it is kept from the L2.
+        // The coordinates are not needed again: they are kept out of the L2.
         __builtin_prefetch(coordinates + p + 8 * (end - begin), 0, 0);
         for (; p + lanes <= end; p += lanes) {
             picked = _mm512_loadu_pd(others + (first + p));
@@ -152,7 +152,7 @@ static inline double sparse_dot_double_int32_t(const double *values, const int32
         __builtin_prefetch(coordinates + p + ahead);
         __builtin_prefetch(values + p + ahead);
     }
-    if (p < end) { // what is beyond the end is the first once more, and left out of the sum
+    if (p < end) { // places beyond the end repeat the first, and are left out of the sum
         const int64_t left = end - p, second = p + (left > 1), third = p + (left > 2) * 2;
         const int64_t a = coordinates[p], b = coordinates[second], c = coordinates[third];
         const four picked = {others[a], others[b], others[c]};
