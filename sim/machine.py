@@ -1,8 +1,8 @@
 """A machine: a bound graph under a hardware config, as every engine runs it.
 
 A block becomes one part, or two where its output side works beside its input side (``Emitter`` in
-``sam.blocks.base``). An edge becomes a channel, and so does the handover between two halves. What
-an engine decides for itself is how it runs the steps, never what a machine is.
+``sam.blocks.base``). An edge becomes a channel, and so does the handover between two halves. An
+engine decides only how it runs the steps; the machine is the same for all engines.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Channel:
     ``giver``, ``taker``  the names of the parts at its ends
     ``depth``    the tokens that it holds; None where it always has room
     ``latency``  cycles from a firing that gives a token to the first in which the taker sees it
-    ``dtype``    the type of the values that it carries; None where these are whole numbers
+    ``dtype``    the type of the values that it carries; None for whole numbers
     ``wire``     whether it keeps the newest message only
     """
 
@@ -72,13 +72,13 @@ class OutputPort:
 class Part:
     """A block, or one half of it.
 
-    ``ports``    what its step knows as ``p``: a port, or those of a group, by name
+    ``ports``    the attributes of its step's ``p``: a port, or the ports of a group, by name
     ``inputs``, ``outputs``  the same ports, in order
     ``state``    the fields that its state starts with
-    ``memory``   what it reads and fills; two halves of a block share it
+    ``memory``   the arrays that it reads and fills; two halves of a block share them
     ``dtype``    the type of the values that it gives or stores
     ``asker``    its number among the parts that ask memory; None where it asks none
-    ``kept``     what an engine keeps of it for other runs, in which all but its memory is the same
+    ``kept``     data that an engine keeps for later runs, in which only the memory is another
     """
 
     name: str
@@ -100,7 +100,7 @@ class Machine:
     """All parts and channels.
 
     ``parts``     in the order of the graph, which decides ties at a memory
-    ``channels``  those of the edges, in the order of the graph, and then handovers
+    ``channels``  first those of edges, in the order of the graph, then handovers
     ``memories``  the memory of each block, by its name
     ``askers``    the parts that ask memory
     ``layout``    the memory hierarchy; None where memory is ideal
@@ -116,9 +116,9 @@ class Machine:
 
 
 def elaborate(bound: BoundGraph, config: Config, lists: bool = False) -> Machine:
-    """The machine that a bound graph is under a config; ``lists`` as ``Surroundings`` has it.
+    """The machine of a bound graph under a config; ``lists`` as in ``Surroundings``.
 
-    Its memories are new, and filled by whoever runs it: a machine runs once.
+    Its memories are new, and a run fills them: a machine runs once.
     """
     wired, blocks = _wired(bound, config), validated(bound.graph).blocks
     regions = bound.regions(config.memory)
@@ -144,7 +144,7 @@ def elaborate(bound: BoundGraph, config: Config, lists: bool = False) -> Machine
 def passage(bound: BoundGraph, config: Config, edge: Edge) -> tuple[int | None, int]:
     """The depth of a channel, None where it always has room, and its latency.
 
-    ``edge`` is one of the graph; any other is a handover, a queue of one place.
+    An edge that is not in the graph is a handover, a queue of one place.
     """
     if edge not in bound.streams:
         return 1, 1
@@ -192,7 +192,7 @@ class _Wired:
     channels: tuple[Channel, ...]
 
 
-# Of graphs that are there, the last few that they were wired to.
+# The last few machines of each graph that still exists, without their memories.
 _kept: weakref.WeakKeyDictionary[Validated, list[_Wired]] = weakref.WeakKeyDictionary()
 _MOST_KEPT = 4
 

@@ -1,8 +1,8 @@
 """Hardware configs: YAML, validated, with the setting that holds for each queue and block.
 
-``load`` reads a config; ``Config.queue`` and ``Config.block`` answer the engines. Three places may
-set a thing: the section itself, its ``kinds``, its ``names``. The most specific place that sets it
-wins, each key on its own. Units stand in the keys.
+``load`` reads a config; ``Config.queue`` and ``Config.block`` answer the engines. A key may be
+set in three places: the section itself, its ``kinds``, its ``names``. The most specific place wins,
+for each key on its own. Units stand in the keys.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from sim.config.memory import Memory
 
 @dataclass(frozen=True)
 class BlockTiming:
-    """What holds for one block, in cycles; ``capacity`` in entries, None where unbounded.
+    """The times of one block, in cycles, and its ``capacity`` in entries, None where unbounded.
 
-    ``word_bits`` is the same for all: words go from block to block.
+    ``word_bits`` is the same for all blocks, since words go from block to block.
     """
 
     latency: int
@@ -87,7 +87,7 @@ class Clock(Section):
 
 
 class QueueSettings(Section):
-    """What one kind of stream, or one queue, has otherwise than the section says."""
+    """Settings of one kind of stream, or of one queue, that override the section's."""
 
     depth: Depth | None = None
     latency_cycles: Span | None = None
@@ -100,7 +100,7 @@ class Queues(Section):
     ``latency_cycles``  from the push of a token to the first cycle in which its reader sees it;
                         a wire, which holds the newest message and never more, has one too
     ``kinds``           settings by stream: crd, ref, val, bv
-    ``readers``         settings by the kind of block that reads, which hold before those by stream
+    ``readers``         settings by the kind of block that reads; they override settings by stream
     ``names``           settings by edge, ``a.x -> b.y``, or by the reader's port, ``b.y``
     """
 
@@ -118,7 +118,7 @@ class Queues(Section):
 
 
 class BlockSettings(Section):
-    """What one kind of block, or one block, has otherwise than the section says."""
+    """Settings of one kind of block, or of one block, that override the section's."""
 
     latency_cycles: Span | None = None
     initiation_interval_cycles: Span | None = None
@@ -219,7 +219,7 @@ class Config(Section):
         return _limit(_first(places, "depth")), _first(places, "latency_cycles")
 
     def block(self, node_name: str, kind: str) -> BlockTiming:
-        """What holds for the block of that name and kind."""
+        """The times of the block of that name and kind."""
         if not (self.blocks.names or self.blocks.kinds):
             return self._of_any_block
         return self._timing([self.blocks.names.get(node_name), self.blocks.kinds.get(kind)])
@@ -229,7 +229,7 @@ class Config(Section):
         return self._timing([])
 
     def _timing(self, places: Sequence[Section | None]) -> BlockTiming:
-        """What holds for a block for which some settings hold before those of all blocks."""
+        """The times of a block whose own settings override those of all blocks."""
         places = [*places, self.blocks]
         return BlockTiming(
             latency=_first(places, "latency_cycles"),
@@ -267,7 +267,7 @@ class Config(Section):
 
 
 def alike(config: Config) -> Hashable:
-    """What decides the tokens, and the memory, but no other time.
+    """The settings that decide the tokens, and those of memory, without other times.
 
     Under configs for which it is the same, each block of a graph fires as often, with the same
     tokens; only when it fires may differ.

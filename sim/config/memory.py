@@ -153,7 +153,7 @@ class Memory(Section):
         return 0
 
     def require_names_of(self, graph: Graph, elsewhere: Collection[str] = ()) -> None:
-        """Raises UserError for a place of a tensor that neither the graph has nor another."""
+        """Raises UserError for a place of a tensor that no graph of the program has."""
         slots = [*graph.slots, *([] if graph.result is None else [graph.result.slot])]
         own = [slot.tensor for slot in slots if slot.tensor is not None]
         tensors = list(dict.fromkeys([*own, *elsewhere]))

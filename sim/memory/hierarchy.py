@@ -1,20 +1,19 @@
-"""The memory hierarchy: levels from DRAM inwards, their ports, what they hold, and the traffic.
+"""The memory hierarchy: levels from DRAM inwards, their ports, lines and traffic.
 
 Time is counted in whole numbers of a fraction of a cycle, such that a port moves a byte in a whole
 number of them: so it is exact, and the same wherever it is computed.
 
-A block's request, which is what one firing touches, comes at a cycle; requests must be served in
-the order of those cycles. Each access goes to the innermost level that may hold what it touches:
+A block's request has all accesses of one firing, and comes at a cycle; requests must be served in
+the order of those cycles. Each access goes to the innermost level that may hold its entry:
 
-- A port takes the access when it is free, and is busy with it for bytes / bandwidth; what was asked
-  for is there a latency after it was taken.
-- Where a level other than the one that the array lives in lacks a line, it asks the next level out
-  for it at that time. Lines make room in the order of the level's ``replacement``; those that were
-  changed are written out, which takes the time of a port, but nothing waits for it.
-- To be written, a line need not be read before. One that is on its way is there for all when it
-  arrives.
-- A level further out serves in the order in which the blocks have asked, and may have promised a
-  port for later on.
+- A port takes the access when it is free, and is busy with it for bytes / bandwidth; the data come
+  a latency after that.
+- On a miss, a level that only caches the array requests the line from the next level out at that
+  time. Lines are evicted in the order of the level's ``replacement``; changed lines are written
+  back, which takes the time of a port, but nothing waits for it.
+- A write does not read the line before. A line on its way is there for all blocks when it arrives.
+- A level further out serves requests in the order in which blocks made them, and may have promised
+  a port for a later time.
 """
 
 from __future__ import annotations
@@ -32,22 +31,22 @@ from sim.attribution.over_time import add, bins
 from sim.config.memory import Memory, MemoryLevel
 from sim.stats import MemoryStats, Traffic
 
-# As many units as a cycle may have; where that is not enough, costs are rounded.
+# The most units in a cycle; if they are not enough, costs are rounded.
 _MOST_UNITS = 2**24
 
-# What moving a byte may take.
+# The most cycles that a byte may take to be moved.
 _MOST_CYCLES = 10**9
 
 Access = tuple[Region, int, bool]
 """A region, the index of the entry that is touched, and whether it is written."""
 
-# What is counted for each level and tensor.
+# The counters of each level and tensor.
 COUNTED = ("reads", "writes", "bytes_read", "bytes_written", "hits", "misses")
 READS, WRITES, BYTES_READ, BYTES_WRITTEN, HITS, MISSES = range(len(COUNTED))
 
 
 class Layout:
-    """A hierarchy in numbers, for given blocks that ask it, told by what they have, and regions.
+    """A hierarchy in numbers, for the blocks that request data and the regions that they touch.
 
     Levels are numbered from the outermost, which is 0. Times are in units, sizes in bytes.
 
@@ -102,7 +101,7 @@ class Layout:
         return (last - first) * self.entry[region] if sizes is None else sum(sizes[first:last])
 
     def placed(self, level: int, length: Sequence[int]) -> list[int]:
-        """By tensor, the bytes of what lives in a level, at some lengths of the regions.
+        """By tensor, the bytes of the arrays that live in a level, at some lengths of the regions.
 
         The arrays of a tensor that comes in tiles are in its tiles.
         """
@@ -116,7 +115,7 @@ class Layout:
         return found
 
     def require_room(self, level: int, length: Sequence[int]) -> None:
-        """Raises UserError where a level is too small for what lives in it."""
+        """Raises UserError where a level is too small for the arrays that live in it."""
         capacity, name = (
             self.settings.levels[level].capacity_bytes,
             self.settings.levels[level].name,
@@ -139,7 +138,7 @@ class Layout:
         return [level.name for level in self.settings.levels].index(region.kept_in)
 
     def _room(self, level: int) -> int | None:
-        """The room for lines, beside what lives in a level."""
+        """The room for lines, beside the arrays that live in a level."""
         self.require_room(level, self.length)
         capacity = self.settings.levels[level].capacity_bytes
         if capacity == "unbounded":
@@ -242,7 +241,7 @@ class Hierarchy:
         return taken // layout.unit, whole
 
     def _note(self, region: int, taken: int, start: int, ready: int, done: int) -> None:
-        """Keeps how an access comes about, where its port or its data are later than before."""
+        """Keeps the causes of an access whose port or data come later than those before."""
         held_up, conflict, last, links = self.come
         unit, links_now = self.layout.unit, self.links[self.layout.kept[region]]
         if start // unit > taken // unit:
@@ -254,7 +253,7 @@ class Hierarchy:
     def _move(
         self, level: int, block: int, region: int, first: int, last: int, write: bool, now: int
     ) -> tuple[int, int]:
-        """Moves entries through a level's port, asked for now; when it begins and is done."""
+        """Moves entries through a level's port, requested now. Gives when this begins and ends."""
         layout = self.layout
         per_line = layout.per_line[level][region]
         if level == 0:
@@ -293,7 +292,7 @@ class Hierarchy:
     def _look_up(
         self, level: int, block: int, region: int, line: int, write: bool, now: int
     ) -> int:
-        """Finds a line in a level, or brings it there; when it is there."""
+        """Finds a line in a level, or brings it there. Gives when it is there."""
         layout, lines, key = self.layout, self.lines[level], (region, line)
         tensor = layout.tensor[region]
         counts = self.counts[level][tensor]
@@ -316,7 +315,7 @@ class Hierarchy:
             _, arrives = self._move(level - 1, block, region, begin, last, False, now)
         size = layout.bytes(region, begin, end)
         room = layout.room[level]
-        linked, self.linked = self.linked, False  # nothing waits for what is written back
+        linked, self.linked = self.linked, False  # nothing waits for a write-back
         while room is not None and self.held[level] + size > room:
             self._evict(level, block, now)
         self.linked = linked
@@ -325,7 +324,7 @@ class Hierarchy:
         return arrives
 
     def _evict(self, level: int, block: int, now: int) -> None:
-        """Lets the line go that is first in the order of replacement."""
+        """Evicts the line that is first in the order of replacement."""
         (region, line), old = self.lines[level].popitem(last=False)
         self._hold(level, self.layout.tensor[region], -old.size)
         if old.dirty:
@@ -340,7 +339,7 @@ class Hierarchy:
         self.peak_of[level][tensor] = max(self.peak_of[level][tensor], self.held_of[level][tensor])
 
     def finish(self) -> None:
-        """Writes out all that was changed, after the last cycle: it counts as traffic only."""
+        """Writes changed lines back after the last cycle; this counts as traffic only."""
         self.over, self.linked = True, False
         for level in reversed(range(len(self.lines))):
             while self.lines[level]:
@@ -348,7 +347,7 @@ class Hierarchy:
 
 
 def statistics(layout: Layout, counted: Any) -> dict[str, MemoryStats]:
-    """What the levels did, by name. ``counted`` has the counters of a ``Hierarchy``.
+    """The statistics of the levels, by name. ``counted`` has the counters of a ``Hierarchy``.
 
     Raises UserError where the result has outgrown the level that it lives in.
     """

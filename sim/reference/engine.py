@@ -7,9 +7,9 @@ that happens in a cycle is seen in the same cycle, and the order of events withi
 matter. (A source is outside the machine: its tokens are visible at once.) A wire is read in the
 cycle in which its reader's initiation interval is over.
 
-A firing that touches memory asks for that in the cycle in which all else that it needs is there. It
-happens when the ports of memory have taken all that it asks for, and what it gives is made in the
-cycle in which that is ready, or later: a block gives in the order of its firings. The requests of a
+A firing that touches memory sends its requests in the cycle in which its tokens and its room are
+there. It happens when the ports of memory have taken all requests. Its tokens are made in the cycle
+in which all data are ready, or later: a block gives in the order of its firings. The requests of a
 cycle are served at its end, in the order of blocks.
 """
 
@@ -49,7 +49,7 @@ _AFTER_ALL_ELSE = EventPriority(2)
 
 
 class Unfinished(Exception):
-    """A run has come to the number of events that it was given."""
+    """A run has come to the most events that it may take."""
 
 
 def run(
@@ -158,14 +158,14 @@ class _Queue:
             self.writer = None
 
     def token_comes(self) -> simpy.Event:
-        """The event of the next token's becoming visible, or of its being given."""
+        """An event: the next token becomes visible, or is given."""
         if self.tokens:
             return self.environment.timeout(self.tokens[0][2] - self.environment.now)
         self.reader = self.environment.event()
         return self.reader
 
     def room_comes(self) -> simpy.Event:
-        """The event of room becoming usable, or of its being made."""
+        """An event: room becomes usable, or is made."""
         if self.depth is not None and len(self.tokens) < self.depth:
             return self.environment.timeout(1)
         self.writer = self.environment.event()
@@ -244,7 +244,7 @@ class _StepOutput:
 
 
 class _EndOfCycle(simpy.Event):
-    """What happens in this cycle after all else in it."""
+    """An event that comes last in its cycle."""
 
     def __init__(
         self, environment: simpy.Environment, happen: Callable[[simpy.Event], None]
@@ -329,7 +329,7 @@ class _Process:
         )
         self.idle, self.idle_state = 0, dict[str, Any]()
         self.ready = 0  # the cycle in which it may fire next
-        self.made = -1  # the last cycle in which something was made that it has given
+        self.made = -1  # the last cycle in which one of its tokens was made
         self.fired = self.busy = self.memory = 0
         self.last_fired = -1
         self.starved: dict[str, int] = {}
@@ -394,7 +394,7 @@ class _Process:
             raise no_progress(self.part.name)
 
     def _reach_memory(self) -> Generator[simpy.Event, Any, int]:
-        """Waits until the ports of memory have taken its accesses; when all is ready."""
+        """Waits until ports have taken all its accesses. Gives when their data are ready."""
         environment, now = self.environment, int(self.environment.now)
         place = self.arbiter.hierarchy.place(self.asker, now)
         if place > now:
@@ -410,7 +410,7 @@ class _Process:
     def _account(self, now: int, waited: int, waits: dict[str, int], port: str) -> None:
         """Shares out the cycles since the last firing; those ``waited`` last were for memory.
 
-        So were those in which data that it has asked for before were still on their way.
+        So were cycles in which data of earlier requests were still on their way.
         """
         idle = now - self.last_fired - 1
         spacing = min(idle, self.interval - 1) if self.fired else 0
@@ -426,7 +426,7 @@ class _Process:
         self.last_fired = now
 
     def wait(self) -> WaitingBlock:
-        """What it waits for, in a machine that has come to a stop."""
+        """The token or the room that it waits for, in a machine that has come to a stop."""
         if isinstance(self.waiting_for, _StepInput):
             queue = self.waiting_for.queue
             return WaitingBlock(queue.edge, full=False, giver=queue.giver)

@@ -29,7 +29,7 @@ def percent(part: float, whole: float) -> str:
 
 
 def bar(parts: Mapping[str, int], whole: int) -> Markup:
-    """Shares of a whole beside each other; each is told as its title too."""
+    """A bar of the shares of a whole; the title of each part has its share in words."""
     spans = "".join(
         f'<span class="{name}" style="width:{100 * cycles / whole:.2f}%" '
         f'title="{name} {percent(cycles, whole)}"></span>'
@@ -40,7 +40,7 @@ def bar(parts: Mapping[str, int], whole: int) -> Markup:
 
 
 def stalls(run: Run) -> str:
-    """Where the cycles of each block went; the blocks of lanes that have copies have one row."""
+    """Where the cycles of each block went; the copies of a block in lanes share a row."""
     rows, of_lanes = [], []
     for name, lanes in folded(of_machine(run.blocks)).items():
         rows.append(_stalled(run, name, lanes))
@@ -56,9 +56,9 @@ def stalls(run: Run) -> str:
 
 
 def _stalled(run: Run, name: str, lanes: Sequence[str]) -> tuple[Any, ...]:
-    """A row: the mean of lanes, the least and the most that they are busy, the faults of the worst.
+    """A row: the mean of the lanes, the least and most busy shares, the faults of the worst lane.
 
-    The worst lane is the one that is busy the longest.
+    The worst lane is busy the longest.
     """
     parts = [split(run.attribution[lane]) for lane in lanes]
     mean = {part: round(sum(one[part] for one in parts) / len(parts)) for part in PARTS}
@@ -111,7 +111,7 @@ def path(run: Run) -> str:
 
 
 def explained(explanation: Explanation) -> str:
-    """What would save cycles, and what the graph cannot go below."""
+    """The changes that would save cycles, and the lower bounds of the graph."""
     tried = [
         (one.what, one.cycles, percent(max(0, one.saves), explanation.cycles), ", ".join(one.how))
         for one in explanation.what_ifs
@@ -135,7 +135,7 @@ def tokens(run: Run) -> str:
 
 
 def over_time(run: Run) -> str:
-    """What each block did over time, as a picture in which a column is a stretch of cycles."""
+    """The states of each block over time: a column of the picture is a stretch of cycles."""
     assert run.log is not None
     width = stretch(run.cycles)
     edges = np.append(np.arange(0, run.cycles, width), run.cycles)
@@ -192,7 +192,7 @@ def _line(values: Array) -> Markup:
 
 
 def memory(run: Run) -> str:
-    """What the levels of memory did, in all and over time, and a roofline."""
+    """The traffic of the levels of memory, in all and over time, and a roofline."""
     if not run.memory:
         return "<p>Memory is ideal in this config: it takes no time.</p>"
     rows: list[tuple[Any, ...]] = []
