@@ -63,8 +63,12 @@ def missing(due: list[str], output: str) -> str | None:
 
 
 @pytest.fixture
-def copy(tmp_path):
-    """The repository with its own copies of what commands may write beside."""
+def copy(tmp_path, monkeypatch):
+    """The repository with its own copies of what commands may write beside.
+
+    C is compiled with a reader's flags, which the tests otherwise replace by quicker ones.
+    """
+    monkeypatch.delenv("SAM_CFLAGS", raising=False)
     here = tmp_path / "repository"
     here.mkdir()
     for entry in ROOT.iterdir():
