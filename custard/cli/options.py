@@ -74,7 +74,8 @@ _OPTIONS: Mapping[str, _Options] = {
         "-i": _many(
             "inputs",
             "NAME=VALUE",
-            "a file (B=b.mtx), - for stdin, a number (a=2.5), @random, @random(SHARE) or @dense; "
+            "a file (B=b.mtx), - for stdin, a number (a=2.5), @random, @random(SHARE), @dense, "
+            "@image(SHARE) or @pruned(N:M); "
             "without inputs the program is only compiled",
         ),
         "-g": _many("generated", "NAME:KIND", argparse.SUPPRESS),
@@ -82,7 +83,7 @@ _OPTIONS: Mapping[str, _Options] = {
             "type": whole_number,
             "default": 0,
             "metavar": "N",
-            "help": "of @random and @dense; 0 by default",
+            "help": "of made-up inputs; 0 by default",
         },
         "-o": _many(
             "outputs",
