@@ -448,8 +448,8 @@ def footprint(tensor: Tensor) -> tuple[int, int]:
             case "r":
                 indices += 4 * (len(level.begins) + len(level.ends))
             case "n":
-                runs = len(level.begins)
-                indices += 4 * (len(level.segments) + 2 * runs)
+                parents, runs = len(level.segments) - 1, len(level.begins)
+                indices += 4 * (parents + (parents > 0) + 2 * runs)
             case "l":
                 indices += 4 * (len(level.heads) + len(level.nexts) + len(level.coordinates))
             case "b":
