@@ -106,7 +106,7 @@ def test_cycles_of_lanes_in_closed_form(m, n, lanes):
 )
 def test_more_lanes_take_fewer_cycles(order, loop, config):
     random = np.random.default_rng(1)
-    B = np.where(random.random((32, 32)) < 0.2, random.integers(1, 5, (32, 32)), 0)
+    B = np.where(random.random((20, 20)) < 0.3, random.integers(1, 5, (20, 20)), 0)
     cycles = []
     for lanes in (1, 2, 4):
         program = custard.compile(
@@ -124,7 +124,7 @@ def test_more_lanes_take_fewer_cycles(order, loop, config):
 @pytest.mark.parametrize("order", ["i,k,j", "k,i,j", "k,j,i"])
 def test_lanes_of_a_sum_are_summed_by_one_reducer(order, config):
     random = np.random.default_rng(1)
-    B = np.where(random.random((32, 32)) < 0.3, random.integers(1, 5, (32, 32)), 0)
+    B = np.where(random.random((16, 16)) < 0.4, random.integers(1, 5, (16, 16)), 0)
     cycles = []
     for lanes in (1, 2, 4):
         program = custard.compile(

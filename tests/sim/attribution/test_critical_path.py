@@ -92,7 +92,7 @@ def test_larger_programs(program, config):
 
 
 @compiler
-@settings(relaxed, max_examples=examples(500))
+@settings(relaxed, max_examples=examples(200))
 @given(st.data(), st.integers(1, 9), st.floats(0.2, 1))
 def test_a_product_with_memory_of_any_kind(data, size, density):
     generator = np.random.default_rng(size)
