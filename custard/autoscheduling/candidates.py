@@ -103,7 +103,8 @@ def _default(problem: Problem, access: cin.Access, order: Sequence[str]) -> Form
     if access.tensor in problem.dense:
         return Format("d" * count, tuple(modes))
     levels = problem.target.levels(count)
-    if levels[:1] == "d" and problem.extents[cin.base(access.variables[modes[0]])] > _MOST_ROWS:
+    full = count > 0 and LEVEL_FORMATS[levels[0]].full
+    if full and problem.extents[cin.base(access.variables[modes[0]])] > _MOST_ROWS:
         levels = "s" * count
     return Format(levels, tuple(modes))
 
