@@ -1,11 +1,12 @@
-"""A small imperative IR: what loops, branches, loads and stores a kernel is made of.
+"""A small imperative IR: the loops, branches, loads and stores of a kernel.
 
     Expression  Var | Const | Field | Load | Op | Call
-    Statement   Declare | Assign | For | While | If | Require | Run | Comment | Parallel | Ordered
+    Statement   Declare | Assign | For | While | If | Require | CallStatement | Comment
+              | Parallel | Ordered
 
 Expressions are typed and pure, and fold what is constant as they are made; ``+ - * // %`` and the
-comparisons build them. Pointers are what ``Load`` reads and ``Assign`` stores through. ``verify``
-checks a kernel: names declared once and before use, types that agree. ``c_printer`` prints it.
+comparisons build them. ``Load`` reads through a pointer, and ``Assign`` stores through it.
+``verify`` checks a kernel, ``printer`` prints it as C.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ def as_expr(value: Value) -> Expr:
 
 
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=", "&&", "||", "!")
-_WHOLE = (INT, INT32, WORD, WIDE)
+WHOLE = (INT, INT32, WORD, WIDE)
 
 
 def op(name: str, *operands: Value) -> Expr:
@@ -170,7 +171,7 @@ def op(name: str, *operands: Value) -> Expr:
 
 def _folded(name: str, operands: tuple[Expr, ...]) -> Expr | None:
     """The simpler form of an operation on whole numbers or conditions, where there is one."""
-    if len(operands) != 2 or operands[0].type not in (*_WHOLE, BOOL):
+    if len(operands) != 2 or operands[0].type not in (*WHOLE, BOOL):
         return None
     left, right = operands
     match name, left, right:
@@ -205,7 +206,7 @@ def cast(value: Expr, type: Type) -> Expr:
     """The value in another type."""
     if value.type == type:
         return value
-    if isinstance(value, Const) and value.type in _WHOLE and type in _WHOLE:
+    if isinstance(value, Const) and value.type in WHOLE and type in WHOLE:
         return Const(value.value, type)
     return Op("cast", (value,), type)
 
@@ -513,63 +514,3 @@ def without_variable(body: Body, var: Var) -> list[Stmt]:
         return None
 
     return rewritten(body, change)
-
-
-def verify(kernel: Kernel) -> None:
-    """Raises AssertionError unless every name is declared once and before its use, and types fit.
-
-    A variable may be declared again in another block that does not lie in its own.
-    """
-    fields = {(s.name, name): type for s in kernel.structs for name, type in s.fields}
-    own = (*kernel.heap, *kernel.numbers, *((kernel.parts,) if kernel.parts else ()))
-    known = {v.name: v.type for v in own}
-    _verify_body(kernel.body, known, fields)
-    for function in kernel.functions:
-        _verify_body(function.body, {v.name: v.type for v in function.numbers}, fields)
-
-
-def _verify_body(body: Body, known: dict[str, Type], fields: dict[tuple[str, str], Type]) -> None:
-    known = dict(known)
-    for statement in body:
-        inner = known
-        found, bodies = parts(statement)
-        if isinstance(statement, For):
-            inner = {**known, statement.var.name: statement.var.type}
-            assert statement.var.name not in known, f"{statement.var.name} is declared twice"
-            *outside, found_after = found if statement.next is not None else (*found, ZERO)
-            for expression in outside:
-                _verify_expression(expression, known, fields)
-            found = []
-            declared = {s.var.name: s.var.type for s in statement.body if isinstance(s, Declare)}
-            _verify_expression(found_after, {**inner, **declared}, fields)
-        for expression in found:
-            _verify_expression(expression, known, fields)
-        if isinstance(statement, Parallel):
-            own = {s.var.name for s in statement.body if isinstance(s, Declare)}
-            outs = [out for out, _ in statement.outs]
-            inner = {name: type for name, type in known.items() if name not in own}
-            inner |= {v.name: v.type for v in (statement.thread, *statement.heap, *outs)}
-        for one in bodies:
-            _verify_body(one, inner, fields)
-        if isinstance(statement, Declare):
-            name = statement.var.name
-            assert name not in known, f"{name} is declared twice"
-            assert statement.value.type == statement.var.type, f"{statement} mixes types"
-            known[name] = statement.var.type
-        if isinstance(statement, Assign):
-            assert statement.target.type == statement.value.type, f"{statement} mixes types"
-
-
-def _verify_expression(
-    root: Expr, known: dict[str, Type], fields: dict[tuple[str, str], Type]
-) -> None:
-    for node in expressions(root):
-        match node:
-            case Var(name, type):
-                assert known.get(name) == type, f"{name} is not declared as {type}"
-            case Field(struct, name, type):
-                declared = struct in known or fields.get((struct, name)) == type
-                assert declared, f"{struct} has no {type} {name}"
-            case Load(array_, index):
-                assert array_.type.pointer, f"{array_} is not an array"
-                assert index.type in _WHOLE, f"{index} is no index"

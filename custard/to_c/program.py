@@ -21,10 +21,10 @@ from custard.to_c.builder import Types
 from custard.to_c.call import OPENMP, Bound, Plan
 from custard.to_c.header import documented
 from custard.to_c.linked import CFiles, linked
-from custard.to_c.loop_ir import verify
 from custard.to_c.lowered import Lowered
 from custard.to_c.lowering import lower
 from custard.to_c.printer import printed
+from custard.to_c.verify import verify
 from custard.to_c.workspaces.choice import LOCATED, MOST_PLACES, Sizes, chosen, pays, positions
 from sam.graph import Slot
 from sam.inputs import extents, require_inputs

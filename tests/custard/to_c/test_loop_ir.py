@@ -1,4 +1,4 @@
-"""The small IR of kernels: what is folded as it is made, and what ``verify`` finds."""
+"""The small IR of kernels: expressions are folded as they are made."""
 
 import pytest
 
@@ -14,19 +14,12 @@ from custard.to_c.loop_ir import (
     ZERO,
     Assign,
     Call,
-    CallStatement,
-    Comment,
     Const,
     Declare,
-    Field,
     For,
-    Function,
     If,
-    Kernel,
     Load,
     Op,
-    Require,
-    Struct,
     Type,
     Var,
     While,
@@ -40,7 +33,6 @@ from custard.to_c.loop_ir import (
     reads,
     select,
     substituted,
-    verify,
     without_variable,
 )
 
@@ -128,71 +120,3 @@ def test_variables_are_found_and_taken_out_at_any_depth():
     without = [For(i, ZERO, n, [If([(flag, [])], [While(i < j, [Assign(j, ONE, "+")])])])]
     assert without_variable(NESTED, n) == without
     assert Op("<", (i, j), BOOL) in set(all_expressions(NESTED))
-
-
-def kernel(*body, functions=()):
-    fields = (("size0", INT), ("crd", array(INT32)))
-    struct = Struct("A", "A(i), s:0", fields)
-    return Kernel("compute", [], [struct], [n], functions, [], list(body))
-
-
-SIZE = Field("A", "size0")
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        [],
-        [Comment("nothing")],
-        [Declare(i, SIZE), Assign(i, n, "+")],
-        [For(i, ZERO, n, []), For(i, ZERO, n, [])],
-        [If([(TRUE, [Declare(i, ZERO)])], [Declare(i, ONE)])],
-        [Declare(i, ZERO), While(i < n, [Declare(j, i), Assign(i, j + 1)])],
-        [For(i, ZERO, n, [Declare(j, i + 1)], j)],
-        [Declare(crd, Field("A", "crd", array(INT32))), Declare(i, cast(crd[n], INT))],
-        [Require(n < SIZE), CallStatement(Call("f", (n,)))],
-    ],
-)
-def test_what_is_well_formed(body):
-    verify(kernel(*body))
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ([Declare(i, j)], "j is not declared as int64_t"),
-        ([Assign(i, ZERO)], "i is not declared as int64_t"),
-        ([Declare(i, ZERO), Declare(i, ZERO)], "i is declared twice"),
-        ([Declare(i, ZERO), For(i, ZERO, n, [])], "i is declared twice"),
-        ([For(i, ZERO, n, [Declare(i, ZERO)])], "i is declared twice"),
-        ([For(i, ZERO, n, [For(i, ZERO, n, [])])], "i is declared twice"),
-        ([Declare(n, ZERO)], "n is declared twice"),
-        ([If([(TRUE, [Declare(i, ZERO)])]), Assign(i, ZERO)], "i is not declared as int64_t"),
-        ([For(i, ZERO, n, []), Declare(j, i)], "i is not declared as int64_t"),
-        ([For(i, ZERO, i, [])], "i is not declared as int64_t"),
-        ([For(i, ZERO, n, [], j)], "j is not declared as int64_t"),
-        ([While(i < n, [])], "i is not declared as int64_t"),
-        ([If([(flag, [])])], "flag is not declared as bool"),
-        ([Require(flag)], "flag is not declared as bool"),
-        ([CallStatement(Call("f", (i,)))], "i is not declared as int64_t"),
-        ([Declare(x, ZERO)], "mixes types"),
-        ([Declare(i, ZERO), Assign(i, Const(0.0, DOUBLE))], "mixes types"),
-        ([Declare(i, Field("A", "width0"))], "A has no int64_t width0"),
-        ([Declare(i, Field("B", "size0"))], "B has no int64_t size0"),
-        ([Declare(x, Field("A", "size0", DOUBLE))], "A has no double size0"),
-        ([Declare(i, Load(n, ZERO))], "is not an array"),
-        (
-            [Declare(crd, Field("A", "crd", array(INT32))), Assign(crd[Const(0.5, DOUBLE)], ZERO)],
-            "is no index",
-        ),
-    ],
-)
-def test_what_is_not(body, message):
-    with pytest.raises(AssertionError, match=message):
-        verify(kernel(*body))
-
-
-def test_functions_are_verified_too():
-    grow = Function("grow", "Grows.", "A", (), [Assign(SIZE, i)], TRUE)
-    with pytest.raises(AssertionError, match="i is not declared"):
-        verify(kernel(functions=(grow,)))
