@@ -28,7 +28,7 @@ import numpy as np
 from custard.cli import structured
 from custard.ir import cin
 from custard.ir.accesses import accesses as accesses_of
-from custard.language import notation
+from custard.language.tokens import number
 from custard.program import Program
 from sam import io
 from sam.inputs import no_input
@@ -256,7 +256,7 @@ def _number(text: str) -> bool | int | float | complex | None:
         return complex(text)
     if not _NUMBER.fullmatch(text):
         return None
-    size = notation.number(text.lstrip("+-"))
+    size = number(text.lstrip("+-"))
     return -size if text.startswith("-") else size
 
 

@@ -22,16 +22,14 @@ it is an access of T just where T is declared and ``T_i`` is not, and otherwise 
 
 from __future__ import annotations
 
-import math
-import string
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
+from custard.language.tokens import CLOSING, ENDS, FUNCTIONS, LETTERS, Span, Token, tokens
 from sam.support.errors import UserError
 
-Span: TypeAlias = tuple[int, int]
 Operator: TypeAlias = Literal["+", "-", "*", "/"]
 Assigns: TypeAlias = Literal["=", "+="]
 MAX_DEPTH = 200
@@ -141,15 +139,6 @@ def accesses(assignment: Assignment) -> list[Access]:
     return [node for node in walk(assignment) if isinstance(node, Access)]
 
 
-def number(digits: str) -> int | float:
-    """The number that a text without a sign writes; a whole one of more than 63 bits is a float."""
-    if set(digits) <= _DIGITS:
-        significant = digits.lstrip("0") or "0"
-        if len(significant) < 20 and int(significant) < 2**63:
-            return int(significant)
-    return float(digits)
-
-
 def _children(node: SyntaxNode) -> tuple[SyntaxNode, ...]:
     match node:
         case Assignment():
@@ -178,7 +167,7 @@ class _Descent:
 
     def __init__(self, text: str, declared: Collection[str]) -> None:
         self.text, self.declared = text, declared
-        self.tokens = _tokens(text)
+        self.tokens = tokens(text)
         self.position = 0
         self.depth = 0
 
@@ -194,7 +183,7 @@ class _Descent:
         self._require_one_order(assignment)
         return assignment
 
-    def _assignment_operator(self) -> _Token:
+    def _assignment_operator(self) -> Token:
         found = [token for token in self.tokens if token.kind in ("=", "+=")]
         if self._next.kind == "end":
             raise self._error("the expression is empty", self._next.span, _EXAMPLE)
@@ -209,7 +198,7 @@ class _Descent:
             )
         return found[0]
 
-    def _target(self, operator: _Token) -> Access:
+    def _target(self, operator: Token) -> Access:
         first = self._next
         if first is operator:
             raise self._error(f"nothing stands before {first.text}", first.span, _EXAMPLE)
@@ -218,7 +207,7 @@ class _Descent:
         if first.kind != "name":
             raise self._error(f"{first.text} does not begin a tensor", first.span, _EXAMPLE)
         target = self._access()
-        if self._next.kind in _CLOSING.values():
+        if self._next.kind in CLOSING.values():
             raise self._unexpected(self._next)
         if self._next is not operator:
             rest = (target.span[0], self.tokens[self.tokens.index(operator) - 1].end)
@@ -245,7 +234,7 @@ class _Descent:
     def _expression(self) -> Expression:
         """Terms and factors in one frame: a level of nesting takes three of Python's thousand."""
         terms: list[Expression] = []
-        signs: list[_Token] = []
+        signs: list[Token] = []
         while True:
             term = self._operand()
             while self._next.kind in ("*", "/"):
@@ -324,7 +313,7 @@ class _Descent:
             return self._bare(name)
         opening = self._take()
         indices: list[Index] = []
-        if self._next.kind != _CLOSING[opening.kind]:
+        if self._next.kind != CLOSING[opening.kind]:
             indices.append(self._subscript(opening))
         while self._next.kind == ",":
             self._take()
@@ -332,22 +321,22 @@ class _Descent:
         closing = self._close(opening)
         return Access(tensor, tuple(indices), span=(name.start, closing.end))
 
-    def _bare(self, name: _Token) -> Access:
+    def _bare(self, name: Token) -> Access:
         """A scalar; or, as in ``T_i``, the longest name before a ``_`` that is declared."""
         at = len(name.text) if name.text in self.declared else name.text.rfind("_")
         while at > 0 and name.text[:at] not in self.declared:
             at = name.text.rfind("_", 0, at)
         variable = name.text[at + 1 :]
-        if at <= 0 or variable[:1] not in _LETTERS:
+        if at <= 0 or variable[:1] not in LETTERS:
             return Access(name.text, (), span=name.span)
         index = Variable(variable, span=(name.start + at + 1, name.end))
         return Access(name.text[:at], (index,), span=name.span)
 
-    def _subscript(self, opening: _Token) -> Index:
+    def _subscript(self, opening: Token) -> Index:
         first = self._next
-        if first.kind in (",", _CLOSING[opening.kind]):
+        if first.kind in (",", CLOSING[opening.kind]):
             raise self._error("a subscript is empty", first.span)
-        if first.kind in _ENDS:
+        if first.kind in ENDS:
             self._close(opening)
         inside = [self._following(n).kind for n in (1, 2)]
         if first.kind == "name" and inside == ["(", "number"]:
@@ -428,21 +417,21 @@ class _Descent:
             self._take()
 
     @property
-    def _next(self) -> _Token:
+    def _next(self) -> Token:
         return self.tokens[self.position]
 
-    def _following(self, distance: int) -> _Token:
+    def _following(self, distance: int) -> Token:
         return self.tokens[min(self.position + distance, len(self.tokens) - 1)]
 
-    def _take(self) -> _Token:
+    def _take(self) -> Token:
         token = self._next
         self.position += 1
         return token
 
-    def _close(self, opening: _Token) -> _Token:
-        if self._next.kind in _ENDS:
+    def _close(self, opening: Token) -> Token:
+        if self._next.kind in ENDS:
             raise self._error(f"this {opening.kind} is never closed", opening.span)
-        if self._next.kind != _CLOSING[opening.kind]:
+        if self._next.kind != CLOSING[opening.kind]:
             raise self._unexpected(self._next)
         return self._take()
 
@@ -467,16 +456,16 @@ class _Descent:
         place = "at the end" if token.kind == "end" else f"before {token.text}"
         return self._error(f"an operand is missing {place}", token.span)
 
-    def _not_affine(self, token: _Token) -> UserError:
+    def _not_affine(self, token: Token) -> UserError:
         hint = "a subscript is a sum of index variables times whole numbers, as in A(2*i+k-1,j)"
-        called = [one for one in self.tokens[: self.position] if one.text in _FUNCTIONS]
+        called = [one for one in self.tokens[: self.position] if one.text in FUNCTIONS]
         if token.kind == "(" and called:
             name = called[-1].text
             hint = f"{name} is not a function here: an expression has + - * / and sum(j, ...)"
         return self._error(f"{token.text} cannot stand in a subscript here", token.span, hint)
 
-    def _unexpected(self, token: _Token) -> UserError:
-        closes = token.kind in _CLOSING.values()
+    def _unexpected(self, token: Token) -> UserError:
+        closes = token.kind in CLOSING.values()
         what = (
             f"this {token.text} closes nothing" if closes else f"{token.text} is not expected here"
         )
@@ -486,101 +475,6 @@ class _Descent:
         return UserError(what, source=self.text, span=span, hint=hint)
 
 
-def _binary(left: Expression, operator: _Token, right: Expression) -> Binary:
+def _binary(left: Expression, operator: Token, right: Expression) -> Binary:
     span = (left.span[0], right.span[1])
     return Binary(cast(Operator, operator.kind), left, right, span=span)
-
-
-class _Token(NamedTuple):
-    """``kind`` is name, number, end, or the symbol itself."""
-
-    kind: str
-    text: str
-    start: int
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.text)
-
-    @property
-    def span(self) -> Span:
-        return self.start, self.end
-
-    @property
-    def number(self) -> int | float:
-        return number(self.text)
-
-
-_DIGITS = frozenset(string.digits)
-_LETTERS = frozenset(string.ascii_letters + "_")
-_SYMBOLS = ("+=", "=", "+", "-", "*", "/", "(", ")", "{", "}", ",")
-_CLOSING = {"(": ")", "{": "}"}
-_ENDS = ("end", "=", "+=")
-_POWER = "a power is a product of equal factors: B(i) * B(i)"
-_ASSIGNMENT = "an assignment is written with = or +="
-_REFUSED = {
-    "**": _POWER,
-    "^": _POWER,
-    "==": _ASSIGNMENT,
-    "-=": _ASSIGNMENT,
-    "*=": _ASSIGNMENT,
-    "/=": _ASSIGNMENT,
-    "[": "subscripts stand in parentheses: B(i,j)",
-    "->": "a sum over k is written with subscripts, as in X(i,j) = A(i,k) * B(k,j)",
-    "@": "a product of matrices names its subscripts: X(i,j) = A(i,k) * B(k,j)",
-}
-# Names of functions in other languages.
-_FUNCTIONS = {"min", "max", "abs", "exp", "log", "sqrt", "pow", "relu", "tanh", "sin", "cos"}
-
-
-def _tokens(text: str) -> list[_Token]:
-    tokens = []
-    position = 0
-    while position < len(text):
-        if text[position] == " ":
-            position += 1
-            continue
-        token = _token(text, position)
-        tokens.append(token)
-        position = token.end
-    return [*tokens, _Token("end", "", len(text.rstrip()))]
-
-
-def _token(text: str, start: int) -> _Token:
-    if text[start] in _LETTERS:
-        return _Token("name", text[start : _run(text, start, _LETTERS | _DIGITS)], start)
-    digits = start + text.startswith(".", start)
-    if text[digits : digits + 1] in _DIGITS:
-        return _number(text, start)
-    for symbol, hint in _REFUSED.items():
-        if text.startswith(symbol, start):
-            span = (start, start + len(symbol))
-            raise UserError(
-                f"{symbol} is not part of the notation", source=text, span=span, hint=hint
-            )
-    for symbol in _SYMBOLS:
-        if text.startswith(symbol, start):
-            return _Token(symbol, symbol, start)
-    raise UserError(
-        f"{text[start]!r} is not part of the notation", source=text, span=(start, start + 1)
-    )
-
-
-def _number(text: str, start: int) -> _Token:
-    end = _run(text, start, _DIGITS)
-    if text.startswith(".", end):
-        end = _run(text, end + 1, _DIGITS)
-    if text[end : end + 1] in ("e", "E"):
-        digits = end + 1 + (text[end + 1 : end + 2] in ("+", "-"))
-        exponent = _run(text, digits, _DIGITS)
-        end = exponent if exponent > digits else end
-    token = _Token("number", text[start:end], start)
-    if math.isinf(float(token.text)):
-        raise UserError("this number is too large", source=text, span=token.span)
-    return token
-
-
-def _run(text: str, start: int, characters: frozenset[str]) -> int:
-    while start < len(text) and text[start] in characters:
-        start += 1
-    return start
