@@ -37,6 +37,7 @@ from custard.autoscheduling.autoscheduler import MeasuringMachine
 from custard.autoscheduling.measuring import measured
 from custard.autoscheduling.ranking import Ranked
 from custard.ir import cin
+from custard.ir.concretization import concretize
 from custard.language import notation
 from sam import io
 from sam.inputs import as_tensor
@@ -140,7 +141,7 @@ def inputs(
 ) -> dict[str, Any]:
     """The inputs of a program: real ones where it has a sparse matrix or tensor."""
     random = np.random.default_rng(1)
-    program = cin.concretize(notation.parse(expression))
+    program = concretize(notation.parse(expression))
     accesses = [node for node in cin.walk(program.value) if isinstance(node, cin.Access)]
     extents: dict[str, int] = {}
     found: dict[str, Any] = {}

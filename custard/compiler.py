@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from custard.ir import cin
 from custard.ir.accesses import accesses
+from custard.ir.concretization import concretize
 from custard.language import notation
 from custard.language.commands import parse_schedule, workspaces
 from custard.language.formats import Format, parse_format
@@ -99,7 +100,7 @@ def compile(
     commands = parse_schedule(_texts(schedule))
     named = workspaces(commands)
     resolved, stored = _formats({} if formats is None else formats, orders, named, chosen)
-    program = cin.concretize(assignment)
+    program = concretize(assignment)
     done("cin", program)
     extents = _dims({} if dims is None else dims, program)
     notes = _inferred(program, extents)

@@ -21,6 +21,7 @@ from itertools import chain, combinations, islice, permutations
 
 from custard.autoscheduling.problem import Candidate, Problem
 from custard.ir import cin
+from custard.ir.resolution import resolved
 from custard.language.formats import LEVEL_FORMATS, Format
 
 _MOST_ORDERS = 1_000
@@ -66,7 +67,7 @@ def _extended(
 
 def _ordered(problem: Problem, order: Sequence[str], formats: Mapping[str, Format]) -> Candidate:
     loops = sorted(problem.program.loops, key=lambda loop: order.index(cin.base(loop)))
-    program = cin.resolved(replace(problem.program, loops=tuple(loops)))
+    program = resolved(replace(problem.program, loops=tuple(loops)))
     schedule = (f"reorder({','.join(order)})",) if len(order) > 1 else ()
     return Candidate(schedule, formats, (program,))
 

@@ -25,6 +25,7 @@ from custard.autoscheduling.measuring import measured
 from custard.autoscheduling.problem import Candidate, Problem, follows
 from custard.compiler import compile
 from custard.ir import cin
+from custard.ir.concretization import concretize
 from custard.language import notation
 from custard.language.formats import Format
 from custard.program import Program
@@ -110,7 +111,7 @@ def autoschedule(
     base = compile(expression, formats, (), target, dims, False, drop_zeros, fast_math)
     require_inputs(base.slots, inputs)
     tensors = {name: as_tensor(name, value) for name, value in inputs.items()}
-    program = cin.concretize(notation.parse(expression, base.formats))
+    program = concretize(notation.parse(expression, base.formats))
     names = [cin.base(loop) for loop in base.cin.loops]
     known = extents(base.slots, tensors, base.dims, names, (), base.cin.spans)
     fibers = InputFibers(tensors, {cin.base(variable): size for variable, size in known.items()})

@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from custard.ir import cin
+from custard.ir.resolution import resolved
 from custard.language.formats import Format, unconditional_levels
 from sam.derivations import Derivation, Fuse, Rename, Share, Split, parts, replaced
 from sam.graph import Graph, Slot
@@ -106,7 +107,7 @@ def derive(
     """
     asked = formats[program.target.tensor]
     if not derivations:
-        return Derived(cin.resolved(cin.reordered(program, loops)), formats, asked)
+        return Derived(resolved(cin.reordered(program, loops)), formats, asked)
     return _Rewriting(program, tuple(derivations), loops, formats).derived(asked)
 
 
@@ -146,7 +147,7 @@ class _Rewriting:
                 loops.update(dict.fromkeys(used))
         ordered = tuple(v for name in self.loops for v in loops if cin.base(v) == name)
         program = replace(program, loops=ordered, target=target, value=value)
-        program = cin.resolved(program)
+        program = resolved(program)
         formats, notes = self.formats, tuple(self.notes)
         return Derived(program, formats, asked, self.derivations, self.views, notes)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar
 
 from custard.ir import cin
+from custard.ir.concretization import right_side
 from custard.language import notation
 from custard.language.commands import (
     LANES,
@@ -379,7 +380,7 @@ class Scheduler(ABC):
             target += "x"
         try:
             declared = [*self.formats, *self.workspaces]
-            found = cin.part(notation.parse(f"{target}={text}", declared))
+            found = right_side(notation.parse(f"{target}={text}", declared))
             return self.with_workspaces(found)
         except UserError as error:
             span = command.spans[0]

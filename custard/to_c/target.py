@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from custard.ir import cin
 from custard.ir.accesses import accesses
+from custard.ir.resolution import resolved
 from custard.language.commands import choices, refuse_streams
 from custard.language.formats import require_writable
 from custard.pipeline import done, nested
@@ -49,7 +50,7 @@ def compiled(program: cin.LoopProgram, request: Request, notes: Sequence[str]) -
     stored, ignore_units = request.workspaces, request.ignore_units
     loops = nest(program, formats, commands, request.strict, stored, ignore_units)
     program = replace(program, loops=tuple(loops.completed(program.loops)))
-    program = cin.resolved(program)
+    program = resolved(program)
     loops = _resolved(loops, program).with_variables(program.loops)
     done("schedule", program, lambda: nested(program, loops.loops, loops.derivations))
     forced = {
@@ -81,7 +82,7 @@ def _resolved(loops: LoopNest, program: cin.LoopProgram) -> LoopNest:
     """The schedule, with the computed subscripts of workspaces resolved."""
 
     def change(value: cin.Expression) -> cin.Expression:
-        found = cin.resolved(replace(program, value=value))
+        found = resolved(replace(program, value=value))
         if found.loops != program.loops:
             raise UserError(
                 "precompute does not take an access with one variable in two subscripts, if one "

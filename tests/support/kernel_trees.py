@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from custard.ir import cin
+from custard.ir.concretization import concretize
+from custard.ir.resolution import resolved
 from custard.language import notation
 from custard.language.formats import parse_format
 from custard.scheduling.loops import LoopNest
@@ -35,10 +37,10 @@ def prepared(
     types: Types | None = None,
 ) -> Prepared:
     """The tree of an expression; ``loops`` has their order, as in ``"ikj"``."""
-    program = cin.concretize(notation.parse(text, formats))
+    program = concretize(notation.parse(text, formats))
     if loops is not None:
         program = cin.reordered(program, loops)
-    program = cin.resolved(program)
+    program = resolved(program)
     accesses = [program.target, *(one for one in cin.walk(program.value))]
     stored = {
         one.tensor: parse_format(

@@ -4,6 +4,7 @@ from custard.autoscheduling.autoscheduler import autoscheduler
 from custard.autoscheduling.candidates import orders
 from custard.autoscheduling.problem import Problem
 from custard.ir import cin
+from custard.ir.concretization import concretize
 from custard.language import notation
 from custard.language.formats import parse_format
 from custard.targets import target_of
@@ -11,7 +12,7 @@ from custard.targets import target_of
 
 def problem(text, target="c", extents=100, parts=1, given=None, dense=(), entries=10):
     """A problem whose variables have one extent."""
-    program = cin.concretize(notation.parse(text))
+    program = concretize(notation.parse(text))
     formats = {name: parse_format(form) for name, form in (given or {}).items()}
     sizes = dict.fromkeys(map(cin.base, program.loops), extents)
     return Problem(program, formats, frozenset(dense), sizes, entries, target_of(target), parts)

@@ -27,6 +27,7 @@ from custard.cli.sweeps.table import require_own_names
 from custard.cli.sweeps.workers import Limits, Measure, Together
 from custard.compiler import compile
 from custard.ir import cin
+from custard.ir.concretization import concretize
 from custard.language import notation
 from custard.language.commands import parse_schedule, workspaces
 from custard.to_sam.program import SamProgram
@@ -215,7 +216,7 @@ def _names(expression: str) -> tuple[list[str], list[str]]:
     """The tensors and the variables of an expression."""
     assignment = notation.parse(expression)
     tensors = [access.tensor for access in notation.accesses(assignment)]
-    variables = map(cin.base, cin.concretize(assignment).loops)
+    variables = map(cin.base, concretize(assignment).loops)
     return list(dict.fromkeys(tensors)), list(dict.fromkeys(variables))
 
 

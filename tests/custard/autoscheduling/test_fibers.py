@@ -7,6 +7,7 @@ import pytest
 
 from custard.autoscheduling.fibers import FiberStatistics, InputFibers
 from custard.ir import cin
+from custard.ir.concretization import concretize
 from custard.language import notation
 from sam.tensor import Tensor
 
@@ -18,7 +19,7 @@ MATRIX = np.array([[1, 1, 0, 0], [0, 0, 0, 0], [1, 0, 1, 1]])
 
 def walked(text, inputs, order, levels=None, extents=None):
     """The counts of the right side of an expression, by variable."""
-    program = cin.concretize(notation.parse(text))
+    program = concretize(notation.parse(text))
     tensors = {name: Tensor.of(array).convert("s" * array.ndim) for name, array in inputs.items()}
     codes, sizes = {}, dict(extents or {})
     for node in cin.walk(program.value):
@@ -128,7 +129,7 @@ def has_value(node, point, inputs):
 @pytest.mark.parametrize(("text", "order"), [(t, o) for t in TEXTS for o in TEXTS[t]])
 def test_points_are_those_of_brute_force(text, order):
     random = np.random.default_rng(1)
-    program = cin.concretize(notation.parse(text))
+    program = concretize(notation.parse(text))
     for density in (0.1, 0.4, 1.0):
         inputs = {
             node.tensor: random.random((4,) * len(node.variables)) < density

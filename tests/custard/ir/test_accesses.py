@@ -1,13 +1,13 @@
 """The accesses of a program, and how they are stored."""
 
-from custard.ir import cin
 from custard.ir.accesses import accesses, storage_orders
+from custard.ir.concretization import concretize
 from custard.language import notation
 from custard.language.formats import parse_format
 
 
 def program(text):
-    return cin.concretize(notation.parse(text, ()))
+    return concretize(notation.parse(text, ()))
 
 
 def test_each_use_of_a_tensor_is_one():

@@ -5,6 +5,7 @@ import pytest
 
 from custard.autoscheduling.fibers import InputFibers
 from custard.ir import cin
+from custard.ir.concretization import concretize
 from custard.ir.iteration import LoopCount
 from custard.language import notation
 from custard.language.formats import parse_format
@@ -15,7 +16,7 @@ from sam.tensor import Tensor
 MATRIX = np.zeros((4, 100))
 MATRIX[np.repeat(np.arange(4), 10), np.arange(40)] = 1
 INPUTS = {"A": Tensor.from_numpy(MATRIX, "ds"), "x": Tensor.from_numpy(np.ones(100), "d")}
-TERM = cin.concretize(notation.parse("y(i) = A(i,j) * x(j)")).value
+TERM = concretize(notation.parse("y(i) = A(i,j) * x(j)")).value
 A, X = (one for one in cin.walk(TERM) if isinstance(one, cin.Access))
 CODES = {A: {"i": "d", "j": "s"}, X: {"j": "d"}}
 MEASURED = InputFibers(INPUTS, {"i": 4, "j": 100})

@@ -1,13 +1,14 @@
 """What is said where loops clash with storage."""
 
 from custard.ir import cin
+from custard.ir.concretization import concretize
 from custard.ir.transposition import transposition
 from custard.language import notation
 from custard.language.formats import parse_format
 
 
 def told(text, levels="ds"):
-    program = cin.concretize(notation.parse(text, ()))
+    program = concretize(notation.parse(text, ()))
     access = next(one for one in cin.walk(program.value) if isinstance(one, cin.Access))
     return transposition(program, access, parse_format(levels, 2, "A"), (1, 0))
 

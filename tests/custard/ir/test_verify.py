@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from custard.ir import cin
+from custard.ir.concretization import concretize
 from custard.ir.verify import verify
 from custard.language import notation
 
-PROGRAM = cin.concretize(notation.parse("y(i) = A(i,j) * x(j)"))
+PROGRAM = concretize(notation.parse("y(i) = A(i,j) * x(j)"))
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,6 @@ PROGRAM = cin.concretize(notation.parse("y(i) = A(i,j) * x(j)"))
 )
 def test_a_fault_is_named(broken, text):
     verify(PROGRAM)
-    verify(cin.concretize(notation.parse("y(i) = sum(j, A(i))")))
+    verify(concretize(notation.parse("y(i) = sum(j, A(i))")))
     with pytest.raises(AssertionError, match=text):
         verify(broken)

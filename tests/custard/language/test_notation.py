@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custard.ir import cin
+from custard.ir.concretization import concretize
 from custard.language.notation import (
     MAX_DEPTH,
     Access,
@@ -388,7 +388,7 @@ def test_expressions_of_real_users(name, errors):
     for line in (CORPUS / f"{name}.txt").read_text().splitlines():
         expression = shlex.split(line)[1]
         try:
-            cin.concretize(parse(expression))
+            concretize(parse(expression))
         except UserError as error:
             kind = next((known for known in errors if known in error.what), str(error))
             found[kind] = found.get(kind, 0) + 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from custard.ir import cin
+from custard.ir.concretization import concretize
 from custard.language import notation
 from custard.language.commands import parse_schedule
 from custard.language.formats import parse_format
@@ -15,7 +15,7 @@ FORMATS = {"y": "d", "A": "ds", "x": "d"}
 
 
 def scheduled(*commands, text=MATVEC, strict=False):
-    program = cin.concretize(notation.parse(text, ()))
+    program = concretize(notation.parse(text, ()))
     formats = {name: parse_format(form, len(form), name) for name, form in FORMATS.items()}
     return nest(program, formats, parse_schedule(commands), strict, {}, False)
 

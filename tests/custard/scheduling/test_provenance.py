@@ -1,6 +1,7 @@
 import pytest
 
 from custard.ir import cin
+from custard.ir.concretization import concretize
 from custard.language import notation
 from custard.language.formats import parse_format
 from custard.scheduling.provenance import derive, vanishes
@@ -8,7 +9,7 @@ from sam.derivations import Fuse, Rename, Split
 
 
 def program_of(text):
-    return cin.concretize(notation.parse(text))
+    return concretize(notation.parse(text))
 
 
 def derived(text, derivations, loops, **formats):

@@ -1,13 +1,13 @@
 """Statements: a program with its loops, and parts that are computed before."""
 
-from custard.ir import cin
+from custard.ir.concretization import concretize
 from custard.language import notation
 from custard.scheduling.statement import Statement, precomputed
 from sam.derivations import Rename, Split
 
 
 def program(text):
-    return cin.concretize(notation.parse(text, ()))
+    return concretize(notation.parse(text, ()))
 
 
 MATVEC = program("y(i) = A(i,j) * x(j)")

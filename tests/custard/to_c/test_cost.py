@@ -6,6 +6,7 @@ import pytest
 import custard
 from custard.autoscheduling.fibers import InputFibers
 from custard.ir import cin
+from custard.ir.concretization import concretize
 from custard.language import notation
 from custard.language.formats import parse_format
 from custard.to_c.cost import cost
@@ -13,7 +14,7 @@ from sam.tensor import Tensor
 
 
 def costs(text, formats, inputs, order):
-    program = cin.reordered(cin.concretize(notation.parse(text)), order)
+    program = cin.reordered(concretize(notation.parse(text)), order)
     resolved = {name: parse_format(form) for name, form in formats.items()}
     made = custard.compile(text, formats, target="c")
     tensors = {name: Tensor.of(value) for name, value in inputs.items()}

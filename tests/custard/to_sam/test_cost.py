@@ -8,6 +8,7 @@ import pytest
 import custard
 from custard.autoscheduling.fibers import InputFibers
 from custard.ir import cin
+from custard.ir.concretization import concretize
 from custard.language import notation
 from custard.language.formats import Format
 from custard.to_sam.cost import cycles
@@ -21,7 +22,7 @@ def random(seed, *shape, density=0.2):
 
 def estimated(text, inputs, order, lanes=None):
     """The estimate, and the program, with all tensors compressed in the order of the loops."""
-    program = cin.concretize(notation.parse(text))
+    program = concretize(notation.parse(text))
     formats = {}
     for node in (program.target, *cin.walk(program.value)):
         if isinstance(node, cin.Access):
@@ -55,7 +56,7 @@ CASES = {
 @pytest.mark.parametrize("text", CASES)
 def test_against_the_simulator(text):
     inputs = CASES[text]
-    loops = cin.concretize(notation.parse(text)).loops
+    loops = concretize(notation.parse(text)).loops
     for order in permutations(loops):
         found, program = estimated(text, inputs, order)
         assert found == pytest.approx(program.simulate(inputs, engine="simpy").cycles, rel=0.15)

@@ -1,0 +1,78 @@
+"""Where the sums over variables stand in an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from custard.ir.cin import (
+    Add,
+    Divide,
+    Expression,
+    Multiply,
+    Negate,
+    Reduce,
+    children,
+    free_variables,
+    multiplied,
+    without_brackets,
+)
+
+
+def with_sum(node: Expression, variable: str) -> Expression:
+    """The node with the sum over a variable at the smallest part that has all uses of it."""
+    operands = without_brackets(node) if isinstance(node, Multiply) else children(node)
+    users = [operand for operand in operands if variable in free_variables(operand)]
+    match node:
+        case Add(terms):
+            return Add(tuple(with_sum(t, variable) if t in users else t for t in terms))
+        case Negate(operand):
+            return Negate(with_sum(operand, variable))
+        case Reduce(variables, operand):
+            return summed_over(variables, with_sum(operand, variable))
+        case Multiply() if len(users) == 1:
+            return _with_factors(node, lambda f: with_sum(f, variable) if f is users[0] else f)
+        case Divide(numerator, denominator) if len(users) == 1:
+            if users[0] is numerator:
+                return Divide(with_sum(numerator, variable), denominator)
+            return Divide(numerator, with_sum(denominator, variable))
+    return summed_over((variable,), node)
+
+
+def hoisted(node: Expression) -> Expression:
+    """Takes the only sum among the factors of a product out of it.
+
+    That is done if another factor shares a variable with the sum: entries that this factor lacks
+    need not be summed then.
+    """
+    match node:
+        case Add(terms):
+            return Add(tuple(hoisted(term) for term in terms))
+        case Negate(operand):
+            return Negate(hoisted(operand))
+        case Reduce(variables, operand):
+            return summed_over(variables, hoisted(operand))
+        case Divide(numerator, denominator):
+            return Divide(hoisted(numerator), hoisted(denominator))
+        case Multiply():
+            node = _with_factors(node, hoisted)
+            factors = without_brackets(node) if isinstance(node, Multiply) else [node]
+            sums = [factor for factor in factors if isinstance(factor, Reduce)]
+            others = {v for f in factors if f not in sums for v in free_variables(f)}
+            if len(sums) == 1 and others & set(free_variables(sums[0])):
+                inside = _with_factors(node, lambda f: f.operand if isinstance(f, Reduce) else f)
+                return Reduce(sums[0].variables, inside)
+    return node
+
+
+def summed_over(variables: tuple[str, ...], operand: Expression) -> Expression:
+    """The sum of an operand over variables; a sum inside becomes part of it."""
+    if isinstance(operand, Reduce):
+        return Reduce((*variables, *operand.variables), operand.operand)
+    return Reduce(variables, operand)
+
+
+def _with_factors(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """A product with each factor changed, those in brackets too."""
+    if isinstance(node, Multiply):
+        return multiplied([_with_factors(factor, change) for factor in node.factors])
+    return change(node)
