@@ -15,37 +15,42 @@ cycle are served at its end, in the order of blocks.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import simpy
-from simpy.core import EventPriority
 
 from sam.blocks import StreamError
 from sam.graph import End
-from sam.memory_regions import Region
 from sam.support.errors import UserError
-from sam.token import EMPTY
-from sim.attribution.log import KeptWaits, Log, Passed, names
-from sim.attribution.over_time import OverTime, add, bins
+from sim.attribution.log import KeptWaits, Log, names
+from sim.attribution.over_time import OverTime, bins
 from sim.binding import BoundGraph, located
 from sim.config.hardware import Config
 from sim.deadlock import WaitingBlock, deadlock
 from sim.endless import IDLE_FIRINGS, no_progress, require_memory, too_long
 from sim.machine import HANDOVER, Channel, InputPort, OutputPort, Part, elaborate
 from sim.memory.hierarchy import Access, Hierarchy, statistics
-from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
-from sim.stream_checker import Validator, Watch
+from sim.reference.arbiter import Arbiter
+from sim.reference.ends import (
+    Given,
+    IdealMemory,
+    MemoryAccess,
+    Starved,
+    StepInput,
+    StepOutput,
+    WireEnd,
+)
+from sim.reference.queues import Queue, WatchedQueue, Wire
+from sim.stats import BlockStats, Run, StreamStats
+from sim.stream_checker import Validator
 
 Progress = Callable[[int], None]
 """Called now and then with the cycle that a run has come to."""
 
 _CYCLES_BETWEEN_REPORTS = 4096
 _EVENTS_BETWEEN_LOOKS = 1 << 18
-_AFTER_ALL_ELSE = EventPriority(2)
 
 
 class Unfinished(Exception):
@@ -103,226 +108,25 @@ def run(
     return machine.report()
 
 
-class Starved(Exception):
-    """A step asked for a token that is not there."""
-
-    def __init__(self, port: _StepInput) -> None:
-        self.port = port
-
-
-class _Queue:
-    """A stream from one block to another, with room for ``depth`` tokens."""
-
-    def __init__(self, environment: simpy.Environment, channel: Channel) -> None:
-        self.environment, self.edge, self.giver = environment, channel.edge, channel.giver
-        self.number, self.depth, self.latency = channel.number, channel.depth, channel.latency
-        self.tokens: deque[tuple[Any, Any, int]] = deque()
-        self.moved: tuple[np.ndarray, np.ndarray] | None = None
-        self.history: list[Passed] | None = None
-        self.passed = 0
-        self.peak = 0
-        self.last_taken = -1
-        self.reader: simpy.Event | None = None
-        self.writer: simpy.Event | None = None
-
-    def room(self) -> bool:
-        """Whether a token may be given in this cycle."""
-        if self.depth is None:
-            return True
-        used = len(self.tokens) + (self.last_taken == self.environment.now)
-        return used < self.depth
-
-    def push(self, kind: int, value: Any, made: int) -> None:
-        """Gives a token that is made in this cycle or a later one."""
-        if self.moved is not None:
-            add(self.moved[0], int(self.environment.now))
-        if self.history is not None:
-            self.history.append(Passed(kind, value, int(self.environment.now), made + self.latency))
-        self.tokens.append((kind, value, made + self.latency))
-        held = len(self.tokens) + (self.last_taken == self.environment.now)
-        self.peak = max(self.peak, held)
-        if self.reader is not None:
-            self.reader.succeed()
-            self.reader = None
-
-    def pop(self) -> None:
-        if self.moved is not None:
-            add(self.moved[1], int(self.environment.now))
-        if self.history is not None:
-            self.history[self.passed].taken = int(self.environment.now)
-            self.passed += 1
-        self.tokens.popleft()
-        self.last_taken = int(self.environment.now)
-        if self.writer is not None:
-            self.writer.succeed()
-            self.writer = None
-
-    def token_comes(self) -> simpy.Event:
-        """An event: the next token becomes visible, or is given."""
-        if self.tokens:
-            return self.environment.timeout(self.tokens[0][2] - self.environment.now)
-        self.reader = self.environment.event()
-        return self.reader
-
-    def room_comes(self) -> simpy.Event:
-        """An event: room becomes usable, or is made."""
-        if self.depth is not None and len(self.tokens) < self.depth:
-            return self.environment.timeout(1)
-        self.writer = self.environment.event()
-        return self.writer
-
-
-class _WatchedQueue(_Queue):
-    """A queue that tells a validator of the tokens that it is given."""
-
-    watch: Watch
-
-    def push(self, kind: int, value: Any, made: int) -> None:
-        self.watch(kind, value)
-        super().push(kind, value, made)
-
-
-class _Wire(_Queue):
-    """A wire: it keeps the newest message that has been read, and those that come later."""
-
-    newest: tuple[int, Any] = EMPTY, 0
-
-    def room(self) -> bool:
-        return True
-
-    def push(self, kind: int, value: Any, made: int) -> None:
-        self.tokens.append((kind, value, made + self.latency))
-        self.peak = 1
-
-    def read(self, cycle: int) -> tuple[int, Any]:
-        """The newest message that is visible in a cycle."""
-        while self.tokens and self.tokens[0][2] <= cycle:
-            self.newest = self.tokens.popleft()[:2]
-        return self.newest
-
-
-class _WireEnd:
-    """An input port that is a wire, as steps see it."""
-
-    def __init__(self, process: _Process, wire: _Wire) -> None:
-        self.process, self.wire = process, wire
-
-    def latest(self) -> tuple[int, Any]:
-        return self.wire.read(self.process.ready)
-
-
-class _StepInput:
-    """An input port, as steps see it."""
-
-    def __init__(self, process: _Process, name: str, queue: _Queue) -> None:
-        self.taken, self.name, self.queue = process.taken, name, queue
-        self.environment, self.tokens = queue.environment, queue.tokens
-
-    def peek(self) -> tuple[int, Any]:
-        if self.tokens:
-            kind, value, visible = self.tokens[0]
-            if visible <= self.environment.now:
-                return kind, value
-        raise Starved(self)
-
-    def take(self) -> None:
-        self.taken.append(self.queue)
-
-
-class _StepOutput:
-    """An output port, as steps see it, with a queue to each of its readers."""
-
-    def __init__(self, process: _Process, name: str, queues: list[_Queue]) -> None:
-        self.given, self.name, self.queues = process.given, name, queues
-        self.counts = [0, 0, 0, 0]
-
-    def give(self, kind: int, value: Any) -> None:
-        self.given.append((self, kind, value))
-
-    def tokens(self) -> dict[str, int]:
-        return dict(zip(TOKEN_KINDS, self.counts, strict=True))
-
-
-class _EndOfCycle(simpy.Event):
-    """An event that comes last in its cycle."""
-
-    def __init__(
-        self, environment: simpy.Environment, happen: Callable[[simpy.Event], None]
-    ) -> None:
-        super().__init__(environment)
-        self._ok, self._value, self.callbacks = True, None, [happen]
-        environment.schedule(self, _AFTER_ALL_ELSE)
-
-
-class _Arbiter:
-    """Collects the requests of each cycle, and has them served in the order of the blocks."""
-
-    hierarchy: Hierarchy
-
-    def __init__(self, environment: simpy.Environment) -> None:
-        self.environment = environment
-        self.asking: list[tuple[int, Sequence[Access], simpy.Event]] = []
-
-    def ask(self, block: int, accesses: Sequence[Access]) -> simpy.Event:
-        """The event of the requests' being served: when they are taken, when all is ready, and how
-        that came about.
-        """
-        if not self.asking:
-            _EndOfCycle(self.environment, self._serve)
-        served = self.environment.event()
-        self.asking.append((block, accesses, served))
-        return served
-
-    def _serve(self, event: simpy.Event) -> None:
-        for block, accesses, served in sorted(self.asking, key=lambda asked: asked[0]):
-            now = int(self.environment.now)
-            taken, ready = self.hierarchy.request(block, now, accesses)
-            served.succeed((taken, ready, self.hierarchy.come))
-        self.asking.clear()
-
-
-class _MemoryAccess:
-    """Memory, as steps see it."""
-
-    def __init__(self, process: _Process) -> None:
-        self.accesses = process.accesses
-
-    def read(self, region: Region, index: int) -> None:
-        self.accesses.append((region, index, False))
-
-    def write(self, region: Region, index: int) -> None:
-        self.accesses.append((region, index, True))
-
-
-class _IdealMemory:
-    """Memory that takes no time, as steps see it."""
-
-    def read(self, region: Region, index: int) -> None:
-        pass
-
-    def write(self, region: Region, index: int) -> None:
-        pass
-
-
 class _Process:
     """A part at work.
 
     ``asker``  its number among the parts that touch memory
     """
 
-    arbiter: _Arbiter
+    arbiter: Arbiter
     asker: int
 
     def __init__(self, part: Part, environment: simpy.Environment, attribution: bool) -> None:
         self.part, self.environment = part, environment
         self.kept = KeptWaits() if attribution else None
         self.interval = part.timing.initiation_interval
-        self.ports = SimpleNamespace(memory=_IdealMemory())
-        self.taken: list[_Queue] = []
-        self.given: list[tuple[_StepOutput, int, Any]] = []
+        self.ports = SimpleNamespace(memory=IdealMemory())
+        self.taken: list[Queue] = []
+        self.given: list[Given] = []
         self.accesses: list[Access] = []
-        self.outputs: dict[str, _StepOutput] = {}
-        self.waiting_for: _StepInput | _Queue | None = None
+        self.outputs: dict[str, StepOutput] = {}
+        self.waiting_for: StepInput | Queue | None = None
         self.finished = False
         self.state = SimpleNamespace(
             **{key: list(v) if isinstance(v, list) else v for key, v in part.state.items()}
@@ -427,7 +231,7 @@ class _Process:
 
     def wait(self) -> WaitingBlock:
         """The token or the room that it waits for, in a machine that has come to a stop."""
-        if isinstance(self.waiting_for, _StepInput):
+        if isinstance(self.waiting_for, StepInput):
             queue = self.waiting_for.queue
             return WaitingBlock(queue.edge, full=False, giver=queue.giver)
         assert self.waiting_for is not None
@@ -460,9 +264,9 @@ class _Processes:
         self.queues = [self._queue(channel) for channel in self.machine.channels]
         for queue in self.queues if attribution else ():
             queue.moved = bins(), bins()
-        self.outputs: dict[End, _StepOutput] = {}
+        self.outputs: dict[End, StepOutput] = {}
         self.processes: dict[str, _Process] = {}
-        self.arbiter = _Arbiter(self.environment)
+        self.arbiter = Arbiter(self.environment)
         for part in self.machine.parts:
             self._start(part)
         if self.machine.layout is not None:
@@ -472,12 +276,12 @@ class _Processes:
         """The cycle of the last firing of any block."""
         return max((process.last_fired for process in self.processes.values()), default=-1)
 
-    def _queue(self, channel: Channel) -> _Queue:
+    def _queue(self, channel: Channel) -> Queue:
         if channel.wire:
-            return _Wire(self.environment, channel)
+            return Wire(self.environment, channel)
         if self.validator is None or channel.edge not in self.machine.bound.streams:
-            return _Queue(self.environment, channel)
-        queue = _WatchedQueue(self.environment, channel)
+            return Queue(self.environment, channel)
+        queue = WatchedQueue(self.environment, channel)
         queue.watch = self.validator.watch(channel.edge)
         return queue
 
@@ -487,7 +291,7 @@ class _Processes:
         for name, port in part.ports.items():
             setattr(process.ports, name, self._end(process, port))
         if part.asker is not None:
-            process.ports.memory = _MemoryAccess(process)
+            process.ports.memory = MemoryAccess(process.accesses)
             process.arbiter, process.asker = self.arbiter, part.asker
         self.processes[part.name] = process
         self.environment.process(process.live())
@@ -500,11 +304,11 @@ class _Processes:
             return [self._end(process, one) for one in port]
         if isinstance(port, InputPort):
             queue = self.queues[port.channel.number]
-            if isinstance(queue, _Wire):
-                return _WireEnd(process, queue)
-            return _StepInput(process, port.name, queue)
+            if isinstance(queue, Wire):
+                return WireEnd(process, queue)
+            return StepInput(process.taken, port.name, queue)
         queues = [self.queues[channel.number] for channel in port.channels]
-        output = process.outputs[port.name] = _StepOutput(process, port.name, queues)
+        output = process.outputs[port.name] = StepOutput(process.given, port.name, queues)
         self.outputs[End(process.part.node.name, port.name)] = output
         return output
 
@@ -547,7 +351,7 @@ class _Processes:
             if process.kept is not None
         ]
         moved = {
-            str(queue.edge): queue.moved for queue in self.queues if not isinstance(queue, _Wire)
+            str(queue.edge): queue.moved for queue in self.queues if not isinstance(queue, Wire)
         }
         layout = self.machine.layout
         traffic = [] if layout is None else self.arbiter.hierarchy.moved

@@ -23,7 +23,7 @@ from sam.token import DATA, DONE, format_token, parse_stream
 from sam.validate import validate
 from sim import simulate
 from sim.config.hardware import load
-from sim.reference import engine as simpy_engine
+from sim.reference.queues import Queue
 from tests.support.profiles import examples
 from tests.support.programs import programs
 from tests.support.published import needs_published, read
@@ -36,13 +36,13 @@ from tests.support.streams import run_block
 def pushes(monkeypatch):
     """Collects, by output port, the tokens that are pushed by the cycle of their push."""
     seen = defaultdict(dict)
-    push = simpy_engine._Queue.push
+    push = Queue.push
 
     def record(queue, kind, value, made):
         seen[str(queue.edge.source)][int(queue.environment.now)] = format_token((kind, value))
         push(queue, kind, value, made)
 
-    monkeypatch.setattr(simpy_engine._Queue, "push", record)
+    monkeypatch.setattr(Queue, "push", record)
     return seen
 
 

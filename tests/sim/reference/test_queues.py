@@ -1,0 +1,74 @@
+"""When a token becomes visible, and when room becomes usable."""
+
+import simpy
+
+from sam.graph import Edge, End
+from sam.token import DATA, EMPTY
+from sim.machine import Channel
+from sim.reference.queues import Queue, WatchedQueue, Wire
+
+
+def made(kind=Queue, depth=2, latency=3):
+    """A queue from a.x to b.y, and the time that it is in."""
+    environment = simpy.Environment()
+    edge = Edge(End("a", "x"), End("b", "y"))
+    channel = Channel(0, edge, "a", "b", depth, latency, None)
+    return environment, kind(environment, channel)
+
+
+def test_a_token_is_visible_a_latency_after_it_is_made():
+    environment, queue = made()
+    queue.push(DATA, 7, 0)
+    environment.run(queue.token_comes())
+    assert environment.now == 3
+
+
+def test_room_of_a_take_is_usable_in_the_next_cycle():
+    environment, queue = made(depth=1)
+    assert queue.room()
+    queue.push(DATA, 7, 0)
+    assert not queue.room()
+    queue.pop()
+    assert not queue.room()
+    environment.run(queue.room_comes())
+    assert environment.now == 1
+    assert queue.room()
+
+
+def test_a_reader_and_a_writer_wait_for_each_other():
+    _, queue = made(depth=1)
+    comes = queue.token_comes()
+    queue.push(DATA, 7, 0)
+    assert comes.triggered
+    room = queue.room_comes()
+    queue.pop()
+    assert room.triggered
+
+
+def test_the_peak_counts_a_token_that_is_taken_in_the_same_cycle():
+    _, queue = made(depth=None)
+    for value in range(3):
+        queue.push(DATA, value, 0)
+    queue.pop()
+    queue.push(DATA, 3, 0)
+    assert queue.peak == 4
+    assert queue.room()
+
+
+def test_a_validator_is_told():
+    _, queue = made(WatchedQueue)
+    told = []
+    queue.watch = lambda kind, value: told.append((kind, value))
+    queue.push(DATA, 7, 0)
+    assert told == [(DATA, 7)]
+
+
+def test_a_wire_keeps_the_newest_visible_message():
+    _, wire = made(Wire, depth=None, latency=2)
+    assert wire.read(0) == (EMPTY, 0)
+    wire.push(DATA, 5, 0)
+    wire.push(DATA, 6, 1)
+    assert wire.read(1) == (EMPTY, 0)
+    assert wire.read(2) == (DATA, 5)
+    assert wire.read(9) == (DATA, 6)
+    assert wire.room()
