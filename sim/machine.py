@@ -11,6 +11,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,11 @@ class Machine:
     memories: Mapping[str, Any]
     askers: tuple[Part, ...] = ()
     layout: Layout | None = None
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The number of each part among all, by its name."""
+        return {part.name: n for n, part in enumerate(self.parts)}
 
 
 def elaborate(bound: BoundGraph, config: Config, lists: bool = False) -> Machine:

@@ -142,8 +142,7 @@ class Log:
 
 def awaited_at(machine: Machine, channel: Channel, is_input: bool) -> Awaited:
     """A channel as a part awaits it: its tokens if it takes from it, room if it gives to it."""
-    ends = {part.name: n for n, part in enumerate(machine.parts)}
-    edge = channel.edge
+    ends, edge = machine.numbers, channel.edge
     if not is_input:
         return Awaited(edge.source.port, str(edge), False, ends[channel.taker], 1, 1)
     giver = machine.parts[ends[channel.giver]]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -103,7 +103,7 @@ class _CompiledMachine:
         ]
         self.runtime, *built = libraries([_SHARED.exported(text("scheduler.c")), *sources])
         _SHARED.require(self.runtime)
-        self.runtime.run.restype = ctypes.c_int64
+        self.runtime.run.restype = self.runtime.count_words.restype = ctypes.c_int64
         self.objects = Objects(self.runtime)
         self.hierarchy: CompiledHierarchy | None = None
         if self.machine.layout is not None:
@@ -382,13 +382,14 @@ class _CompiledMachine:
         """The waits of all parts."""
         layout, waits = self.machine.layout, []
         for one in self.parts:
+            self.runtime.end_entries(ctypes.byref(one.block))
+        entered = self._words([one.block.waits_log for one in self.parts])
+        requested = self._words([one.block.requests_log for one in self.parts])
+        for one, words, asked in zip(self.parts, entered, requested, strict=True):
             block, requests = one.block, None
-            if block.log:
-                block.waits_log.words.length = (block.log - block.waits_log.words.items) // 4
-            if layout is not None and one.asks:
-                kept = self._words(block.requests_log)
-                requests = decoded_requests(kept, len(layout.ports)) if len(kept) else None
-            entries = partial(decoded_waits, self._words(block.waits_log))
+            if layout is not None and len(asked):
+                requests = decoded_requests(asked, len(layout.ports))
+            entries = partial(decoded_waits, words)
             inputs = len(one.part.inputs)
             awaited = [
                 awaited_at(self.machine, channel, n < inputs)
@@ -402,11 +403,13 @@ class _CompiledMachine:
         over_time = OverTime.of(cycles, moved, traffic)
         return Log(names_of_parts, waits, cycles, over_time, *names(layout))
 
-    def _words(self, log: CLog) -> np.ndarray:
-        """The words of a log."""
-        words = np.empty(log.in_file + log.words.length, np.uint32)
-        if not self.runtime.copy_log(ctypes.byref(log), ctypes.c_void_p(words.ctypes.data)):
-            raise MemoryError
+    def _words(self, logs: Sequence[CLog]) -> list[np.ndarray]:
+        """The words of some logs: parts of one array, which takes large pages."""
+        lengths = [self.runtime.count_words(ctypes.byref(log)) for log in logs]
+        words = np.split(np.empty(sum(lengths), np.uint32), np.cumsum(lengths[:-1]))
+        for log, part in zip(logs, words, strict=True):
+            if not self.runtime.copy_log(ctypes.byref(log), ctypes.c_void_p(part.ctypes.data)):
+                raise MemoryError
         return words
 
     def close(self) -> None:

@@ -86,10 +86,18 @@ typedef struct {
 /* The token after the last in the stretch that is taken from. */
 static inline int64_t end_of(const Queue *q) { return q->from == q->to ? q->tail : q->from->end; }
 
+typedef struct LogPiece LogPiece;
+struct LogPiece {
+    LogPiece *next;
+    int64_t length, room; /* in words */
+    uint32_t words[];
+};
+
 /* A log of words, in memory and ahead of these in a file. */
 typedef struct {
-    Growing words;
-    int64_t limit;   /* the words in memory, once there are more; 0 where there is no limit */
+    LogPiece *first, *last; /* pieces behind the last are empty */
+    int64_t in_memory; /* the words of pieces before the last */
+    int64_t limit;     /* the most of them before they go to the file; 0 where there is no limit */
     int64_t in_file;
     FILE *file;
 } Log;

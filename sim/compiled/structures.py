@@ -50,8 +50,8 @@ class CLog(ctypes.Structure):
     """``Log`` in ``runtime.h``."""
 
     _fields_ = [
-        ("words", CGrowing),
-        *((name, ctypes.c_int64) for name in ("limit", "in_file")),
+        *((name, ctypes.c_void_p) for name in ("first", "last")),
+        *((name, ctypes.c_int64) for name in ("in_memory", "limit", "in_file")),
         ("file", ctypes.c_void_p),
     ]
 

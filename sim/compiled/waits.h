@@ -35,15 +35,18 @@ enum { REQUEST_WORDS = 7, ENTRIES = 2048, NOTHING = -1 };
     int64_t logged = b->logged;
 #define LOG_BACK b->log = log, b->logged = logged;
 
-/* Makes room for the entries of all firings that may follow before it is asked for again: at the
- * most as many as there is room for, and those of a kernel that is not told how many. */
+/* Lets no more firings follow, before this is asked again, than there is room for entries. */
+#define LOG_MOST \
+    if (fired + (log_end - log) - FEW < most) most = fired + (log_end - log) - FEW;
+
+/* Makes room for the entries of the firings that follow. */
 #define LOG_ROOM \
     if (log_end - log < ENTRIES) { \
         b->log = log; \
         if (!b->write(b, 0, 0, NOTHING)) goto no_memory; \
         log = b->log, log_end = b->log_end; \
     } \
-    if (fired + (log_end - log) - FEW < most) most = fired + (log_end - log) - FEW;
+    LOG_MOST
 
 /* Makes an entry of the wait of a firing, as its port of that number was last. */
 #define LOG_WAIT \
@@ -53,6 +56,7 @@ enum { REQUEST_WORDS = 7, ENTRIES = 2048, NOTHING = -1 };
           b->log = log; \
           if (!b->write(b, run_, wait_, (uint64_t)cause)) goto no_memory; \
           log = b->log, log_end = b->log_end; \
+          LOG_MOST \
       } else { \
           *log++ = (uint32_t)(run_ << (PART_BITS + 8) | wait_ << 8 | (uint64_t)cause); \
       } }
