@@ -244,7 +244,10 @@ def is_linear(node: TypedNode, key: int) -> bool:
     match node:
         case Operand():
             return node.key == key
-        case Product(everywhere=False) | Minus() | Total():
+        case Product(everywhere=False):
+            having = [one for one in node.factors if any(o.key == key for o in operands(one))]
+            return len(having) == 1 and is_linear(having[0], key)
+        case Minus() | Total():
             return any(is_linear(child, key) for child in children(node))
         case Quotient(everywhere=False):
             return is_linear(node.numerator, key)

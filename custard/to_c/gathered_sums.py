@@ -73,10 +73,13 @@ def _called(loop: Stmt) -> Body | None:
             case _:
                 rest.append(statement)
     match rest:
+        case [Declare(j, coordinate), Assign(Var() as total, Op("-", (Op("*") as product,)), "+")]:
+            minus = True
         case [Declare(j, coordinate), Assign(Var() as total, Op("*") as product, "+")]:
-            parts = list(_factors(product))
+            minus = False
         case _:
             return None
+    parts = list(_factors(product))
     changing = [one for one in parts if {p, j} & {*expressions(one)}]
     if any(total in expressions(one) for one in parts):
         return None
@@ -101,7 +104,7 @@ def _called(loop: Stmt) -> Body | None:
     arguments += [_product(scale)] if scale else []
     called: Expr = Call(f"{'scaled' if scale else 'sparse'}_{name}", tuple(arguments), total.type)
     called = _product([*(one for one in kept if _is_finite(one)), called])
-    added = Assign(total, called, "+")
+    added = Assign(total, Op("-", (called,), called.type) if minus else called, "+")
     return [added, If([(op("<", loop.begin, loop.end), flags)])] if flags else [added]
 
 

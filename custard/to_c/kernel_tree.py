@@ -17,11 +17,14 @@ from custard.to_c.expression import (
     Sum,
     Total,
     TypedNode,
+    children,
     negated,
+    rebuilt,
 )
 from custard.to_c.storage import Storage
 from custard.to_c.values import concrete
 from sam.arithmetic import ValueType, result_type
+from sam.graph import Slot
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,10 @@ class KernelTrees:
 
     def of(self, node: cin.Expression) -> TypedNode:
         """The typed tree of an expression."""
+        return _joined(self._tree(node))
+
+    def _tree(self, node: cin.Expression) -> TypedNode:
+        """The same, where each access is an operand of its own."""
         match node:
             case cin.Access(tensor) if tensor in self.precomputed:
                 return self._precomputed(tensor)
@@ -57,13 +64,13 @@ class KernelTrees:
             case cin.Multiply():
                 return self._product(node)
             case cin.Negate(operand):
-                return negated(self.of(operand))
+                return negated(self._tree(operand))
             case cin.Divide(numerator, denominator):
-                parts = (self.of(numerator), self.of(denominator))
+                parts = (self._tree(numerator), self._tree(denominator))
                 everywhere = cin.divides(cin.Divide(cin.Literal(1), denominator))
                 return Quotient(_joint_type("divide", parts), *parts, everywhere)
             case cin.Reduce((), operand, True) if self._is_far(operand):
-                return self.of(operand)
+                return self._tree(operand)
             case cin.Reduce(variables, operand, first):
                 inner = self.of(operand)
                 if isinstance(inner, Product):
@@ -88,11 +95,11 @@ class KernelTrees:
     def _sum(self, node: cin.Add) -> Sum:
         """The tree of a sum. Bracketed sums in it are merged into it if all terms have one type."""
         first, *rest = node.terms
-        terms, steps, minus = [self.of(first)], [], [False]
+        terms, steps, minus = [self._tree(first)], [], [False]
         steps.append(terms[0].dtype)
         for term in rest:
             subtracted = isinstance(term, cin.Negate)
-            terms.append(self.of(term.operand if isinstance(term, cin.Negate) else term))
+            terms.append(self._tree(term.operand if isinstance(term, cin.Negate) else term))
             name = "subtract" if subtracted else "add"
             steps.append(result_type(name, steps[-1], terms[-1].dtype))
             minus.append(subtracted)
@@ -113,7 +120,7 @@ class KernelTrees:
         A sum over variables of one factor is computed in the type of the product, as if it came
         after the multiplication; ``numpy.einsum`` does the same.
         """
-        parts = tuple(map(self.of, node.factors))
+        parts = tuple(map(self._tree, node.factors))
         dtype = _joint_type("multiply", parts)
         merged: list[TypedNode] = []
         for part in parts:
@@ -127,6 +134,21 @@ class KernelTrees:
         everywhere = any(map(cin.divides, node.factors))
         is_masked = isinstance(node.factors[0], cin.Mask)
         return Product(dtype, tuple(merged), everywhere and not is_masked)
+
+
+def _joined(tree: TypedNode) -> TypedNode:
+    """The tree with one operand for each access, which is not merged with itself; sums in it have
+    operands of their own."""
+    keys: dict[tuple[Slot, tuple[str, ...]], int] = {}
+
+    def change(node: TypedNode) -> TypedNode:
+        if isinstance(node, Operand) and not node.computed:
+            return replace(node, key=keys.setdefault((node.slot, node.variables), node.key))
+        if isinstance(node, Total | Operand | Scalar):
+            return node
+        return rebuilt(node, list(map(change, children(node))))
+
+    return change(tree)
 
 
 def _have_type(types: Iterable[ValueType], dtype: ValueType) -> bool:

@@ -63,7 +63,7 @@ ALWAYS = Always()
 
 def conjunction(parts: Iterable[Formula]) -> Formula:
     """Where all parts are; conditions are left to be looked at inside, if something iterates."""
-    left = [part for part in parts if part != ALWAYS]
+    left = [part for part in dict.fromkeys(parts) if part != ALWAYS]
     iterated = [part for part in left if not isinstance(part, When)]
     if iterated:
         return iterated[0] if len(iterated) == 1 else All(tuple(iterated))

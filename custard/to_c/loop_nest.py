@@ -24,7 +24,6 @@ from custard.to_c.levels import Counted, Iterator, dimension
 from custard.to_c.locating import bound, located_at, window
 from custard.to_c.loop_ir import (
     BOOL,
-    INT,
     ONE,
     TRUE,
     ZERO,
@@ -37,7 +36,6 @@ from custard.to_c.loop_ir import (
     Var,
     While,
     both,
-    cast,
     either,
     op,
     select,
@@ -430,11 +428,9 @@ class VariableLoops:
             return None
         lengths = []
         for one in found:
-            sought = isinstance(one, Counted) and one.sought(ZERO) is not None
-            length = one.left() if isinstance(one, Counted) and sought else None
-            if length is None:
+            if one.sought(ZERO) is None:
                 return None
-            lengths.append(length)
+            lengths.append(one.left())
         first, second = lengths
         unequal = either(op("<", first * _FAR, second), op("<", second * _FAR, first))
         return Declare(Var(self.builder.fresh("far"), BOOL), unequal, const=True)
@@ -444,13 +440,8 @@ class VariableLoops:
         steps: list[Stmt] = []
         (one, here), (other, there) = at.items()
         for key, own, target in ((one, here, there), (other, there, here)):
-            iterator = self.iterators[key]
-            assert isinstance(iterator, Counted)
-            sought = iterator.sought(target)
-            assert sought is not None
-            step = cast(own.eq(self.var), INT)
             behind = both(far, own < target)
-            steps.append(Assign(iterator.cursor, select(behind, sought, iterator.cursor + step)))
+            steps += self.iterators[key].gallop(behind, target, own.eq(self.var))
         return steps
 
     def advanced(self, at: Mapping[int, Var], counter: Var | None) -> list[Stmt]:

@@ -24,12 +24,13 @@ from custard.ir import cin
 from custard.language.commands import Command
 from custard.language.formats import Format
 from custard.scheduling.loops import LoopNest, ParallelLoop
+from custard.to_c import lattice
 from custard.to_c.assembly import Assembly
 from custard.to_c.builder import KernelBuilder, Types
 from custard.to_c.coiteration import coiteration
 from custard.to_c.derived_loops import DerivedLoop
 from custard.to_c.estimates import counted, expected
-from custard.to_c.expression import Total, TypedNode, assumed, uses
+from custard.to_c.expression import Sum, Total, TypedNode, assumed, negated, uses
 from custard.to_c.gathered_sums import with_gathered_sums
 from custard.to_c.kernel_tree import KernelTrees
 from custard.to_c.loop_ir import ONE, If, Kernel, Stmt, Var, cast
@@ -126,7 +127,7 @@ class Lowering:
             (*storage.numbers.values(), *((THREADS,) if self.shared else ())),
             tuple(assembly.functions),
             tuple(builder.heap),
-            builder.body(with_gathered_sums(body)),
+            builder.body(with_gathered_sums(with_joined_loops(body))),
             parts=self.parts,
         )
         return Lowered(
@@ -172,7 +173,7 @@ class Lowering:
         target, assembly, dropped = self.program.target, output.assembly, output.drop_zeros
         self.note(f"{target} is gone through twice: its coordinates are counted, then put in place")
         counts = RowCounts(dtype=output.dtype, assembly=assembly, drop_zeros=dropped)
-        counted = with_joined_loops(self.statements(order, tree, counts))
+        counted = self.statements(order, tree, counts)
         ends, between = ends_of_rows(self.builder, assembly)
         filled = Filled(dtype=output.dtype, assembly=assembly, drop_zeros=dropped, ends=ends)
         return [*counted, *between, *self.statements(order, tree, filled)]
@@ -275,8 +276,45 @@ class Lowering:
         whole = None if region else fused(self, where.formula, tree, output)
         if whole is not None:
             return self.statements(*whole)
+        if region is None and lattice.is_dense(where.formula) and lattice.iterated(where.formula):
+            parts = self.dense_first(variable, tree, output)
+            if parts is not None:
+                dense, others, added = parts
+                found = self.statements([variable, *rest], dense, output)
+                order = [variable, *rest]
+                return [*found, *(s for one in others for s in self.statements(order, one, added))]
         nest = VariableLoops(self, variable, rest, tree, output, where, region)
         return [*output.begin(variable), *nest.statements(), *output.end(variable)]
+
+    def dense_first(
+        self, variable: str, tree: TypedNode, output: Output
+    ) -> tuple[TypedNode, list[TypedNode], Output] | None:
+        """The terms of a sum that have values for all of a variable, the others, and the output
+        that these are added to; None where they are rather merged.
+
+        Merging asks at each coordinate what the others have there.
+        """
+        added = output.complete([variable])
+        if not isinstance(tree, Sum) or added is None or not self.nest.is_plain:
+            return None
+        if any(one != tree.dtype for one in (*tree.steps, *(term.dtype for term in tree.terms))):
+            return None
+        if len(tree.terms) > 2 and concrete(tree.dtype).kind == "c":
+            return None  # sums of complex numbers are taken in their order
+        dense: list[tuple[TypedNode, bool]] = []
+        others: list[TypedNode] = []
+        for term, minus in zip(tree.terms, tree.minus, strict=True):
+            formula = coiteration(term, variable, self.storage, self.choices).formula
+            if formula == lattice.ALWAYS:
+                dense.append((term, minus))
+            else:
+                others.append(negated(term) if minus else term)
+        if not dense:
+            return None
+        terms, signs = zip(*dense, strict=True)
+        if len(terms) > 1:
+            return Sum(tree.dtype, terms, (tree.dtype,) * len(terms), signs), others, added
+        return negated(terms[0]) if signs[0] else terms[0], others, added
 
     def written(self, tree: TypedNode, output: Output) -> list[Stmt]:
         """Writes the value of a tree, all of whose variables are bound."""

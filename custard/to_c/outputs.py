@@ -139,6 +139,11 @@ class Output(ABC):
         """The output that adds up the values that some loops give, of which each is a sum."""
         return self.accumulating()
 
+    def complete(self, variables: Sequence[str]) -> Output | None:
+        """The output that values are added to, once loops over these variables have written all
+        places; None where there is none."""
+        return None
+
     def skips(self, variables: Iterable[str]) -> None:
         """Notes that loops may pass over some coordinates of these variables."""
         return
@@ -155,6 +160,9 @@ class ScalarOutput(Output):
     var: Var
     flag: Var | None = None
 
+    def complete(self, variables: Sequence[str]) -> Output | None:
+        return self
+
     def write(self, value: Expr) -> list[Stmt]:
         add = Assign(self.var, value, adding(self.dtype))
         return [add] if self.flag is None else [add, Assign(self.flag, TRUE)]
@@ -169,6 +177,7 @@ class TensorOutput(Output):
     ``drop_zeros``  values that are 0 are left out where levels are appended to
     ``reserved``    there is room for all values
     ``values``      a copy that values are added to instead of the tensor's own array
+    ``whole``       all places have values already
     """
 
     assembly: Assembly
@@ -177,6 +186,7 @@ class TensorOutput(Output):
     drop_zeros: bool = False
     reserved: bool = False
     values: Expr | None = None
+    whole: bool = False
 
     @cached_property
     def appended(self) -> Sequence[str]:
@@ -199,7 +209,16 @@ class TensorOutput(Output):
         self.skips(self.assembly.variables)
         return replace(self, accumulate=True, alone=not self.accumulate)
 
+    def complete(self, variables: Sequence[str]) -> Output | None:
+        return (
+            None
+            if self.sparse
+            else replace(self, accumulate=True, alone=False, whole=not self.accumulate)
+        )
+
     def skips(self, variables: Iterable[str]) -> None:
+        if self.whole:
+            return
         self.assembly.partial |= {*variables} & {*self.assembly.variables}
 
     def takes(self, variables: Sequence[str]) -> bool:

@@ -144,7 +144,8 @@ def ends_of_rows(builder: KernelBuilder, assembly: Assembly) -> tuple[Var, list[
 
 def with_joined_loops(body: Body) -> list[Stmt]:
     """Loops with one in the place of two where an inner loop goes on from round to round of the
-    outer one, which does nothing else: so do those over the fibers of a level that only count."""
+    outer one, which does nothing else: so do those over the fibers of a level that only count, or
+    add up values."""
     return [
         _joined(replace(one, body=with_joined_loops(one.body))) if isinstance(one, For) else one
         for one in body

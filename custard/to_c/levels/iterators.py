@@ -72,6 +72,21 @@ class Iterator(ABC):
     def advance(self, condition: Expr) -> list[Stmt]:
         """Goes on to the next coordinate where the condition holds."""
 
+    def sought(self, coordinate: Expr) -> Expr | None:
+        """The position of the first coordinate from the cursor on that is not below another one,
+        after ``begin``; None where coordinates do not stand in an array, in order."""
+        return None
+
+    def left(self) -> Expr:
+        """How many positions there are from the cursor on, after ``begin``, where coordinates can
+        be sought."""
+        raise TypeError(f"{type(self).__name__} does not count positions")
+
+    def gallop(self, behind: Expr, coordinate: Expr, here: Expr) -> list[Stmt]:
+        """Goes on to the first coordinate that is not below another one, if that lies ``behind``;
+        else to the next one where ``here`` holds."""
+        raise TypeError(f"{type(self).__name__} does not gallop")
+
     def restricts(self) -> bool:
         """Whether the iterator can keep to a range of coordinates."""
         return False
@@ -207,12 +222,14 @@ class Counted(Iterator):
         return self.end if self.first == ZERO else self.end - self.first
 
     def left(self) -> Expr:
-        """How many coordinates there are from the cursor on, after ``begin``."""
         return _named(self.cursor, self.end) - self.cursor
 
+    def gallop(self, behind: Expr, coordinate: Expr, here: Expr) -> list[Stmt]:
+        sought = self.sought(coordinate)
+        assert sought is not None
+        return [Assign(self.cursor, select(behind, sought, self.cursor + cast(here, INT)))]
+
     def sought(self, coordinate: Expr) -> Expr | None:
-        """The position of the first coordinate from the cursor on that is not below another one,
-        after ``begin``; None where coordinates do not stand in an array, in order."""
         crd = sorted_array(self.coordinate, self.cursor)
         if crd is None or self.valid is not None or self.single or not self.increasing:
             return None
@@ -321,6 +338,20 @@ class Runs(Iterator):
             *self._limit()[len(self.limits) :],
             Declare(self.next, select(self.alive, self._found(), self.cursor)),
         ]
+
+    def left(self) -> Expr:
+        return self.last - self.cursor
+
+    def sought(self, coordinate: Expr) -> Expr | None:
+        crd = sorted_array(self.coordinate, self.cursor)
+        return None if crd is None else sought_position(crd, self.cursor, self.last, coordinate)
+
+    def gallop(self, behind: Expr, coordinate: Expr, here: Expr) -> list[Stmt]:
+        sought = self.sought(coordinate)
+        assert sought is not None
+        step = If([(self.alive, [Assign(self.next, self._found())])])
+        moved = [Assign(self.cursor, sought), Assign(self.run, ONE), step]
+        return [If([(behind, moved)], self.advance(here))]
 
     def advance(self, condition: Expr) -> list[Stmt]:
         step = [If([(self.alive, [Assign(self.next, self._found())])])]

@@ -52,6 +52,9 @@ def test_linear_trees():
     assert is_linear(found, keys(found)["a"])
     added = tree("y(i) = a(i) + b(i)")
     assert not is_linear(added, keys(added)["a"])
+    square = tree("y(i) = a(i) * b(i) * a(i)")
+    assert not is_linear(square, keys(square)["a"])
+    assert is_linear(square, keys(square)["b"])
 
 
 def test_trees_are_changed_from_the_top():

@@ -103,6 +103,19 @@ def test_an_infinite_factor_multiplies_each_product():
     np.testing.assert_array_equal(found, [np.nan, np.inf, np.inf, 0])
 
 
+def test_products_may_be_subtracted():
+    formats = {"A": "ss", "x": "d", "b": "d", "y": "d"}
+    text = "y(i) = b(i) - A(i,j) * x(j)"
+    assert len(calls(text, formats)) == 1
+    matrix, x, b = (
+        sp.csr_array(ragged(40, 60, np.random.default_rng(3))),
+        np.arange(60.0),
+        np.ones(40),
+    )
+    found = custard.compile(text, formats, target="c").run({"A": matrix, "x": x, "b": b}).to_numpy()
+    np.testing.assert_array_equal(found, b - matrix @ x)
+
+
 def test_a_number_multiplies_the_sum():
     matrix, x = sp.csr_array(ragged(40, 60, np.random.default_rng(3))), np.arange(60.0)
     program = custard.compile("y(i) = 0.5 * A(i,j) * 3 * x(j)", {"A": "ds", "x": "d"}, target="c")

@@ -56,8 +56,14 @@ def test_numbers_and_repeated_tensors():
     found = prepared("y(i) = 2 * x(i) * x(i)", {})
     number, *others = found.tree.factors
     assert number == Scalar(2, 2)
-    assert len({one.key for one in others}) == 2
-    assert len({one.slot for one in others}) == 1
+    assert len({(one.key, one.slot) for one in others}) == 1
+
+
+def test_sums_have_operands_of_their_own():
+    tree = prepared("y(i) = x(i) + x(i) * sum(j, A(i,j)) * sum(j, A(i,j))", {"A": "ds"}).tree
+    found = [one for one in walk(tree) if isinstance(one, Operand)]
+    assert len({one.key for one in found if one.slot.tensor == "x"}) == 1
+    assert len({one.key for one in found if one.slot.tensor == "A"}) == 2
 
 
 @pytest.mark.parametrize(

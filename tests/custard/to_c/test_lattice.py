@@ -76,6 +76,8 @@ def test_conjunctions_leave_out_what_holds_always():
     assert conjunction([ALWAYS, ALWAYS]) == ALWAYS
     assert conjunction([ALWAYS, b]) == b
     assert conjunction([b, c]) == All((b, c))
+    assert conjunction([b, c, b]) == All((b, c))
+    assert conjunction([b, b]) == b
 
 
 def test_conditions_are_looked_at_inside_where_something_iterates():

@@ -49,6 +49,21 @@ def test_fibers_that_are_far_apart_in_length_are_galloped_through():
 
 
 @needs_compiler
+@pytest.mark.parametrize("levels", ["uq", "ss", "hh"])
+def test_few_coordinates_are_sought_among_the_rows_of_a_list(levels):
+    """Rows of A have 0 to 3 coordinates, B has 400 entries in 100 rows."""
+    random = np.random.default_rng(5)
+    A, B = np.zeros((12, 200), int), np.zeros((200, 9), int)
+    for n, row in enumerate(A):
+        row[random.integers(0, 200, n % 4)] = n + 1
+    B[random.permutation(200)[:100], :4] = random.integers(1, 9, (100, 4))
+    formats = {"X": "uq", "A": "uq", "B": levels}
+    program = custard.compile("X(i,j) = A(i,k) * B(k,j)", formats, "reorder(i,k,j)", "c")
+    assert ("sought_int32_t" in program.source) == (levels != "hh")
+    np.testing.assert_array_equal(program.run({"A": A, "B": B}).to_numpy(), A @ B)
+
+
+@needs_compiler
 @pytest.mark.parametrize(
     ("expression", "due"),
     [

@@ -1,9 +1,11 @@
 """Whole kernels: their loops, for the programs of the papers."""
 
+import numpy as np
 import pytest
 
 import custard
 from custard.to_c.loop_ir import For, While, statements
+from tests.support.command import needs_compiler
 
 
 def loops(expression, formats, schedule=()):
@@ -21,6 +23,14 @@ def test_a_matrix_is_gone_through_by_rows_and_entries():
     assert loops("y(i) = A(i,j)", formats) == ["i", "pA1"]
 
 
+def test_values_whose_coordinates_do_not_matter_are_one_fiber():
+    assert loops("a = A(i,j)", {"A": "CSR"}) == ["pA1"]
+    assert loops("a = A(i,j) * A(i,j)", {"A": "CSR"}) == ["pA1"]
+    assert loops("a = B(i,j,k)", {"B": "sss"}) == ["pB2"]
+    assert loops("y(i) = B(i,j,k)", {"y": "d", "B": "sss"}) == ["p", "pB0", "pB2"]
+    assert loops("a = A(i,j) * x(i)", {"A": "CSR", "x": "d"}) == ["i", "pA1"]
+
+
 def test_a_sparse_row_times_a_dense_vector_is_one_call():
     assert loops(MATVEC, {"y": "d", "A": "CSR", "x": "d"}) == ["i"]
 
@@ -29,6 +39,49 @@ def test_two_sparse_operands_are_merged():
     assert loops("y = a(i) * b(i)", {"a": "s", "b": "s"}) == ["while"]
     assert loops("y = a(i) + b(i)", {"a": "s", "b": "s"}) == ["pa0", "pb0"]
     assert loops("y(i) = a(i) + b(i)", {"y": "s", "a": "s", "b": "s"}) == ["while"] * 3
+
+
+def test_what_is_there_everywhere_comes_first():
+    """Sparse terms are added to it: nothing asks at each coordinate what they have there."""
+    assert loops("X(i,j) = A(i,j) + D(i,j)", {"X": "dd", "A": "CSR", "D": "dd"}) == [
+        "i", "j", "pA1"
+    ]  # fmt: skip
+    assert loops("X(i,j) = A(i,j) - D(i,j) + B(i,j)", {
+        "X": "dd", "A": "ss", "D": "dd", "B": "ds"
+    }) == [
+        "i", "j", "pB1", "pA0", "pA1"
+    ]  # fmt: skip
+    assert "while" in loops("y(i) = a(i) + b(i)", {"y": "s", "a": "s", "b": "d"})
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("form", "dtype"),
+    [("ds", "float64"), ("ss", "int32"), ("uq", "complex128"), ("bb", "bool"), ("hh", "float64"),
+     ("ds:1,0", "int32")],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("expression", "due"),
+    [
+        ("A(i,j) + D(i,j)", lambda A, D, x: A + D),
+        ("A(i,j) - D(i,j)", lambda A, D, x: A - D),
+        ("A(i,j) + D(i,j) * x(j) - A(j,i)", lambda A, D, x: A + D * x - A.T),
+        ("x(i) + A(i,j) * x(j)", lambda A, D, x: x[:, None] + A * x),
+    ],
+)
+def test_sparse_terms_beside_dense_ones(expression, due, form, dtype):
+    if dtype == "bool" and "-" in expression:
+        return  # numpy has no difference of truth values
+    random = np.random.default_rng(3)
+    A = (random.integers(-9, 9, (7, 7)) * (random.random((7, 7)) < 0.3)).astype(dtype)
+    D, x = random.integers(-9, 9, (7, 7)).astype(dtype), random.integers(0, 9, 7).astype(dtype)
+    given = {name: one for name, one in (("A", A), ("D", D), ("x", x)) if f"{name}(" in expression}
+    formats = {"X": "dd", "A": form, "D": "dd", "x": "d"}
+    formats = {name: one for name, one in formats.items() if name in {"X", *given}}
+    program = custard.compile(f"X(i,j) = {expression}", formats, target="c")
+    found = program.run(given).to_numpy()
+    np.testing.assert_array_equal(found, due(A, D, x))
+    assert found.dtype == dtype
 
 
 def test_a_result_that_is_added_to_needs_no_workspace():
