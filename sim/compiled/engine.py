@@ -29,6 +29,7 @@ from sim.attribution.over_time import OverTime
 from sim.binding import BoundGraph, located
 from sim.compiled import crew
 from sim.compiled.bundles import bundles
+from sim.compiled.collection import no_collection
 from sim.compiled.kernel.paths.prepare import may_prepare
 from sim.compiled.memory import SHARED_HIERARCHY, CompiledHierarchy
 from sim.compiled.objects import TYPES, Objects, at, pointers
@@ -74,10 +75,12 @@ def run(
 
     Raises UserError if it deadlocks, makes no progress, or takes more than ``max_cycles``.
     """
-    machine = _CompiledMachine(bound, config, attribution)
+    with no_collection():
+        machine = _CompiledMachine(bound, config, attribution)
     try:
         machine.run(progress, max_cycles, threads)
-        return machine.report()
+        with no_collection():
+            return machine.report()
     finally:
         machine.close()
 

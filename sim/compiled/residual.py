@@ -171,6 +171,10 @@ class Residual:
     messages: tuple[str, ...]
     regions: tuple[Region, ...] = ()
 
+    def touching(self, regions: tuple[Region, ...]) -> Residual:
+        """The same with other regions."""
+        return Residual(self.body, self.memory, self.numbers, self.messages, regions)
+
 
 def firsts(leaders: Sequence[int]) -> list[int]:
     """The ports that lead others, and those that move alone."""

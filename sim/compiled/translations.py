@@ -12,8 +12,8 @@ from __future__ import annotations
 import ctypes
 import os
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import resources
 from types import SimpleNamespace
@@ -168,7 +168,7 @@ def translation(
     residual = known.residual
     if residual.regions:
         own = {id(old): new for old, new in zip(known.regions, regions, strict=True)}
-        residual = replace(residual, regions=tuple(own[id(region)] for region in residual.regions))
+        residual = residual.touching(tuple(own[id(region)] for region in residual.regions))
     return known, residual
 
 
@@ -193,38 +193,77 @@ def _constant(value: Any) -> Hashable:
 
 def _memory(value: Any, regions: list[Region]) -> Hashable:
     """The key of an object in a memory; collects the regions in it."""
-    if isinstance(value, bool | np.bool_) or value is None:
-        return bool(value) if value is not None else None
-    if isinstance(value, int | np.integer):
-        return int
-    if isinstance(value, float | complex | str | np.inexact):
-        return _constant(value)
-    if isinstance(value, np.ndarray):
-        return np.ndarray, value.dtype.kind
-    if isinstance(value, Operation):
-        return Operation, value.name, value.dtype.str
-    if isinstance(value, Region):
-        at = next((n for n, one in enumerate(regions) if one is value), len(regions))
-        if at == len(regions):
-            regions.append(value)
-        return Region, at
-    if isinstance(value, Regions):
-        return Regions, tuple((part, _memory(one, regions)) for part, one in value.items())
-    if isinstance(value, Accumulator):
-        return Accumulator, value.dimensions, value.far, _memory(value.plus, regions)
-    if isinstance(value, Stored):
-        return type(value), value.integers
-    if isinstance(value, Growing):
-        return type(value), value.values
-    if isinstance(value, tuple):
-        if any(isinstance(one, Growing) for one in value):
-            return tuple, tuple(_memory(one, regions) for one in value)
-        return _constant(value)
-    if isinstance(value, SimpleNamespace):
-        parts = vars(value).items()
-        return type(value), tuple((name, _memory(part, regions)) for name, part in parts)
-    if is_dataclass(value):
-        return type(value), tuple(
-            (part.name, _memory(getattr(value, part.name), regions)) for part in fields(value)
-        )
+    return _key_of(type(value))(value, regions)  # type: ignore[arg-type]
+
+
+_KeyOf = Callable[[Any, list[Region]], Hashable]
+
+
+@cache
+def _key_of(kind: type) -> _KeyOf:
+    """What gives the key of an object of a type."""
+    for kinds, key_of in _KEYS:
+        if issubclass(kind, kinds):
+            return key_of
+    if not is_dataclass(kind):
+        return _unknown
+    names = [part.name for part in fields(kind)]
+
+    def of_fields(value: Any, regions: list[Region]) -> Hashable:
+        return kind, tuple((name, _memory(getattr(value, name), regions)) for name in names)
+
+    return of_fields
+
+
+def _unknown(value: Any, regions: list[Region]) -> Hashable:
     raise _Unknown
+
+
+def _region(value: Region, regions: list[Region]) -> Hashable:
+    at = next((n for n, one in enumerate(regions) if one is value), len(regions))
+    if at == len(regions):
+        regions.append(value)
+    return Region, at
+
+
+def _tuple(value: tuple[Any, ...], regions: list[Region]) -> Hashable:
+    if any(isinstance(one, Growing) for one in value):
+        return tuple, tuple(_memory(one, regions) for one in value)
+    return _constant(value)
+
+
+def _namespace(value: SimpleNamespace, regions: list[Region]) -> Hashable:
+    parts = vars(value).items()
+    return type(value), tuple((name, _memory(part, regions)) for name, part in parts)
+
+
+# The first that an object is an instance of tells its key; others are those of dataclasses.
+_KEYS: tuple[tuple[Any, _KeyOf], ...] = (
+    ((bool, np.bool_), lambda value, regions: bool(value)),
+    (type(None), lambda value, regions: None),
+    ((int, np.integer), lambda value, regions: int),
+    ((float, complex, str, np.inexact), lambda value, regions: _constant(value)),
+    (np.ndarray, lambda value, regions: (np.ndarray, value.dtype.kind)),
+    (Operation, lambda value, regions: (Operation, value.name, value.dtype.str)),
+    (Region, _region),
+    (
+        Regions,
+        lambda value, regions: (
+            Regions,
+            tuple((part, _memory(one, regions)) for part, one in value.items()),
+        ),
+    ),
+    (
+        Accumulator,
+        lambda value, regions: (
+            Accumulator,
+            value.dimensions,
+            value.far,
+            _memory(value.plus, regions),
+        ),
+    ),
+    (Stored, lambda value, regions: (type(value), value.integers)),
+    (Growing, lambda value, regions: (type(value), value.values)),
+    (tuple, _tuple),
+    (SimpleNamespace, _namespace),
+)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from functools import cache
 
 from sam.support.errors import UserError, one_of
 from sim.compiled.kernel.ends import QueueEnd, slots
@@ -30,7 +31,13 @@ OFF = "SAM_PATHS_OFF"
 
 def paths_on() -> Sequence[Path]:
     """The paths that are on. Raises UserError if one is named that there is not."""
-    off = {name.strip() for name in os.environ.get(OFF, "").split(",")} - {""}
+    return _paths_but(os.environ.get(OFF, ""))
+
+
+@cache
+def _paths_but(named: str) -> Sequence[Path]:
+    """The paths that are on where the text names those that are off."""
+    off = {name.strip() for name in named.split(",")} - {""}
     names = [path.name for path in PATHS]
     if off == {"all"}:
         return ()
