@@ -2,14 +2,15 @@
 
 import inspect
 
-from custard.to_sam import cursors
+from custard.to_sam import cursors, leaf
 from custard.to_sam.cursor import Cursor
 
 
 def kinds():
     return [
         one
-        for _, one in inspect.getmembers(cursors, inspect.isclass)
+        for module in (cursors, leaf)
+        for _, one in inspect.getmembers(module, inspect.isclass)
         if issubclass(one, Cursor) and not inspect.isabstract(one)
     ]
 

@@ -45,8 +45,3 @@ def test_an_operand_that_lacks_a_variable_is_repeated():
 def test_a_full_operand_is_located():
     found = names("y(i) = a(i) * b(i)", formats={"b": "d"})
     assert "locate_b_i" in found
-
-
-def test_computed_subscripts_have_scanners_of_their_own():
-    graph = custard.compile("y(i) = x(i+k) * f(k)").graph
-    assert {"window_scanner", "subsection_scanner"} & {node.kind for node in graph.nodes}
