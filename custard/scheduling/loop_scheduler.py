@@ -194,12 +194,14 @@ class _LoopScheduler(Scheduler):
         return any(map(self.is_split, one.sources))
 
     def check_placed(self, command: Command, name: str) -> None:
-        """The loops over the levels above those of a loop over positions are outside of it."""
+        """The loops over the levels above those of a loop over positions are outside of it, and
+        those over the levels below inside of it, if these cannot be searched for a coordinate."""
         if name not in self.positions:
             return
         tensor, nest = self.positions[name], self.found
         wanted = nest.originals(name)
         first = min((nest.loops.index(leaf) for leaf in nest.leaves(name)), default=0)
+        last = nest.place(name)
         if nest.leaves(name) == (name,):
             return
         for node in accesses(self.program):
@@ -207,10 +209,28 @@ class _LoopScheduler(Scheduler):
                 continue
             if _levels(node, self.formats, wanted) is None:
                 continue
-            stored = [cin.base(node.variables[m]) for m in self.formats[tensor].mode_order]
-            above = stored[: stored.index(wanted[0])]
-            late = [v for v in above if nest.place(v) >= first]
-            if late and not self.strict:
+            form = self.formats[tensor]
+            stored = [cin.base(node.variables[m]) for m in form.mode_order]
+            begin = stored.index(wanted[0])
+            end = begin + len(wanted)
+            late = [v for v in stored[:begin] if nest.place(v) >= first]
+            early = [
+                v
+                for v, code in zip(stored[end:], form.levels[end:], strict=True)
+                if nest.place(v) < last and not LEVEL_FORMATS[code].locates
+            ]
+            if early and not self.strict:
+                self.back(name, f"as the loop over {early[0]}, a level of {tensor} below, is "
+                          "outside of it")  # fmt: skip
+            elif early:
+                raise mistake(
+                    command,
+                    f"the loop over {early[0]}, a level of {tensor} below {command.arguments[0]}, "
+                    f"is outside of it: the loops are {', '.join(nest.loops)}",
+                    0,
+                    f"reorder the loop over {early[0]} inside of {nest.loops[last]}",
+                )
+            elif late and not self.strict:
                 known = f"the positions of {tensor} there are known only inside of {late[0]}"
                 self.back(name, f"as {known}")
             elif late:

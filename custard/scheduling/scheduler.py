@@ -216,7 +216,8 @@ class Scheduler(ABC):
         for loop in (outer, inner):
             self.check_coordinates(command, loop)
         if outer == inner:
-            raise mistake(command, f"fuse names {outer} twice", 1)
+            hint = "fuse takes two loops, the second directly inside of the first"
+            raise mistake(command, f"fuse names {outer} twice", 1, hint)
         self.join(command)
 
     def check_nested(self, command: Command, loops: Sequence[str]) -> None:
@@ -280,9 +281,8 @@ class Scheduler(ABC):
         """Takes a loop over positions back to coordinates."""
         loop = self.check_loop(command, 0)
         if loop not in self.positions:
-            raise mistake(
-                command, f"coord needs a loop over positions, and {loop} goes over coordinates", 0
-            )
+            what = f"coord needs a loop over positions, and {loop} goes over coordinates"
+            raise mistake(command, what, 0, f"pos({loop},...) makes it one over positions")
         (name,) = self.new_loops(command, 1)
         self.derive(Rename(loop, name))
         del self.positions[loop]
@@ -427,7 +427,8 @@ class Scheduler(ABC):
         taken = [*self.formats, *self.workspaces]
         name, form = workspace(command)
         if name in taken:
-            raise mistake(command, f"{name} is a tensor already", 3)
+            hint = "give the workspace a name of its own"
+            raise mistake(command, f"{name} is a tensor already", 3, hint)
         if form and name in self.stored:
             raise mistake(command, f"{name} has the format {self.stored[name]} already", 3)
         if form:

@@ -271,6 +271,7 @@ class _StatementScheduler(Scheduler):
                     f"pos cannot take {loop} to the positions of {tensor}: the loop also goes "
                     f"through coordinates that {tensor} does not store",
                     2,
+                    "name a tensor that is a factor of every term",
                 )
 
     def go_over_positions(self, command: Command, loop: str, name: str) -> None:
@@ -296,7 +297,8 @@ class _StatementScheduler(Scheduler):
         if isinstance(shared, str):
             if found.apart is not None or self.strict:
                 what = f"{name} cannot be split over the positions of {found.tensor}: {shared}"
-                raise mistake(command, what, 0)
+                hint = f"{command.name} before pos makes tiles of coordinates"
+                raise mistake(command, what, 0, hint)
             self.notes[f"{name} goes over coordinates, as {shared}"] = None
             del self.entries[name], self.positions[name]
             super().split(command)

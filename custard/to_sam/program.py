@@ -16,7 +16,7 @@ from custard.scheduling.provenance import Derived, derive
 from custard.scheduling.statement import Scheduled, Statement
 from custard.to_sam.lowering import LoweredGraph, lower
 from sam.blocks import primitives
-from sam.derivations import with_derived
+from sam.derivations import Rename, with_derived
 from sam.graph import Graph, Slot
 from sam.inputs import extents, gather
 from sam.support.errors import UserError
@@ -351,6 +351,10 @@ class SamProgram(Program):
         """The extents for inputs; raises UserError for those that break what the schedule says."""
         known = self.extents(given)
         for statement in self.scheduled.statements:
+            # A tensor with computed subscripts has those of its modes that only got new names.
+            for one in reversed(statement.derivations):
+                if isinstance(one, Rename) and one.name in known:
+                    known.setdefault(one.variable, known[one.name])
             require_few_pairs(statement.derivations, known)
         require_bounds(self.scheduled.bounds, self.cin, known, given)
         return known

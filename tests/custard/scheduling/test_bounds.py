@@ -131,3 +131,12 @@ def test_too_many_pairs_cannot_be_fused(target):
 )
 def test_bounds_in_words(kind, extent, words):
     assert broken(kind, 4, extent) == words
+
+
+@TARGETS
+def test_a_tensor_with_a_computed_subscript_has_the_loop(target):
+    inputs = {"X": np.ones((4, 3)), "F": np.ones(2)}
+    text, formats = "Y(i,j) = X(i+k,j) * F(k)", {"Y": "dd", "X": "dd", "F": "d"}
+    run_with(text, formats, ["bound(j,b,3,MaxExact)"], target, inputs)
+    with pytest.raises(UserError, match="j has 3 values, and bound says that there are 4"):
+        run_with(text, formats, ["bound(j,b,4,MaxExact)"], target, inputs)

@@ -1,7 +1,9 @@
 """Schedules of target c: from commands to a nest of loops."""
 
+import numpy as np
 import pytest
 
+import custard
 from custard.ir.concretization import concretize
 from custard.language import notation
 from custard.language.commands import parse_schedule
@@ -73,3 +75,30 @@ def test_mistakes_name_the_command_and_the_argument(command, words):
         scheduled(command)
     assert words in caught.value.what
     assert caught.value.source == command
+
+
+MTTKRP = "A(i,j) = B(i,k,l) * D(l,j) * C(k,j)"
+
+
+@pytest.mark.parametrize(
+    ("formats", "schedule", "note"),
+    [
+        ("sss", "fuse(i,k,f);pos(f,p,B);split(p,b,n,4);reorder(b,l,n,j)",
+         "p goes over coordinates, as the loop over l, a level of B below, is outside of it"),
+        ("sss", "pos(i,p,B);split(p,b,n,2);reorder(b,n,l,k,j)", None),
+        ("ssd", "pos(k,p,B);split(p,b,n,2);reorder(i,b,l,n,j)", None),
+        ("ssh", "pos(k,p,B);split(p,b,n,2);reorder(i,b,l,n,j)", None),
+    ],
+)  # fmt: skip
+def test_levels_below_positions_are_inside_of_their_loops(formats, schedule, note):
+    random = np.random.default_rng(1)
+    tensors = {"B": random.integers(0, 2, (3, 4, 5)), "C": random.integers(0, 5, (4, 2))}
+    tensors["D"] = random.integers(0, 5, (5, 2))
+    stored = {"A": "dd", "B": formats, "C": "dd", "D": "dd"}
+    program = custard.compile(MTTKRP, stored, "reorder(i,k,l,j);" + schedule, "c")
+    due = np.einsum("ikl,lj,kj->ij", *(tensors[name] for name in "BDC"))
+    np.testing.assert_array_equal(program.run(tensors).to_numpy(), due)
+    assert (note in program.notes) == (note is not None)
+    if note is not None:
+        with pytest.raises(UserError, match="is outside of it: the loops are b, l, n, j"):
+            custard.compile(MTTKRP, stored, "reorder(i,k,l,j);" + schedule, "c", strict=True)
