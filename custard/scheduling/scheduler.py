@@ -225,11 +225,12 @@ class Scheduler(ABC):
         outer, inner = command.arguments[:2]
         places = [loops.index(v) if v in loops else -2 for v in (outer, inner)]
         if places[1] != places[0] + 1:
-            swapped = places[0] == places[1] + 1
-            order = [loop for loop in loops if loop != inner]
-            order.insert(order.index(outer) + 1, inner)
-            hint = f"reorder({','.join(order)}) puts it there"
-            if swapped:
+            hint = f"fuse before precompute: {' and '.join({outer, inner} - {*loops})} is not there"
+            if {outer, inner} <= {*loops}:
+                order = [loop for loop in loops if loop != inner]
+                order.insert(order.index(outer) + 1, inner)
+                hint = f"reorder({','.join(order)}) puts it there"
+            if places[0] == places[1] + 1:
                 hint += f"; or write fuse({inner},{outer},{command.arguments[2]})"
             what = f"fuse needs {inner} directly inside of {outer}, and the loops are "
             raise mistake(command, what + ", ".join(loops), hint=hint)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from custard.to_c.expression import Operand, TypedNode
+from custard.to_c.expression import Operand, TypedNode, without
 from custard.to_c.levels import LevelFunctions
 from custard.to_c.loop_ir import (
     INT,
@@ -336,9 +336,17 @@ class DerivedLoop:
                 tile = self.tile(made, primes)
                 if parts(name)[0] != outer:
                     return tile
-                above = self.extent(variable + primes)
-                return op("/", above + (tile - 1), tile)
+                tiles = op("/", self.extent(variable + primes) + (tile - 1), tile)
+                return self.positive(tiles) if self.goes_further(variable + primes) else tiles
         raise AssertionError(made)
+
+    def goes_further(self, name: str) -> bool:
+        """Whether a loop over positions also goes through coordinates that their tensor does not
+        have: then there is a tile for these where it has none at all."""
+        if self.nest.tensor_of(name) is None or not self.places_positions(name):
+            return False
+        found = owner(self.nest, self.tree, name)
+        return found is None or without(self.tree, [found.key]) is not None
 
     def tile(self, made: Split, primes: str) -> Expr:
         """How many values a tile has."""

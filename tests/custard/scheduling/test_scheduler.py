@@ -59,3 +59,11 @@ def test_hints_tell_what_works(target, schedule, hint):
     with pytest.raises(UserError) as caught:
         custard.compile(MATMUL, DENSE, [f"reorder(i,j,k);{schedule}"], target)
     assert caught.value.hint == hint
+
+
+def test_loops_of_several_graphs_cannot_be_fused():
+    with pytest.raises(UserError) as caught:
+        custard.compile(
+            "a = B(i,j) * C(i,j)", schedule="precompute(B(i,j)*C(i,j),j,jw);fuse(j,i,f)"
+        )
+    assert caught.value.hint == "fuse before precompute: j is not there"
