@@ -171,7 +171,7 @@ def build(
             found |= dict(zip(missing, made, strict=True))
     loaded = {name: _loaded(found[name], make) for name, make in makes.items()}
     if missing:
-        disk_cache.trim()
+        disk_cache.trim_if_due()
     return [loaded[name] for name in names]
 
 

@@ -3,13 +3,15 @@
 Several processes may use the folder at once. An entry is two files: its content, and beside it a
 record of the content's size and checksum. ``find`` gives an entry only if the two agree, so a
 half-written, truncated or empty file counts as missing. The least recently used entries go once
-all of them take more than ``most_bytes``.
+all of them take more than ``most_bytes``. To find that out, every file is looked at, so a process
+does it at first, and again once it has put in a sixteenth of that, or after ten minutes.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import os
 import re
 import shutil
@@ -18,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -32,6 +35,18 @@ _NAME = "sparse-abstract-machine"
 _ENTRY = re.compile(r"[0-9a-f]{32}\.[a-z]+(\.sum|\.lock)?|\.[0-9a-f]{32}\.tmp")
 _IN_USE = "making-"
 _SECONDS_IN_USE = 3600.0
+_SHARE_BETWEEN_TRIMS, _SECONDS_BETWEEN_TRIMS = 16, 600.0
+
+
+@dataclass
+class _SinceTrim:
+    """The bytes that this process has put into a folder since it was trimmed, and when that was."""
+
+    put: int = 0
+    trimmed: float = -math.inf
+
+
+_since_trim: dict[Path, _SinceTrim] = {}
 
 
 def key(*parts: str) -> str:
@@ -84,6 +99,7 @@ def put(name: str, content: bytes) -> Path:
     path = folder() / name
     write_whole(path, content)
     write_whole(_sum(path), _record(content))
+    _since_trim.setdefault(path.parent, _SinceTrim()).put += len(content)
     return path
 
 
@@ -129,8 +145,17 @@ def workplace() -> Iterator[Path]:
         yield Path(path)
 
 
+def trim_if_due() -> None:
+    """Trims, unless this process has done so lately and has put little into the folder since."""
+    since = _since_trim.setdefault(folder(), _SinceTrim())
+    little = since.put * _SHARE_BETWEEN_TRIMS <= most_bytes()
+    if not little or time.monotonic() - since.trimmed > _SECONDS_BETWEEN_TRIMS:
+        trim()
+
+
 def trim() -> None:
     """Removes the least recently used entries until the others take at most ``most_bytes``."""
+    _since_trim[folder()] = _SinceTrim(trimmed=time.monotonic())
     entries = sorted(_contents(), key=lambda entry: entry[1].st_mtime, reverse=True)
     room = most_bytes()
     for path, found in entries:
@@ -221,11 +246,12 @@ def _record(content: bytes) -> str:
 
 def _contents() -> list[tuple[Path, os.stat_result]]:
     """The files that are ours, each with what the system knows of it."""
-    found = []
-    for path in folder().iterdir():
-        if _ENTRY.fullmatch(path.name):
-            with suppress(OSError):  # another process has removed it
-                found.append((path, path.stat()))
+    here, found = folder(), []
+    with os.scandir(here) as files:
+        for file in files:
+            if _ENTRY.fullmatch(file.name):
+                with suppress(OSError):  # another process has removed it
+                    found.append((here / file.name, file.stat()))
     return found
 
 

@@ -57,6 +57,21 @@ def test_the_least_recently_used_entries_go_first(monkeypatch):
     assert 2000 < size <= 3000
 
 
+def test_a_process_trims_at_first_and_when_it_has_put_in_a_sixteenth(monkeypatch):
+    """Looking at all files takes longer than to compile a kernel, where there are many."""
+    monkeypatch.setenv("SAM_CACHE_BYTES", "16000")
+    trimmed, trim = [], disk_cache.trim
+    monkeypatch.setattr(disk_cache, "trim", lambda: trimmed.append(len(trimmed)) or trim())
+    due = [(NAMES[0], 100, 1), (NAMES[1], 600, 1), (NAMES[2], 401, 2), (NAMES[3], 900, 2)]
+    for name, size, times in due:  # 600 bytes are less than 1000, and 1001 more
+        disk_cache.put(name, b"." * size)
+        disk_cache.trim_if_due()
+        assert len(trimmed) == times
+    monkeypatch.setattr(disk_cache, "_SECONDS_BETWEEN_TRIMS", -1.0)
+    disk_cache.trim_if_due()
+    assert len(trimmed) == 3
+
+
 def test_only_our_files_are_cleared(folder):
     disk_cache.put(NAMES[0], b"content")
     (folder / "thesis.tex").write_text("years of work")
