@@ -32,7 +32,8 @@ class View:
     """A tensor as an access reads it, with its subscripts; None for a mask.
 
     ``computed``  by mode the user's form of a computed subscript, None where it is none; a tensor
-                  with some is stored as it is, and only its forms are in derived variables
+                  with some is stored as it is, and only its forms are in derived variables;
+                  the other ``subscripts`` are variables that its modes give the extents of
     ``shares``    the shares of its entries that it has as modes before those
     """
 
@@ -82,7 +83,11 @@ class Derived:
             return slot
         if view.computed:
             forms = tuple(view.computed[group[0]] for group in slot.modes)
-            return replace(slot, tensor=view.tensor, computed=forms)
+            pairs = zip(slot.variables, slot.modes, forms, strict=True)
+            variables = tuple(
+                name if form else view.subscripts[modes[0]] for name, modes, form in pairs
+            )
+            return replace(slot, tensor=view.tensor, variables=variables, computed=forms)
         constant = 1 if view.tensor is None else None
         return replace(
             slot,
@@ -219,21 +224,20 @@ class _Rewriting:
         return all(self.shares.setdefault(name, numbered) == numbered for name in names)
 
     def computed(self, access: cin.Access) -> cin.Access:
-        """An access with computed subscripts, its forms in terms of derived variables."""
+        """An access with computed subscripts, its forms in terms of derived variables.
+
+        The tensor stays as it is stored, so a split variable is a form, too.
+        """
         used = cin.free_variables(access)
         if self.variables(used) == used:
             return access
         forms = [access.form(mode) for mode in range(len(access.variables))]
-        pairs = zip(access.variables, forms, strict=True)
-        plain = tuple(variable for variable, form in pairs if form is None)
-        if not self.only_renamed(plain):
-            changed = next(v for v in plain if not self.only_renamed((v,)))
-            raise UserError(
-                f"{access} cannot be stored by loops derived from {cin.base(changed)}: "
-                "another of its subscripts is computed",
-                hint=f"leave out the commands that derive loops from {cin.base(changed)}",
-            )
-        found = tuple(None if form is None else self.form(access, form) for form in forms)
+        found = tuple(
+            None
+            if form is None and self.only_renamed((variable,))
+            else self.form(access, form or Affine(variable))
+            for variable, form in zip(access.variables, forms, strict=True)
+        )
         variables = tuple(
             self.variables((variable,))[0] if form is None else form.variable
             for variable, form in zip(access.variables, found, strict=True)
@@ -243,7 +247,11 @@ class _Rewriting:
         user = tuple(
             form and form.renamed({v: cin.base(v) for v in form.variables}) for form in forms
         )
-        view = View(access.tensor, (), user)
+        names = tuple(
+            cin.base(new if own is None else old)
+            for old, new, own in zip(access.variables, variables, found, strict=True)
+        )
+        view = View(access.tensor, names, user)
         name = next((name for name, known in self.views.items() if known == view), None)
         if name is None:
             name = _unused(access.tensor, [*self.views, *self.plain])
@@ -266,9 +274,11 @@ class _Rewriting:
                     terms[outer], terms[inner[0]] = scale * derivation.size, scale
                 else:
                     what = "divided" if isinstance(derivation, Split) else "fused"
+                    why = f"it is part of the computed subscript {form} of {access.tensor}"
+                    if form == Affine(variable):
+                        why = f"{access} has another subscript, which is computed"
                     raise UserError(
-                        f"{base} cannot be {what}: it is part of the computed subscript {form} of "
-                        f"{access.tensor}",
+                        f"{base} cannot be {what}: {why}",
                         hint=f"split({base},{base}0,{base}1,16) has tiles whose size is known",
                     )
         *others, (last, scale) = terms.items()

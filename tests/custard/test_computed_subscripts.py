@@ -235,6 +235,33 @@ def test_schedules_on_loops_of_computed_subscripts(command, formats):
     np.testing.assert_array_equal(found, np.correlate(X, F, "valid"))
 
 
+@pytest.mark.parametrize(
+    "schedule",
+    ["split(c,c0,c1,2)", "tile(2)", "split(c,c0,c1,2); parallelize(c0,Lanes,2)",
+     "split(c,c0,c1,4); split(c1,c2,c3,2)"],
+)  # fmt: skip
+@pytest.mark.parametrize("formats", [{}, {"X": "ddd", "F": "dddd", "Y": "ddd"}, {"X": "hss"}])
+def test_tiles_of_plain_subscripts_beside_computed_ones(schedule, formats):
+    """The channels of a layer, 3 of them in tiles of 2: the image stays as it is stored."""
+    rng = np.random.default_rng(2)
+    image = rng.integers(-2, 3, (3, 4, 5)).astype(float)
+    filters = rng.integers(-2, 3, (2, 3, 2, 2)).astype(float)
+    program = custard.compile("Y(o,p,q) = X(c,p+r,q+s) * F(o,c,r,s)", formats, schedule)
+    windows = np.lib.stride_tricks.sliding_window_view(image, (2, 2), axis=(1, 2))
+    found = program.run({"X": image, "F": filters}, engine="simpy", validate=True).to_numpy()
+    np.testing.assert_array_equal(found, np.einsum("cpqrs,ocrs->opq", windows, filters))
+
+
+def test_tiles_of_a_shifted_diagonal_and_of_pooling():
+    """The extent of a split variable follows from the mode whose whole subscript it is."""
+    A = np.arange(12.0).reshape(3, 4)
+    program = custard.compile("y(i) = A(i,i+1)", {"A": "ss"}, "split(i,i0,i1,2)")
+    np.testing.assert_array_equal(program.run({"A": A}).to_numpy(), np.diag(A, 1))
+    program = custard.compile("Y(c,i) = X(c,2*i+k)", None, "split(c,c0,c1,2)", dims={"k": 2})
+    found = program.run({"X": A}).to_numpy()
+    np.testing.assert_array_equal(found, [[1, 5], [9, 13], [17, 21]])
+
+
 @needs_c
 @pytest.mark.parametrize(
     "command",
@@ -312,9 +339,8 @@ def test_the_last_tile_of_a_sum_is_masked_where_a_form_reads_beyond_it():
         ),
         (
             "y(i) = A(i,i+1)",
-            "split(i,i0,i1,4)",
-            "A(i,i+1) cannot be stored by loops derived from i: another of its subscripts is "
-            "computed",
+            "divide(i,i0,i1,4)",
+            "i cannot be divided: A(i,i+1) has another subscript, which is computed",
         ),
         (
             "y(i) = X(i+k) * F(k)",
