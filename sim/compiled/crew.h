@@ -22,7 +22,7 @@ typedef struct {
     Worker *giver, *taker; /* the threads of the sender and of the receiver */
     Block *sender, *receiver;
     int64_t room;       /* tokens of the ring, a power of 2 that is at least the depth */
-    int64_t columns;    /* arrays that a token lies in: control, and one for each lane */
+    int64_t columns;    /* arrays that a token lies in: control, and the columns of values */
     int64_t *offsets;   /* bytes from a stretch to each of them */
     int64_t *widths;    /* bytes of an item */
     char **rings;       /* the ring of each of them */

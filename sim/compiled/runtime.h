@@ -47,7 +47,7 @@ enum { FEW = 64 };
 
 /* Places of a queue, used in turn: for the control words, an int64_t each, the cycle of becoming
  * visible, times 4, plus the kind; behind them, for the cycles of the latest takings, a uint32_t,
- * the lower half; behind those for the values, lane by lane: int64_t, double or double complex. */
+ * the lower half; behind those for the values, column by column: int64_t, double or double complex. */
 typedef struct Stretch {
     struct Stretch *next;
     int64_t end; /* the token after its last, where there is a next */
@@ -55,7 +55,7 @@ typedef struct Stretch {
 
 static inline int64_t *control_of(Stretch *s) { return (int64_t *)(s + 1); }
 
-/* A queue holds one token or several that always move together, one in each lane. Its tokens are
+/* A queue holds one token or several that always move together, one in each column. Its tokens are
  * given to its last stretch and taken from its first; mostly, both are one. */
 typedef struct {
     Block *writer, *reader;

@@ -23,14 +23,14 @@ enum { MOST_RECENT = 4096, PATHS = 64 };
 
 typedef struct Block Block;
 
-/* A ring of tokens, with room for ``places``, a power of two: their kinds, and their values lane by
- * lane: int64_t, double or double complex. A handover has one place, and keeps it. */
+/* A ring of tokens, with room for ``places``, a power of two: their kinds, and columns of their
+ * values: int64_t, double or double complex. A handover has one place, and keeps it. */
 typedef struct {
     Block *writer, *reader;
     uint8_t *kinds;
-    void **lanes;
-    int64_t *sizes;    /* by lane, the bytes of a value */
-    int64_t lane_count;
+    void **columns;
+    int64_t *sizes;    /* by column, the bytes of a value */
+    int64_t column_count;
     int64_t places;
     int64_t head, tail;/* tokens taken and given so far */
     int64_t starves;   /* whether its reader waits for a token in it */

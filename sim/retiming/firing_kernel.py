@@ -25,7 +25,7 @@ class Untraceable(Exception):
 
 @dataclass(frozen=True)
 class FiringEnd:
-    """An end of a queue: the numbers of the ports that its lanes belong to.
+    """An end of a queue: the numbers of the ports that its columns belong to.
 
     ``handover``  whether it is a handover, which has one place: until a token in it is taken, the
                   half of the block that gives must leave the memory of both alone
@@ -119,14 +119,16 @@ class _KernelWriter:
         body = self.body
         parts = []
         for q, queue in enumerate(self.inputs):
-            lanes = [(lane, body.inputs[port].ctype) for lane, port in enumerate(queue.ports)]
+            columns = [(column, body.inputs[port].ctype) for column, port in enumerate(queue.ports)]
             parts.append(
-                _INPUT_QUEUE.format(q=q) + "".join(_LANE.format("i", q, *x) for x in lanes)
+                _INPUT_QUEUE.format(q=q) + "".join(_COLUMN.format("i", q, *x) for x in columns)
             )
         for q, queue in enumerate(self.outputs):
-            lanes = [(lane, body.outputs[port].ctype) for lane, port in enumerate(queue.ports)]
+            columns = [
+                (column, body.outputs[port].ctype) for column, port in enumerate(queue.ports)
+            ]
             parts.append(
-                _OUTPUT_QUEUE.format(q=q) + "".join(_LANE.format("o", q, *x) for x in lanes)
+                _OUTPUT_QUEUE.format(q=q) + "".join(_COLUMN.format("o", q, *x) for x in columns)
             )
         parts += [f"    int64_t k{n} = 0, take{n} = 0;\n" for n in range(len(body.inputs))]
         parts += [_OUTPUT.format(n=n, ctype=port.ctype) for n, port in enumerate(body.outputs)]
@@ -152,12 +154,12 @@ class _KernelWriter:
 
     def input_macros(self, n: int) -> str:
         q = self.queue_of[n]
-        lane = self.inputs[q].ports.index(n)
+        column = self.inputs[q].ports.index(n)
         first = self.body.taken[n] == n
         return _INPUT_MACROS.format(
             n=n,
             q=q,
-            lane=lane,
+            column=column,
             kinds="".join(f" k{port} = c_;" for port in self.inputs[q].ports),
             take=f" take{n} = 1;" if first else "",
             some=f" take{n} |= (test);" if first else "",
@@ -218,8 +220,8 @@ class _KernelWriter:
             if queue.ports[0] in line.gives:
                 first = self.body.given[queue.ports[0]]
                 values = "".join(
-                    f" o{q}_{lane}[T{q} & om{q}] = gv{port};"
-                    for lane, port in enumerate(queue.ports)
+                    f" o{q}_{column}[T{q} & om{q}] = gv{port};"
+                    for column, port in enumerate(queue.ports)
                 )
                 pushed = f"okinds{q}[T{q} & om{q}] = gk{first};{values} T{q}++;"
                 sure = line.gives[queue.ports[0]]
@@ -247,7 +249,7 @@ def _word(bit: int) -> str:
     return f"{'low' if bit < 64 else 'high'}, {bit % 64}"
 
 
-_LANE = "    {3} *restrict {0}{1}_{2} = {0}q{1}->lanes[{2}];\n"
+_COLUMN = "    {3} *restrict {0}{1}_{2} = {0}q{1}->columns[{2}];\n"
 
 _INPUT_QUEUE = """    Queue *iq{q} = b->in[{q}];
     int64_t h{q} = iq{q}->head, at{q} = 0;
@@ -266,7 +268,7 @@ _OUTPUT = """    int64_t give{n} = 0, gk{n} = 0;
     {ctype} gv{n} = 0;
 """
 
-_INPUT_MACROS = """#define v{n} i{q}_{lane}[at{q}]
+_INPUT_MACROS = """#define v{n} i{q}_{column}[at{q}]
 #define THERE{n} if (RARE(h{q} == e{q})) {{ b->port = {n}; iq{q}->starves = 1; goto starved; }}
 #define PEEK{n} THERE{n} {{ const int64_t c_ = ikinds{q}[at{q}];{kinds} }}
 #define PEEK_DATA{n} THERE{n} if (RARE(ikinds{q}[at{q}])) goto any_tokens;

@@ -88,9 +88,9 @@ static int pack(Block *b, int64_t count) {
 /* Doubles the places of a queue. */
 static int widen_queue(Queue *q) {
     const int64_t old = q->places, made = 2 * old;
-    for (int64_t lane = -1; lane < q->lane_count; lane++) {
-        const int64_t size = lane < 0 ? 1 : q->sizes[lane];
-        char *from = lane < 0 ? (char *)q->kinds : q->lanes[lane];
+    for (int64_t column = -1; column < q->column_count; column++) {
+        const int64_t size = column < 0 ? 1 : q->sizes[column];
+        char *from = column < 0 ? (char *)q->kinds : q->columns[column];
         char *to = reserve(made * size);
         if (!to) return 0;
         for (int64_t token = q->head; token < q->tail;) {
@@ -101,10 +101,10 @@ static int widen_queue(Queue *q) {
             token = end;
         }
         free(from);
-        if (lane < 0)
+        if (column < 0)
             q->kinds = (uint8_t *)to;
         else
-            q->lanes[lane] = to;
+            q->columns[column] = to;
     }
     q->places = made;
     return 1;
@@ -112,14 +112,14 @@ static int widen_queue(Queue *q) {
 
 int open_queue(Queue *q) {
     q->kinds = malloc((size_t)q->places);
-    for (int64_t lane = 0; lane < q->lane_count; lane++)
-        if (!(q->lanes[lane] = malloc((size_t)(q->places * q->sizes[lane])))) return 0;
+    for (int64_t column = 0; column < q->column_count; column++)
+        if (!(q->columns[column] = malloc((size_t)(q->places * q->sizes[column])))) return 0;
     return q->kinds != NULL;
 }
 
 void close_queue(Queue *q) {
     free(q->kinds);
-    for (int64_t lane = 0; lane < q->lane_count; lane++) free(q->lanes[lane]);
+    for (int64_t column = 0; column < q->column_count; column++) free(q->columns[column]);
 }
 
 void release(Growing *g) { release_items(g); }

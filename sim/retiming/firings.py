@@ -36,8 +36,8 @@ class Abandoned(Exception):
 
 class CFiringQueue(ctypes.Structure):
     _fields_ = [
-        *((name, ctypes.c_void_p) for name in ("writer", "reader", "kinds", "lanes", "sizes")),
-        *((name, ctypes.c_int64) for name in ("lane_count", "places", "head", "tail")),
+        *((name, ctypes.c_void_p) for name in ("writer", "reader", "kinds", "columns", "sizes")),
+        *((name, ctypes.c_int64) for name in ("column_count", "places", "head", "tail")),
         *((name, ctypes.c_int64) for name in ("starves", "crowds")),
     ]
 
@@ -164,12 +164,12 @@ class Firings:
 
     def _queue(self, bundle: Bundle) -> CFiringQueue:
         sizes = [np.dtype(TYPES[c_type(one.dtype)]).itemsize for one in bundle.channels]
-        widths, lanes = np.array(sizes, np.int64), np.zeros(len(sizes), np.uint64)
-        self.kept += [widths, lanes]
+        widths, columns = np.array(sizes, np.int64), np.zeros(len(sizes), np.uint64)
+        self.kept += [widths, columns]
         return CFiringQueue(
-            lanes=lanes.ctypes.data,
+            columns=columns.ctypes.data,
             sizes=widths.ctypes.data,
-            lane_count=len(sizes),
+            column_count=len(sizes),
             places=1 if _hands_over(bundle) else _PLACES,
         )
 

@@ -68,7 +68,7 @@ no_memory:
 # Queues
 
 PLACES = """typedef struct {{
-    Stretch stretch; int64_t control[{places} + GAP]; uint32_t taken[{places} + 2 * GAP];{lanes}
+    Stretch stretch; int64_t control[{places} + GAP]; uint32_t taken[{places} + 2 * GAP];{columns}
 }} {end}{q};
 """
 STAMPS = " uint32_t stamps[{}];"
@@ -112,7 +112,7 @@ OUTPUT = """    int64_t give{n} = 0, gk{n} = 0;
 
 STARVED = "{{ b->port = $n; q{q}->starves = 1; goto starved; }}"
 THERE = f"if (RARE(h{{q}} == e{{q}})) {STARVED}"
-INPUT_MACROS = """#define v{n} in{q}->lane{lane}[at{q}]
+INPUT_MACROS = """#define v{n} in{q}->column{column}[at{q}]
 #define PEEK{n} {there} \\
     {{ int64_t c_ = in{q}->control[at{q}], w_ = c_ >> 2;{kinds} \\
        if (w_ > now) {{ now = w_; cause = {n}; }} }}
@@ -172,7 +172,7 @@ WIRE_BACK = """    state->k{n} = k{n};
 ORDER = "        if (ready > limit) { b->key = ready; b->asks = 0; goto ordered; }\n"
 READ = """        for (; h{q} != e{q} && in{q}->control[{at}] >> 2 <= ready; h{q}++) {{
             k{n} = in{q}->control[{at}] & 3;
-            v{n} = in{q}->lane0[{at}];
+            v{n} = in{q}->column0[{at}];
         }}
         if (RARE(h{q} == e{q} && q{q}->from != q{q}->to)) {{ b->status = RUNNING; goto back; }}
 """

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class QueueEnd:
-    """An end of a queue: the numbers of the ports that its lanes belong to.
+    """An end of a queue: the numbers of the ports that its columns belong to.
 
     ``places``   of a stretch: a power of two
     ``bounded``  whether it has a finite depth

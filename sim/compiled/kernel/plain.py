@@ -97,9 +97,12 @@ class BlockKernel:
                 end=end,
                 q=q,
                 places=queue.places,
-                lanes=each(
-                    " {} lane{}[{} + GAP];",
-                    ((ports[p].ctype, lane, queue.places) for lane, p in enumerate(queue.ports)),
+                columns=each(
+                    " {} column{}[{} + GAP];",
+                    (
+                        (ports[p].ctype, column, queue.places)
+                        for column, p in enumerate(queue.ports)
+                    ),
                 )
                 + (c.STAMPS.format(queue.places) if end == "Out" and self.touches else ""),
             )
@@ -150,7 +153,7 @@ class BlockKernel:
         return c.INPUT_MACROS.format(
             n=n,
             q=q,
-            lane=queue.ports.index(n),
+            column=queue.ports.index(n),
             kinds=each(" k{} = c_ & 3;", ((p,) for p in queue.ports)),
             there=self.input_ends[q].there.replace("$n", str(n)),
             take=f" take{n} = 1;" if first else "",
@@ -294,8 +297,8 @@ class BlockKernel:
         """Gives a token to a queue."""
         queue, at = self.outputs[q], f"T{q} & {self.outputs[q].places - 1}"
         values = each(
-            " out{0}->lane{1}[{2}] = gv{3};",
-            ((q, lane, at, port) for lane, port in enumerate(queue.ports)),
+            " out{0}->column{1}[{2}] = gv{3};",
+            ((q, column, at, port) for column, port in enumerate(queue.ports)),
         )
         if self.touches:
             values += f" out{q}->stamps[{at}] = (uint32_t)now;"

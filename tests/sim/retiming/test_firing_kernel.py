@@ -30,7 +30,7 @@ def test_inputs_that_move_together_share_a_bit():
     body = "p.a.peek()\np.b.peek()\np.a.take()\np.b.take()"
     found = made(body, [FiringEnd((0, 1))], [], ports=("a", "b"))
     assert Event("take", (0, 1)) in found.events
-    assert found.source.count("iq0->lanes") == 2
+    assert found.source.count("iq0->columns") == 2
     assert "PEEK_DATA1" in found.source.partition("int64_t fire")[0]
     assert "PEEK_DATA1 " not in found.source.partition("int64_t fire")[2]
 

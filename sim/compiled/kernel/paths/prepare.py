@@ -84,7 +84,7 @@ def _blocked(kernel: BlockKernel) -> str:
         last=queue.places - 1,
         first=kernel.body.given[queue.ports[0]],
         values=each(
-            " out0->lane{0}[(T0 + n) & {1}] = gv{2};",
-            ((lane, queue.places - 1, port) for lane, port in enumerate(queue.ports)),
+            " out0->column{0}[(T0 + n) & {1}] = gv{2};",
+            ((column, queue.places - 1, port) for column, port in enumerate(queue.ports)),
         ),
     )

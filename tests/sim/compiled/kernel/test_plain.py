@@ -54,17 +54,17 @@ def test_a_firing_without_room_leaves_the_state_as_it_was():
     assert not any("os_left" in line for line in unbounded)
 
 
-def test_lanes_of_a_queue_move_together():
+def test_columns_of_a_queue_move_together():
     body = "p.a.peek()\np.b.peek()\np.a.take()\np.b.take()\np.crd.give(0, 1)\np.val.give(0, 1.5)"
     lines = plain(body, [long(0, 1)], [long(0, 1)])
     assert (
-        "out0->control[T0 & 1023] = (now + L0) << 2 | gk0; out0->lane0[T0 & 1023] = gv0; "
-        "out0->lane1[T0 & 1023] = gv1; T0++;" in lines
+        "out0->control[T0 & 1023] = (now + L0) << 2 | gk0; out0->column0[T0 & 1023] = gv0; "
+        "out0->column1[T0 & 1023] = gv1; T0++;" in lines
     )
     assert lines.count("in0->taken[at0] = (uint32_t)now; h0 += 1;") == 1
     assert "PEEK0" in lines
     assert "PEEK1" not in lines
-    assert any("int64_t lane0[1024 + GAP]; double lane1[1024 + GAP];" in line for line in lines)
+    assert any("int64_t column0[1024 + GAP]; double column1[1024 + GAP];" in line for line in lines)
 
 
 def test_an_input_may_be_taken_from_or_not():

@@ -17,7 +17,7 @@ def test_a_writer_prepares_behind_the_end_of_its_queue():
     assert "prepare" in uses(found)
     text = found.source()
     assert "    if (r0->prepared) return 0;\nspent:" in text
-    assert "out0->control[(T0 + n) & 63] = gk0; out0->lane0[(T0 + n) & 63] = gv0;" in text
+    assert "out0->control[(T0 + n) & 63] = gk0; out0->column0[(T0 + n) & 63] = gv0;" in text
     prepared = text[text.index("blocked:") :]
     assert "            s_left = (s_left - 1);\n" in prepared
     assert "goto unprepared;" in prepared
