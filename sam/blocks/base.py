@@ -42,7 +42,7 @@ from sam.blocks.ports import wire as wire
 from sam.graph import Parameters
 from sam.levels import Fibers, Touches
 from sam.memory_regions import Region, Regions, RegionTable, tile_sizes
-from sam.support.errors import StreamError, UserError
+from sam.support.errors import StreamError, UserError, one_of, quoted
 from sam.tensor import Tensor
 from sam.token import DATA, DONE, EMPTY, STOP
 
@@ -72,6 +72,15 @@ class Surroundings:
     word_bits: int = 64
     regions: RegionTable | None = None
     limits: Mapping[str, int] = field(default_factory=dict)
+
+    def extent(self, variable: str) -> int:
+        """The extent of an index variable. Raises UserError where nothing fixes it."""
+        if variable not in self.extents:
+            raise UserError(
+                f"no input fixes the extent of {quoted(variable)}",
+                hint=one_of(quoted(variable), self.extents),
+            )
+        return self.extents[variable]
 
     def limit(self, port: str) -> dict[str, Any]:
         """What ``require_within`` finds in the memory of a block of the tokens of an input."""

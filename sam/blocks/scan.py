@@ -164,7 +164,7 @@ def _scanner(parameters: Parameters) -> Block:
 
     def memory(around: Surroundings) -> SimpleNamespace:
         if "variable" in parameters:
-            size = around.extents[parameters["variable"]]
+            size = around.extent(parameters["variable"])
             return SimpleNamespace(level=_Dimension(size), regions=Regions(), **around.limit(""))
         slot, level = parameters["slot"], parameters["level"]
         tensor = around.tensors[slot]

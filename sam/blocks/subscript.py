@@ -248,7 +248,7 @@ def _window_scanner(parameters: Parameters) -> Block:
             regions=around.level_regions(slot, level),
             scale=scale,
             constant=parameters["constant"],
-            reach=scale * (around.extents[parameters["variable"]] - 1),
+            reach=scale * (around.extent(parameters["variable"]) - 1),
             **around.limit("in_ref"),
         )
 
@@ -283,9 +283,9 @@ def _subsection_scanner(parameters: Parameters) -> Block:
 
     def memory(around: Surroundings) -> SimpleNamespace:
         reaches = [
-            of_one * (around.extents[name] - 1) for name, of_one in zip(others, scales, strict=True)
+            of_one * (around.extent(name) - 1) for name, of_one in zip(others, scales, strict=True)
         ]
-        empty = any(around.extents[name] == 0 for name in others)
+        empty = any(around.extent(name) == 0 for name in others)
         return SimpleNamespace(
             level=around.level(slot, level),
             regions=around.level_regions(slot, level),
@@ -293,7 +293,7 @@ def _subsection_scanner(parameters: Parameters) -> Block:
             constant=parameters["constant"],
             low=sum(min(0, reach) for reach in reaches),
             high=sum(max(0, reach) for reach in reaches),
-            extent=0 if empty else around.extents[parameters["variable"]],
+            extent=0 if empty else around.extent(parameters["variable"]),
             **around.limit("in_ref"),
         )
 

@@ -112,7 +112,7 @@ def _level_writer(parameters: Parameters) -> Block:
         step=step,
         state={**WALK, **writing.state},
         memory=lambda around: SimpleNamespace(
-            **writing.memory(parameters, around.extents[parameters["variable"]]),
+            **writing.memory(parameters, around.extent(parameters["variable"])),
             regions=around.written_regions(level, writing.arrays),
             **around.limit("in_crd"),
         ),

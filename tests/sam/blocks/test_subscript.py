@@ -193,3 +193,8 @@ def test_there_are_no_subsections_without_places():
     due = "S0, D", "S0, D"
     subsections(SPARSE, 1, 0, ["j"], [1], "0, D", due, {"i": 3, "j": 0})
     subsections(SPARSE, 1, 0, ["j"], [1], "0, D", due, {"i": 0, "j": 3})
+
+
+def test_a_variable_of_a_subsection_has_an_extent():
+    with pytest.raises(UserError, match=r"no input fixes the extent of k\nhint: one of i, j"):
+        subsections(SPARSE, 1, 0, ["k"], [1], "0, D", ("D", "D"), {"i": 3, "j": 2})
