@@ -12,7 +12,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from sam.support.errors import UserError, one_of
+from sam.support.errors import UserError, one_of, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,7 +94,7 @@ def complain(text: str) -> None:
         return
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     with suppress(OSError):
-        console.print(Text.assemble(("custard: ", "bold red"), text))
+        console.print(Text.assemble(("custard: ", "bold red"), visible(text)))
 
 
 def of_system(mistake: OSError) -> int:

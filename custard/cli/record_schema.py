@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from custard.cli.run_record import RECORD_VERSION as VERSION
-from sam.support.errors import UserError, quoted, shown
+from sam.support.errors import UserError, quoted, shown, visible
 from sim.stats import TOKEN_KINDS, BlockStats, StreamStats, Traffic
 
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -159,19 +159,27 @@ def record(data: Any, origin: str) -> dict[str, Any]:
 
     Raises UserError, which names the first part that is missing or wrong.
     """
-    model: type[_ProgramRecord] = _Compiled
-    if isinstance(data, Mapping):
-        version = data.get("record_version", VERSION)
-        if version != VERSION:
-            raise UserError(
-                f"{origin} is a record of version {shown(version)}; this custard reads {VERSION}"
-            )
-        if "cin" not in data:
-            hint = "give a file of a sweep's folder, or of custard --json"
-            raise UserError(f"{origin} is not a result", hint=hint)
-        target = data.get("target")
-        model = _Simulated if "cycles" in data else _UNSIMULATED.get(str(target), _Compiled)
-    return _validated(model, data, origin)
+    version = data.get("record_version", VERSION) if isinstance(data, Mapping) else VERSION
+    if version != VERSION:
+        raise UserError(
+            f"{origin} is a record of version {shown(version)}; this custard reads {VERSION}"
+        )
+    if not isinstance(data, Mapping) or "cin" not in data:
+        hint = "give a file of a sweep's folder, or of custard --json"
+        raise UserError(f"{origin} is not a result", hint=hint)
+    target = data.get("target")
+    model = _Simulated if "cycles" in data else _UNSIMULATED.get(str(target), _Compiled)
+    found: dict[str, Any] = _visible(_validated(model, data, origin))
+    return found
+
+
+def _visible(part: Any) -> Any:
+    """A part of a record without characters that control the terminal it is printed to."""
+    if isinstance(part, str):
+        return visible(part)
+    if isinstance(part, dict):
+        return {_visible(name): _visible(value) for name, value in part.items()}
+    return [_visible(one) for one in part] if isinstance(part, list) else part
 
 
 def _validated(model: type[BaseModel], data: Any, origin: str) -> dict[str, Any]:

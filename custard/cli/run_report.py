@@ -302,7 +302,7 @@ def _totals(told: Mapping[str, Any], seconds: float) -> Text:
     tokens = told["tokens"]
     kinds = ", ".join(f"{tokens[kind]:,} {kind}" for kind in TOKEN_KINDS)
     text = Text.assemble((f"{told['cycles']:,} cycles", "bold"))
-    if "time" in told:
+    if told.get("time") is not None:
         text.append(_in_time(told["time"]))
     text.append(f"\n{sum(tokens.values()):,} tokens: {kinds}\n{seconds:.2f} s to simulate")
     compiling = told.get("compile_seconds", 0)

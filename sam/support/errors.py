@@ -61,6 +61,15 @@ def quoted(text: str) -> str:
     return f"{text[: _MOST_QUOTED - end - 3]}...{text[-end:]}"
 
 
+_UNSEEN = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], "\N{REPLACEMENT CHARACTER}")
+del _UNSEEN[ord("\n")], _UNSEEN[ord("\t")]
+
+
+def visible(text: str) -> str:
+    """The text without characters that control a terminal, each replaced by another."""
+    return text.translate(_UNSEEN)
+
+
 def shown(value: Any) -> str:
     """A value as errors quote it, as JSON if it has such a form."""
     try:

@@ -5,7 +5,7 @@ import errno
 
 import pytest
 
-from custard.cli.arguments import Parser, engine, of_system, parse, stdout, whole_number
+from custard.cli.arguments import Parser, complain, engine, of_system, parse, stdout, whole_number
 from sam.support.errors import UserError
 
 
@@ -36,6 +36,14 @@ def test_mistakes(words, error):
     with pytest.raises(UserError) as caught:
         parse(made(), words, ["--depth"], "in quotes")
     assert str(caught.value) == error
+
+
+def test_a_mistake_does_not_control_the_terminal(capsys):
+    complain('line 3: "\x1b[31m\x7f" is no number\nhint')
+    unseen = "\N{REPLACEMENT CHARACTER}"
+    assert capsys.readouterr().err == (
+        f'custard: line 3: "{unseen}[31m{unseen}" is no number\nhint\n'
+    )
 
 
 def test_an_option_has_one_value():

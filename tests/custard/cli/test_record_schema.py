@@ -130,6 +130,20 @@ def test_what_a_report_needs(document, message, tmp_path):
     assert mistake(tmp_path, document) == f"FILE is not a result: {message}"
 
 
+def test_a_run_without_a_clock_has_no_times(tmp_path):
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps({**RECORDS["a run"], "time": None}))
+    assert " GHz" not in report(path)[1]
+
+
+def test_a_record_does_not_control_the_terminal(tmp_path):
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps({**RECORDS["a run"], "notes": ["\x1b[31mred\x9bA"], "cin": "a\rb"}))
+    _, shown = report(path)
+    assert "\N{REPLACEMENT CHARACTER}[31mred\N{REPLACEMENT CHARACTER}A" in shown
+    assert "a\N{REPLACEMENT CHARACTER}b" in shown
+
+
 def test_cycles_that_do_not_add_up(tmp_path):
     said = mistake(tmp_path, changed("a run", "blocks", "scan_A_i", "busy", value=10**30))
     assert said.startswith("FILE is not a result: it is {")
@@ -138,7 +152,8 @@ def test_cycles_that_do_not_add_up(tmp_path):
 
 def test_what_is_no_record(tmp_path):
     hint = "\nhint: give a file of a sweep's folder, or of custard --json"
-    assert mistake(tmp_path, {"status": "done"}) == "FILE is not a result" + hint
+    for document in ({"status": "done"}, "[]", "null", '"cin"'):
+        assert mistake(tmp_path, document) == "FILE is not a result" + hint
     assert mistake(tmp_path, {**RECORDS["a run"], "record_version": 2}) == (
         "FILE is a record of version 2; this custard reads 1"
     )
@@ -148,7 +163,6 @@ def test_what_is_no_record(tmp_path):
     )
     assert "nested too deep" in mistake(tmp_path, "[" * 100_000)
     assert "more than 60 digits" in mistake(tmp_path, "1" * 6000)
-    assert "input should be a valid dictionary" in mistake(tmp_path, [1])
 
 
 def test_names_are_not_markup(tmp_path):
