@@ -88,10 +88,16 @@ def text(*lines: str) -> str:
             "hint: a product is written with *, as in 2 * B(i)",
         ]),
         ("y(i) = x(i) & z(i)", [
-            "'&' is not part of the notation", "  y(i) = x(i) & z(i)", "              ^",
+            "& is not part of the notation",
+            "  y(i) = x(i) & z(i)",
+            "              ^",
+            "hint: an expression has + - * / and sum(j, ...)",
         ]),
         ("y(i) = x(i);", [
-            "';' is not part of the notation", "  y(i) = x(i);", "             ^",
+            "; is not part of the notation",
+            "  y(i) = x(i);",
+            "             ^",
+            "hint: an expression is one assignment, and ends without ;",
         ]),
         ("y(i) = x(i), z", [
             ", is not expected here", "  y(i) = x(i), z", "             ^",

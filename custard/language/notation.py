@@ -27,7 +27,16 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, cast
 
-from custard.language.tokens import CLOSING, ENDS, FUNCTIONS, LETTERS, Span, Token, tokens
+from custard.language.tokens import (
+    CLOSING,
+    ENDS,
+    FUNCTIONS,
+    LETTERS,
+    OPERATIONS,
+    Span,
+    Token,
+    tokens,
+)
 from sam.support.errors import UserError
 
 Operator: TypeAlias = Literal["+", "-", "*", "/"]
@@ -445,11 +454,11 @@ class _Descent:
     def _require_operator(self) -> None:
         token = self._next
         if token.kind in ("name", "number", "("):
-            raise self._error(
-                f"an operator is missing before {token.text}",
-                token.span,
-                "a product is written with *, as in 2 * B(i)",
-            )
+            hint = "a product is written with *, as in 2 * B(i)"
+            before = self.tokens[self.position - 1]
+            if before.kind == "number" and before.end == token.start and token.kind == "name":
+                hint += ", and a number in decimal digits, as in 2500 or 2.5e3"
+            raise self._error(f"an operator is missing before {token.text}", token.span, hint)
 
     def _missing_operand(self) -> UserError:
         token = self._next
@@ -460,8 +469,7 @@ class _Descent:
         hint = "a subscript is a sum of index variables times whole numbers, as in A(2*i+k-1,j)"
         called = [one for one in self.tokens[: self.position] if one.text in FUNCTIONS]
         if token.kind == "(" and called:
-            name = called[-1].text
-            hint = f"{name} is not a function here: an expression has + - * / and sum(j, ...)"
+            hint = f"{called[-1].text} is not a function here: {OPERATIONS}"
         return self._error(f"{token.text} cannot stand in a subscript here", token.span, hint)
 
     def _unexpected(self, token: Token) -> UserError:

@@ -18,13 +18,18 @@ CLOSING = {"(": ")", "{": "}"}
 ENDS = ("end", "=", "+=")
 _POWER = "a power is a product of equal factors: B(i) * B(i)"
 _ASSIGNMENT = "an assignment is written with = or +="
+OPERATIONS = "an expression has + - * / and sum(j, ...)"
 _REFUSED = {
     "**": _POWER,
     "^": _POWER,
-    "==": _ASSIGNMENT,
-    "-=": _ASSIGNMENT,
-    "*=": _ASSIGNMENT,
-    "/=": _ASSIGNMENT,
+    **dict.fromkeys(("==", "-=", "*=", "/=", ":=", "<-"), _ASSIGNMENT),
+    **dict.fromkeys(("//", "%", "<", ">", "!", "&", "|", "~", "?"), OPERATIONS),
+    **dict.fromkeys((".T", "'"), "the transpose of B(i,j) is B(j,i)"),
+    **dict.fromkeys(("...", ":"), "each mode has a subscript, as in A(i,j)"),
+    **dict.fromkeys(("\N{GREEK CAPITAL LETTER SIGMA}", "\N{N-ARY SUMMATION}"), "write sum(j, ...)"),
+    **dict.fromkeys(("\N{MINUS SIGN}", "\N{EN DASH}"), "write -"),
+    **dict.fromkeys(("\N{MULTIPLICATION SIGN}", "\N{MIDDLE DOT}", "\N{DOT OPERATOR}"), "write *"),
+    ";": "an expression is one assignment, and ends without ;",
     "[": "subscripts stand in parentheses: B(i,j)",
     "->": "a sum over k is written with subscripts, as in X(i,j) = A(i,k) * B(k,j)",
     "@": "a product of matrices names its subscripts: X(i,j) = A(i,k) * B(k,j)",
@@ -83,7 +88,10 @@ def _token(text: str, start: int) -> Token:
         if text.startswith(symbol, start):
             return Token(symbol, symbol, start)
     raise UserError(
-        f"{text[start]!r} is not part of the notation", source=text, span=(start, start + 1)
+        f"{text[start]!r} is not part of the notation",
+        source=text,
+        span=(start, start + 1),
+        hint="names have the letters a to z, digits and _" if text[start].isalpha() else None,
     )
 
 

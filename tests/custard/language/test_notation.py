@@ -190,6 +190,33 @@ def test_spans_are_no_part_of_equality():
 
 
 @pytest.mark.parametrize(
+    ("text", "symbol", "hint"),
+    [
+        ("y := a", ":=", "an assignment is written with = or +="),
+        ("y(i) = A(i,j) > 0", ">", "an expression has + - * / and sum(j, ...)"),
+        ("y(i) = A.T(i,j)", ".T", "the transpose of B(i,j) is B(j,i)"),
+        ("y(i) = A(i,:)", ":", "each mode has a subscript, as in A(i,j)"),
+        ("y = \u2211 a(i)", "\u2211", "write sum(j, ...)"),
+        ("y = a \u2212 b", "\u2212", "write -"),
+        ("y = a \u00d7 b", "\u00d7", "write *"),
+        ("y = a;", ";", "an expression is one assignment, and ends without ;"),
+        ("\u00e9 = a", "'\u00e9'", "names have the letters a to z, digits and _"),
+    ],
+)
+def test_hints_for_other_notations(text, symbol, hint):
+    with pytest.raises(UserError) as caught:
+        parse(text)
+    assert caught.value.what == f"{symbol} is not part of the notation"
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize("text", ["y = 0x10", "y = 1_000 * a", "y = 1j * a"])
+def test_hints_for_numbers_of_other_notations(text):
+    with pytest.raises(UserError, match="and a number in decimal digits, as in 2500 or 2"):
+        parse(text)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", f"the expression is empty{EXAMPLE}"),
