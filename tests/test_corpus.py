@@ -218,7 +218,7 @@ def test_refused():
 
 def test_units_that_are_ignored():
     entry = corpus.read_line(SPMV + " -s=parallelize(i,GPUBlock,NoRaces)")
-    assert corpus.attempt(entry).reason == "target sam has no GPUBlock, which is for target cuda"
+    assert corpus.attempt(entry).reason == "target sam has no GPUBlock, which is for GPUs"
     assert corpus.attempt(replace(entry, ignore_units=True)).outcome == "right"
 
 

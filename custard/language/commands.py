@@ -75,7 +75,7 @@ _FACTOR = Argument("factor", "size")
 LANES = "Lanes"
 CPU_UNITS = ("DefaultUnit", "CPUThread", "CPUVector", "CPUThreadGroupReduction")
 _GPU_UNITS = ("GPUBlock", "GPUWarp", "GPUThread", "GPUBlockReduction", "GPUWarpReduction")
-UNITS_OF = {"sam": (LANES,), "c": CPU_UNITS, "cuda": _GPU_UNITS}
+UNITS_OF = {"sam": (LANES,), "c": CPU_UNITS}
 _UNITS = " ".join((LANES, "NotParallel", *CPU_UNITS, *_GPU_UNITS))
 _RACES = "NoRaces IgnoreRaces Atomics Temporary ParallelReduction"
 _MOST = 2**31 - 1
@@ -90,7 +90,7 @@ WORKSPACES = ("dense", "coord", "bucket", "hash")
 _BOUNDS = "MinExact MinConstraint MaxExact MaxConstraint"
 
 
-_STRATEGY = Argument("race strategy, or number of lanes,", "choice or size", tuple(_RACES.split()))
+_STRATEGY = Argument("race strategy or number of lanes", "choice or size", tuple(_RACES.split()))
 
 
 def _choice(name: str, words: str) -> Argument:

@@ -349,9 +349,9 @@ class Scheduler(ABC):
             self.check_loop(command, 0)
         lacks = f"target {self.target} has no {unit}"
         if not self.ignore_units:
-            other = next(name for name, units in UNITS_OF.items() if unit in units)
+            others = (f"target {name}" for name, units in UNITS_OF.items() if unit in units)
             hint = f"{self.instead(command)}; {PASSED_OVER}"
-            raise mistake(command, f"{lacks}, which is for target {other}", 1, hint)
+            raise mistake(command, f"{lacks}, which is for {next(others, 'GPUs')}", 1, hint)
         said = command.text[slice(*command.span)]
         self.notes[f"{said} is passed over: {lacks}"] = None
 

@@ -95,8 +95,8 @@ def _window(source: str, span: tuple[int, int]) -> tuple[str, tuple[int, int]]:
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that ``word`` was most likely meant to be, or None."""
     words = list(known)
-    folded = {w.casefold(): w for w in reversed(words)}
-    found = get_close_matches(word.casefold(), folded, n=1, cutoff=0.5)
+    folded = {w.casefold().lstrip("-"): w for w in reversed(words)}
+    found = get_close_matches(word.casefold().lstrip("-"), folded, n=1, cutoff=0.5)
     return folded[found[0]] if found else None
 
 

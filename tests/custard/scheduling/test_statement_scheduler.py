@@ -170,7 +170,7 @@ def test_units_that_the_target_lacks_are_ignored_if_asked_for(target, unit):
     schedule = ["split(i,i0,i1,2)", command]
     has = {"sam": ("Lanes",), "c": ("CPUThread", "CPUVector")}[target]
     if unit not in has:
-        with pytest.raises(UserError, match=f"target {target} has no {unit}, which is for target"):
+        with pytest.raises(UserError, match=f"target {target} has no {unit}, which is for "):
             custard.compile(SPGEMM, None, schedule, target)
     program = custard.compile(SPGEMM, None, schedule, target, ignore_units=True)
     note = f"{command} is passed over: target {target} has no {unit}"
@@ -324,7 +324,7 @@ def test_what_was_split_before_is_shared_out_by_coordinates():
         (SPGEMM, "parallelize(i,CPUThread,NoRaces)",
          "target sam has no CPUThread, which is for target c"),
         (SPGEMM, "parallelize(i,GPUWarp,NoRaces)",
-         "target sam has no GPUWarp, which is for target cuda"),
+         "target sam has no GPUWarp, which is for GPUs"),
         (SPGEMM, "parallelize(i,Lanes,NoRaces)",
          "parallelize needs a number of lanes for Lanes, not NoRaces"),
         (SPGEMM, "parallelize(i,CPUThread,4)",

@@ -1,4 +1,4 @@
-from sam.support.errors import UserError, quoted
+from sam.support.errors import UserError, nearest, quoted
 
 
 def test_what_is_short_is_quoted_whole():
@@ -32,3 +32,8 @@ def test_carets_stay_below_what_they_mark():
     source = "a" * 500 + "HERE"
     _, shown, carets = str(UserError("wrong", source=source, span=(500, 504))).splitlines()
     assert shown[carets.index("^") :] == "HERE"
+
+
+def test_options_of_a_letter_are_not_near_each_other():
+    assert nearest("-k", ["-v", "-s"]) is None
+    assert nearest("--trget", ["-t", "--target"]) == "--target"
