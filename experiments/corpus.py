@@ -743,7 +743,11 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     option("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes")
     option("--again", action="store_true", help="run those again that were not right")
     option("--output", type=Path, default=Path("out"), help="the folder of the results")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    for path in options.files:
+        if not path.is_file():
+            parser.error(f"{path} is not there: the corpus is not shipped, so name other files")
+    return options
 
 
 if __name__ == "__main__":

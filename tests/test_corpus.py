@@ -440,3 +440,11 @@ def test_interruption(tmp_path, monkeypatch):
     path = tmp_path / "lines.txt"
     path.write_text(SPMV)
     assert corpus.main([str(path), "--output", str(tmp_path), "--jobs", "1"]) == 130
+
+
+def test_files_that_are_not_there_are_told_in_words(tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        corpus.main([str(tmp_path / "accepted.txt")])
+    assert ended.value.code == 2
+    said = "accepted.txt is not there: the corpus is not shipped, so name other files"
+    assert said in capsys.readouterr().err

@@ -107,12 +107,15 @@ def _header(text: Text, extended: bool, expected: int | None, pattern: bool) -> 
     if extended and len(lengths) < 2:
         raise UserError(f"{text.name} ends before its shape")
     modes = int(words[0]) if len(words[0]) < 5 else -1
-    fits = len(lengths) > 1 and lengths[1] == modes
-    fits = fits and lengths[2:] in ([], [modes + (not pattern)], [modes])
-    if extended and not fits:
+    numbers = modes + (not pattern)
+    sized = len(lengths) > 1 and lengths[1] == modes
+    fits = sized and lengths[2:] in ([], [numbers], [modes])
+    if extended and not sized:
         raise text.error(
             1, f"expected {modes} sizes, not {lengths[1]}" if modes >= 0 else "no shape"
         )
+    if extended and not fits:
+        raise text.error(2, f"expected {numbers} numbers, not {lengths[2]}")
     if not fits or (not extended and expected not in (None, modes)):
         return _Header()
     told = _Header(2, tuple(text.integers(1, "a size")), int(words[1]) if words[1:] else None)

@@ -128,10 +128,10 @@ class _File:
         parse = int if kind is np.int64 else _real
         for n in range(begin, begin + lines):
             line = self.line(n).rstrip()
-            fields = [
-                line[k : k + width]
-                for k in range(0, min(len(line), format.per_line * width), width)
-            ]
+            fields = line.split()  # scipy's are narrower than its formats say
+            if len(fields) != min(format.per_line, due - len(found)):
+                columns = range(0, min(len(line), format.per_line * width), width)
+                fields = [line[k : k + width] for k in columns]
             for field in fields[: due - len(found)]:
                 try:
                     if "_" in field:

@@ -57,6 +57,13 @@ def test_without_values(save):
     assert read(path, pattern=True).to_numpy().tolist() == [[0, 1], [0, 0], [1, 0]]
 
 
+def test_a_header_with_values_and_an_option_that_says_there_are_none(save):
+    path = save("a.tns", "# extended FROSTT format\n2 1\n4 3\n1 1 1.5\n")
+    assert refused(path, pattern=True) == (
+        "a.tns, line 4: expected 2 numbers, not 3\n  1 1 1.5\n  ^^^^^^^"
+    )
+
+
 def test_from_0(save):
     path = save("a.tns", "0 2 1.5\n1 0 2\n")
     assert read(path, zero_based=True).to_numpy().tolist() == [[0, 0, 1.5], [2, 0, 0]]

@@ -40,6 +40,13 @@ def test_reads_what_scipy_writes(tmp_path):
     assert np.array_equal(read(path).to_numpy(), FIGURE)
 
 
+def test_reads_numbers_below_0_that_scipy_writes(tmp_path):
+    """scipy separates numbers of 24 columns by nothing more, in a format of 25."""
+    matrix = scipy.sparse.csc_array([[1.5, 0, 2], [0, -3, 0], [5, 0, -1e-30]])
+    scipy.io.hb_write(tmp_path / "a.hb", matrix)
+    assert np.array_equal(read(tmp_path / "a.hb").to_numpy(), matrix.toarray())
+
+
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [
