@@ -109,8 +109,8 @@ def blocks_table(told: Mapping[str, Any], wide: bool = True, all_lanes: bool = F
     table.add_column("fired", justify="right", no_wrap=True)
     table.add_column("busy", justify="right", no_wrap=True)
     table.add_column("of all cycles" if wide else "cycles", no_wrap=True)
-    table.add_column("starved by", no_wrap=not wide)
-    table.add_column("blocked by", no_wrap=not wide)
+    table.add_column("starved by")
+    table.add_column("blocked by")
     if waits_for_memory:
         table.add_column("memory", justify="right", no_wrap=True)
     if wide:
@@ -170,7 +170,7 @@ def _spread(counts: Sequence[int], cycles: int, wide: bool) -> str:
     mean = _percent(sum(counts) / len(counts), cycles)
     if least == most:
         return mean
-    return f"{least} {mean} {most}" if wide else f"{least}-{most}"
+    return f"{least} {mean} {most}" if wide else f"{least.removesuffix('%')}-{most}"
 
 
 def memory_table(told: Mapping[str, Any]) -> Table:
@@ -266,12 +266,19 @@ def _percent(part: float, whole: float) -> str:
     return "<1%" if 200 * part < whole else f"{100 * part / whole:.0f}%"
 
 
-def _by_port(waits: Mapping[str, int], cycles: int, wide: bool = True) -> str:
-    """The ports that were waited for, the longest waits first; if not ``wide``, the first alone."""
+def _by_port(waits: Mapping[str, int], cycles: int, wide: bool = True) -> Text:
+    """The ports that were waited for, the longest waits first.
+
+    If not ``wide``, the first alone, behind its share: where there is no room for a long name,
+    its end is cut.
+    """
     longest_first = [wait for wait in sorted(waits.items(), key=lambda wait: -wait[1]) if wait[1]]
-    shown = longest_first if wide else longest_first[:1]
-    more = " ..." * (len(shown) < len(longest_first))
-    return ", ".join(f"{port} {_percent(n, cycles)}" for port, n in shown) + more or "-"
+    if wide or not longest_first:
+        told = ", ".join(f"{port} {_percent(n, cycles)}" for port, n in longest_first)
+        return Text(told or "-")
+    port, n = longest_first[0]
+    more = " ..." * (len(longest_first) > 1)
+    return Text(f"{_percent(n, cycles)} {port}{more}", no_wrap=True, overflow="ellipsis")
 
 
 def _bar(block: BlockStats, cycles: int, width: int = _BAR_WIDTH) -> Text:

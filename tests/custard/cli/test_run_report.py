@@ -85,6 +85,30 @@ def test_the_table_shares_out_the_cycles_of_each_block():
     assert "memory" not in legend
 
 
+def test_shares_are_readable_in_80_columns():
+    """Long names of ports lose their ends, and no number does."""
+    long, starved = _run(memory=100), {"in_coordinates_of_the_outer_loop": 240, "in_ref": 10}
+    lanes = {
+        f"intersect_k{suffix}": _block("intersecter", 9, 490 + 10 * n, starved, {}, 90, 0)
+        for n, suffix in enumerate(("", "_2", "_3", "_4"))
+    }
+    dealer = BlockStats(
+        "parallelizer", 9, 9, {}, {}, 0, 0, {f"crd{n}": NO_TOKENS for n in range(4)}
+    )
+    told = as_json(replace(long, blocks={**long.blocks, "deal": dealer, **lanes}))
+    console = Console(width=80)
+    for all_lanes in (False, True):
+        with console.capture() as captured:
+            console.print(blocks_table(told, wide=False, all_lanes=all_lanes))
+        lines = captured.get().splitlines()
+        assert max(map(len, lines)) <= 80
+        of_lanes = [line for line in lines if line.startswith("intersect")]
+        due = ["49%", "50%", "51%", "52%"] if all_lanes else ["49-52%"]
+        assert all(any(share in line for share in due) for line in of_lanes)
+        assert len(of_lanes) == len(due)
+        assert all(" 24% in_coo" in line and line.rstrip().endswith("9%") for line in of_lanes)
+
+
 def test_memory_has_a_column_where_some_block_waits_for_it():
     header, *rows, legend = _printed(blocks_table(as_json(_run(memory=100))))
     assert header.split()[-2:] == ["memory", "done"]

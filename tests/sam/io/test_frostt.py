@@ -77,7 +77,7 @@ def test_from_0(save):
 
 def test_options_are_for_tns_files(save):
     path = save("a.mtx", GENERAL + "1 1 0\n")
-    assert "pattern and 0-based are for .tns files" in refused(path, pattern=True)
+    assert "pattern and 0-based are options of .tns files" in refused(path, pattern=True)
 
 
 def test_shape(save):
