@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from sam.support import free_memory
 from sam.support.errors import UserError
+
+Progress = Callable[[int], None]
+"""Called now and then with the cycle that a run has come to."""
 
 IDLE_FIRINGS = 10_000
 """So many firings of a block in turn that change nothing are no progress."""
 
 _LEAST_FREE = 128 * 2**20
+
+
+class Unfinished(Exception):
+    """A run has come to the most events that it may take."""
 
 
 def no_progress(block: str) -> UserError:

@@ -15,7 +15,7 @@ from sam.support import c_compiler as cc
 from sam.support.errors import UserError
 from sim.binding import BoundGraph, bind
 from sim.config.hardware import Config, alike, load
-from sim.reference.engine import Unfinished
+from sim.endless import Unfinished
 from sim.simulation import require_engine, require_graph, run_bound, simulate, soon_done
 from sim.stats import Run
 from sim.tiling import with_tiles

@@ -14,9 +14,7 @@ from sam.support import c_compiler as cc
 from sam.support.errors import UserError, one_of
 from sim.binding import BoundGraph, bind
 from sim.config.hardware import Config, load
-from sim.endless import no_memory
-from sim.reference import engine as simpy_engine
-from sim.reference.engine import Progress, Unfinished
+from sim.endless import Progress, Unfinished, no_memory
 from sim.stats import Run
 from sim.tiling import with_tiles
 
@@ -32,7 +30,7 @@ def _run_compiled(
     attribution: bool,
     threads: int,
 ) -> Run:
-    from sim.compiled import engine  # imported here because runs on SimPy do not need it
+    from sim.compiled import engine  # here and below: a run imports the engine that it needs
 
     return engine.run(bound, config, progress, max_cycles, attribution, threads)
 
@@ -45,7 +43,9 @@ def _run_simpy(
     attribution: bool,
     threads: int,
 ) -> Run:
-    return simpy_engine.run(bound, config, progress, max_cycles=max_cycles, attribution=attribution)
+    from sim.reference import engine
+
+    return engine.run(bound, config, progress, max_cycles=max_cycles, attribution=attribution)
 
 
 def _run_either(
@@ -79,7 +79,9 @@ def soon_done(
     attribution: bool = False,
 ) -> Run:
     """Runs on SimPy; raises Unfinished if that takes more than a few events."""
-    return simpy_engine.run(
+    from sim.reference import engine
+
+    return engine.run(
         bound,
         config,
         progress,
@@ -150,6 +152,8 @@ def simulate(
         threads=threads,
     )
     if tokens:
+        from sim.reference import engine as simpy_engine
+
         run = simpy_engine.run(bound, resolved, progress, attribution=True, tokens=True)
     else:
         run = run_bound(
@@ -187,6 +191,8 @@ def run_bound(
     """Runs a bound graph, with its tiles; arguments and errors as ``simulate`` has them."""
     try:
         if validate:
+            from sim.reference import engine as simpy_engine
+
             return simpy_engine.run(
                 bound,
                 config,

@@ -15,7 +15,7 @@ cycle are served at its end, in the order of blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,7 +29,14 @@ from sim.attribution.over_time import OverTime, bins
 from sim.binding import BoundGraph, located
 from sim.config.hardware import Config
 from sim.deadlock import WaitingBlock, deadlock
-from sim.endless import IDLE_FIRINGS, no_progress, require_memory, too_long
+from sim.endless import (
+    IDLE_FIRINGS,
+    Progress,
+    Unfinished,
+    no_progress,
+    require_memory,
+    too_long,
+)
 from sim.machine import HANDOVER, Channel, InputPort, OutputPort, Part, elaborate
 from sim.memory.hierarchy import Access, Hierarchy, statistics
 from sim.reference.arbiter import Arbiter
@@ -46,15 +53,8 @@ from sim.reference.queues import Queue, WatchedQueue, Wire
 from sim.stats import BlockStats, Run, StreamStats
 from sim.stream_checker import Validator
 
-Progress = Callable[[int], None]
-"""Called now and then with the cycle that a run has come to."""
-
 _CYCLES_BETWEEN_REPORTS = 4096
 _EVENTS_BETWEEN_LOOKS = 1 << 18
-
-
-class Unfinished(Exception):
-    """A run has come to the most events that it may take."""
 
 
 def run(

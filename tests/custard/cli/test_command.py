@@ -350,7 +350,23 @@ def test_a_misspelt_command_has_the_nearest_as_a_hint(capsys):
         ),
         (
             [MATMUL, "-i", "B=@random", "-i", "C=@random", "--dims", "i=2,j=2,k=2"],
-            "scipy matplotlib pydot sam.dot",
+            "scipy matplotlib pydot sam.dot sim.traces",
+        ),
+        (
+            [
+                MATMUL,
+                *[
+                    "-i",
+                    "B=@random",
+                    "-i",
+                    "C=@random",
+                    "--dims",
+                    "i=2,j=2,k=2",
+                    "--engine",
+                    "compiled",
+                ],
+            ],
+            "scipy matplotlib simpy sim.traces",
         ),
     ],
 )
