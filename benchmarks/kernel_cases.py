@@ -83,6 +83,7 @@ def cases() -> Iterator[Case]:
             yield from _transposed(f"{name} {small}", make(entries // 4), large)
         yield from _scaled(size, entries, large)
         yield from _sparse_results(size, entries, large)
+        yield from _several(size, entries, large)
     yield from _unequal()
     yield _outer()
     for n in (1000, 200):
@@ -276,6 +277,44 @@ def _sparse_results(size: str, entries: int, large: bool) -> Iterator[Case]:
         sampled,
         large=large,
     )
+
+
+def _several(size: str, entries: int, large: bool) -> Iterator[Case]:
+    """Sums of all values, three sparse operands, an array beside a sparse matrix, and lists."""
+    random = [uniform(entries, seed) for seed in (0, 4, 5)]
+    diagonals = [banded(entries)] * 3
+    three = {**CSR, "C": "CSR"}
+
+    def case(
+        kernel: str, data: str, expression: str, formats: Mapping[str, str],
+        inputs: Mapping[str, Any], other: Callable[..., Any],
+    ) -> Case:  # fmt: skip
+        return Case(
+            kernel, data, expression, formats, lambda: inputs,
+            lambda given: lambda: other(*given.values()), 1.2, large=large,
+        )  # fmt: skip
+
+    for name, matrices in (("uniform", random), ("banded", diagonals)):
+        data, given = f"{name} {size}", dict(zip("ABC", matrices, strict=True))
+        yield case("A + B + C", data, "X(i,j) = A(i,j) + B(i,j) + C(i,j)", three, given,
+                   lambda A, B, C: A + B + C)  # fmt: skip
+        yield case("A * B * C", data, "X(i,j) = A(i,j) * B(i,j) * C(i,j)", three, given,
+                   lambda A, B, C: A.multiply(B).multiply(C))  # fmt: skip
+        yield case("A * B + C", data, "X(i,j) = A(i,j) * B(i,j) + C(i,j)", three, given,
+                   lambda A, B, C: A.multiply(B) + C)  # fmt: skip
+    data, matrix = f"uniform {size}", random[0]
+    yield case("sum of A", data, "a = A(i,j)", {"A": "CSR"}, {"A": matrix}, lambda A: A.sum())
+    yield case("A^T A x", data, "y(j) = A(i,j) * A(i,k) * x(k)", {"y": "d", "A": "CSR", "x": "d"},
+               {"A": matrix, "x": dense(matrix.shape[1])},
+               lambda A, x: A.T @ (A @ x))  # fmt: skip
+    if not large:
+        few, listed = uniform(entries // 10), coordinates(uniform, entries // 2)
+        yield case("A + dense", f"uniform {entries // 10_000} k",
+                   "X(i,j) = A(i,j) + D(i,j)", {"X": "dd", "A": "CSR", "D": "dd"},
+                   {"A": few, "D": dense(*few.shape)}, lambda A, D: A + D)  # fmt: skip
+        yield case("SpGEMM COO", f"uniform {entries // 2000} k", "X(i,j) = A(i,k) * B(k,j)",
+                   dict.fromkeys("XAB", "COO"), {"A": listed, "B": listed},
+                   lambda A, B: ordered(A @ B))  # fmt: skip
 
 
 def _chains(entries: int) -> Iterator[Case]:

@@ -6,6 +6,9 @@ itself is made first, into a vector over the one variable that the group shares 
 into rows: ``A(i,k) * B(k,l) * C(l,j)`` with an array C is ``A(i,k) * t(k,j)``.
 Which product that is, if any, is decided as the loop order is (``custard.to_c.cost``).
 
+Where that one variable is the outermost loop's, the sum is a number there, and needs no vector:
+``A(i,j) * A(i,k) * x(k)``, summed over i and k, is ``A(i,j) * t`` at each i.
+
 Vectors that all have one variable are multiplied first where a sparse factor goes through it:
 ``A(i,j) * x(j) * z(j)`` picks one number for each entry of A, not two.
 
@@ -93,7 +96,8 @@ def _cheapest(program: cin.LoopProgram, formats: Mapping[str, Format]) -> _Found
     best = _Found(program.value, cost(program, formats))
     limit = _CHEAPER * best.cost
     for split in _splits(program.value):
-        kept = split.vector(program, formats)
+        at_outer = {*program.loops[: len(split.free)]} == {*split.free}
+        kept = split.free if at_outer else split.vector(program, formats)
         if not kept:
             continue
         vector = cin.Access(FIRST, kept)
@@ -104,8 +108,9 @@ def _cheapest(program: cin.LoopProgram, formats: Mapping[str, Format]) -> _Found
         found = inner.cost + cost(then, known)
         if found < min(limit, best.cost):
             names = ", ".join(kept)
-            note = f"{split.first} is computed first, for all {names}: that costs far less"
-            value = split.with_factor(replace(inner.value, first=True))
+            each = "each" if at_outer else "all"
+            note = f"{split.first} is computed first, for {each} {names}: that costs far less"
+            value = split.with_factor(replace(inner.value, first=not at_outer))
             best = _Found(value, found, (*inner.notes, note))
     return best if best.notes else _by_rows(program, formats, best)
 

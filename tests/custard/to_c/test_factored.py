@@ -278,3 +278,28 @@ def test_what_is_read_less_often_than_it_has_values_is_not_made_first(entries):
         assert (note in bound.notes) == (entries < 200)
         assert ("w_values" in bound.kernel.source) == (entries > 200)
         np.testing.assert_allclose(bound.run().to_numpy(), due)
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float64", "int32", "complex128", "bool"])
+@pytest.mark.parametrize(("form", "result"), [("CSR", "d"), ("DCSR", "s"), ("COO", "d")])
+def test_a_sum_at_each_coordinate_of_an_outer_loop_is_made_once_there(form, result, dtype):
+    a, x = matrix(0, 5, 6, dtype), np.arange(6).astype(dtype)
+    program = custard.compile(
+        "y(j) = A(i,j) * A(i,k) * x(k)", {"y": result, "A": form, "x": "d"}, target="c"
+    )
+    note = "sum(k, A(i,k) * x(k)) is computed first, for each i: that costs far less"
+    assert note in program.notes
+    found = program.run({"A": a, "x": x})
+    due = np.einsum("ij,ik,k->j", a.toarray(), a.toarray(), x)
+    assert found.dtype == due.dtype
+    np.testing.assert_allclose(found.to_numpy(), due)
+
+
+@needs_compiler
+def test_a_product_of_two_sums_at_each_row():
+    a, b, x, z = matrix(0, 5, 6), matrix(1, 5, 7), np.arange(6.0), np.arange(7.0)
+    program = compiled("y(i) = A(i,j) * x(j) * B(i,k) * z(k)")
+    assert any("for each i" in note for note in program.notes)
+    found = program.run({"A": a, "B": b, "x": x, "z": z}).to_numpy()
+    np.testing.assert_allclose(found, (a @ x) * (b @ z))
