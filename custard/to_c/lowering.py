@@ -223,7 +223,7 @@ class Lowering:
         present = presence(tree) if guard else None
         if present is None:
             return self.statements(order, tree, output)
-        output.skips(output.bound)
+        output.skips([*output.bound, *self.nest.variables(order)])
         with self.builder.scope():
             tree = assumed(tree, present)
             body = self.statements(order, tree, output)

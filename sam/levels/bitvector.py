@@ -76,9 +76,16 @@ class Bitvector(Level):
 
     def touched_by_move(self, parent: int, before: int, step: int) -> Touches:
         """The word of a step and its rank, unless the step before was in the same word."""
-        word = self._last_word(parent, step, 1)
-        new = before < 0 or self._last_word(parent, before, 1) != word
-        return ("seg", word, new), ("crd", word, new)
+        return (
+            ("seg", self._last_word(parent, step, 1), self._is_new(parent, before, step)),
+            ("crd", self._last_word(parent, step, 1), self._is_new(parent, before, step)),
+        )
+
+    def _is_new(self, parent: int, before: int, step: int) -> bool:
+        """Whether a step is in another word than the step before."""
+        word = self._last_word(parent, before, 1)
+        other = self._last_word(parent, step, 1)
+        return before < 0 or word != other
 
     def _last_word(self, parent: int, step: int, width: int) -> int:
         """The word that the last coordinate of some steps is in."""

@@ -65,9 +65,16 @@ class RunLength(Level):
 
     def touched_by_move(self, parent: int, before: int, step: int) -> Touches:
         """The two numbers of the run of a step, unless the step before was in the same run."""
-        run = self.run(parent, step)
-        new = before < 0 or self.run(parent, before) != run
-        return ("crd", 2 * run, new), ("crd", 2 * run + 1, new)
+        return (
+            ("crd", 2 * self.run(parent, step), self._is_new(parent, before, step)),
+            ("crd", 2 * self.run(parent, step) + 1, self._is_new(parent, before, step)),
+        )
+
+    def _is_new(self, parent: int, before: int, step: int) -> bool:
+        """Whether a step is in another run than the step before."""
+        run = self.run(parent, before)
+        other = self.run(parent, step)
+        return before < 0 or run != other
 
     def fiber(self, parent: int) -> tuple[int, int]:
         return self.starts[self.segments[parent]], self.starts[self.segments[parent + 1]]

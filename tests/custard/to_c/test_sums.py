@@ -87,3 +87,14 @@ def test_a_workspace_is_left_alone_where_a_row_is_empty(result, policy):
     found = program(text, {"X": result, "A": "CSR", **formats}, schedule)
     assert "if (A_segments1[i] < A_segments1[i + 1])" in found.source
     np.testing.assert_array_equal(found.run({"A": a, "B": b}).to_numpy(), due)
+
+
+@needs_compiler
+@pytest.mark.parametrize("levels", ["ds:1,0", "sd:1,0", "dd"])
+def test_a_factor_that_is_empty_leaves_each_row_empty(levels):
+    """No row is gone through where the sum of A has no entry; the result still has all rows."""
+    found = custard.compile(
+        "Y(i,j) = A(k) * B(j,i)", {"A": "s", "B": "ds", "Y": levels}, "reorder(k,j,i)", "c"
+    ).run({"A": np.zeros(4), "B": np.arange(1.0, 10).reshape(3, 3)})
+    found.validate()
+    np.testing.assert_array_equal(found.to_numpy(), np.zeros((3, 3)))

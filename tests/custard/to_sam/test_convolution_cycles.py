@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import custard
+from tests.support.command import needs_compiler
 
 CODES = "dsbhuln"
 SIZES = [(0.2, 3, 3), (0.3, 9, 4), (0.05, 31, 6)]
@@ -54,3 +55,22 @@ def test_a_filter_is_searched_and_the_schedule_may_have_it_scanned():
     scanned = custard.compile("Y(i) = X(i+k) * F(k)", formats, "coiterate(F,k)")
     assert {"intersecter"} <= {node.kind for node in scanned.graph.nodes}
     assert "searcher" not in {node.kind for node in scanned.graph.nodes}
+
+
+@needs_compiler
+@pytest.mark.parametrize("formats", ["ss ss", "bb bb", "nn hh", "dn uq"])
+def test_both_engines_read_the_same_of_memory(formats):
+    """Searches and windows read words and runs once, on both engines."""
+    rng = np.random.default_rng(1)
+    x = rng.random((4, 70)) * (rng.random((4, 70)) < 0.1)
+    f = rng.random((2, 3)) * (rng.random((2, 3)) < 0.6)
+    program = custard.compile(
+        "Y(p,q) = X(p+r,q+s) * F(r,s)", dict(zip("XF", formats.split(), strict=True))
+    )
+    runs = [
+        program.simulate({"X": x, "F": f}, "line_buffer", engine=engine)
+        for engine in ("simpy", "compiled")
+    ]
+    windows = np.lib.stride_tricks.sliding_window_view(x, (2, 3))
+    np.testing.assert_allclose(runs[0].output.to_numpy(), np.einsum("pqrs,rs->pq", windows, f))
+    assert (runs[0].cycles, runs[0].memory) == (runs[1].cycles, runs[1].memory)
