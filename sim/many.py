@@ -16,7 +16,14 @@ from sam.support.errors import UserError
 from sim.binding import BoundGraph, bind
 from sim.config.hardware import Config, alike, load
 from sim.endless import Unfinished
-from sim.simulation import require_engine, require_graph, run_bound, simulate, soon_done
+from sim.simulation import (
+    require_engine,
+    require_graph,
+    require_limit,
+    run_bound,
+    simulate,
+    soon_done,
+)
 from sim.stats import Run
 from sim.tiling import with_tiles
 
@@ -53,6 +60,7 @@ def simulate_many(
     do not fit.
     """
     require_engine(engine)
+    require_limit(max_cycles)
     require_graph(graph, inputs)
     outcomes = outcomes_of(
         graph,

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,7 @@ def simulate(
     """
     require_engine(engine, validate is True)
     _require_threads(threads, engine, validate is True)
+    require_limit(max_cycles)
     if validate is None:
         validate = engine != "compiled" and os.environ.get("SAM_VALIDATE") == "1"
     require_graph(graph, inputs)
@@ -212,6 +214,13 @@ def require_engine(name: str, validate: bool = False) -> None:
         raise UserError(f"unknown engine {name}", hint=one_of(name, _ENGINES))
     if validate and name == "compiled":
         raise UserError("the engine compiled does not validate streams", hint="use engine simpy")
+
+
+def require_limit(max_cycles: int | None) -> None:
+    """Raises UserError unless a run can be limited to so many cycles."""
+    whole = isinstance(max_cycles, Integral) and not isinstance(max_cycles, bool)
+    if max_cycles is not None and not (whole and max_cycles >= 0):
+        raise UserError(f"max_cycles is {max_cycles!r}, which is not a whole number of at least 0")
 
 
 def _require_threads(threads: int, engine: str, validate: bool) -> None:

@@ -256,10 +256,11 @@ class SamProgram(Program):
         """
         from sim.config.hardware import load
         from sim.many import outcomes_of, runs_of
-        from sim.simulation import require_engine
+        from sim.simulation import require_engine, require_limit
         from sim.stats import Run
 
         require_engine(engine)
+        require_limit(max_cycles)
         loaded = [load(config, overrides) for config in configs]
         given, dense, notes = self._given(inputs)
         known, tensors = self._extents(given), self._tensors(given)

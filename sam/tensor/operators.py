@@ -46,6 +46,12 @@ class ArrayOperators:
     def __float__(self) -> float:
         return float(self.to_numpy())
 
+    def __int__(self) -> int:
+        return int(self.to_numpy())
+
+    def __complex__(self) -> complex:
+        return complex(self.to_numpy())
+
     def __eq__(self, other: object) -> Any:
         """Element by element, as numpy has it."""
         return self.to_numpy() == _plain(other)

@@ -89,3 +89,16 @@ def test_a_graph_that_needs_another():
     with pytest.raises(UserError) as caught:
         sim.simulate(second, {"A": np.eye(2), "x": np.ones(2)})
     assert str(caught.value).startswith("w is computed by another graph of the program\nhint: ")
+
+
+@pytest.mark.parametrize("limit", [-1, 2.5, "9", True])
+def test_a_limit_is_a_whole_number(limit):
+    said = f"^max_cycles is {limit!r}, which is not a whole number of at least 0$"
+    for simulate, configs in (
+        (PROGRAM.simulate, []),
+        (PROGRAM.simulate_many, [["ideal"]]),
+        (lambda *given, **more: sim.simulate_many(PROGRAM.graph, *given, **more), [["ideal"]]),
+    ):
+        with pytest.raises(UserError, match=said):
+            simulate(INPUTS, *configs, max_cycles=limit)
+    assert PROGRAM.simulate(INPUTS, max_cycles=np.int64(99)).cycles < 99

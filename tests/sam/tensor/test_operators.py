@@ -28,5 +28,6 @@ def test_tensors_answer_numpy_and_scipy():
         np.testing.assert_array_equal(found.toarray() if hasattr(found, "toarray") else found, due)
     assert len(tensor) == 2
     assert float(Tensor.of(2.5)) == 2.5
+    assert (int(Tensor.of(2**53 + 1)), complex(Tensor.of(3j))) == (2**53 + 1, 3j)
     vector = Tensor.from_numpy(np.array([1, 0, 2]), "s")
     np.testing.assert_array_equal(vector + np.array([1, 1, 1]), [2, 1, 3])
