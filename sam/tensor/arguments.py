@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -143,6 +143,16 @@ def _check_part(level: Level, name: str, part: Any, is_number: bool) -> None:
             f"the {name} of a {level.name} level are of the type {array.dtype}, "
             f"not {np.dtype(wanted)}"
         )
+
+
+def in_arrays(level: Level) -> Level:
+    """The level with numpy arrays where it was made of lists."""
+    arrays = {}
+    for part in fields(level):
+        listed = getattr(level, part.name)
+        if isinstance(listed, list | tuple):
+            arrays[part.name] = np.asarray(listed, np.uint64 if part.name == "words" else np.int64)
+    return replace(level, **arrays) if arrays else level
 
 
 def counted(n: int, noun: str) -> str:

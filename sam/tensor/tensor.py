@@ -22,6 +22,7 @@ from sam.tensor.arguments import (
     checked_format,
     checked_shape,
     counted,
+    in_arrays,
     numbers,
     require_mode_order,
     require_parts,
@@ -79,6 +80,7 @@ class Tensor(ArrayOperators):
 
     def __post_init__(self) -> None:
         require_parts(self.shape, self.levels, self.values)
+        object.__setattr__(self, "levels", tuple(map(in_arrays, self.levels)))
         require_mode_order(self.mode_order, len(self.shape))
         if len(self.levels) != self.ndim:
             raise UserError(f"{counted(self.ndim, 'mode')} cannot have {len(self.levels)} levels")

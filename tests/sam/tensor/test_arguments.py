@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import custard
 from sam.levels import Compressed, Dense, Singleton
+from sam.support import c_compiler
 from sam.support.errors import UserError
 from sam.tensor import Tensor
 from tests.support.tensors import refused
@@ -59,6 +61,19 @@ def test_parts_that_are_not_of_the_types_that_they_should_be():
         UserError, match="the segments of a compressed level are of the type float64, not int64"
     ):
         Tensor((1, 1), (0, 1), levels, np.ones(1)).validate()
+
+
+@pytest.mark.parametrize("engine", ["simpy", "compiled", "c"])
+def test_levels_made_of_lists(engine):
+    if engine != "simpy" and not c_compiler.available():
+        pytest.skip("needs a C compiler")
+    levels = (Dense(2), Compressed([0, 0, 2], [0, 2]))
+    tensor = Tensor((2, 3), (0, 1), levels, np.array([1.0, 2]))
+    empty = Tensor((2, 3), (0, 1), (Dense(2), Compressed([0, 0, 0], ())), np.ones(0))
+    for matrix, due in ((tensor, [[0, 0, 0], [2, 0, 4]]), (empty, [[0, 0, 0]] * 2)):
+        target, options = ("c", {}) if engine == "c" else ("sam", {"engine": engine})
+        program = custard.compile("Y(i,j) = A(i,j) + A(i,j)", {"A": "ds"}, target=target)
+        assert program.run({"A": matrix}, **options).to_numpy().tolist() == due
 
 
 def test_whole_numbers_as_objects():
