@@ -130,8 +130,10 @@ class CProgram(Program):
         tensors = Tensors(given)
         shapes = {n: getattr(x, "shape", None) or tensors[n].shape for n, x in given.items()}
         by_variable = self._extents(shapes)
-        require_few_pairs(self.nest.derivations, by_variable)
-        require_bounds(self.nest.bounds, self.cin, by_variable, tensors)
+        if self.nest.derivations:
+            require_few_pairs(self.nest.derivations, by_variable)
+        if self.nest.bounds:
+            require_bounds(self.nest.bounds, self.cin, by_variable, tensors)
         dense = self.dense_arrays(given, tensors) if self.undeclared else {}
         far = self._far_rows(shapes, by_variable) if self.undeclared else {}
         formats = {**far, **dense}
@@ -204,11 +206,14 @@ class CProgram(Program):
         """What the kernel for inputs is specialised for."""
         slots = lowered.slots
         runs = frozenset(slot.tensor or "" for slot in slots if has_runs(slot, kept[slot.name]))
-        sizes = Sizes(extents, _positions(slots, kept) if lowered.fillings else {})
-        policies = chosen(lowered.fillings, sizes)
-        wide = _needs_wide_keys(lowered, policies, extents)
-        firsts = [one for one in lowered.fillings if one.policy == LOCATED]
-        far = frozenset(v for one in firsts if not pays(one, sizes) for v in one.variables)
+        policies: dict[tuple[str, ...], str] = {}
+        wide, far = False, frozenset[str]()
+        if lowered.fillings:
+            sizes = Sizes(extents, _positions(slots, kept))
+            policies = chosen(lowered.fillings, sizes)
+            wide = _needs_wide_keys(lowered, policies, extents)
+            firsts = [one for one in lowered.fillings if one.policy == LOCATED]
+            far = frozenset(v for one in firsts if not pays(one, sizes) for v in one.variables)
         key = runs, wide, far, *policies.items(), *((n, s.dtype, s.index) for n, s in kept.items())
         found = self.known.get(key)
         if found is None:
