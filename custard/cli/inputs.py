@@ -252,12 +252,17 @@ def _number(text: str) -> bool | int | float | complex | None:
         return _TRUTHS[text]
     if _SPECIAL.fullmatch(text):
         return float(text)
+    found: int | float | complex
     if _COMPLEX.fullmatch(text):
-        return complex(text)
-    if not _NUMBER.fullmatch(text):
+        found = complex(text)
+    elif _NUMBER.fullmatch(text):
+        size = number(text.lstrip("+-"))
+        found = -size if text.startswith("-") else size
+    else:
         return None
-    size = number(text.lstrip("+-"))
-    return -size if text.startswith("-") else size
+    if np.isinf(found) and "inf" not in text.lower():
+        raise UserError(f"the number {text} is too large", hint="inf is infinity")
+    return found
 
 
 def _modes(count: int) -> str:
@@ -314,7 +319,7 @@ def _density(value: str, dense: bool) -> float:
     if word not in GENERATORS:
         raise UserError(
             f"there is no generator {word}",
-            hint=one_of(word, GENERATORS) + "; a file needs a suffix, as in west0067.mtx",
+            hint=f"a file needs a suffix, as in west0067.mtx; {one_of(word, GENERATORS)}",
         )
     if not bracket:
         return 1.0 if dense or word == "@dense" else _DENSITY

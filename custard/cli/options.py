@@ -116,7 +116,7 @@ _OPTIONS: Mapping[str, _Options] = {
         "--max-cycles": {
             "type": whole_number,
             "metavar": "N",
-            "help": "end a run that has come so far, and report what it did",
+            "help": "end a run that is not done by then, with an error",
         },
     },
     "the report": {

@@ -258,7 +258,7 @@ BIG = "1000000000"
         (
             ["y(i) = x(i)", "-i", "x=@randon", "--dims", "i=8"],
             "there is no generator @randon\n"
-            "hint: did you mean @random?; a file needs a suffix, as in west0067.mtx",
+            "hint: a file needs a suffix, as in west0067.mtx; did you mean @random?",
         ),
         (
             ["y(i) = x(i)", "-i", "x=@random(2)", "--dims", "i=8"],

@@ -130,3 +130,9 @@ def test_standard_input(monkeypatch):
 def test_a_number_has_the_type_that_it_is_written_in(value, number):
     found = read_inputs([f"a={value}"], custard.compile("y = a"))["a"].to_numpy()[()]
     assert (found, type(found.item())) == (number, type(number))
+
+
+@pytest.mark.parametrize("value", ["1e400", "-1e999", "1+1e400j"])
+def test_a_number_that_is_too_large_is_not_infinity(value):
+    with pytest.raises(UserError, match="is too large\nhint: inf is infinity"):
+        read_inputs([f"a={value}"], custard.compile("y = a"))
