@@ -103,6 +103,11 @@ class Bound:
         alone: tuple[str, ...] = ()
         if self.program.lowered.threaded and not has_threads():
             alone = ("the C compiler has no OpenMP: one thread does the work of all",)
+        elif self.threads > 1 and not self.program.lowered.threaded:
+            alone = (
+                "one thread does the work: the schedule shares no loop out, as "
+                "parallelize(LOOP,CPUThread,NoRaces) does",
+            )
         return *self.told, *self._workspaces(), *alone, *converted
 
     def _workspaces(self) -> Iterator[str]:

@@ -36,6 +36,17 @@ def test_every_strategy_is_right_with_and_without_races(races, result):
         check(MATVEC, formats, schedule, {"A": a, "x": x}, a @ x)
 
 
+def test_threads_without_a_loop_that_they_share_are_told():
+    inputs = {"A": matrix(3, 4, 1), "x": np.ones(4)}
+    program = custard.compile(MATVEC, {"A": "ds", "x": "d"}, target="c")
+    told = (
+        "one thread does the work: the schedule shares no loop out, as "
+        "parallelize(LOOP,CPUThread,NoRaces) does"
+    )
+    assert told in program.bind(inputs, threads=2).notes
+    assert told not in (*program.bind(inputs, threads=1).notes, *program.bind(inputs).notes)
+
+
 def test_equal_shares_of_entries():
     a, x = matrix(23, 17, 2), np.arange(1.0, 18)
     schedule = "fuse(i,j,f);pos(f,p,A);split(p,p0,p1,8);parallelize(p0,CPUThread,Atomics)"
