@@ -122,7 +122,8 @@ class InputFibers:
         self, access: cin.Access, loop: str, lanes: int, codes: Mapping[str, str]
     ) -> float:
         """The largest share of its entries that an access has in one of some lanes, to which the
-        coordinates of a loop are dealt in turns; 0 where it has no say.
+        coordinates of each fiber of a loop are dealt in turns; 0 where it has no say. What joins
+        the lanes waits for the largest share of each fiber.
 
         ``codes`` are those of its levels, in the order of the loops.
         """
@@ -134,12 +135,13 @@ class InputFibers:
         below = np.ones(len(tree.coordinates[-1]), dtype=np.int64)
         for segments in tree.segments[:depth:-1]:
             below = np.diff(np.concatenate([[0], np.cumsum(below)])[segments])
-        turns = tree.coordinates[depth]
+        begins, turns = tree.segments[depth], tree.coordinates[depth]
+        lengths = np.diff(begins)
         if not LEVEL_FORMATS[codes[variable]].full:
-            begins = tree.segments[depth]
-            turns = np.arange(len(turns)) - np.repeat(begins[:-1], np.diff(begins))
-        counted = np.bincount(turns % lanes, below, lanes)
-        return float(counted.max() / below.sum())
+            turns = np.arange(len(turns)) - np.repeat(begins[:-1], lengths)
+        fibers = np.repeat(np.arange(len(lengths)), lengths)
+        counted = np.bincount(fibers * lanes + turns % lanes, below, len(lengths) * lanes)
+        return float(counted.reshape(-1, lanes).max(1).sum() / below.sum())
 
     def stored_by(self, derived: Derived) -> InputFibers:
         """The fibers of a program in derived variables: those of tensors that are stored so."""

@@ -37,7 +37,11 @@ def located_at(storage: Storage, operand: Operand, value: Expr, output: Output) 
     subscript points outside."""
     level, points = storage.level(operand), window(storage, operand, output)
     if points is None:
-        return level.locate(operand.place, value)
+        place = level.locate(operand.place, value)
+        if level.format.full or place.present != operand.place.present:
+            return place
+        # A schedule has the level searched for every coordinate, and it may lack some.
+        return operand.place.below(place.position, value, None, op(">=", place.position, ZERO))
     at = points.place(value)
     position, known = level.locate(operand.place, at).position, operand.place.present
     found = both(at >= ZERO, at < level.size)

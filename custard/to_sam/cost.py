@@ -109,4 +109,7 @@ def _reduced(
             # What a fiber comes to is given while the next one is taken.
             yield max((points + stops) / way, (given + fibers) / share) + given / fibers
             points, stops = given, fibers
+        else:
+            # The writer adds up: reducers outside take the loop for one more dimension.
+            room, inside = room * max(loop.extent, 1), inside + 1
     yield points + stops

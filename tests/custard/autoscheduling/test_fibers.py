@@ -180,3 +180,17 @@ def test_shares_of_a_loop():
     # Rows 0 and 1, or columns 0 and 1, are the first half; the other rows have 3 of 5 entries.
     assert fibers.largest_share(access, "i", 2) == 3 / 5
     assert fibers.largest_share(access, "j", 2) == 3 / 5
+
+
+def test_shares_of_lanes():
+    """Rows have 3, 1 and 2 entries; the lanes of each row get its entries in turns."""
+    matrix = np.array([[1, 1, 0, 1], [0, 0, 0, 1], [1, 0, 1, 0]])
+    fibers = InputFibers({"B": Tensor.from_numpy(matrix, "ss")}, {"i": 3, "j": 4})
+    access = cin.Access("B", ("i", "j"))
+    compressed = {"i": "s", "j": "s"}
+    # Rows 0 and 2 go to one lane; and of the rows 2, 1 and 1 entries.
+    assert fibers.largest_lane(access, "i", 2, compressed) == 5 / 6
+    assert fibers.largest_lane(access, "j", 2, compressed) == (2 + 1 + 1) / 6
+    # Dealt by all columns, 0 and 2 go to one lane.
+    assert fibers.largest_lane(access, "j", 2, {"i": "s", "j": "d"}) == (2 + 1 + 2) / 6
+    assert fibers.largest_lane(access, "k", 2, compressed) == 0

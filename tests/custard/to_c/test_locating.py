@@ -1,10 +1,13 @@
 """Where the values of variables lie in levels."""
 
 import numpy as np
+import pytest
 
+import custard
 from custard.to_c.locating import bound, located_at, window
 from custard.to_c.loop_ir import Const, Var
 from custard.to_c.outputs import ScalarOutput
+from sam.tensor import Tensor
 from tests.support.interpreted import evaluated
 from tests.support.kernel_trees import prepared
 
@@ -42,3 +45,16 @@ def test_places_outside_are_absent():
         place = located_at(found.storage, operand, Const(i), output(k=2))
         assert evaluated(place.present, {"x->size0": 6}) == inside
         assert evaluated(place.position, {"x->size0": 6}) == i + 2
+
+
+@pytest.mark.parametrize(
+    "schedule", ["locate(x,j)", "split(j,j0,j1,2);locate(x,j1)", "reorder(j,i);locate(x,j)"]
+)
+def test_a_level_that_is_searched_for_every_coordinate_may_lack_some(schedule):
+    """Nothing is read where it lacks the coordinate."""
+    formats = {"y": "d", "A": "dd", "x": "h"}
+    program = custard.compile("y(i) = A(i,j) * x(j)", formats, schedule, "c")
+    x = Tensor.from_numpy(np.array([0.0, 2, 0, 3, 0]), "h")
+    assert ">= 0" in program.source
+    a = np.arange(15.0).reshape(3, 5)
+    np.testing.assert_array_equal(program.run({"A": a, "x": x}).to_numpy(), a @ [0, 2, 0, 3, 0])

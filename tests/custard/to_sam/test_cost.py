@@ -75,3 +75,15 @@ def test_lanes(text, order, loop):
     found, program = estimated(text, CASES[text], order, {loop: 2})
     due = program.simulate(CASES[text], engine="simpy").cycles
     assert found == pytest.approx(due, rel=0.2)
+
+
+def test_sums_that_the_writer_adds_up_are_dimensions_of_reducers_outside():
+    """The reducer over the lanes of k gives a value for each i, l and j: 4 x 5 x 3 at most."""
+    program = concretize(notation.parse("X(i,j) = B(i,k,l) * D(l,j)"))
+    inputs = {"B": Tensor.from_numpy(np.ones((4, 6, 5)), "sss"), "D": random(1, 5, 3, density=2)}
+    formats = {"X": Format("dd", (0, 1)), "B": Format("sss", (1, 0, 2)), "D": Format("ss", (0, 1))}
+    fibers = InputFibers(inputs, {"i": 4, "j": 3, "k": 6, "l": 5})
+    plain = cin.reordered(program, "kilj")
+    few = cycles(plain, formats, fibers, {"k": 6})
+    # 360 products in six lanes; the reducer gives 60 values, and does so after it took them.
+    assert 60 + 60 <= few <= 60 + 60 + 2 * 24 + 4 * 12
