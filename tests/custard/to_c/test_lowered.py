@@ -17,8 +17,7 @@ def test_slots_are_in_the_order_of_the_parameters():
 def test_workspaces_are_told_by_their_variables():
     formats = {"X": "CSR", "B": "CSR", "C": "CSR"}
     found = lowered("X(i,j) = B(i,k) * C(k,j)", formats, ["reorder(i,k,j)"])
-    assert [one.variables for one in found.fillings] == [("j",)]
-    assert found.located == ()
+    assert [(one.variables, one.policy) for one in found.fillings] == [(("j",), None)]
     found = lowered("X(j,i) = B(i,k) * C(k,j)", formats, ["reorder(i,k,j)"])
     assert [set(one.variables) for one in found.fillings] == [{"i", "j"}]
 
