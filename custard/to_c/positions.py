@@ -42,8 +42,8 @@ def without_owner(nest: LoopNest, loop: str, tree: TypedNode, output: Output) ->
 
 def elsewhere(nest: LoopNest, order: Sequence[str], position: str) -> list[str]:
     """The loops, with those over positions as loops over coordinates again."""
-    leaves = nest.leaves(position)
-    return [*nest.variables(leaves), *(loop for loop in order if loop not in leaves)]
+    derived = [loop for loop in order if position in nest.ancestors(loop)]
+    return [*nest.variables(derived), *(loop for loop in order if loop not in derived)]
 
 
 def _chain(slot: Slot, tensor: str, variables: Sequence[str]) -> str | None:

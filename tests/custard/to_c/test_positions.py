@@ -1,8 +1,8 @@
 """Which operand has the positions that a loop goes over."""
 
 from custard.scheduling.loops import LoopNest
-from custard.to_c.positions import levels_of, owner
-from sam.derivations import Fuse, Rename
+from custard.to_c.positions import elsewhere, levels_of, owner
+from sam.derivations import Fuse, Rename, Split
 from tests.support.kernel_trees import prepared
 
 NEST = LoopNest(
@@ -31,3 +31,9 @@ def test_levels_of_a_tree():
     assert has("A", ("j",))
     assert not has("A", ("j", "i"))
     assert not has("B", ("i",))
+
+
+def test_loops_that_were_fused_and_not_split_are_taken_back_too():
+    derivations = (Rename("i", "p"), Split("p", "a", "b", 4), Fuse("a", "b", "f"))
+    nest = LoopNest(loops=("f", "j"), derivations=derivations, positions={"p": "A"})
+    assert elsewhere(nest, ["a", "b", "j"], "p") == ["i", "j"]
