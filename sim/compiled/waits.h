@@ -1,20 +1,29 @@
 /* The log of a block's waits, from which sim/attribution tells why each firing came when it did.
  *
- * A firing that has not waited needs no entry: it came an initiation interval after the one before.
- * One that has is a word of three parts: in the low 8 bits the cause, which is the number of the port
- * that was last; in the next 12 the wait, in cycles; in the upper 12 the run, the cycles from the
- * entry before up to the first cycle in which the block might have fired. What is too large for its
- * part comes ahead of that in words that have RUN, WAIT or CAUSE for a cause, and 24 bits to be added
- * to that part. So an entry costs four bytes, and its cycle is the sum of all runs and waits up to it.
+ * A firing that has not waited has no entry: it came an initiation interval after the firing before.
+ * The entry of a firing that has waited is a word:
  *
- * The cycle of an entry is the one in which all was there but memory. What a block asks memory for
- * is in entries of another log, of REQUEST_WORDS and two more for each level:
+ *     bits 0 to 7    the cause: the number of the port that was last
+ *     bits 8 to 19   the wait, in cycles
+ *     bits 20 to 31  the run: the cycles from the entry before to the first cycle in which the block
+ *                    might have fired
  *
- *     the cycle of asking, in two words; how long it waited for a place among its requests, and then
- *     for ports; how long after that its data came; the region that kept the ports waiting, and
- *     the one that came last, with RAISES where these data came later than all before; then by
- *     level, from the outermost, how long these waited for a port, with CONFLICT where another port
- *     of the level was free and theirs was another block's, and how long they took
+ * A number that is too large for its bits comes ahead of the entry, in words that have RUN, WAIT or
+ * CAUSE in bits 0 to 7 and a summand in the others. The cycle of an entry is the sum of all runs and
+ * waits up to it.
+ *
+ * In that cycle, all but memory was there. The requests of a block to memory have a log of their own;
+ * an entry has REQUEST_WORDS, and two more words for each level:
+ *
+ *     0 and 1   the cycle of asking
+ *     2         the wait for a place among the block's requests
+ *     3         the wait for ports after that, with CONFLICT where another port was free and the
+ *               port that it waited for was another block's
+ *     4         the cycles from then to the arrival of the data
+ *     5         the region for which the ports were late
+ *     6         the region that arrived last, with RAISES where it did so later than all before
+ *     by level  from the outermost: the wait for a port, with CONFLICT as in word 3, and the rest of
+ *               the time there
  *
  * The entries depend on time, unlike the codes of what firings take and give.
  *
