@@ -3,7 +3,7 @@
 In a ``console`` block, a line that begins with ``$`` is a command; the lines below it must come in
 its output, in that order, spaces aside. ``...`` stands for any lines. The blocks of a page run one
 after the other, as a reader would type them, in a copy of the repository. No ``sh`` block is run.
-A command of ``custard`` runs in a fork of this process, which has imported it already.
+A command of ``custard`` runs in a process that has imported it already.
 """
 
 import os
@@ -12,14 +12,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from custard.cli import execution, run_record  # noqa: F401 - imported once for all forks
-from custard.cli.command import main
+from tests.support.forks import ran
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -69,6 +67,7 @@ def copy(tmp_path, monkeypatch):
     C is compiled with a reader's flags, which the tests otherwise replace by quicker ones.
     """
     monkeypatch.delenv("SAM_CFLAGS", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
     here = tmp_path / "repository"
     here.mkdir()
     for entry in ROOT.iterdir():
@@ -82,28 +81,6 @@ def copy(tmp_path, monkeypatch):
     return here
 
 
-def forked(words: list[str], place: Path, told: Path) -> int:
-    """The exit status of ``custard`` with these words in a folder; its output goes to a file."""
-    child = os.fork()
-    if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    status = 1
-    try:
-        os.chdir(place)
-        out = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        for stream, to in ((0, os.open(os.devnull, os.O_RDONLY)), (1, out), (2, out)):
-            os.dup2(to, stream)
-        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
-        os.environ["COLUMNS"] = "80"
-        status = main(words)
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-
-
 class Shell:
     """The shell of a reader: a folder, and a path on which programs are found."""
 
@@ -114,12 +91,12 @@ class Shell:
         """The exit status of a command, and what it prints."""
         if command.startswith("custard "):
             words = shlex.split(command, comments=True)[1:]
-            return forked(words, self.place, self.told), self.told.read_text()
+            return ran(words, self.place, self.told), self.told.read_text()
         after = f'{command}\ns=$?; (pwd; echo "$PATH") > {self.told}; exit $s'
         run = subprocess.run(
             ["bash", "-c", after],
             cwd=self.place,
-            env={**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT), "PATH": self.path},
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PATH": self.path},
             capture_output=True,
             text=True,
             timeout=300,

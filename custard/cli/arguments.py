@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from sam.support.errors import UserError, one_of, visible
 
@@ -93,8 +93,17 @@ def complain(text: str) -> None:
     if sys.stderr is None:
         return
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    with suppress(OSError):
+    try:
         console.print(Text.assemble(("custard: ", "bold red"), visible(text)))
+        sys.stderr.flush()
+    except OSError:
+        _silence(sys.stderr)
+
+
+def _silence(stream: TextIO) -> None:
+    """Throws away the rest of a stream that cannot be written: Python would complain at its end."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def of_system(mistake: OSError) -> int:
@@ -104,9 +113,7 @@ def of_system(mistake: OSError) -> int:
     """
     status = 1 if isinstance(mistake, BrokenPipeError) else 2
     if mistake.filename is None and sys.stdout is not None:
-        # Python flushes stdout once more at its end, and would complain then.
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence(sys.stdout)
     if status == 2:
         complain(_in_words(mistake))
     return status

@@ -56,8 +56,10 @@ def test_a_reader_that_has_gone():
 
 
 @pytest.mark.parametrize("script", ["exec 2>&-", "exec 2>/dev/full"])
-def test_a_mistake_that_nobody_can_hear(script):
-    assert ran("y(i) = ", script=script) == (2, "")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_mistake_that_nobody_can_hear(script, unbuffered):
+    environment = {"PYTHONUNBUFFERED": unbuffered}
+    assert ran("y(i) = ", script=script, environment=environment) == (2, "")
 
 
 @pytest.mark.parametrize("more", [["-o", "y=y.npy"], ["--draw", "g.svg"], ["--json", "y.json"]])

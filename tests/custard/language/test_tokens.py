@@ -45,7 +45,8 @@ def test_an_exponent_needs_a_digit():
     [
         ("a ** b", "** is not part of the notation\n  a ** b\n    ^^\n"
          "hint: a power is a product of equal factors: B(i) * B(i)"),
-        ("a ! b", "'!' is not part of the notation\n  a ! b\n    ^"),
+        ("a ! b", "! is not part of the notation\n  a ! b\n    ^\n"
+                  "hint: an expression has + - * / and sum(j, ...)"),
         ("1e999", "this number is too large\n  1e999\n  ^^^^^"),
     ],
 )  # fmt: skip
