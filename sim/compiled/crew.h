@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-/* Bytes that processors share as one, so that two counters do not lie in it together. */
+/* The bytes of a cache line; counters of different threads lie in different lines. */
 enum { APART = 128 };
 
 typedef struct Worker Worker;

@@ -1,9 +1,10 @@
-/* The cycles of the takings of a queue that its peak may depend on, once that is more than a few.
+/* The history of a queue: the cycles of the takings that its peak may depend on, once these are
+ * more than a few.
  *
- * They lie in pieces, in the order of the tokens; a piece has batches of them. Takings that follow
- * each other are mostly not far apart, so a batch has the cycle of its first one, and of each how
- * many cycles later it was, in half a word. Pieces for those that are further apart are wide: their
- * batches have the cycles themselves.
+ * The history is a chain of pieces, in the order of the tokens; a piece has batches of takings. The
+ * takings of a batch are mostly close together, so a batch keeps the cycle of its first taking, and
+ * for each taking the cycles since then in half a word. Where takings are further apart, a piece is
+ * wide: its batches keep whole cycles.
  */
 #include <stddef.h>
 
@@ -77,8 +78,8 @@ static int64_t count_before(const uint32_t *taken, int64_t length, uint32_t cycl
     return before;
 }
 
-/* How many tokens were taken before a cycle: none of those before some token was not, and none was
- * that is a batch after it, or that the history does not have. */
+/* How many tokens were taken before a cycle. All tokens before ``token`` were; no token that is two
+ * batches after it, or that the history does not have, was. */
 static int64_t recall_before(const Queue *q, int64_t token, int64_t end, uint32_t cycle) {
     const Piece *piece = q->oldest;
     token &= -BATCH;
@@ -108,8 +109,8 @@ static int some_since(const uint32_t *taken, int64_t length, const uint32_t *cyc
     return found < 0;
 }
 
-/* Whether some tokens of the history were taken in a cycle given for it, or later. Some before and
- * behind them are looked at, too, for which cycles stand there that change nothing. */
+/* Whether some token of the history was taken in the cycle given for it, or later. A few tokens
+ * before and behind are looked at, too; the cycles given for them make no difference. */
 static int recall_since(const Queue *q, int64_t token, int64_t length, const uint32_t *cycles) {
     const Piece *piece = q->oldest;
     const int64_t early = token & (PACK - 1), end = (token + length + PACK - 1) & -PACK;
@@ -151,8 +152,8 @@ static int add_to_history(Queue *q, int64_t token, const uint32_t *taken, int64_
     return 1;
 }
 
-/* Adds the takings that the peak accounts for next, and forgets those that it does not depend on any
- * more. */
+/* Adds the takings that the peak accounts for next, and forgets takings that it no longer depends
+ * on. */
 static int remember(Queue *q, const uint32_t *taken, int64_t length) {
     while (q->oldest != q->newest && q->oldest->end <= q->seen - q->peak - BATCH) {
         Piece *done = q->oldest;
@@ -163,8 +164,8 @@ static int remember(Queue *q, const uint32_t *taken, int64_t length) {
     return add_to_history(q, q->seen, taken, length);
 }
 
-/* Begins the history with a few takings and those that follow them. Less than two batches of earlier
- * ones are asked for, which have been in the cycle ``before`` or earlier. */
+/* Begins the history with a few takings and the takings that follow them. It will be asked for less
+ * than two batches of earlier takings, which were in the cycle ``before`` or earlier. */
 static int begin_history(Queue *q, const uint32_t *recent, int64_t length, uint32_t before) {
     uint32_t taken[4 * BATCH];
     int64_t token = (q->seen & -BATCH) - 2 * BATCH, left = q->seen + length - token;

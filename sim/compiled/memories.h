@@ -12,8 +12,8 @@ typedef struct {
     int64_t mapped; /* bytes that the system has mapped for it, or 0 */
 } Growing;
 
-/* One of one dimension has the values by coordinate, unless an extent is too large for that; any
- * other has them one by one, with the points. */
+/* An accumulator of one dimension keeps its values by coordinate, unless the extent is too large. Any
+ * other keeps them one by one, with their points. */
 typedef struct {
     int64_t dimensions, capacity;
     Growing points;    /* coordinates of the sub-tensor that is being taken in */
@@ -28,8 +28,8 @@ typedef struct {
 /* The bytes of a large page. */
 enum { LARGE_PAGE = 1 << 21 };
 
-/* A piece of memory, to be freed. A large one is made of large pages, where the system has them: to
- * get pages one by one takes longer than to fill them. */
+/* A piece of memory, to be freed. A large piece is made of large pages, where the system has them:
+ * to get pages one by one takes longer than to fill them. */
 static inline void *reserve(int64_t bytes) {
     if (bytes < LARGE_PAGE / 2) return malloc((size_t)bytes);
     void *made = aligned_alloc(LARGE_PAGE, (size_t)((bytes + LARGE_PAGE - 1) & -LARGE_PAGE));

@@ -1,13 +1,13 @@
-/* Runs the blocks of a machine in turn, each as far as it comes, until none can go on.
+/* Runs the blocks of a machine in turn, each as far as it comes, until no block can go on.
  *
- * Blocks that talk through queues alone run ahead of each other. One that reads a wire, or that asks
- * a memory which it shares, is ordered: it stops before a firing whose key, the cycle of that, lies
- * after its limit. When nothing else can go on, no block fires any more before the smallest of these
- * keys, and what was given in that cycle or before is all there; so the limits rise to it. Those
- * that are let go on at once do so in the order of the blocks.
+ * Blocks that talk through queues alone run ahead of each other. A block that reads a wire or asks a
+ * shared memory is ordered: it stops before a firing whose key, the cycle of the firing, lies after
+ * the block's limit. When nothing else can go on, no block will fire before the smallest key, and
+ * all tokens given up to that cycle are there; so the limits rise to it. Blocks that may go on at
+ * once do so in the order of the blocks.
  *
- * Requests to memory are served one by one; but what a block does that asks may be noticed by others
- * only some cycles later, and all that are due before that are served before the rest goes on.
+ * Requests to memory are served one by one. Other blocks notice a request only some cycles later;
+ * all requests that are due before then are served before the other blocks go on.
  */
 #include "history.h"
 #include "logs.h"
@@ -163,9 +163,9 @@ static int account(Queue *q) {
     return 1;
 }
 
-/* Lets the writer of a queue go on, if it has waited for room in it alone, as its reader has found
- * it empty. Gives whether there is something in it then. That a writer fails is for the scheduler to
- * find out. */
+/* Lets the writer of a queue go on whose reader has found it empty, if the writer waited for room in
+ * this queue alone. Gives whether the queue holds a token then. The scheduler will find out if the
+ * writer has failed. */
 static int pull(Block *b, Queue *q) {
     Block *writer = q->writer;
     if (q->head - q->seen >= q->batch) account(q);
@@ -248,8 +248,8 @@ static void call(Machine *m, int64_t n) {
     m->ticks[n] += nanoseconds() - began;
 }
 
-/* Lets each block whose bit is set go on, and those that they wake further down. Gives 0 where a
- * block has failed. */
+/* Lets each block whose bit is set go on, and the blocks behind it that it wakes. Gives 0 if a block
+ * has failed. */
 static int sweep(Machine *m) {
     for (int64_t word = 0; 64 * word < m->count; word++) {
         uint64_t left = ~(uint64_t)0;
@@ -269,8 +269,8 @@ static int sweep(Machine *m) {
     return 1;
 }
 
-/* Makes room for blocks that were left without: a new stretch of a queue. Gives how many there are,
- * or -1 where there is no memory. */
+/* Gives each crowded block a new stretch of its queue. Gives the number of such blocks, or -1 if there
+ * is no memory. */
 static int64_t relieve(Machine *m) {
     int64_t found = 0;
     for (int64_t n = 0; n < m->count; n++) {
@@ -296,7 +296,7 @@ static int quiet(Machine *m) {
 }
 
 /* Lets blocks ask memory, one after the other, in the order of their cycles and then of the blocks,
- * as long as none of what they do can make another ask before. Gives 0 where a block has failed. */
+ * as long as no earlier request can still appear. Gives 0 if a block has failed. */
 static int serve(Machine *m) {
     int64_t horizon = INT64_MAX;
     for (;;) {
@@ -335,8 +335,8 @@ static int serve(Machine *m) {
     }
 }
 
-/* Lets the blocks go on whose firings come next. Gives 0 where no block waits for that, and -1 where
- * one has failed. */
+/* Lets the blocks go on whose firings come next. Gives 0 if no block waits for its turn, and -1 if a
+ * block has failed. */
 static int advance(Machine *m) {
     int64_t first = INT64_MAX;
     int found = 0;
@@ -356,8 +356,8 @@ static int advance(Machine *m) {
     return found || serve(m) ? 1 : -1;
 }
 
-/* Up to a number of rounds. Gives 0 where there is more to do, 1 where nothing can go on, and 2
- * where a block has failed. */
+/* Runs up to a number of rounds. Gives 0 if there is more to do, 1 if no block can go on, and 2 if a
+ * block has failed. */
 int64_t run(Machine *m, int64_t rounds) {
     while (rounds-- > 0) {
         if (!sweep(m)) return 2;

@@ -144,8 +144,8 @@ void prepare(Scheduled *s) {
     }
 }
 
-/* Lets each block whose bit is set go on, and those that they wake further down. Gives 0 where a
- * block has failed. */
+/* Lets each block whose bit is set go on, and the blocks behind it that it wakes. Gives 0 if a block
+ * has failed. */
 static int sweep(Scheduled *s) {
     for (int64_t word = 0; 64 * word < s->count; word++) {
         uint64_t left = ~(uint64_t)0;
@@ -177,8 +177,8 @@ static int quiet(const Scheduled *s) {
     return !any;
 }
 
-/* Up to a number of rounds, and of bytes. Gives 0 where there is more to do, 1 where nothing can go
- * on, and 2 where a block has failed. */
+/* Runs up to a number of rounds, and of bytes of codes. Gives 0 if there is more to do, 1 if no block
+ * can go on, and 2 if a block has failed. */
 int64_t run(Scheduled *s, int64_t rounds) {
     int64_t status = 0;
     while (!status && rounds-- > 0 && s->packed < s->most) {

@@ -6,8 +6,8 @@
  * ``depth`` before, so it lies in another row in lanes of other depths.
  *
  * A part goes on as long as all lanes know all of that: as long as there are tokens, and room in the
- * lane whose queue is the shortest. What all lanes leave unbounded has a limit all the same, which
- * grows when nothing else can go on.
+ * lane whose queue is the shortest. A queue that is unbounded in all lanes has a limit all the same,
+ * which grows when nothing else can go on.
  */
 #include "lanes.h"
 
@@ -17,7 +17,7 @@
  * first; the most ports that a firing waits for; the latest cycle that 32 bits are trusted with. */
 enum { BATCH = 16, FEW = 64, MOST_WAITS = 256, LATEST = 1 << 30 };
 
-/* A far peak needs takings of long ago, which its lane keeps one after the other. */
+/* A peak is far if it depends on more takings than this: its lane keeps these in a ring. */
 enum { FAR = 256 };
 
 /* How codes are packed: see codes.py. */
@@ -179,7 +179,7 @@ static int make_room(Queue *q, const int8_t *live) {
     return 1;
 }
 
-/* Lets the limit of a queue follow from the lanes that still count. */
+/* Sets the limit of a queue from the lanes that still count. */
 static int limit_queue(Queue *q, const int8_t *live, int64_t limit) {
     q->hard = INT64_MAX;
     for (int k = 0; k < LANES; k++)
@@ -189,8 +189,8 @@ static int limit_queue(Queue *q, const int8_t *live, int64_t limit) {
     return make_room(q, live);
 }
 
-/* Raises the peak of a lane to the most that was held when each of some tokens was given: with each
- * it can be one more, where the token that many before was not taken before that. */
+/* Raises the peak of a lane to the most tokens held when each of some tokens was given. A token raises
+ * the peak by one if the token ``peak`` places before it had not been taken before. */
 static int64_t raised(const Queue *q, int lane, int64_t peak) {
     const TIME *visible = (const TIME *)q->visible + lane, *taken = (const TIME *)q->taken + lane;
     const TIME latency = q->latency_of[lane];
@@ -469,7 +469,7 @@ int64_t run(Machine *m, int64_t rounds) {
     return 3;
 }
 
-/* Where no part goes on: which lanes could, if there were no others. Gives how many there are. */
+/* When no part goes on: finds the lanes that could go on by themselves. Gives how many there are. */
 int64_t able(Machine *m, int8_t *lanes) {
     int64_t found = 0;
     memset(lanes, 0, LANES);
@@ -491,7 +491,7 @@ int64_t able(Machine *m, int8_t *lanes) {
     return found;
 }
 
-/* Those of the lanes that still count in which the first part that any could let go on can. */
+/* Finds the lanes in which the first part that can go on in any lane can. */
 void agreed(Machine *m, int8_t *lanes) {
     for (int64_t n = 0; n < m->count; n++) {
         const Part *p = m->parts[n];
