@@ -11,10 +11,14 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.engine import Case
 from sim.compiled import engine

@@ -27,6 +27,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from benchmarks.engine import Case, cases
 from sim.binding import BoundGraph
 from sim.compiled import engine

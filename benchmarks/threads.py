@@ -14,9 +14,12 @@ import argparse
 import statistics
 import sys
 import time
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.engine import cases
 from sim.binding import BoundGraph

@@ -1,10 +1,14 @@
 """Who may import whom: the picture in docs/ARCHITECTURE.md."""
 
+import re
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
 import pytest
 
 from tests.support.imports import imported, modules
+
+ROOT = Path(__file__).parents[1]
 
 # What the packages may not import, by the begin of the names of modules.
 _BARRED = {
@@ -48,3 +52,12 @@ def test_no_modules_import_each_other():
         TopologicalSorter(graph).prepare()
     except CycleError as circle:
         pytest.fail(f"a circle: {' -> '.join(circle.args[1])}")
+
+
+def test_scripts_find_the_folder_that_they_are_in():
+    """``python benchmarks/kernels.py`` has benchmarks/ on its path, not the folder around it."""
+    for script in [*ROOT.glob("benchmarks/*.py"), *ROOT.glob("experiments/[!_]*.py")]:
+        text = script.read_text()
+        found = text.find("sys.path.insert(0, str(Path(__file__).parents[1]))")
+        first = re.search(r"^from (benchmarks|experiments)[. ]", text, re.MULTILINE)
+        assert first is None or 0 <= found < first.start(), script
