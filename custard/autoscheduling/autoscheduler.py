@@ -75,6 +75,6 @@ class Autoscheduler(ABC):
 
 
 def autoscheduler(target: Target) -> Autoscheduler:
-    """That of a target."""
+    """The autoscheduler of a target."""
     found: Autoscheduler = import_module(target.autoscheduling).AUTOSCHEDULER
     return found

@@ -162,7 +162,7 @@ class InputFibers:
         return self._derived[key]
 
     def with_extent(self, variable: str, extent: int) -> InputFibers:
-        """The same where a variable that only full levels have goes less far."""
+        """These fibers with a smaller extent of a variable that only full levels have."""
         return InputFibers(
             self.inputs, {**self.extents, variable: extent}, self._entries, self._trees
         )

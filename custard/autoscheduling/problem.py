@@ -40,7 +40,7 @@ class Problem:
         return self.program.target.tensor
 
     def accesses(self) -> list[cin.Access]:
-        """Those of the result and of the operands."""
+        """The accesses of the result and of the operands."""
         nodes = (self.program.target, *cin.walk(self.program.value))
         return [
             node

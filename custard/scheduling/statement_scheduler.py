@@ -138,7 +138,7 @@ class _StatementScheduler(Scheduler):
 
     @property
     def loops(self) -> list[str]:
-        """Those of all statements."""
+        """The loops of all statements."""
         return list(dict.fromkeys(loop for one in self.statements for loop in one.loops))
 
     def arrange(self, order: Callable[[Sequence[str]], Sequence[str]]) -> None:

@@ -43,7 +43,7 @@ class StoredInput:
         return found
 
     def widened(self, index: Type) -> StoredInput:
-        """The same with index arrays of a type."""
+        """This input with index arrays of a type."""
         if self.index in (None, index):
             return self
         wide = {

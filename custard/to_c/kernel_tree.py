@@ -45,7 +45,7 @@ class KernelTrees:
         return _joined(self._tree(node))
 
     def _tree(self, node: cin.Expression) -> TypedNode:
-        """The same, where each access is an operand of its own."""
+        """The typed tree of an expression; each access is an operand of its own."""
         match node:
             case cin.Access(tensor) if tensor in self.precomputed:
                 return self._precomputed(tensor)

@@ -113,7 +113,7 @@ class _FigureLayout:
         return list(map(str, panel.values))
 
     def letters_at_a_slant(self, panel: Panel) -> int:
-        """Those of the longest name at a tick, if the names have no room beside each other."""
+        """The letters of the longest name at a tick, if names have no room beside each other."""
         if self.plot.kind != "bar" and all(map(is_number, panel.values)):
             return 0
         names = self.tick_names(panel)

@@ -90,7 +90,7 @@ class Keyed(Workspace):
 
     @abstractmethod
     def another(self, name: str) -> Keyed:
-        """One like it, for a thread."""
+        """Another workspace of this kind, for a thread."""
 
     @abstractmethod
     def add(self, other: Keyed) -> list[Stmt]:

@@ -77,7 +77,7 @@ class Sizes:
 
 
 UNKNOWN = Sizes({}, {})
-"""Those of inputs that are not known yet."""
+"""The sizes of inputs that are not known yet."""
 
 
 def positions(slot: Slot, members: Mapping[str, object]) -> list[float]:
