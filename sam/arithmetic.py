@@ -80,7 +80,7 @@ class Operation:
 
     @property
     def rounds(self) -> bool:
-        """Whether operands may be wider than the type, as numbers of the program are."""
+        """Whether Python's numbers are wider than the type, so that operands are rounded first."""
         return self.dtype in (np.float32, np.complex64)
 
 
@@ -125,7 +125,7 @@ def _of_complex(function: Any, dtype: np.dtype[Any]) -> Callable[..., Any]:
 
 
 def _fit(dtype: np.dtype[Any]) -> Callable[[Any], Any] | None:
-    """What brings a Python number into the type; None where every result is of it already."""
+    """The function that brings a Python number into the type; None if results are in it already."""
     if dtype.kind == "i":
         half = 1 << (8 * dtype.itemsize - 1)
         return lambda value: (value + half) % (2 * half) - half

@@ -5,9 +5,9 @@
     Rename   i gets another name
     Share    the entries of a tensor are numbered, and the number // size is a variable of its own
 
-A tensor with a mode for each of its ``subscripts`` becomes one with a mode for each of what is
-derived from them: of B(i,k), with i split into i0 and i1, entry (i, k) is at (i // size, i % size,
-k). Variables may end in primes; what is derived from them ends in the same ones.
+A tensor with a mode for each of its ``subscripts`` becomes a tensor with a mode for each variable
+that is derived from them: of B(i,k), with i split into i0 and i1, entry (i, k) is at (i // size, i
+% size, k). Variables may end in primes; variables derived from them end in the same primes.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ class Split:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The variables that go."""
+        """The variables that are replaced."""
         return (self.variable,)
 
     @property
     def results(self) -> tuple[str, ...]:
-        """The variables that come."""
+        """The variables that replace the source."""
         return self.outer, self.inner
 
     def tile(self, extents: Extents) -> int:
-        """How many values a tile has: no more than there are, and 1 at least."""
+        """How many values a tile has: 1 at least, and at most the extent."""
         extent = extents[self.variable]
         return max(1, min(-(-extent // self.size) if self.counts else self.size, extent))
 
@@ -97,12 +97,12 @@ class Fuse:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The variables that go."""
+        """The variables that are replaced."""
         return self.outer, self.inner
 
     @property
     def results(self) -> tuple[str, ...]:
-        """The variable that comes."""
+        """The variable that replaces the sources."""
         return (self.fused,)
 
     def extents(self, known: Extents) -> dict[str, int]:
@@ -148,12 +148,12 @@ class Rename:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The variable that goes."""
+        """The variable that is replaced."""
         return (self.variable,)
 
     @property
     def results(self) -> tuple[str, ...]:
-        """The variable that comes."""
+        """The variable that replaces the sources."""
         return (self.name,)
 
     def extents(self, known: Extents) -> dict[str, int]:
@@ -178,12 +178,13 @@ class Rename:
 class Share:
     """Equal shares of the entries of a tensor, in the order of its storage.
 
-    Entries that agree in ``variables`` are one; each has its number among those that agree in the
-    first of them. The tensor has the number of the share as a mode of its own, before all others.
+    Entries that agree in ``variables`` count as one entry; entries are numbered among those that
+    agree in the first ``above`` variables. The number of the share becomes a mode of its own,
+    before all others.
 
     ``tensor``, ``subscripts``  the accesses that are stored so; all others stay as they are
-    ``variables``  those of the tensor's outer levels, in the order of storage
-    ``above``      how many of them are above those whose entries are numbered
+    ``variables``  the variables of the tensor's outer levels, in the order of storage
+    ``above``      how many of them lie above the levels whose entries are numbered
     ``share``      the variable
     ``size``       how many entries a share has; or how many shares there are, if it ``counts`` them
     ``around``     the sizes of the shares that are shared again, outermost first, and whether they
@@ -201,12 +202,12 @@ class Share:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The variables that go: none."""
+        """The variables that are replaced: none."""
         return ()
 
     @property
     def results(self) -> tuple[str, ...]:
-        """The variable that comes."""
+        """The variable that replaces the sources."""
         return (self.share,)
 
     def extents(self, known: Extents) -> dict[str, int]:
@@ -217,12 +218,12 @@ class Share:
         entries = prod(known[variable] for variable in shared)
         for size, counts in self.around:
             entries = -(-entries // size) if counts else min(size, entries)
-        # With fewer entries than places, as many as it counts may be shares of one.
+        # With fewer entries than places, each share that is counted may have one entry.
         shares = min(self.size, entries) if self.counts else -(-entries // self.size)
         return {self.share: shares}
 
     def replaced(self, variables: Sequence[str]) -> list[str]:
-        """The variables: the one that comes is in the place of none."""
+        """The variables unchanged: the share replaces none."""
         return list(variables)
 
     def apart(self, variables: Sequence[str], columns: Columns, extents: Extents) -> Columns:
@@ -262,13 +263,13 @@ Derivation: TypeAlias = Split | Fuse | Rename | Share
 
 
 def parts(variable: str) -> tuple[str, str]:
-    """A variable without its primes, and those."""
+    """A variable without its primes, and its primes."""
     base = variable.rstrip("'")
     return base, variable[len(base) :]
 
 
 def replaced(variables: Iterable[str], derivations: Iterable[Derivation]) -> tuple[str, ...]:
-    """The variables that all derivations, in turn, leave in the place of some."""
+    """The variables that the derivations, done in turn, put in the place of some."""
     found = list(variables)
     for derivation in derivations:
         found = derivation.replaced(found)
@@ -291,10 +292,9 @@ def derived(
     extents: Extents,
     shares: Sequence[str] = (),
 ) -> Tensor:
-    """The tensor by what is derived from its subscripts, all its levels compressed.
-
-    It stays as it is where they only get other names. ``shares`` are those of its entries that it
-    has as its first modes.
+    """The tensor with a mode for each variable derived from its subscripts, all levels compressed.
+    It stays as it is where variables only get other names. ``shares`` are the shares of its entries
+    that become its first modes.
     """
     if not shares and _renamed(subscripts, derivations):
         return tensor
@@ -311,8 +311,8 @@ def derived(
 def underived(
     tensor: Tensor, subscripts: Sequence[str], derivations: Sequence[Derivation], extents: Extents
 ) -> Tensor:
-    """The tensor of which ``derived`` makes this one; entries in what is beyond extents are left
-    out, as a last tile has places that are no coordinates."""
+    """The inverse of ``derived``. Entries beyond the extents are left out: a last tile has places
+    that are no coordinates."""
     if _renamed(subscripts, derivations):
         return tensor
     coordinates, values = tensor.to_coo()
@@ -327,7 +327,7 @@ def underived(
 
 
 def _renamed(subscripts: Sequence[str], derivations: Sequence[Derivation]) -> bool:
-    """Whether nothing becomes of subscripts but other names."""
+    """Whether derivations only rename the subscripts."""
     return all(
         isinstance(derivation, Rename) or not {*derivation.sources} & {*before}
         for derivation, before in _stages(subscripts, derivations)

@@ -29,7 +29,8 @@ DIALECTS = ("custard", "published")
 def to_dot(graph: Graph, dialect: str = "custard") -> str:
     """The DOT text of a graph in a dialect: the same graph, the same text.
 
-    Raises UserError for an unknown dialect, and for a graph that the published one cannot tell.
+    Raises UserError for an unknown dialect, and for a graph that the published dialect cannot
+    express.
     """
     if dialect not in DIALECTS:
         raise UserError(f"there is no DOT dialect {dialect}", hint=one_of(dialect, DIALECTS))
@@ -65,8 +66,8 @@ def to_dot(graph: Graph, dialect: str = "custard") -> str:
 def from_dot(text: str) -> Graph:
     """The graph of a text of either dialect, drawing attributes and layout ignored.
 
-    Raises UserError where the text is no DOT, or a node, an edge or the graph lacks what makes it
-    one of ours, or one of the published compiler's.
+    Raises UserError where the text is no DOT, or where a node, an edge or the graph lacks an
+    attribute that either dialect needs.
     """
     import pydot  # here, as its grammar takes long to make
 

@@ -25,7 +25,7 @@ def _plain(character: str) -> bool:
 
 
 def unquote(value: str) -> str:
-    """What a DOT string, or a word that needs no quotes, spells."""
+    """The text that a DOT string, or a word without quotes, spells."""
     if not value.startswith('"'):
         return value
     return re.sub(
@@ -36,7 +36,7 @@ def unquote(value: str) -> str:
 
 
 def texts(attributes: Mapping[str, str | None]) -> dict[str, str]:
-    """What attributes spell; one without a value is left out."""
+    """The texts of attributes; an attribute without a value is left out."""
     return {name: unquote(value) for name, value in attributes.items() if value is not None}
 
 

@@ -112,17 +112,17 @@ def _with_legend(graph: Graph) -> str:
 
 
 def laid_out(text: str, form: str = "json") -> bytes:
-    """What Graphviz makes of a DOT text in a form: a picture, or as JSON where each thing is.
+    """Graphviz's output for a DOT text in a form: a picture, or the layout as JSON.
 
-    Raises UserError where no Graphviz is installed, and where it fails.
+    Raises UserError where Graphviz is missing or fails.
     """
     program = shutil.which("dot")
     if program is None and find_spec("pygraphviz") is None:
         raise UserError("no Graphviz is installed to draw with", hint="pip install pygraphviz")
     command = [program, f"-T{form}"] if program else [sys.executable, "-c", _LIBRARY, form]
     with tempfile.TemporaryDirectory() as folder:
-        # Not a pipe: a program that ends before it has read all would end us too, by SIGPIPE, where
-        # that is not ignored.
+        # Not a pipe: a program that ends before it has read all its input would end us too, by
+        # SIGPIPE, where that signal is not ignored.
         source = Path(folder, "graph.dot")
         source.write_bytes(text.encode())
         fonts = Path(folder, "fonts.conf")

@@ -15,7 +15,7 @@ from sam.support.files import require_folder, write_whole
 from sam.tensor import Tensor
 
 MOST_COORDINATES = 8
-"""So many coordinates of a fiber are drawn, and of the rest an ellipsis."""
+"""The coordinates of a fiber that are drawn; the rest is an ellipsis."""
 
 _MOST_FIBERS, _MOST_VALUES = 12, 32
 _COLOURS = ("#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#b3e2cd", "#f4cae4")
@@ -23,7 +23,7 @@ _COLOURS = ("#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#b3e2cd", "#
 
 @dataclass
 class _TreeDrawing:
-    """The DOT of a tree while it grows; ``left`` are the fibers that a level may still have."""
+    """The DOT of a tree while it grows; ``left`` counts the fibers that levels may still draw."""
 
     most: int
     lines: list[str] = field(default_factory=list)

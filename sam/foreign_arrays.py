@@ -16,7 +16,7 @@ CoordinateList = tuple[Ints, Any, tuple[int, ...]]
 def entries_of(data: Any) -> CoordinateList | None:
     """The coordinates (modes, entries), values and shape of a sparse array of another library.
 
-    Those are ``sparse.COO``, ``sparse.GCXS`` and ``sparse.DOK``, and torch's tensors of any sparse
+    Known are ``sparse.COO``, ``sparse.GCXS`` and ``sparse.DOK``, and torch's tensors of any sparse
     layout; None for anything else. Raises UserError for a fill value other than 0.
     """
     if hasattr(data, "fill_value") and hasattr(data, "asformat"):

@@ -1,7 +1,7 @@
 """SAM graphs: nodes with ports, edges that carry streams, and the tensors that they read and write.
 
-A graph is plain data. What a node's kind means, and which ports it has, is told by the table
-``sam.blocks.KINDS``; what the nodes read from memory is told by the graph's slots.
+A graph is plain data. The table ``sam.blocks.KINDS`` tells what a node's kind means and which ports
+it has; the graph's slots tell what the nodes read from memory.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Slot:
                    a level asks for the diagonal of those modes
     ``variables``  the index variable that iterates each level
     ``constant``   the number, where ``tensor`` is None; where there are levels, it is everywhere
-    ``subscripts``  the variables of the tensor's modes, where it is stored by those that the
-                   graph derives from them; ``modes`` are then those of the tensor so derived
+    ``subscripts``  the variables of the tensor's modes, where it is stored by variables that the
+                    graph derives from them; ``modes`` are then the modes of the derived tensor
     ``shares``     the shares of the tensor's entries that it has as modes before those
-    ``computed``   for each level the form that its subscript is, None where that is the variable;
+    ``computed``   for each level the form of its subscript, None where it is the variable itself;
                    empty where none is computed
     """
 
@@ -44,7 +44,7 @@ class Slot:
     shares: tuple[str, ...] = ()
 
     def form(self, level: int) -> Affine | None:
-        """The form that the subscript of a level is; None where that is its variable."""
+        """The form of a level's subscript; None where the subscript is the variable itself."""
         return self.computed[level] if self.computed else None
 
 
@@ -52,10 +52,10 @@ class Slot:
 class Result:
     """The tensor that a graph makes: the slot that its writers fill, and the format asked for.
 
-    The format is that of the tensor, not of one that is derived from it.
+    The format is that of the tensor, not of a tensor derived from it.
 
-    ``around``  where the slot has a diagonal, the input whose entries off it the result has too;
-                where None, those are zero
+    ``around``  where the slot has a diagonal, the input whose entries off the diagonal the result
+                takes over; where None, they are zero
     """
 
     slot: Slot
@@ -73,7 +73,7 @@ class Node:
     parameters: Parameters = field(default_factory=dict)
 
 
-# Tuples, as what is known of ends and edges stands in dictionaries: tuples are hashed in C.
+# Tuples, because ends and edges are keys of dictionaries, and tuples are hashed in C.
 class End(NamedTuple):
     """A port of a node."""
 

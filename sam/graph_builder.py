@@ -70,7 +70,7 @@ class GraphBuilder:
 
 
 def unused(base: str, taken: Container[str]) -> str:
-    """A name that is not taken: the base, with a number behind it if need be."""
+    """A name that is not taken: the base, followed by a number if needed."""
     name, n = base, 1
     while name in taken:
         n += 1

@@ -1,4 +1,4 @@
-"""The parts of a graph beside its nodes and edges, as JSON: what both DOT dialects keep of them."""
+"""The parts of a graph beside its nodes and edges, as JSON for both DOT dialects."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def described(graph: Graph) -> dict[str, str]:
 
 
 def _slot(slot: Slot) -> dict[str, Any]:
-    """The parts of a slot; what is rare is told only where there is some."""
+    """The parts of a slot; rare parts are told only where there are some."""
     parts = asdict(slot)
     for rare in ("computed", "shares"):
         if not parts[rare]:
@@ -65,7 +65,7 @@ def as_json(value: Any) -> str:
 
 
 def read_json(text: str, name: str, where: str) -> Any:
-    """What an attribute holds as JSON; raises UserError."""
+    """The data that an attribute holds as JSON; raises UserError."""
     return parse_json(text, f'{where}: attribute "{name}"')
 
 
@@ -85,7 +85,7 @@ def _read(name: str, text: str) -> Any:
 
 @cache
 def _reader(name: str) -> TypeAdapter[Any]:
-    """What reads a part of a graph; made when it is first needed, as that takes long."""
+    """The validator of a part of a graph, made when it is first needed, as that takes long."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(_PARTS[name])

@@ -60,8 +60,8 @@ def extents(
     derived: Iterable[Derivation] = (),
     spans: Iterable[Span] = (),
 ) -> dict[str, int]:
-    """The extent of each index variable: those of the tensors in their slots, ``dims``, those that
-    follow from computed subscripts and ``spans``, and those that are ``derived`` from others.
+    """The extent of each index variable: fixed by the tensors in their slots, by ``dims``, by
+    computed subscripts and ``spans``, or ``derived`` from other variables.
 
     Of ``given`` only the shapes matter. Raises UserError where two disagree, and where nothing
     fixes one that is needed.

@@ -1,10 +1,10 @@
-"""What the references and coordinates of each stream of a graph mean, as far as its blocks tell.
+"""The meaning of the references and coordinates of each stream of a graph, as its blocks tell it.
 
 A reference is a position in one level of one tensor, and a block that reads another level would
 read foreign or missing memory. So each kind of block declares what its ports take and make
-(``sam.blocks.ports``), and here that is followed along the edges. Three things can come of it: the
-streams agree with the blocks that read them, and no engine checks a token; they do not, which is a
-mistake in the graph; or nothing is known, of tokens that a user's block makes, and engines check
+(``sam.blocks.ports``), and this file follows the meanings along the edges. There are three
+outcomes. The streams agree with the blocks that read them: no engine checks a token. They do not:
+the graph has a mistake. Or nothing is known, as of tokens that a user's block makes: engines check
 each of them.
 """
 
@@ -19,12 +19,12 @@ from sam.support.errors import UserError
 
 Variables = frozenset[str]
 Meant = Positions | Variables | None
-"""What references point to, or the variables that coordinates are of; None where nobody knows."""
+"""The positions that references point to, or the variables of coordinates; None where unknown."""
 
 
 @dataclass(frozen=True)
 class Due:
-    """What the tokens of a stream must mean, where that is not known of all of them.
+    """The meaning that an engine must check, where it is not known of all tokens of a stream.
 
     ``variables``  those whose coordinates may come; None where nothing is known
     """
@@ -34,7 +34,7 @@ class Due:
 
 
 class Meanings:
-    """What streams mean, found one node after the other, each behind those that feed it."""
+    """The meanings of streams, found node by node, each after the nodes that feed it."""
 
     def __init__(self, graph: Graph, ports: Mapping[str, Mapping[str, Port]]) -> None:
         self.ports = ports
@@ -46,9 +46,8 @@ class Meanings:
         self.made: dict[End, Meant] = {}
 
     def take(self, node: str, edges: Iterable[Edge]) -> dict[Edge, Due]:
-        """Inputs of a node whose meaning is not known to be what its ports ask for.
-
-        Raises UserError for what is known not to be so. Finds out what the node makes of it.
+        """The inputs of a node that are not known to have the meaning its ports ask for. Raises
+        UserError for an input that is known to have another. Finds the meanings of the outputs.
         """
         into = {edge.target.port: edge for edge in edges}
         due = {}
@@ -109,7 +108,7 @@ class Meanings:
         )
 
     def _known(self, meaning: Positions) -> Positions:
-        """The same with the number of a level, of the first slot that has the same storage."""
+        """The meaning by the first slot of the same storage, with a number for the level."""
         slot, level = meaning.slot, meaning.level
         if slot is None:
             return Positions(None, len(self.written) if level is None else level)
@@ -135,7 +134,7 @@ class Meanings:
         return slot is not None and level is not None and slot.form(level) is not None
 
     def described(self, meaning: Positions) -> str:
-        """References in words."""
+        """The positions that references point to, in words."""
         if meaning == ROOT:
             return "the reference of the root"
         slot, level = meaning.slot, meaning.level

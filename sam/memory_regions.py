@@ -17,7 +17,7 @@ from sam.levels import INDEX, Fibers
 from sam.tensor import Tensor
 
 VALUE = "value"
-"""What an entry of the values is; its bytes are those of the tensor's type, or the machine's."""
+"""The unit of values; its bytes are those of the tensor's type, or the machine's."""
 
 PARTS = ("seg", "crd", "val", "tile")
 
@@ -33,8 +33,8 @@ class Region:
     ``unit``      what an entry is: ``INDEX``, ``WORD`` or ``VALUE``
     ``length``    its entries; None where they are being written
     ``itemsize``  the bytes of a value in the tensor's type
-    ``sizes``     the bytes of each entry, where they differ. To read such an entry is to have it
-                  brought to the level that keeps it; no more than that is moved
+    ``sizes``     the bytes of each entry, where they differ. Reading such an entry brings it to the
+                  level that keeps it, and moves nothing else
     ``lives_in``  the level of memory that tiles come from; None for the outermost
     ``kept_in``   the innermost level of memory that keeps entries of it; None for the machine's
     """
@@ -51,15 +51,15 @@ class Region:
 
 
 class Regions(dict[str, Region]):
-    """What a block touches, by part; empty where memory is ideal."""
+    """The regions that a block touches, by part; empty where memory is ideal."""
 
 
 class RegionTable:
     """The regions of all tensors of a graph, each made once.
 
-    What comes in tiles is read where they are brought to: of the slots that are ``tiled`` only the
-    tiles are touched. All else is kept no further in than ``kept_in``, if that is not None.
-    ``entry_bytes`` gives the bytes of a unit, or of a value of some size.
+    Tensors that come in tiles are read where the tiles are brought to: of the slots that are
+    ``tiled`` only the tiles are touched. All other arrays are kept no further in than ``kept_in``,
+    if that is not None. ``entry_bytes`` gives the bytes of a unit, or of a value of some size.
     """
 
     def __init__(
@@ -105,8 +105,8 @@ class RegionTable:
     ) -> Region | None:
         """The tiles of an input that references into a level point to; of a number, there is none.
 
-        What else there is of the tensor in the level that keeps its tiles is in them, and takes no
-        room beside them.
+        In the level that keeps its tiles, the other arrays of the tensor are part of the tiles and
+        take no room of their own.
         """
         tensor = self.tensors[slot]
         if tensor is None:
@@ -123,7 +123,7 @@ class RegionTable:
         return self.add((slot, level, "tile", kept_in), region)
 
     def of_result(self, level: int | None, units: Mapping[str, str], itemsize: int = 0) -> Regions:
-        """The arrays of a level, or the values, of the result, by part what an entry is."""
+        """The arrays of a level of the result, or its values; each part with its unit."""
         if self.result is None:
             return Regions()
         return Regions(
@@ -143,10 +143,10 @@ class RegionTable:
 
 
 def tile_sizes(tensor: Tensor, level: int, entry_bytes: Callable[[str, int], int]) -> list[int]:
-    """The bytes of what a tensor has below each position above a level: all arrays from there on.
+    """The bytes of a tensor below each position above a level: of all arrays from that level on.
 
-    Coordinates are cut up by the positions of their level, unless each parent has as many of them;
-    so are the ends of fibers, of which every tile has one more where they follow each other.
+    Coordinates are divided by the positions of their level, unless all parents have equally many;
+    so are the ends of fibers, of which each tile has one more where segments share their ends.
     """
     parents = 1
     for outer in tensor.levels[:level]:
@@ -169,11 +169,11 @@ def tile_sizes(tensor: Tensor, level: int, entry_bytes: Callable[[str, int], int
 
 
 def asks_in_turn(memory: Any) -> bool:
-    """Whether a block with such a memory must have what it asked for before it asks again."""
+    """Whether a block with such a memory must wait for one request before it makes the next."""
     return getattr(getattr(memory, "level", None), "chained", False)
 
 
 def asks_memory(memory: Any) -> bool:
-    """Whether a block with such a memory has regions that it touches."""
+    """Whether a block with such a memory touches regions."""
     parts = getattr(memory, "__dict__", {}).values()
     return any(part for part in parts if isinstance(part, Region | Regions))

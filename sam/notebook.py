@@ -13,7 +13,7 @@ _GRID, _ENTRIES = 12, 8
 
 
 def of_tensor(tensor: Tensor) -> str:
-    """What a tensor is, and its numbers: all of a small matrix or vector, else the first."""
+    """A tensor as HTML: its format, and all numbers of a small matrix or vector, else the first."""
     told = [
         ("shape", " x ".join(map(str, tensor.shape)) or "a scalar"),
         ("format", tensor.format or "-"),

@@ -1,9 +1,9 @@
 """How a graph is drawn: the labels and shapes of its nodes, boxes around loops and lanes, arrows.
 
 The arrows are those of the SAM paper's Figure 4: stippled references, solid coordinates, double
-values. A node has the name that reports give it, and its kind. What works on the coordinates of one
-index variable stands in the box of that loop, and what is the same in several lanes in a box for
-each lane, as far as the graph is sound and tells.
+values. A node has the name that reports give it, and its kind. Blocks that work on the coordinates
+of one index variable stand in the box of that loop, and blocks of a lane in a box of that lane, if
+the graph is sound and tells.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STREAM_STYLES: Mapping[str, Mapping[str, str]] = {
 _TENSOR_COLOURS = ["#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#b3e2cd", "#f4cae4"]
 # Parameters that name the tensor that a block reads or writes.
 _TENSOR_PARAMETERS = ("slot", "tensor")
-# The parameters that a label has behind the kind; others are in the node's name, or small.
+# The parameters that a label shows behind the kind; others are in the node's name, or unimportant.
 _TOLD = ("operation", "lanes", "memory", "buffers")
 
 Lane = tuple[str, int]
@@ -76,7 +76,7 @@ class Picture:
         return lines
 
     def _loops(self, nodes: Iterable[Node], suffix: str = "") -> list[str]:
-        """Boxes around those of some nodes that work on the coordinates of the same variable."""
+        """Boxes around nodes that work on the coordinates of the same variable."""
         loops: dict[str, list[Node]] = {}
         for node in nodes:
             variable = self._variable(node)
@@ -99,7 +99,7 @@ class Picture:
 
     @cached_property
     def _meanings(self) -> Mapping[End, Meant]:
-        """What the streams mean; nothing is known of those of a graph that is not sound."""
+        """The meanings of the streams; none are known in a graph that is not sound."""
         try:
             return meanings(self.graph)
         except UserError:
@@ -115,8 +115,8 @@ class Picture:
         return min(known) if isinstance(known, frozenset) and known else None
 
     def _variable(self, node: Node) -> str | None:
-        """The loop that a node belongs to: of a writer, or of the coordinates that it merges,
-        makes, or repeats something over."""
+        """The variable of the loop that a node belongs to: a writer's own, or that of the
+        coordinates that the node merges, makes, or repeats streams over."""
         if not self._meanings:
             return None
         if KINDS[node.kind].role.writes:
@@ -183,7 +183,7 @@ def stream(edge: Edge) -> str:
 
 
 def _label(node: Node) -> str:
-    """The name, then the kind with what else matters, where the name does not say as much."""
+    """The name, then the kind and parameters that the name does not tell."""
     values = [node.parameters.get(key) for key in _TOLD]
     more = [str(value) for value in values if value is not None and str(value) not in node.name]
     kind = " ".join([node.kind.replace("_", " "), *more])

@@ -1,9 +1,9 @@
 """Computed subscripts: affine forms of index variables, and the extents that they fix.
 
 A mode whose subscript is ``2*i + k - 1`` is read at that coordinate; a coordinate outside the
-extent of the mode reads as zero, which is padding. Of the variables of a form the loops bind one
-last. That variable *resolves* the subscript: where the others are known, each of its values stands
-for one coordinate, and each coordinate for one of its values at most.
+extent of the mode reads as zero, which is padding. The variable of a form that the loops bind last
+*resolves* the subscript: once the others are known, each of its values gives one coordinate, and
+each coordinate belongs to one of its values at most.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Terms = tuple[tuple[str, int], ...]
 class Affine:
     """A form ``scale * variable + sum of terms + constant``.
 
-    ``variable``  the one that resolves it; ``scale`` is not 0
+    ``variable``  the variable that resolves the form; ``scale`` is not 0
     ``terms``     the others, each with its coefficient, none of them 0
     """
 
@@ -29,7 +29,7 @@ class Affine:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """All its variables, the one that resolves it last."""
+        """The variables of the form; the one that resolves it comes last."""
         return (*(name for name, _ in self.terms), self.variable)
 
     def coefficients(self) -> dict[str, int]:
@@ -53,7 +53,7 @@ class Affine:
         return Affine(names.get(self.variable, self.variable), self.scale, terms, self.constant)
 
     def span(self, extents: Mapping[str, int]) -> int | None:
-        """One more than the largest value, 0 where there is none; None where it is not known."""
+        """The largest value plus one; 0 if there is no value; None if it is not known."""
         found = self.coefficients()
         if any(name not in extents for name in found):
             return None
@@ -65,9 +65,8 @@ class Affine:
     def largest(self, variable: str, size: int, extents: Mapping[str, int]) -> int | None:
         """The largest extent of a variable that keeps the form inside of a mode's extent.
 
-        That is the end to which the variable moves the form: a variable with a positive
-        coefficient is held by ``size``, another by 0. None where another variable's extent is not
-        known.
+        A variable with a positive coefficient is bounded by ``size``, one with a negative
+        coefficient by 0. None where another variable's extent is not known.
         """
         found = self.coefficients()
         own = found.pop(variable)
@@ -107,7 +106,8 @@ def with_inferred(
 ) -> dict[str, int]:
     """The extents with those that follow from forms and the extents of their modes.
 
-    A variable that nothing else fixes goes as far as all forms stay inside (valid convolution).
+    A variable that nothing else fixes goes as far as all forms stay inside their modes (valid
+    convolution).
     """
     found, sizes, spans = dict(extents), list(sizes), list(spans)
     while True:

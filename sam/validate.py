@@ -1,6 +1,6 @@
 """Checks a graph before anything runs it, and tells what each edge carries.
 
-What is found of a graph is kept while it lives, as the next run asks for the same.
+The result is kept while the graph lives, as the next run asks for it again.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sam.support.errors import UserError, one_of, quoted, shown
 
 @dataclass(frozen=True)
 class Stream:
-    """What an edge carries: "crd", "ref", "val" or "bv", nested to a depth unless it is a wire.
+    """The stream on an edge: "crd", "ref", "val" or "bv", nested to a depth unless it is a wire.
 
-    ``due``  what its tokens must mean, where that is not known of them
+    ``due``  the meaning that its tokens must have, where it is not known of them
     """
 
     kind: str
@@ -36,7 +36,7 @@ class Stream:
 
 @dataclass(frozen=True, eq=False)
 class Validated:
-    """What is known of a sound graph: the stream on each edge, what is meant, and its blocks."""
+    """The facts about a sound graph: the stream on each edge, the meanings, and the blocks."""
 
     streams: Mapping[Edge, Stream]
     meanings: Mapping[End, Meant]
@@ -57,7 +57,7 @@ def validate(graph: Graph) -> Mapping[Edge, Stream]:
 
 
 def meanings(graph: Graph) -> Mapping[End, Meant]:
-    """What the references and coordinates on the outputs of a sound graph mean.
+    """The meanings of the references and coordinates on the outputs of a sound graph.
 
     Raises UserError as ``validate`` does.
     """
@@ -65,7 +65,7 @@ def meanings(graph: Graph) -> Mapping[End, Meant]:
 
 
 def validated(graph: Graph) -> Validated:
-    """What is known of a sound graph. Raises UserError as ``validate`` does."""
+    """The facts about a sound graph. Raises UserError as ``validate`` does."""
     state = _state(graph)
     known = _known.get(id(graph))
     if known is not None and known[0]() is graph and known[1] == state:
@@ -77,12 +77,12 @@ def validated(graph: Graph) -> Validated:
     return found
 
 
-# By the identity of a graph: the graph, its state, and what was found of it.
+# By the identity of a graph: the graph, its state, and the facts about it.
 _known: dict[int, tuple[weakref.ref[Graph], Hashable, Validated]] = {}
 
 
 def _state(graph: Graph) -> Hashable:
-    """What of a graph, or of what it is validated by, can change; None where that is not plain."""
+    """What can change in a graph and the tables that validate it; None if parameters are odd."""
     try:
         parameters = marshal.dumps([dict(node.parameters) for node in graph.nodes], 2)
     except ValueError:
@@ -201,7 +201,7 @@ def _check_levels(levels: str, where: str) -> None:
 
 
 def _check_result(graph: Graph) -> None:
-    """Each level of the result, and its values, are written by one node, as its slot says."""
+    """Checks that one node writes each level of the result, and one its values."""
     if graph.result is None:
         return
     result, slot = graph.result, graph.result.slot

@@ -103,7 +103,7 @@ def primitives(graph: Graph) -> dict[str, int]:
 
 
 class _Parameters(dict[str, Any]):
-    """The parameters of a node; a block that asks for another tells the user so."""
+    """The parameters of a node; a block that asks for a missing one raises UserError."""
 
     def __missing__(self, name: str) -> Any:
         raise UserError(f"parameter {name} is missing")

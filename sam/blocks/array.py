@@ -14,7 +14,7 @@ from sam.token import DATA, DONE, EMPTY
 
 
 def load(p: Any, s: Any, m: Any) -> bool | None:
-    """Emits the value that the reference points to, and 0 for ``N``."""
+    """Emits the value that the reference points to; 0 for ``N``."""
     kind, value = p.in_ref.peek()
     p.in_ref.take()
     if kind == DATA:

@@ -1,4 +1,4 @@
-"""What a block is: ports, state, memory and a step.
+"""The description of a block: ports, state, memory and a step.
 
 A *step* is one firing, written once for every engine. It is a plain function ``step(p, s, m)``:
 
@@ -51,7 +51,7 @@ Step = Callable[[Any, Any, Any], bool | None]
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a block finds when it is set up.
+    """The inputs and settings that a block is set up with.
 
     ``tensors``   by slot, in the storage that the slot asks for
     ``extents``   by index variable
@@ -83,7 +83,7 @@ class Surroundings:
         return self.extents[variable]
 
     def limit(self, port: str) -> dict[str, Any]:
-        """What ``require_within`` finds in the memory of a block of the tokens of an input."""
+        """The bound of an input's tokens, for ``require_within`` to read in the block's memory."""
         limit = self.limits.get(port, 0)
         beyond = f"{port}: {{}} is out of bounds: there are {limit}" if port in self.limits else ""
         return {"checks": port in self.limits, "limit": limit, "beyond": beyond}
@@ -118,7 +118,7 @@ class Surroundings:
     ) -> Region | None:
         """The tiles that a slot has below the references into one of its levels: see ``Region``.
 
-        None where memory is ideal: to touch an entry of that takes no time.
+        None where memory is ideal: its entries take no time.
         """
         if self.regions is None:
             return None
@@ -127,7 +127,7 @@ class Surroundings:
         return self.regions.of_tiles(slot, level, sizes, kept_in, lives_in)
 
     def written_regions(self, level: int | None, units: Mapping[str, str]) -> Regions:
-        """The arrays of a level, or the values, of the result: by part what an entry is."""
+        """The arrays of a level of the result, or its values; each part with its unit."""
         if self.regions is None:
             return Regions()
         return self.regions.of_result(level, units, self.dtype.itemsize)
@@ -140,7 +140,7 @@ class Surroundings:
 
     @property
     def zero(self) -> Any:
-        """What ``N`` counts as."""
+        """The value that ``N`` counts as."""
         return self.dtype.type(0).item()
 
 
@@ -211,12 +211,12 @@ class Role(Enum):
 
     @property
     def reads(self) -> bool:
-        """Whether it reads what an input holds."""
+        """Whether the block reads the arrays of an input."""
         return self in (Role.READER, Role.SCANNER, Role.LOADER)
 
     @property
     def writes(self) -> bool:
-        """Whether it fills the result."""
+        """Whether the block fills the result."""
         return self in (Role.LEVEL_WRITER, Role.VALUE_WRITER)
 
 
@@ -283,7 +283,7 @@ def read(p: Any, regions: Regions, touches: Touches) -> None:
             p.memory.read(regions[part], index)
 
 
-# What ``walk`` found.
+# The answers of ``walk``.
 INSIDE, CLOSED, CHILDLESS, FINISHED = 0, 1, 2, 3
 
 # The state that ``walk`` keeps.

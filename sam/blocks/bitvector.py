@@ -30,7 +30,7 @@ _ABOVE_THE_LOWEST = -2
 
 
 def pack(p: Any, s: Any, m: Any) -> bool | None:
-    """Takes a coordinate into the word that it belongs to (Definition 4.2).
+    """Sets the bit of a coordinate in the word that it belongs to (Definition 4.2).
 
     The word before is emitted first: in the same firing, if the coordinate is in the next word. The
     last word of a fiber comes before its stop token.
@@ -109,7 +109,7 @@ def unpack(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def intersect(p: Any, s: Any, m: Any) -> bool | None:
-    """Emits the ones that all operands have, as a word; and for each the operands' references."""
+    """Emits the ones that all operands have, as a word; for each the operands' references."""
     found = _ALL_ONES
     waiting = 0
     for bv in p.bvs:
@@ -131,7 +131,7 @@ def unite(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def _merge(p: Any, s: Any, found: Any, waiting: Any) -> bool | None:
-    """Emits the word found at its first firing, and the references of a one at each."""
+    """Emits the word ``found`` at its first firing, and the references of a one at each firing."""
     for ref in p.refs:
         ref.peek()
     if waiting == len(p.bvs):

@@ -27,11 +27,11 @@ class Growing(list[Any]):
         self.whole: np.ndarray | None = None
 
     def to_list(self) -> list[Any]:
-        """All numbers, as Python numbers."""
+        """The numbers, as Python numbers."""
         return list(self) if self.whole is None else self.whole.tolist()
 
     def to_numpy(self, dtype: Any) -> np.ndarray:
-        """All numbers, in a type."""
+        """The numbers, in a numpy type."""
         return np.array(self if self.whole is None else self.whole, dtype)
 
 

@@ -16,8 +16,8 @@ from sam.token import DATA, DONE, EMPTY, STOP
 def drop_coordinates(p: Any, s: Any, m: Any) -> bool | None:
     """Removes outer coordinates with an empty inner fiber, and the stop token of that fiber.
 
-    A stop token of the inner streams may yet give way to one of an empty fiber behind it, so they
-    run one token late. The outer coordinate goes out with its fiber's first token.
+    An empty fiber behind a stop token of the inner streams may replace that token, so the inner
+    streams run one token late. The outer coordinate goes out with its fiber's first token.
     """
     kind, value = p.inners[0].peek()
     for stream in p.inners:

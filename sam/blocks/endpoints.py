@@ -42,7 +42,7 @@ def _generator(port: Port, tokens: list[Token]) -> Block:
     def memory(around: Surroundings) -> Any:
         values: Any = [value for _, value in tokens]
         if port.stream == "bv" and not around.lists:
-            values = np.array(values, np.uint64)  # by itself, numpy makes floats of large words
+            values = np.array(values, np.uint64)  # else large words become floats
         kinds = around.numbers([kind for kind, _ in tokens])
         return SimpleNamespace(kinds=kinds, values=around.numbers(values))
 

@@ -65,7 +65,7 @@ def align(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def _move(p: Any, s: Any, m: Any) -> None:
-    """Passes on or removes a token of a fiber; its stop token is given once more is known."""
+    """Passes on or removes a token of a fiber. Its stop token waits for its level."""
     kind, value = p.inners[0].peek()
     for stream in p.inners:
         stream.peek()
@@ -122,7 +122,7 @@ def repeat_fibers(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def _record(p: Any, s: Any, m: Any) -> None:
-    """Passes on and keeps a token of a fiber, or passes over it; ends with its stop token."""
+    """Passes on a token of a fiber and keeps it, or skips the fiber; ends with its stop token."""
     kind, value = p.inners[0].peek()
     for stream in p.inners:
         stream.peek()
@@ -209,7 +209,7 @@ def repeat_nest(
 ) -> dict[str, End]:
     """Adds a repeater of fibers, ``depth`` levels in, over coordinates around them.
 
-    ``streams`` are those that are repeated, by kind, as is the result.
+    ``streams`` has the streams that are repeated, by kind; so has the result.
     """
     parameters = {"streams": list(streams), "depth": depth}
     ports = graph.add("fiber_repeater", name, parameters, coordinates=coordinates, **streams)

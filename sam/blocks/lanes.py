@@ -160,7 +160,7 @@ def gather_fibers(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def _move(p: Any, s: Any, m: Any) -> None:
-    """Passes on a token of the fiber that is being moved; its end is given once more is known."""
+    """Passes on a token of the fiber that is being moved. Its end waits for its level."""
     first_kind, first_value = DATA, 0
     for lane in range(len(s.ended)):
         if s.lane == lane:
@@ -206,8 +206,8 @@ def _require_alike(p: Any) -> None:
 
 
 def _streams(parameters: Parameters) -> tuple[list[str], list[tuple[str, str, int, int]]]:
-    """The names of the streams that go along; and of each in each lane the name, the kind, the
-    lane and the number of the stream. All lanes of one stream come before the next stream."""
+    """The names of the streams that go along; and for each stream in each lane its name, its kind,
+    the lane and the number of the stream. All lanes of one stream come before the next stream."""
     kinds = parameters["streams"]
     names = [f"{kind}{k}" for k, kind in enumerate(kinds)]
     lanes = range(parameters["lanes"])
@@ -253,7 +253,7 @@ def _parallelizer(parameters: Parameters) -> Block:
 
 
 def _serializer(parameters: Parameters) -> Block:
-    """Joins what a parallelizer has dealt; at ``depth`` 0 it gives the coordinates too."""
+    """Joins the streams that a parallelizer has dealt; at ``depth`` 0 the coordinates too."""
     depth, lanes = parameters["depth"], parameters["lanes"]
     names, dealt = _streams(parameters)
     return Block(

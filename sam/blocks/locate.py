@@ -110,7 +110,7 @@ def _searcher(parameters: Parameters) -> Block:
 
 
 def _finder(parameters: Parameters, step: Step) -> Block:
-    """Looks up a level of a slot; ``payloads`` lists the streams that go along, ``["ref"]``.
+    """Looks up a level of a slot; ``payloads`` lists the streams that go along, as in ``["ref"]``.
 
     ``computed``  whether the coordinates come in any order, and ``N`` where there is none
     """
@@ -201,7 +201,7 @@ def locate_level(
 ) -> Located:
     """Adds a locator of ``crd`` in the fibers of a level that ``located`` points to.
 
-    ``payloads`` are kinds and ends; ``keeps`` has coordinates that are not found kept;
+    ``payloads`` are kinds and ends; with ``keeps``, coordinates that are not found are kept;
     ``computed`` coordinates are those of an affine unit; ``kind`` may be ``SEARCHER``.
     """
     streams = {f"{kind}{n}": end for n, (kind, end) in enumerate(payloads)}

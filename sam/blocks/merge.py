@@ -6,7 +6,7 @@ of each operand's payloads, as in ``[["ref"], ["ref", "val"]]``.
 
 An intersecter tells the scanners of the operands that parameter ``skips`` lists, by number, which
 place it needs next (coordinate skipping, Section 4.2), each time that such an operand is behind.
-Where one of the others has come to the end of its fiber, that is the begin of the next.
+Where another operand has come to the end of its fiber, that place is the begin of the next.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ UNIONER = Kind(
 
 @dataclass(frozen=True)
 class Merger:
-    """What merges the coordinates of operands, as those that build graphs see it.
+    """A way to merge the coordinates of operands, as graphs are built with it.
 
     ``kind``, ``of_words``  the kinds of its nodes, of coordinates and of words of bits
     ``verb``    how the names of its nodes begin
@@ -188,8 +188,8 @@ UNION = Merger("unioner", "bitvector_unioner", "unite")
 
 
 class Merged(NamedTuple):
-    """The streams of a merger: coordinates, payloads by operand, what operands are told to skip
-    to by number of the operand."""
+    """The streams of a merger: coordinates, payloads by operand, and by number of the operand the
+    coordinates to skip to."""
 
     crd: End
     payloads: list[list[End]]
@@ -206,7 +206,7 @@ def merge(
     """Adds an intersecter or a unioner.
 
     Each operand is its coordinates, and its payloads as kinds and ends; ``skips`` lists the
-    operands whose scanners are told what to skip to.
+    operands whose scanners are told where to skip to.
     """
     inputs = {f"crd{n}": crd for n, (crd, _) in enumerate(operands)}
     named = [

@@ -1,7 +1,7 @@
-"""What kinds of block ask of their parameters: type, range, and whether they may be missing.
+"""Declarations of the parameters of blocks: type, range, and whether they may be missing.
 
 A kind declares its parameters by name, as in ``{"slot": TEXT, "level": whole(), "keeps":
-optional(FLAG)}``; ``check`` tells what is wrong with those of a node.
+optional(FLAG)}``; ``check`` raises for the parameters of a node that do not fit.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def check(declared: Mapping[str, Parameter], given: Mapping[str, Any]) -> None:
 
 
 def whole(least: int = 0, most: int = MOST) -> Parameter:
-    """A whole number in a range, ends included."""
+    """A parameter that is a whole number in a range, ends included."""
 
     def holds(value: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
@@ -51,7 +51,7 @@ def whole(least: int = 0, most: int = MOST) -> Parameter:
 
 
 def choice(words: Iterable[str]) -> Parameter:
-    """One of some words."""
+    """A parameter that is one of some words."""
     known = list(words)
     return Parameter(
         f"one of {', '.join(known)}", lambda value: isinstance(value, str) and value in known
@@ -59,7 +59,7 @@ def choice(words: Iterable[str]) -> Parameter:
 
 
 def many(of: Parameter, least: int = 0, distinct: bool = False) -> Parameter:
-    """A list of values, at least so many; ``distinct`` if none may come twice."""
+    """A parameter that is a list of ``least`` values or more; none twice if ``distinct``."""
 
     def holds(value: Any) -> bool:
         return (

@@ -1,4 +1,4 @@
-"""The ports of blocks: what a stream that goes in or comes out is, and what its tokens mean."""
+"""The ports of blocks: the kind of a stream that goes in or comes out, and what its tokens mean."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Positions:
-    """What references point to: positions from which fibers of a level of a tensor hang.
+    """The meaning of references: positions from which fibers of a level of a tensor hang.
 
     ``slot``   the slot of the graph; None for the result, whose writers number its positions
     ``level``  the level; the number of all levels, or None, for the values
@@ -52,12 +52,12 @@ class Port:
     ``wire``      whether it is no queue: its writer never waits for room, its reader never for a
                   message, and each message takes the place of the one before. Streams to wires
                   have no shape and no end, and loops of a graph may go through them
-    ``feedback``  whether it takes a list by itself, such as of what is done with, which may come
-                  back in a loop of the graph; its queue is a counter, and always has room
+    ``feedback``  whether its stream may come back in a loop of the graph, as a list of released
+                  tiles does; its queue is a counter, and always has room
     ``of``        of an output: the inputs whose tokens it passes on, some or all, in any order
     ``below``     of an output: the input from whose positions the ones that it gives hang
-    ``loop``      whether the coordinates that it takes are those of a loop that the block adds to
-                  the references that go through it
+    ``loop``      whether its coordinates are those of a loop that the block adds to the references
+                  that go through it
     ``meaning``   what the tokens mean: of an input, what they must mean for the block to find what
                   it reads; of an output that makes them, what it makes
     ``counts``    the port of words of bits whose ones these references count, word by word

@@ -69,7 +69,7 @@ def reduce_scalar(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def reduce_lanes(p: Any, s: Any, m: Any) -> bool | None:
-    """Adds a value of each lane that has one; otherwise as ``reduce_scalar``."""
+    """Adds a value of each lane that has one; at the end of a fiber as ``reduce_scalar``."""
     if _add_values(p, s, m):
         return None
     kind, value = p.in_vals[0].peek()
@@ -116,7 +116,7 @@ def reduce_owned(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def _add_values(p: Any, s: Any, m: Any) -> bool:
-    """Takes and adds a value of each lane that has one; whether one has."""
+    """Takes and adds a value of each lane that has one; tells whether any lane had."""
     having = 0
     for val in p.in_vals:
         kind, _ = val.peek()
@@ -144,7 +144,7 @@ def reduce_tensor(p: Any, s: Any, m: Any) -> bool | None:
     """Takes in a point of each lane; a stop token of level n or more completes the sub-tensor.
 
     Lanes whose own sub-tensor has ended, by a stop token of level n - 1 or more, wait for the
-    others: so they go from one to the next together, and none runs ahead.
+    others: all lanes begin the next sub-tensor together, and none runs ahead.
     """
     n = len(p.in_crds) // len(p.in_vals)
     going = 0
@@ -181,7 +181,7 @@ def reduce_tensor(p: Any, s: Any, m: Any) -> bool | None:
 def _goes_on(p: Any, s: Any, lane: int, n: int) -> bool:
     """Whether a lane has more of its sub-tensor: a point, a stop token, or a childless coordinate.
 
-    Peeks at all that a firing of the lane takes.
+    Peeks at every token that a firing of the lane takes.
     """
     kind, value = p.in_crds[lane * n + n - 1].peek()
     p.in_vals[lane].peek()
@@ -200,7 +200,7 @@ def _goes_on(p: Any, s: Any, lane: int, n: int) -> bool:
 
 
 def _go_on(p: Any, s: Any, m: Any, lane: int, n: int) -> None:
-    """Takes what a lane has: a point, which is added at the coordinates that it lies in."""
+    """Takes a point of a lane and adds it at its coordinates."""
     if p.in_crds[lane * n + n - 1].peek()[0] == STOP:
         _take_stop(p, s, lane, n)
         return

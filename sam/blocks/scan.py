@@ -8,8 +8,8 @@ A bitvector scanner goes through the same fibers word by word (Section 4.3): eac
 each of the next ``word_bits`` coordinates, the lowest first, and its reference is the number of the
 ones before it, so that the position of a one is that and the ones below it in the word.
 
-A level scanner that skips (Section 4.2) is told over a wire which place it need not go on before,
-and finds the first step that is not before it in one firing, as a locator does.
+A level scanner that skips (Section 4.2) is told over a wire up to which place nothing is needed,
+and finds the first step at or behind that place in one firing, as a locator does.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from sam.token import DATA, DONE, STOP
 
 SPAN = 2**32
 """The places of a fiber: a message to a scanner that skips is ``SPAN`` times the number of fibers
-that have ended, plus a coordinate. So what comes too late, for a fiber that is over, asks for a
-place that lies behind the scanner already."""
+that have ended, plus a coordinate. So a message that comes too late, for a fiber that is over, asks
+for a place that the scanner has passed already."""
 
 
 def scan(p: Any, s: Any, m: Any) -> bool | None:
@@ -44,7 +44,7 @@ def scan(p: Any, s: Any, m: Any) -> bool | None:
 def scan_and_skip(p: Any, s: Any, m: Any) -> bool | None:
     """Goes on to the first coordinate that is not below the one asked for, and emits that step.
 
-    Where there is none, that is all that it finds out in this firing.
+    A firing that finds no such coordinate emits nothing.
     """
     _, place = p.in_skip.latest()
     if s.step < s.end:
@@ -69,8 +69,8 @@ def scan_words(p: Any, s: Any, m: Any) -> bool | None:
 def _along(p: Any, coordinates: Any, s: Any, m: Any, advance: Any) -> bool | None:
     """Advances along a fiber, or emits the stop token that ends it.
 
-    A fiber ends in ``S0``, or in the stop token of its input raised by one, so what follows the
-    fiber's reference must be there first; a reference that follows is taken in the same firing.
+    A fiber ends in ``S0``, or in the stop token of its input raised by one, so the token after the
+    fiber's reference must be there first; if that is a reference, it is taken in the same firing.
     ``N`` is an empty fiber.
     """
     if s.step < s.end:
@@ -130,7 +130,7 @@ def _advance_by_a_word(p: Any, s: Any, m: Any) -> None:
 
 
 class _Dimension(Dense):
-    """A fiber over all coordinates of a variable, whatever reference or value asks for it."""
+    """A fiber over all coordinates of a variable, the same for every reference or value."""
 
     def fiber(self, parent: int) -> tuple[int, int]:
         return 0, self.size
@@ -154,9 +154,10 @@ def _ports(parameters: Parameters, scanned: str) -> tuple[Port, ...]:
 
 
 def _scanner(parameters: Parameters) -> Block:
-    """Scans a level of a slot; or, where an operand of a union lacks a variable, all of it.
+    """Scans a level of a slot; or a whole dimension, for an operand of a union without the
+    variable.
 
-    ``skips``  whether it is told where to go on
+    ``skips``  whether an intersecter tells it where to go on
     """
     skips = parameters.get("skips", False)
     if {*parameters} & {"slot", "level", "variable"} not in ({"slot", "level"}, {"variable"}):

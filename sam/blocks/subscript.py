@@ -41,7 +41,7 @@ NUMBER = whole(-(2**31), 2**31)
 def add_up(p: Any, s: Any, m: Any) -> bool | None:
     """Emits the coordinates times their coefficients, plus a constant.
 
-    ``N`` where one of them is, and where the sum lies outside of the extent that bounds it.
+    Emits ``N`` where a coordinate is ``N``, and where the sum lies outside of its extent.
     """
     kind, value = p.in_crds[0].peek()
     total = m.constant
@@ -74,7 +74,7 @@ def scan_window(p: Any, s: Any, m: Any) -> bool | None:
 def scan_subsections(p: Any, s: Any, m: Any) -> bool | None:
     """Emits the next value whose subsection holds a coordinate, with the reference of the fiber.
 
-    What comes before is found by search; if there is none, that is all that a firing finds out.
+    The steps before it are passed over by a search; a firing that finds none emits nothing.
     """
     return _along(p, s, m, _advance_value, _open_subsections)
 
@@ -139,7 +139,7 @@ def _open_window(s: Any, m: Any) -> None:
 
 
 def _advance(p: Any, s: Any, m: Any) -> None:
-    """Goes one step, and emits the value that its coordinate stands for, if it is one."""
+    """Goes one step, and emits the value that its coordinate stands for, if there is one."""
     step = s.step if m.scale > 0 else s.mirror - s.step
     far = m.level.coordinate(s.parent, step) - s.rest
     value = far // m.scale
@@ -207,7 +207,7 @@ def _advance_value(p: Any, s: Any, m: Any) -> None:
 def _affine_unit(parameters: Parameters) -> Block:
     """Adds up ``scales`` times coordinates, and a ``constant``.
 
-    ``slot``, ``level``  where the sum is to lie inside of a mode's extent
+    ``slot``, ``level``  the mode in whose extent the sum must lie, if any
     """
     scales, slot, level = parameters["scales"], parameters.get("slot"), parameters.get("level")
     if (slot is None) != (level is None):
@@ -391,7 +391,7 @@ def scan_level_window(
     """Adds a window scanner of a level, for the fibers that ``ref`` points to.
 
     ``offset``    the sum of the form's terms and its constant; None where it has no terms
-    ``variable``  the one whose extent bounds the window
+    ``variable``  the variable whose extent bounds the window
     """
     parameters = {
         "slot": slot,
@@ -419,8 +419,8 @@ def scan_level_subsections(
 ) -> Scanned:
     """Adds a subsection scanner of a level, for the fibers that ``ref`` points to.
 
-    ``variable``  the one that is gone through, and its coefficient
-    ``others``    those further in, with theirs
+    ``variable``  the variable that is gone through, and its coefficient
+    ``others``    the variables further in, with their coefficients
     ``offset``    the sum of the terms that are known; None where there are none
     """
     parameters = {

@@ -1,4 +1,4 @@
-"""Tiles: what brings them into a memory, and tells when they are done with (Section 4.1).
+"""Tiles: blocks that load them into a memory, and release them after use (Section 4.1).
 
 A tile is the part of a tensor below one reference: the inner loops work on it. A loader asks memory
 for the tile of each reference that comes, and passes the reference on when the tile is there. It
@@ -23,11 +23,11 @@ _UNBOUNDED = 2**62
 
 
 def load_tile(p: Any, s: Any, m: Any) -> bool | None:
-    """Passes a reference on with its tile, once it may hold that too; ``N`` has an empty tile.
+    """Passes a reference on once its tile may be held too; ``N`` has an empty tile.
 
-    If it may not, it takes a release, and where that does not make enough room, the next. A tile
-    that comes again right after itself takes room once, until its last reference is released. After
-    the end of its references it takes what is still released.
+    If it may not be held, the loader takes releases until there is enough room. A tile that comes
+    again right after itself takes room once, until its last reference is released. After the end of
+    its references the loader takes the releases that are left.
     """
     if s.ended:
         kind, _ = p.in_release.peek()

@@ -4,7 +4,8 @@
 ``.ttx``   the same with the object "tensor" and any number of modes, as TACO writes it
 ``.tns``   FROSTT (http://frostt.io/tensors/file-formats.html): coordinates, then the value
 ``.smtx``  the pattern of a matrix, as in the Deep Learning Matrix Collection
-``.npz``   what ``write`` makes of any tensor, what scipy.sparse or pydata/sparse save, or one array
+``.npz``   any tensor as ``write`` stores it, a file that scipy.sparse or pydata/sparse saved, or
+           one array
 ``.npy``   one numpy array
 ``.mat``   MATLAB's one array, up to version 7.2; read only
 ``.hb``    Harwell-Boeing, also named ``.rb``, ``.rua``, ``.rsa``, ``.psa`` and so on; read only
@@ -56,9 +57,9 @@ def read(
     A pattern's values are 1.0. A ``.tns`` file without a header has the largest coordinates for
     its shape, unless ``shape`` tells it; any other file must have the shape that is given.
 
-    The other options are for ``.tns`` files, which do not say what they hold: ``modes`` is the
-    number of modes that is expected; with ``pattern`` the lines have coordinates and no value;
-    with ``zero_based`` coordinates count from 0.
+    The other options are for ``.tns`` files, which do not describe their content: ``modes`` is the
+    expected number of modes; with ``pattern`` the lines have coordinates and no value; with
+    ``zero_based`` coordinates count from 0.
 
     Raises UserError for a file that cannot be read or is malformed. It names the line.
     """
@@ -149,7 +150,7 @@ def is_tensor_file(path: str | os.PathLike[str]) -> bool:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the caller of ``read`` says of the file."""
+    """The options that the caller of ``read`` gives."""
 
     shape: tuple[int, ...] | None
     modes: int | None
@@ -159,8 +160,8 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _FileFormat:
-    """One file format: how it is read and written, if it is; given are the name for errors, and
-    the bytes or the tensor.
+    """A file format, with the functions that read and write it, if there are such. They take the
+    name for errors, and the bytes or the tensor.
 
     ``modes`` is the number of modes of every tensor in such a file, if there is one.
     """

@@ -49,7 +49,7 @@ def compress(data: bytes, suffix: str) -> bytes:
 
 
 def decompress(data: bytes, suffix: str, name: str) -> bytes:
-    """All that the file with these bytes holds; raises UserError, which calls it ``name``.
+    """The data that a file's bytes hold; raises UserError, which calls the file ``name``.
 
     More than 1,100 times the size of the file is refused before memory is taken for it.
     """

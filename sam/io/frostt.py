@@ -28,7 +28,7 @@ _FROM_0 = "sam.io.read(path, zero_based=True), or -i A={}:0-based, counts from 0
 
 @dataclass(frozen=True)
 class _Header:
-    """The lines that it takes; the shape and the number of entries, where it tells them."""
+    """The number of lines of a header; the shape and the number of entries, where it tells them."""
 
     lines: int = 0
     shape: tuple[int, ...] | None = None
@@ -91,7 +91,7 @@ def read(
 
 
 def _header(text: Text, extended: bool, expected: int | None, pattern: bool) -> _Header:
-    """What the first lines tell.
+    """The header in the first lines.
 
     Entries have one number more than modes, so that no plain file begins like one with a header,
     but for one of two lines of two numbers: the comment or the number of modes that is expected

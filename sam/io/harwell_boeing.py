@@ -77,7 +77,7 @@ def _mirrored(name: str, coordinates: Ints, values: Any, symmetry: str) -> tuple
 
 @dataclass(frozen=True)
 class _FortranFormat:
-    """So many numbers on a line, each so many columns wide; the letter is their type."""
+    """The numbers on a line, the columns of each, and the letter of their type."""
 
     text: str
     per_line: int
@@ -99,7 +99,7 @@ class _File:
         return UserError(f"{self.name}, line {n + 1}: {what}", hint=hint)
 
     def sizes(self, n: int, begin: int, count: int) -> list[int]:
-        """That many numbers of line n, in fields of 14 columns; a blank one at the end is 0."""
+        """Numbers of line n, in fields of 14 columns from ``begin`` on; a blank field is 0."""
         line = self.line(n)
         fields = [line[begin + 14 * k : begin + 14 * (k + 1)].strip() for k in range(count)]
         for field in fields:

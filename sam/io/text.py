@@ -48,7 +48,7 @@ class Text:
 
     @functools.cached_property
     def _listed(self) -> list[tuple[int, bytes]]:
-        """All lines, with their numbers in the file."""
+        """The lines with their numbers in the file."""
         lines = enumerate(self._data.split(b"\n"), 1)
         return [(n, line) for n, line in lines if self._counts(line)]
 
@@ -57,7 +57,7 @@ class Text:
         return line.decode("utf-8", "replace").rstrip("\r")
 
     def line(self, n: int) -> str:
-        """Line n; one of the first is found without a look at the others."""
+        """Line n; the first lines are found without reading the others."""
         return self._decode(self._first(n + 1)[n][0] if n < _FEW else self._listed[n][1])
 
     def number(self, n: int) -> int:
@@ -89,11 +89,10 @@ class Text:
         return [int(text) for text in words]
 
     def table(self, begin: int, modes: int, value: str) -> tuple[Ints, Any]:
-        """What the lines from ``begin`` on list: coordinates (modes, entries) and the values.
+        """The entries in the lines from ``begin`` on: coordinates (modes, entries) and values.
 
         ``value`` is the values' type; empty where there are none, and 1.0 is meant. Exponents may
-        be written with D, as in Fortran. Raises UserError, which names the first line that is not
-        as it is due.
+        be written with D, as in Fortran. Raises UserError, which names the first malformed line.
         """
         head = self._first(begin)
         start = head[-1][1] if head else 0

@@ -22,9 +22,9 @@ MOST_POSITIONS = 2**32
 # The unit of an array in memory: a coordinate or position, or a word of bits.
 INDEX, WORD = "index", "word"
 Arrays = Mapping[str, tuple[str, int]]
-"""By part, ``seg`` or ``crd``, what an entry of an array is, and how many it has."""
+"""By part, ``seg`` or ``crd``, the unit of an array's entries and their number."""
 Touches = tuple[tuple[str, int, bool], ...]
-"""Entries of arrays that are read: the part, the index, and whether it is read at all."""
+"""Reads of entries of arrays: the part, the index, and whether the entry is read at all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class Fibers(ABC):
         return -1
 
     def as_lists(self: Self) -> Self:
-        """The same with lists for arrays: reading one number from a list is faster."""
+        """The same fibers with lists for arrays: reading one number from a list is faster."""
         stored = {f.name: getattr(self, f.name) for f in fields(self)}
         return replace(
             self, **{k: v.tolist() for k, v in stored.items() if isinstance(v, np.ndarray)}
@@ -190,9 +190,10 @@ class Level(Fibers):
     def scanned(self, group_ends: Ints | None = None) -> tuple[Fibers, Ints | None]:
         """The fibers with each coordinate once and in order (iterator conversion, Section 4.3).
 
-        A position of the level above may stand for a group that agrees in all coordinates: itself
-        and those after it, up to ``group_ends``. Its fiber is then the chain of all their fibers.
-        Gives the ends of the groups of this level's own positions too, None where there are none.
+        A position of the level above may stand for a group of positions that agree in all
+        coordinates: itself and those after it, up to ``group_ends``. Its fiber is then the chain of
+        all their fibers. Gives the ends of the groups of this level's own positions too, None where
+        there are none.
 
         Raises UserError where a format cannot be chained.
         """

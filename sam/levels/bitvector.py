@@ -30,7 +30,7 @@ WORD_BITS = 64
 class Bitvector(Level):
     """A bit for every coordinate of the mode, for every parent (SAM paper, Section 4.3).
 
-    The positions are those of the ones alone, counted in order: by the ones before them.
+    Only ones have positions: the position of a one is the number of ones before it.
 
     ``size``   the mode's extent
     ``words``  64 bits each, coordinate c of a parent in bit c mod 64 of its word c div 64; a

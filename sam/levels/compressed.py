@@ -107,8 +107,8 @@ class Compressed(Level):
 class CompressedNonUnique(Compressed):
     """Compressed, with a position for each chain of branchless levels that hangs on the level.
 
-    So a coordinate comes again wherever those differ: the rows of a COO matrix. The arrays are
-    those of ``Compressed``, with coordinates that do not decrease in a fiber.
+    So a coordinate is repeated wherever such chains differ: the rows of a COO matrix. The arrays
+    are those of ``Compressed``, with coordinates that do not decrease in a fiber.
     """
 
     code = "u"

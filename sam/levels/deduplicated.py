@@ -15,7 +15,7 @@ class Deduplicated(Fibers):
 
     A duplicate takes a step, but gives no coordinate.
 
-    ``begins``, ``ends``  of the fiber of each parent; that of a group has the children of all
+    ``begins``, ``ends``  of the fiber of each parent; the fiber of a group has the children of all
     ``coordinates``       one per position; -1 for a duplicate
     ``keys``              one per position, of duplicates too
     ``segmented``         whether begins and ends are read from memory

@@ -135,7 +135,7 @@ class Hashed(Level):
 class Reordered(Hashed):
     """Hash tables that are sorted on the fly: the steps without a coordinate come first.
 
-    This stands for a sorter behind the memory, which reads every bucket.
+    This models a sorter behind the memory, which reads every bucket.
 
     ``order``  the bucket of each step
     """
@@ -152,8 +152,9 @@ class Reordered(Hashed):
 def _probed(parents: Ints, wanted: Ints, width: int) -> Ints:
     """The bucket of each coordinate, which hashes to a given bucket of its parent's table.
 
-    In the order of these buckets, each gets the next free one. Coordinates that run over the
-    table's end wrap around to its begin, before all others. No table is more than half full.
+    In the order of these buckets, each coordinate gets the next free bucket. Coordinates that run
+    over the table's end wrap around to its begin, before all others. No table is more than half
+    full.
     """
     round_the_end = np.zeros(len(parents), bool)
     while True:

@@ -25,7 +25,7 @@ from sam.support.errors import UserError
 
 @dataclass(frozen=True, eq=False)
 class Offset(Level):
-    """One coordinate per parent: the parent's own coordinate, shifted.
+    """A level with one coordinate per parent: the parent's own coordinate, shifted.
 
     The level above must have a position for every coordinate of its mode (dense or range), so
     that a position tells the coordinate. A parent whose shifted coordinate lies outside the

@@ -24,7 +24,7 @@ from sam.support.errors import UserError
 
 @dataclass(frozen=True, eq=False)
 class Range(Level):
-    """All the coordinates from a first to a last one, for each parent.
+    """A level with all coordinates from a first to a last one, for each parent.
 
     Like a dense level, it has a position for every coordinate of the mode (the paper's Table 2),
     but only those in the range are used.

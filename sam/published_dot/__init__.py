@@ -16,12 +16,13 @@ columns.
     reduce         reducer of 0 dimensions
     spaccumulator  reducer of 1 dimension and more, the innermost first
     crddrop        coordinate_dropper
-    crdhold        repeater of coordinates; none where a reducer reads it, which needs no copies
+    crdhold        repeater of coordinates; nothing where a reducer reads them, as it needs no
+                   copies
     broadcast      nothing: an output may have several readers
     fiberwrite     level_writer, and value_writer where its mode is vals
 
-What we write has more than that: our name of each node as ``block``, and what else the dialect has
-no words for, in attributes that other tools pass over. So a graph comes back as it was.
+We write more: our name of each node as ``block``, and facts that the dialect has no words for, in
+attributes that other tools ignore. So a graph comes back as it was.
 """
 
 from __future__ import annotations

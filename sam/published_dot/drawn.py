@@ -29,7 +29,7 @@ class DrawnNode:
 
     @property
     def where(self) -> str:
-        """What errors call it."""
+        """The name of the node in errors."""
         return f'node "{quoted(self.id)}" of type {quoted(self.type)}'
 
     def get(self, name: str) -> str:
@@ -96,7 +96,7 @@ class Drawn:
         return {edge.label for edge in self.edges if edge.source == node.id}
 
     def blocks(self) -> Iterator[DrawnNode]:
-        """The nodes but for those that streams are followed through."""
+        """The nodes that are blocks: streams are followed through all others."""
         return (node for node in self.nodes.values() if node.type not in _PASSED)
 
     def _followed(self, edge: _DrawnEdge) -> DrawnStream:
@@ -127,7 +127,7 @@ def is_published(graph: pydot.Dot) -> bool:
 
 
 def drawn(graph: pydot.Dot) -> Drawn:
-    """What a parsed text draws; raises UserError where it is none of the dialect."""
+    """The graph that a parsed text draws; raises UserError for a text of another dialect."""
     nodes: dict[str, DrawnNode] = {}
     for found in with_subgraphs(graph, lambda part: part.get_nodes()):
         if found.get_name() in ("graph", "node", "edge"):

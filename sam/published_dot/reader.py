@@ -138,7 +138,7 @@ class _Reading:
         return tuple(slots)
 
     def _variables(self, tensor: str, stored: _TensorFormat, type: str) -> tuple[str, ...]:
-        """The index variable of each level of a tensor; of one that nobody looks up, a new one."""
+        """The index variable of each level of a tensor; a new one if no node reads the level."""
         known: dict[int, str] = {}
         for node in self.text.blocks():
             if node.type == type and node.get("tensor") == tensor and node.get("mode") != "vals":
@@ -234,7 +234,7 @@ class _NodeType:
 
 
 def _simple_out(**ports: str) -> Callable[[_Reading, DrawnNode, DrawnStream, bool], End]:
-    """Where a node gives one stream of each kind."""
+    """The way out of a node that gives one stream of each kind."""
 
     def out(reading: _Reading, node: DrawnNode, stream: DrawnStream, copies: bool) -> End:
         if stream.kind not in ports:
@@ -391,9 +391,9 @@ def _add_accumulator(reading: _Reading, node: DrawnNode) -> None:
 
 
 def _outer(reading: _Reading, node: DrawnNode) -> list[str]:
-    """The variables around those that it keeps, innermost first, whose coordinates are read too.
-
-    Those that came to nothing are dropped, as the published accumulator has coordinates of points.
+    """The variables around those that an accumulator keeps, innermost first, whose coordinates it
+    reads. Coordinates without a point are dropped, as the published accumulator reads those of
+    points alone.
     """
     kept = _dimensions(node)
     wanted = {label.rpartition("-")[2] for label in reading.text.read_out(node)}
@@ -470,7 +470,7 @@ def _held(reading: _Reading, node: DrawnNode) -> tuple[DrawnStream, DrawnStream]
 
 
 def _add_hold(reading: _Reading, node: DrawnNode) -> None:
-    """Adds a repeater, unless all that read the outer coordinates need no copies of them."""
+    """Adds a repeater, unless no reader of the outer coordinates needs copies of them."""
     outer, inner = _held(reading, node)
     if _has_copies(reading, node):
         inputs = {"coordinates": reading.end(inner), "crd": reading.end(outer)}
@@ -478,7 +478,7 @@ def _add_hold(reading: _Reading, node: DrawnNode) -> None:
 
 
 def _has_copies(reading: _Reading, node: DrawnNode) -> bool:
-    """Whether a reader of the outer coordinates is more than an accumulator, or leads to one."""
+    """Whether some reader of the outer coordinates is neither an accumulator nor leads to one."""
     outer = node.get("outer")
     for reader in reading.text.blocks():
         for stream in reading.text.into(reader):
@@ -500,7 +500,7 @@ def _hold_out(reading: _Reading, node: DrawnNode, stream: DrawnStream, copies: b
 
 
 def _writers(reading: _Reading) -> dict[int, DrawnNode]:
-    """The writers of the result by level; the one of the values is behind them all."""
+    """The writers of the result by level; the value writer comes last."""
     found = {}
     for node in reading.text.blocks():
         if node.type == "fiberwrite":
@@ -519,7 +519,7 @@ def _add_write(reading: _Reading, node: DrawnNode) -> None:
     streams = reading.streams(node, kind, "ref")
     inputs = {kind: reading.end(reading.one(node, streams, kind))}
     level = len(stored.levels) if values else reading.level(node)
-    # The positions of a level are told to the next where either is not just appended to.
+    # The next level is told positions where either level is not just appended to.
     told = level > 0 and not all(
         LEVELS[code].appends for code in stored.levels[level - 1 : level + 1]
     )

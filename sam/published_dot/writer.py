@@ -55,7 +55,7 @@ def to_published(graph: Graph) -> str:
 
 @dataclass
 class _Labels:
-    """What the streams of a merge are called: its operands, and their payloads by port."""
+    """The labels of the streams of a merge: of its operands, and of their payloads by port."""
 
     operands: list[str] = field(default_factory=list)
     payloads: dict[str, str] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class _GraphWriter:
         self.count = 0
         self.lines: list[str] = []
         self.edges: list[str] = []
-        # Where the readers of an output take it from: the node, and what that is called.
+        # Where the readers of an output take it from: the node, and its name for the stream.
         self.taps: dict[End, tuple[int, str]] = {}
         self.signals: dict[End, int] = {}
 
@@ -150,7 +150,7 @@ class _GraphWriter:
         return edge is not None and self.kinds[edge.source.node] is ROOT
 
     def refuse(self, node: Node, what: str) -> UserError:
-        """The error for a node that does what no type of the dialect does."""
+        """The error for a node that no type of the dialect can express."""
         return UserError(
             f"node {node.name} {what}, which no type of the published dialect does",
             hint="write our own dialect, which has all kinds",
@@ -166,7 +166,7 @@ class _GraphWriter:
         return min(known) if isinstance(known, frozenset) and known else end.node
 
     def tensor(self, end: End) -> str:
-        """The slot that references on an output point into; else the node that gives it."""
+        """The slot that references on an output point into; else the node of the output."""
         known = self.meanings.get(end)
         return known.slot if isinstance(known, Positions) and known.slot else end.node
 
@@ -210,7 +210,7 @@ class _GraphWriter:
         self._draw(number, self.ids[edge.target.node], kind, into or name)
 
     def _is_signal(self, edge: Edge) -> bool:
-        """Whether an edge carries the coordinates that something is repeated over."""
+        """Whether an edge carries the coordinates that a repeater repeats over."""
         return edge.target.port == "in_coordinates"
 
     def _stream(self, end: End) -> str:
@@ -218,7 +218,7 @@ class _GraphWriter:
         return next(port.stream for port in ports if port.name == end.port)
 
     def _tap(self, end: End, signal: bool) -> tuple[int, str]:
-        """The node from which a reader takes a stream, and what the stream is called there."""
+        """The node from which a reader takes a stream, and the stream's name there."""
         readers = [edge for edge in self.graph.edges if edge.source == end]
         signals = [edge for edge in readers if self._is_signal(edge)]
         others = [edge for edge in readers if edge not in signals]
@@ -253,7 +253,7 @@ class _GraphWriter:
         self.edges.append(f"    {source} -> {target} {drawn}")
 
     def _out(self, end: End) -> str:
-        """What an output is called, where its node has several of a kind."""
+        """The name of an output, where its node has several of a kind."""
         node, kind = self.nodes[end.node], self.kinds[end.node]
         if node.name in self.merges and end.port != "crd":
             return f"out-{self.merges[node.name].payloads[end.port]}"
@@ -268,7 +268,7 @@ class _GraphWriter:
         return outer if port in ("crd", "in_outer") else inner
 
     def _into(self, edge: Edge) -> str:
-        """What an input is called, where its node has several of a kind."""
+        """The name of an input, where its node has several of a kind."""
         node, port = self.nodes[edge.target.node], edge.target.port
         kind = self.kinds[node.name]
         if node.name in self.merges:
@@ -288,7 +288,7 @@ class _GraphWriter:
 
 
 def _last(label: str) -> str:
-    """What a label names: of one edge, the reader and the source see the same name."""
+    """The last word of a label: the reader and the source of an edge see the same word."""
     return label.rpartition("-")[2]
 
 
@@ -296,7 +296,7 @@ _SHOWN = ("type", "index", "tensor", "mode", "format", "order", "outer", "inner"
 
 
 def drop_variables(writing: _GraphWriter, node: Node) -> tuple[str, str]:
-    """The outer and the inner variable of a dropper; ``vals`` where values alone are inside."""
+    """The outer and the inner variable of a dropper; ``vals`` where only values are inside."""
     outer = writing.variable(writing.source(node, "in_outer"))
     inner = [
         writing.variable(writing.source(node, f"in_inner_{stream}"))
@@ -335,7 +335,7 @@ def _repeat(writing: _GraphWriter, node: Node) -> dict[str, str]:
 
 
 def _below(writing: _GraphWriter, end: End) -> str:
-    """The tensor whose root a repeated reference of the root comes to."""
+    """The tensor whose root a repeated reference of the root leads to."""
     for edge in writing.graph.edges:
         if edge.source == end:
             node = writing.nodes[edge.target.node]

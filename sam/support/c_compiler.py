@@ -37,7 +37,7 @@ FLAGS = ("-std=gnu11", "-O3", "-march=native", "-ffp-contract=off", "-shared", "
 class Compilation:
     """How many C sources were compiled, and the wall time in ``seconds`` that it took.
 
-    ``tells`` is called before sources are compiled, with their number, and afterwards with 0.
+    ``tells`` is called with the number of sources before they are compiled, and with 0 afterwards.
     """
 
     tells: Callable[[int], None] | None = None
@@ -61,7 +61,7 @@ def watched(tells: Callable[[int], None] | None = None) -> Iterator[Compilation]
 
 @contextmanager
 def _told(sources: int) -> Iterator[None]:
-    """Lets those who watch know that sources are compiled meanwhile."""
+    """Tells the watchers that sources are being compiled in this context."""
     _log.info("compiling %d C sources, once on this machine", sources)
     watcher = _watching.get()
     if watcher is None:
@@ -112,7 +112,7 @@ def available() -> bool:
 
 
 def supported(flags: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of some flags that the compiler takes; found out once for each compiler.
+    """The flags that the compiler accepts, of those given; tried once for each compiler.
 
     A flag may need others that come before it.
     """
@@ -139,7 +139,7 @@ def _supported(flags: tuple[str, ...], command: tuple[str, ...]) -> tuple[str, .
 
 
 def _takes(*flags: str) -> bool:
-    """Whether the compiler takes flags without a word."""
+    """Whether the compiler takes flags without a message."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "empty.c").write_text("int nothing;\n")
         done = _ran(*flags, "-Werror", "-c", "empty.c", "-o", "empty.o", folder=folder)
@@ -151,10 +151,10 @@ def build(
     headers: Mapping[str, str] | None = None,
     flags: Sequence[str] | Callable[[str], Sequence[str]] = FLAGS,
 ) -> list[ctypes.CDLL]:
-    """The shared libraries of C sources, compiled where they are not in the cache yet.
+    """The shared libraries of C sources, compiled if they are not in the cache.
 
-    ``headers`` has the text of the files that the sources include, by name; ``flags`` those of all
-    sources, or of each. Raises UserError where there is no compiler, or it fails.
+    ``headers`` has the text of the files that the sources include, by name; ``flags`` the flags of
+    all sources, or of each. Raises UserError where there is no compiler, or it fails.
     """
     headers = headers or {}
     maker = (*headers.values(), *_more_flags(), *_maker(compiler()))
@@ -219,7 +219,7 @@ def _compile(source: str, headers: Mapping[str, str], flags: Sequence[str]) -> b
 
 
 def _ran(*arguments: str, folder: str | Path | None = None) -> subprocess.CompletedProcess[str]:
-    """What the compiler does and says in a folder. Raises UserError if it cannot be run."""
+    """Runs the compiler in a folder; gives its status and messages. Raises UserError."""
     command = compiler()
     try:
         return subprocess.run(
@@ -251,7 +251,7 @@ def _more_flags() -> tuple[str, ...]:
 
 @cache
 def _maker(command: tuple[str, ...]) -> tuple[str, ...]:
-    """What decides what the compiler makes of a source: its version, and the CPU it is on."""
+    """The facts that decide the machine code of a source: the compiler's version, and the CPU."""
     return *command, _ran("--version").stdout, _cpu()
 
 

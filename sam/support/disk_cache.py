@@ -3,8 +3,8 @@
 Several processes may use the folder at once. An entry is two files: its content, and beside it a
 record of the content's size and checksum. ``find`` gives an entry only if the two agree, so a
 half-written, truncated or empty file counts as missing. The least recently used entries go once
-all of them take more than ``most_bytes``. To find that out, every file is looked at, so a process
-does it at first, and again once it has put in a sixteenth of that, or after ten minutes.
+all of them take more than ``most_bytes``. Trimming looks at every file, so a process does it once
+at the start, and again after it has put in a sixteenth of that limit, or after ten minutes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _since_trim: dict[Path, _SinceTrim] = {}
 
 
 def key(*parts: str) -> str:
-    """A name for what the parts decide."""
+    """A name that the parts determine."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
@@ -105,7 +105,7 @@ def put(name: str, content: bytes) -> Path:
 
 @contextmanager
 def locked(name: str) -> Iterator[None]:
-    """Keeps all others, threads or processes, from making the same entry.
+    """Keeps all other threads and processes from making the same entry.
 
     The lock goes with the process that holds it. Where the file system has no locks, nothing is
     locked: an entry may then be made twice, and is whole all the same.
@@ -121,7 +121,7 @@ def locked(name: str) -> Iterator[None]:
         while handle is None:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(handle, fcntl.LOCK_EX)
-            if not _is_at(handle, path):  # the one that held the lock has removed its file
+            if not _is_at(handle, path):  # the holder of the lock has removed its file
                 os.close(handle)
                 handle = None
     except OSError:
@@ -136,7 +136,7 @@ def locked(name: str) -> Iterator[None]:
 
 @contextmanager
 def workplace() -> Iterator[Path]:
-    """A folder for what an entry is made of; it goes afterwards. Raises UserError without room."""
+    """A folder to make an entry in, removed afterwards. Raises UserError without room."""
     try:
         made = tempfile.TemporaryDirectory(prefix=_IN_USE, dir=folder(), ignore_cleanup_errors=True)
     except OSError as mistake:

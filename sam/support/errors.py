@@ -16,9 +16,9 @@ class UserError(Exception):
     ``span``    ``(start, end)`` offsets in ``source``, marked with carets
     ``hint``    what to write instead
 
-    Its text is ``what``, then the marked source and the hint, each on lines of their own. Of a
-    line that quotes a long input the text has the beginning and the end, and of a long source what
-    stands around the span: 200 characters.
+    Its text is ``what``, then the marked source and the hint, each on lines of their own. A line
+    that quotes a long input is cut to its beginning and its end, and a long source to the text
+    around the span: 200 characters.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class UserError(Exception):
         return "\n".join(quoted(line) if len(line) > _LONG_LINE else line for line in lines)
 
     def about(self, thing: str) -> UserError:
-        """The same mistake, said of a thing that its text does not name yet."""
+        """The same mistake with the name of the subject that its text lacks."""
         return UserError(
             f"{thing}: {self.what}", source=self.source, span=self.span, hint=self.hint
         )
@@ -50,7 +50,7 @@ class UserError(Exception):
 
 _MOST_SHOWN = 20
 _MOST_QUOTED = 200
-_LONG_LINE = 600  # no line of ours is as long, but one that quotes
+_LONG_LINE = 600  # only a line that quotes is as long
 
 
 def quoted(text: str) -> str:
@@ -101,7 +101,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def one_of(word: str, known: Iterable[str]) -> str:
-    """A hint that names the nearest known word, or else all of them, if they are not too many."""
+    """A hint that names the nearest known word, or all of them if there are not too many."""
     words = list(known)
     close = nearest(str(word), words)
     if close:

@@ -12,8 +12,8 @@ from sam.support.errors import UserError
 def write_whole(path: str | os.PathLike[str], content: bytes | str) -> None:
     """Writes a file, text as UTF-8, which changes as a whole or not at all.
 
-    The content goes to a file of another name beside it first. What is no regular file, such as
-    ``/dev/stdout``, is written as it is. Raises UserError where the file cannot be written.
+    The content goes to a file of another name beside it first. A path that is no regular file, such
+    as ``/dev/stdout``, is written directly. Raises UserError where the file cannot be written.
     """
     path = Path(path)
     data = content.encode() if isinstance(content, str) else content

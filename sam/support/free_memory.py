@@ -11,7 +11,7 @@ from sam.support.errors import UserError
 
 
 def require(size: int, what: str) -> None:
-    """Raises UserError where ``size`` bytes are more than the process can have; ``what`` is it."""
+    """Raises UserError where ``size`` bytes for ``what`` are more than the process can have."""
     free = available()
     if size > free:
         raise UserError(f"{what} would take {in_words(size)}; {in_words(free)} of memory are free")
@@ -21,7 +21,7 @@ def lacks(size: int) -> bool:
     """Whether an array of ``size`` bytes is large, and most of the free memory does not hold it.
 
     The system promises memory that it does not have, and ends the process that then uses it. A
-    quarter is kept for what is made beside the array.
+    quarter is kept for arrays made beside it.
     """
     return size > _LARGE and size > available() * 3 // 4
 

@@ -11,7 +11,7 @@ _MOST_DIGITS = 60
 
 
 def parse_json(text: str, what: str) -> Any:
-    """The data of a JSON text, of which errors say that it is the ``what``.
+    """The data of a JSON text, which errors call the ``what``.
 
     Numbers have at most 60 digits; NaN and infinities, which JSON does not have, are taken as
     Python writes them. Raises UserError.

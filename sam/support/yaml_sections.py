@@ -94,7 +94,7 @@ def check_keys(value: Any, known: Iterable[str]) -> Any:
 
 
 def mistake(text: str, **context: str) -> PydanticCustomError:
-    """What a validator raises; the text goes on behind the name of the key."""
+    """The error that a validator raises; the text continues after the name of the key."""
     return PydanticCustomError("config", "{text}", {"text": text, **context})
 
 
@@ -129,6 +129,6 @@ Limit = Annotated[
     ),
     at_most(2**60, ', or "unbounded"'),
 ]
-# How many of something may wait in one place, and how long or wide one thing may be.
+# The most items in a queue or buffer, and the largest length or width.
 Depth = Annotated[Limit, at_most(10**6, ', or "unbounded"')]
 Span = Annotated[Count, at_most(10**9)]

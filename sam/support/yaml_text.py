@@ -41,7 +41,7 @@ _SCALAR_TAGS = {"null": type(None), "bool": bool, "int": int, "float": float}
 
 
 def read_yaml(path: str | Path, what: str) -> Any:
-    """The data of a YAML file, of which errors say that it is the ``what``. Raises UserError."""
+    """The data of a YAML file, which errors call the ``what``. Raises UserError."""
     try:
         with open(path, "rb") as file:
             data = file.read(_MOST_BYTES + 1)
@@ -57,7 +57,7 @@ def read_yaml(path: str | Path, what: str) -> Any:
 
 
 def parse_yaml(text: str, origin: str) -> Any:
-    """The data of a YAML text. Raises UserError, which says that the text is of ``origin``."""
+    """The data of a YAML text. Raises UserError, which names ``origin`` as its file."""
     return _EventReader(text, origin).document()
 
 
@@ -190,7 +190,7 @@ class _EventReader:
         return value
 
     def _plain(self, text: str, event: yaml.ScalarEvent) -> Any:
-        """What text without quotes means in the core schema."""
+        """The value of text without quotes in the core schema."""
         if text in _WORDS:
             return _WORDS[text]
         kind = next((kind for kind in (_INTEGER, _FLOAT) if kind.fullmatch(text)), None)

@@ -114,7 +114,7 @@ def numbers(values: Array) -> Array:
 
 
 def require_parts(shape: Sequence[Any], levels: Sequence[Any], values: Any) -> None:
-    """Raises UserError unless the parts of a tensor are of the kinds that they are declared as."""
+    """Raises UserError unless the parts of a tensor have their declared types."""
     whole = all(isinstance(extent, int | np.integer) and extent >= 0 for extent in shape)
     if not whole:
         raise UserError(f"{shape} is not a shape", hint="whole numbers of at least 0")

@@ -34,7 +34,7 @@ def blocked(coordinates: Ints, shape: Shape, sizes: Sequence[int]) -> tuple[Ints
 
 
 def unblocked(coordinates: Ints, shape: Shape) -> tuple[Ints, Shape]:
-    """The coordinates of which these are those in blocks, and the shape of whole blocks.
+    """The coordinates without blocks, of coordinates in blocks; and the shape of whole blocks.
 
     Raises UserError for an odd number of modes.
     """

@@ -27,7 +27,7 @@ class ArrayOperators:
 
     @abstractmethod
     def operand(self) -> Any:
-        """What computes in the place of the tensor."""
+        """The array that computes in place of the tensor."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """``numpy.asarray(tensor)``; raises UserError where the memory does not hold it."""
@@ -100,7 +100,7 @@ def _operand(other: Any) -> Any:
 
 
 def _plain(other: Any) -> Any:
-    """Something as numpy compares it."""
+    """The operand as numpy compares it."""
     if is_scipy_sparse(other):
         return other.toarray()
     return other.to_numpy() if isinstance(other, ArrayOperators) else other

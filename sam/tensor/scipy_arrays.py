@@ -25,7 +25,7 @@ _FORMATS = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
 
 
 def is_scipy_sparse(data: Any) -> bool:
-    """Whether something is a scipy.sparse matrix or array; what nobody has imported, it is not."""
+    """Whether ``data`` is a scipy.sparse matrix or array, without importing scipy.sparse."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(data))
 
@@ -44,7 +44,7 @@ def has_rows(matrix: Any, format: str) -> bool:
 def canonical(matrix: Any, format: str) -> Any:
     """A scipy.sparse matrix as "csr" or "csc", each row in order and without duplicates.
 
-    It is the matrix itself if that is so. Raises UserError for one that is not valid.
+    A matrix that is canonical already is given as it is. Raises UserError for an invalid matrix.
     """
     with _in_words():
         _require_valid(matrix)
@@ -77,7 +77,7 @@ def _in_words() -> Iterator[None]:
 
 
 def _require_valid(matrix: Any) -> None:
-    """Raises ValueError for parts that scipy's own code would follow out of an array."""
+    """Raises ValueError for indices that would make scipy's own code read outside of an array."""
     if matrix.format in ("csr", "csc"):
         sizes = matrix.shape if matrix.ndim == 2 else (1, *matrix.shape)
         major, minor = sizes if matrix.format == "csr" else sizes[::-1]
@@ -123,8 +123,7 @@ def _are_inside(indices: Any, extent: int) -> bool:
 
 
 def rows_as_levels(matrix: Any, codes: str) -> tuple[tuple[Level, ...], Array]:
-    """The levels and values of a canonical CSR or CSC matrix: of all of its rows, or of those that
-    have entries."""
+    """The levels and values of a canonical CSR or CSC matrix, of all rows or those with entries."""
     count = int(matrix.indptr[-1])
     segments, coordinates = (
         array.astype(np.int64, copy=False) for array in (matrix.indptr, matrix.indices[:count])
@@ -170,8 +169,7 @@ def levels_as_rows(
 
 
 def shared_rows(compressed: Compressed, values: Array, shape: tuple[int, ...], format: str) -> Any:
-    """The CSR or CSC array of a matrix with levels ``"ds"``, of which this is the inner one; it
-    shares the values."""
+    """The CSR or CSC array of the inner level of a matrix ``"ds"``; it shares the values."""
     import scipy.sparse
 
     kind = scipy.sparse.csr_array if format == "csr" else scipy.sparse.csc_array
@@ -183,7 +181,7 @@ def shared_rows(compressed: Compressed, values: Array, shape: tuple[int, ...], f
 
 
 def of_entries(coordinates: Ints, values: Array, shape: tuple[int, ...], format: str) -> Any:
-    """The scipy.sparse array of entries: of a format for two modes, else a coo_array."""
+    """The scipy.sparse array of entries: in ``format`` for two modes, else a coo_array."""
     import scipy.sparse
 
     entries = scipy.sparse.coo_array((values, tuple(coordinates)), shape=shape)

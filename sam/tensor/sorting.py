@@ -28,10 +28,8 @@ def sorted_entries(coordinates: Ints, values: Array) -> tuple[Ints, Array]:
 
 
 def _in_order(coordinates: Ints) -> tuple[Ints, Ints, Array]:
-    """The entries in the order of their coordinates, equal ones as they come.
-
-    With them, the coordinates in that order, and whether each but the first differ from those
-    before.
+    """The order of the entries by their coordinates, equal ones as they come. With it, the sorted
+    coordinates, and whether each but the first differs from the one before.
     """
     widths = [int(row.max()).bit_length() for row in coordinates]
     if sum(widths) > _KEY_BITS:
@@ -57,7 +55,7 @@ def _in_order(coordinates: Ints) -> tuple[Ints, Ints, Array]:
             found = np.argsort(key, kind="stable")  # slower
         key = ordered
     new = key[1:] != key[:-1]
-    # Out of the keys they come faster than out of their places, which are all over memory.
+    # Coordinates are computed from the keys: reading them by place jumps all over memory.
     there = np.empty_like(coordinates)
     for row, width in zip(there[:0:-1], widths[:0:-1], strict=True):
         np.bitwise_and(key, (1 << width) - 1, out=row)

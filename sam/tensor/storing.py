@@ -15,7 +15,7 @@ from sam.tensor.sorting import sorted_entries
 
 Array = NDArray[Any]
 
-# What the segments of a level take for each position above it, and their counts while it is built.
+# Bytes of a level's segments for each position above it, and of their counts while it is built.
 _BUILT_BYTES = 16
 
 
@@ -46,7 +46,8 @@ def stored(
                 raise MemoryError
             levels.append(level)
             if not level.ordered and n + 1 < len(codes):
-                # A hash table goes round from its end to its begin; the level below goes by it.
+                # A hash table wraps around from its end to its begin; the level below follows its
+                # order.
                 in_order = np.argsort(position_of_entry, kind="stable")
                 coordinates, values = coordinates[:, in_order], values[in_order]
                 position_of_entry = position_of_entry[in_order]

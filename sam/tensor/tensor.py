@@ -73,8 +73,8 @@ class Tensor(ArrayOperators):
     levels: tuple[Level, ...]
     values: Array
 
-    # What is known of its arrays: whether they are valid, and whether each coordinate has an entry
-    # below it. The arrays are not to be changed after that.
+    # Known facts of the arrays: whether they are valid, and whether each coordinate has an entry
+    # below it. The arrays must not be changed after that.
     _sound: bool = field(default=False, init=False, compare=False)
     _pruned: bool = field(default=False, init=False, compare=False)
 
@@ -95,7 +95,7 @@ class Tensor(ArrayOperators):
         """The tensor that ``data`` is: a Tensor, a scipy.sparse matrix or array, a sparse array of
         pydata/sparse or torch, a numpy array, nested lists or a number.
 
-        Without ``levels``: those of a Tensor; compressed for sparse arrays; dense otherwise.
+        Without ``levels``: a Tensor keeps its own; sparse arrays are compressed, others dense.
         Raises UserError for anything else, and for values that are no numbers.
         """
         if isinstance(data, Tensor):
@@ -261,7 +261,7 @@ class Tensor(ArrayOperators):
         return of_entries(*self.to_coo(), self.shape, format)
 
     def convert(self, levels: str | None = None, mode_order: Sequence[int] | None = None) -> Tensor:
-        """The same entries in another format; levels or order that are not given stay.
+        """The tensor in another format; levels or order that are not given stay.
 
         Raises UserError where the format cannot hold the entries.
         """
@@ -301,10 +301,10 @@ class Tensor(ArrayOperators):
         return _stored(coordinates, values, shape, codes, order)
 
     def spread(self, modes: tuple[tuple[int, ...], ...], around: Tensor | None = None) -> Tensor:
-        """The tensor that ``arrange`` makes this one of: mode k becomes all of ``modes[k]``.
+        """The inverse of ``arrange``: mode k becomes all of ``modes[k]``.
 
-        Where some ``modes[k]`` has more than one, the entries lie on the diagonal of those. Beside
-        them are those of ``around`` that do not: none by default.
+        Where some ``modes[k]`` has more than one mode, the entries lie on the diagonal of those
+        modes. Entries of ``around`` off that diagonal are added: none by default.
         """
         order = [mode for group in modes for mode in group]
         group_of = {mode: k for k, group in enumerate(modes) for mode in group}
@@ -323,10 +323,10 @@ class Tensor(ArrayOperators):
     def scanned_levels(self) -> tuple[Fibers, ...]:
         """The fibers of each level, in the form that its scanner goes through.
 
-        Each coordinate comes once and in order. The position that it comes with is one that the
-        level below understands: where coordinates repeat (COO), the first position of those that
-        agree stands for all of them. Raises UserError where the level below duplicates cannot
-        chain the fibers of several positions.
+        Each coordinate comes once and in order. Its position is one that the level below
+        understands: where coordinates repeat (COO), the first position of those that agree stands
+        for all of them. Raises UserError where the level below duplicates cannot chain the fibers
+        of several positions.
         """
         scanned: list[Fibers] = []
         group_ends = None
@@ -348,7 +348,7 @@ class Tensor(ArrayOperators):
         return Tensor.from_coo(split, values, shape, levels)
 
     def unblocked(self, shape: Sequence[int] | None = None, levels: str | None = None) -> Tensor:
-        """The tensor whose ``blocked`` this is, cut to ``shape`` if its blocks go beyond.
+        """The inverse of ``blocked``, cut to ``shape`` if the blocks go beyond.
 
         Raises UserError for an odd number of modes, and for an entry outside the shape.
         """
@@ -426,7 +426,7 @@ class Tensor(ArrayOperators):
         return listed(self.levels, self.mode_order, self.values)
 
     def _by_rows(self, codes: str, order: tuple[int, ...]) -> Tensor | None:
-        """The same entries in another format of a matrix by rows, where scipy converts it fast."""
+        """The tensor in another format of a matrix by rows, where scipy converts it fast."""
         if not {codes, self._codes} <= {*BY_ROWS}:
             return None
         matrix = levels_as_rows(self.levels, self.mode_order, self.values, self.shape)

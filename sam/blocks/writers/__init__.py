@@ -7,9 +7,10 @@ are needed only there: below a level that is appended to, fibers come in the ord
 stored.
 
 A linked list is appended to anywhere, so its coordinates may come in another order than that of
-storage (SAM paper, Section 6.5). Then all levels down to it, the others of which insert, take their
-coordinates ``beside`` each other: one for each that comes to the list, with the reference from the
-level above. The levels below it have a fiber for each node, in the order of the nodes.
+storage (SAM paper, Section 6.5). Then all levels down to the list (those above it insert) take
+their coordinates ``beside`` each other: one for each coordinate that comes to the list, with the
+reference from the level above. The levels below it have a fiber for each node, in the order of the
+nodes.
 
 A list of coordinates (COO) is a chain: a level that is not unique, and the singleton levels that
 hang on it. All their coordinates come together, those of the outer ones repeated for each of the
@@ -68,19 +69,18 @@ WRITING: Mapping[str, LevelWriting] = {
     Bitvector.code: bitvector.BITVECTOR,
     Linked.code: linked.LINKED,
 }
-"""How each level format is written that can be, by itself."""
+"""The writing of each level format that can be written, outside of a chain."""
 
 CHAINED: Mapping[str, LevelWriting] = {
     Singleton.code: singleton.SINGLETON,
     SingletonNonUnique.code: singleton.NON_UNIQUE,
 }
-"""How those are that hang on a level that is not unique."""
+"""The writing of the formats that can hang on a level that is not unique."""
 
 
 def _level_writer(parameters: Parameters) -> Block:
-    """``repeats`` levels below repeat its coordinates; one that is ``chained`` is among such.
-
-    One that is ``beside`` others takes its coordinates in the order of those.
+    """``repeats`` is the number of levels below that repeat its coordinates; a ``chained`` writer
+    is one of such levels. A writer ``beside`` others takes its coordinates in their order.
     """
     by_reference, beside = parameters["by_reference"], parameters.get("beside", False)
     ways = CHAINED if parameters.get("chained") else WRITING
@@ -124,7 +124,7 @@ LEVEL_WRITER = Kind(
     "level_writer",
     _level_writer,
     {
-        "slot": optional(TEXT),  # it is named to people; the graph's result has it
+        "slot": optional(TEXT),  # its name is for people; the graph's result has the tensor
         "level": whole(),
         "format": choice(WRITING),
         "variable": TEXT,
@@ -145,10 +145,11 @@ def written(slot: Slot, shape: tuple[int, ...], memories: Sequence[Any], dtype: 
     ``shape`` gives the extent of each level. The levels are those of the slot, but compressed ones
     for singletons outside of chains.
 
-    Numbers of a hash table are not positions: a bucket is one, and all tables of a level have the
-    width that the fullest needs. So where there is one, all is arranged anew.
+    The numbers that a hash table's writer gives are not positions: a position is a bucket, and all
+    tables of a level have the width that the fullest needs. So a tensor with a hashed level is
+    arranged anew.
 
-    Raises UserError where what is written is no tensor, as a graph can come from anywhere.
+    Raises UserError where the parts make no tensor, as a graph can come from anywhere.
     """
     hanging = repeats(slot.levels)
     codes = ""
@@ -191,7 +192,7 @@ def write_level(
 ) -> End:
     """Adds a writer of a level of the result; gives the references to what it writes.
 
-    ``ref`` are the references from the level above, where it must be told them. ``more`` are the
+    ``ref`` has the references from the level above, if the writer reads them; ``more`` the
     parameters ``repeats``, ``chained`` and ``beside``.
     """
     parameters = {

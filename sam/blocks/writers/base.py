@@ -1,4 +1,4 @@
-"""How a level format is written, and the steps that its writers share."""
+"""The description of a level format's writers, and the steps that writers share."""
 
 from __future__ import annotations
 
@@ -29,15 +29,16 @@ class Arrivals:
 
 @dataclass(frozen=True)
 class LevelWriting:
-    """How a level format is written.
+    """The writers of a level format: steps, memory, and the level that they fill.
 
     ``step``          the step at the root of the tensor, and below a level that appends
-    ``by_reference``  the step where the positions of the level above are told
-    ``beside``        the step where one is told with each coordinate, down to a linked list
+    ``by_reference``  the step that is told the positions of the level above
+    ``beside``        the step that is told such a position with each coordinate, down to a linked
+                      list
     ``memory``        the memory that they fill, by a node's parameters and the extent
     ``level``         the level in such a memory, by the number of parents and the extent
-    ``arrays``        what they write, by part what an entry is (``sam.memory_regions``); ``seg`` of
-                      a hash table are its buckets
+    ``arrays``        the parts that they write, each with the unit of an entry
+                      (``sam.memory_regions``); ``seg`` of a hash table are its buckets
     ``state``         their state, beside that of ``walk``
     """
 
@@ -51,7 +52,7 @@ class LevelWriting:
 
 
 BOTH: Mapping[str, str] = {"seg": INDEX, "crd": INDEX}
-"""The arrays of a format that has where fibers begin beside their coordinates."""
+"""The arrays of a format that stores coordinates and where fibers begin."""
 
 
 def end(p: Any, found: int, value: Any) -> bool | None:

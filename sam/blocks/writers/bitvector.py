@@ -14,7 +14,7 @@ from sam.token import DATA
 
 
 def append_bits(p: Any, s: Any, m: Any) -> bool | None:
-    """Sets the bit of a coordinate in the words of its fiber, which are those behind the last's."""
+    """Sets the bit of a coordinate in the words of its fiber, which follow the last fiber's."""
     kind, value = p.in_crd.peek()
     p.in_crd.take()
     if kind == DATA:

@@ -61,7 +61,7 @@ def _append_segment(p: Any, m: Any) -> None:
 
 
 def compressed(kind: type[Compressed]) -> LevelWriting:
-    """How a compressed level is written; the result is a level of ``kind``."""
+    """The writing of a compressed level; the result is a level of ``kind``."""
 
     def memory(parameters: Parameters, size: int) -> Mapping[str, Any]:
         return {

@@ -47,14 +47,15 @@ def insert_beside(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def _probe(p: Any, s: Any, m: Any, parent: Any, coordinate: Any, beside: bool) -> None:
-    """Looks at one bucket for a coordinate; one that is found there or put there is taken.
+    """Looks at one bucket for a coordinate, which is taken if it is found or put there.
 
     With it goes the reference ``beside`` it.
 
     The bucket holds the number of the coordinate in the order of their first coming, and that is
-    the reference that goes out: buckets move. All tables have one width. When one is more than half
-    full, the width doubles: new tables begin behind the old ones, and before the next coordinate
-    all those that have come move into them, in a firing for each bucket that is looked at.
+    the reference that goes out: buckets move. All tables have one width. When a table is more than
+    half full, the width doubles: new tables begin behind the old ones. Before the next coordinate
+    is taken, all earlier ones move into the new tables, in a firing for each bucket that is looked
+    at.
     """
     require_within(coordinate, m)
     moving = s.moved < s.moving

@@ -14,7 +14,7 @@ from sam.token import DATA, DONE
 
 
 def link(p: Any, s: Any, m: Any) -> bool | None:
-    """Appends a coordinate to the list of its fiber, which is the one behind the last's."""
+    """Appends a coordinate to the list of its fiber, which follows the last fiber's list."""
     kind, value = p.in_crd.peek()
     p.in_crd.take()
     if kind == DATA:

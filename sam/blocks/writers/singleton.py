@@ -25,7 +25,7 @@ def append_coordinate(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def in_chain(kind: type[Singleton]) -> LevelWriting:
-    """How a singleton level of a chain is written, which is never told references."""
+    """The writing of a singleton level of a chain, whose writer reads no references."""
     return LevelWriting(
         append_coordinate,
         append_coordinate,
