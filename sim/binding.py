@@ -34,7 +34,7 @@ class BoundGraph:
     """A graph with its inputs: ``tensors`` by slot, ``extents`` by index variable.
 
     ``streams`` says what each edge carries, ``types`` the type of the values on each output;
-    ``given`` has the inputs as they came, by name; ``limits``, by node and input, has the bound
+    ``given`` has the user's inputs, by name; ``limits``, by node and input, has the bound
     below which tokens from an unchecked source must be.
     """
 

@@ -1,4 +1,4 @@
-"""The report of a deadlock: which blocks wait for each other, and on which queues."""
+"""The report of a deadlock: the blocks that wait for each other, and the queues between them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sam.support.errors import UserError
 
 @dataclass(frozen=True)
 class WaitingBlock:
-    """A block that waits: for room in a full queue that it writes, or for an empty one it reads.
+    """A block that waits for room in a full queue that it writes, or for a token in an empty queue.
 
     ``giver`` is the part that gives to the edge, if that is one half of the edge's source.
     """

@@ -11,13 +11,13 @@ Progress = Callable[[int], None]
 """Called now and then with the cycle that a run has come to."""
 
 IDLE_FIRINGS = 10_000
-"""So many firings of a block in turn that change nothing are no progress."""
+"""The firings of a block in a row without a change that count as no progress."""
 
 _LEAST_FREE = 128 * 2**20
 
 
 class Unfinished(Exception):
-    """A run has come to the most events that it may take."""
+    """A run has reached its limit of events."""
 
 
 def no_progress(block: str) -> UserError:

@@ -79,7 +79,7 @@ class Part:
     ``memory``   the arrays that it reads and fills; two halves of a block share them
     ``dtype``    the type of the values that it gives or stores
     ``asker``    its number among the parts that ask memory; None where it asks none
-    ``kept``     data that an engine keeps for later runs, in which only the memory is another
+    ``kept``     data that an engine keeps for later runs, which differ in memory only
     """
 
     name: str
@@ -98,7 +98,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Machine:
-    """All parts and channels.
+    """The parts and channels of a machine.
 
     ``parts``     in the order of the graph, which decides ties at a memory
     ``channels``  first those of edges, in the order of the graph, then handovers
@@ -124,7 +124,7 @@ class Machine:
 def elaborate(bound: BoundGraph, config: Config, lists: bool = False) -> Machine:
     """The machine of a bound graph under a config; ``lists`` as in ``Surroundings``.
 
-    Its memories are new, and a run fills them: a machine runs once.
+    Its memories are new and a run fills them, so a machine runs once.
     """
     wired, blocks = _wired(bound, config), validated(bound.graph).blocks
     regions = bound.regions(config.memory)
@@ -267,7 +267,7 @@ class _Elaboration:
             )
 
     def _connect(self, node: Node, block: Block, taker: _Half, giver: _Half) -> None:
-        """Gives the halves of a block, or the one that is both, their ports."""
+        """Adds the ports of a block to its halves, or to its one part."""
         grouped = [port.group for port in block.ports if port.group is not None]
         for half in (taker, giver):
             half.ports |= dict.fromkeys((*block.groups, *grouped), ())

@@ -54,10 +54,10 @@ def simulate_many(
     ``finished``   called with the number of a config and its outcome, as soon as that is known;
                    configs need not finish in their order
     ``return_errors``  whether the list has the UserError or StreamError of a run that fails in
-                   its place. Otherwise the first of them is raised when all runs are done
+                   its place. Otherwise the first error is raised when all runs are done
 
-    All else is as ``simulate`` has it. Raises UserError at once for inputs, configs or a graph that
-    do not fit.
+    The other arguments are those of ``simulate``. Raises UserError at once for inputs, configs or a
+    graph that do not fit.
     """
     require_engine(engine)
     require_limit(max_cycles)
@@ -94,7 +94,7 @@ def outcomes_of(
 ) -> list[Outcome]:
     """The outcome for each config; each has its own ``max_cycles``.
 
-    ``tells`` says whether a deadlock must be told in full, which takes a run by itself.
+    ``tells`` asks for the full report of a deadlock, which takes a run by itself.
 
     The inputs are bound once for all configs with the same tiles.
     """

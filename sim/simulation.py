@@ -79,7 +79,7 @@ def soon_done(
     max_cycles: int | None,
     attribution: bool = False,
 ) -> Run:
-    """Runs on SimPy; raises Unfinished if that takes more than a few events."""
+    """Runs on SimPy; raises Unfinished if the run takes more than a few events."""
     from sim.reference import engine
 
     return engine.run(
@@ -165,7 +165,7 @@ def simulate(
 
 
 def require_graph(graph: Graph, inputs: Mapping[str, Any] | None) -> None:
-    """Raises UserError unless it is a graph, and inputs that other graphs compute are given."""
+    """Raises UserError unless ``graph`` is a graph with the inputs that other graphs compute."""
     if not isinstance(graph, Graph):
         raise UserError(
             f"{type(graph).__name__} is not a graph",
@@ -209,7 +209,7 @@ def run_bound(
 
 
 def require_engine(name: str, validate: bool = False) -> None:
-    """Raises UserError unless there is an engine of that name, which validates if it is to."""
+    """Raises UserError for an unknown engine, and for one that cannot validate if it must."""
     if name not in _ENGINES:
         raise UserError(f"unknown engine {name}", hint=one_of(name, _ENGINES))
     if validate and name == "compiled":
@@ -217,14 +217,14 @@ def require_engine(name: str, validate: bool = False) -> None:
 
 
 def require_limit(max_cycles: int | None) -> None:
-    """Raises UserError unless a run can be limited to so many cycles."""
+    """Raises UserError unless ``max_cycles`` is a limit of cycles."""
     whole = isinstance(max_cycles, Integral) and not isinstance(max_cycles, bool)
     if max_cycles is not None and not (whole and max_cycles >= 0):
         raise UserError(f"max_cycles is {max_cycles!r}, which is not a whole number of at least 0")
 
 
 def _require_threads(threads: int, engine: str, validate: bool) -> None:
-    """Raises UserError unless an engine may use so many threads."""
+    """Raises UserError unless the engine may use that number of threads."""
     if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
         raise UserError(f"threads is {threads!r}, which is not a whole number of at least 1")
     if threads > 1 and engine == "simpy":

@@ -1,15 +1,15 @@
-"""The smallest queues that lose no cycle, or few.
+"""The smallest queues with which a run loses no cycle, or few.
 
 With unbounded queues a run takes its fewest cycles, and the peak of each queue is a depth that
 loses none of them. From there, depths go down. If memory is ideal and nothing skips, a deeper queue
-never costs a cycle. So a depth that is too small while all other queues are deeper stays too small,
-and a search for each queue by itself gives a lower bound:
+never costs a cycle. So a depth that is too small while all other queues are deeper stays too small
+when they shrink, and a search for each queue by itself gives a lower bound:
 
 1. One depth for all: the smallest power of two that, as a cap of all queues, loses nothing.
-2. For each queue the smallest depth while the others stay as they are.
-3. As many queues as possible take this depth together. It is a lower bound, so they are done. Those
-   that are left begin again with 2.
-4. At last each queue is lowered by one, to see that this loses cycles.
+2. For each queue, the smallest depth while the others stay as they are.
+3. As many queues as possible take this depth together. It is a lower bound, so they are done. The
+other queues begin again with 2.
+4. At last each queue is lowered by one, to check that this loses cycles.
 
 All depths of a step are tried at one go (``sim.simulate_many``).
 """
@@ -39,7 +39,7 @@ Depths = dict[str, int]
 
 @dataclass(frozen=True)
 class Sizing:
-    """The depths of all queues, and what they cost.
+    """The depths of all queues, and the cycles with them.
 
     ``depths``     by queue
     ``peaks``      by queue: the most tokens that it holds if all are unbounded
@@ -77,8 +77,8 @@ def size_queues(
     """The smallest depth of every queue of a graph on its inputs.
 
     The cycles are at most 1 + ``slack`` times those of unbounded queues, and no queue can be one
-    place shorter without more. ``tried`` is called with the number of machines tried so far. All
-    else is as ``sim.simulate`` has it. Raises UserError.
+    place shorter without more. ``tried`` is called with the number of machines tried so far. The
+    other arguments are those of ``sim.simulate``. Raises UserError.
     """
     require_engine(engine)
     require_graph(graph, inputs)
@@ -131,7 +131,7 @@ class _DepthSearch:
         self.limit = self.fewest
 
     def smallest(self, slack: float) -> Depths:
-        """Depths of which none can be lowered."""
+        """Depths none of which can be lowered."""
         self.limit = int(self.fewest * (1 + slack))
         depths = self._capped()
         lowest = dict.fromkeys(depths, 1)
@@ -217,7 +217,7 @@ class _DepthSearch:
 
 
 def _between(low: int, high: int, count: int) -> list[int]:
-    """At most so many numbers between two others, evenly spread."""
+    """At most ``count`` numbers between two others, evenly spread."""
     inside = high - low - 1
     count = min(count, inside)
     return sorted({low + (n + 1) * (inside + 1) // (count + 1) for n in range(count)})

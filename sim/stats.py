@@ -32,7 +32,7 @@ class BlockStats:
     ``starved``  by input port, cycles spent waiting for a token that came last on that port
     ``blocked``  by output port, cycles spent waiting for room that came last behind that port
     ``memory``   cycles spent waiting for a port of memory, for a place among the requests, or for
-                 anything else while data that it has asked for were still on their way
+                 anything else while requested data were on their way
     ``done``     cycles after its last firing
     ``tokens``   by output port, the tokens given: ``{"data": 3, "empty": 0, "stop": 1, "done": 1}``
 
@@ -98,7 +98,7 @@ class MemoryStats:
 
     @property
     def total(self) -> Traffic:
-        """Its traffic for all tensors."""
+        """The level's traffic for all tensors."""
         tensors = self.tensors.values()
         total = {f.name: sum(getattr(t, f.name) for t in tensors) for f in fields(Traffic)}
         return Traffic(**total | {"peak_bytes": self.peak_bytes})
@@ -120,9 +120,9 @@ class Run:
     ``parts``    the runs of the graphs of a program that has several, in turn: see ``in_turn``
     ``log``      why each firing waited, if the run was asked to keep it; of several graphs their
                  ``parts`` have it
-    ``again``    runs it once more, as ``simulate`` does, with other keyword arguments
-    ``about``    what is known of the program: ``expression``, ``cin``, ``formats``, ``schedule``
-                 and ``notes``; empty for a graph by itself
+    ``again``    runs the graph once more, as ``simulate`` does, with other keyword arguments
+    ``about``    facts about the program: ``expression``, ``cin``, ``formats``, ``schedule`` and
+                 ``notes``; empty for a graph by itself
     ``alternatives``  gives functions that run other programs for the same expression on the same
                  inputs and config, by the text to write for each
     """
@@ -184,7 +184,7 @@ class Run:
 
     @cached_property
     def attributed(self) -> Run:
-        """The same run with its ``log``: itself, or it is run again. Raises UserError."""
+        """The run with its ``log``: this run, or a rerun that keeps it. Raises UserError."""
         runs = self.parts or (self,)
         if all(run.log is not None for run in runs):
             return self
@@ -198,7 +198,7 @@ class Run:
     def to_html(self, path: str | PathLike[str] | None = None, explained: bool = True) -> str:
         """The run as one self-contained HTML page; also written to ``path``, if any.
 
-        With ``explained`` it has the explanation, for which the graph is run some more times.
+        With ``explained`` the page has the explanation, for which the graph is run some more times.
         Raises UserError if it cannot be run again and kept no ``log``.
         """
         from sam.support.files import write_whole
@@ -243,8 +243,8 @@ class Run:
     def critical_path(self) -> tuple[PathPart, ...]:
         """The causes that took the cycles of the run, largest first; they add up to ``cycles``.
 
-        The causes of the last firing, walked back to the first cycle. A run that has no ``log`` is
-        run again for that. Of several graphs the names are as ``in_turn`` has them.
+        The causes of the last firing, walked back to the first cycle. A run without ``log`` is run
+        again. For several graphs the names are those of ``in_turn``.
         """
         from sim.attribution import critical_path as paths
 
@@ -260,8 +260,7 @@ class Run:
     def attribution(self) -> Mapping[str, Shares]:
         """Where the cycles of each block went, and whose fault its waits are.
 
-        Those of a block add up to the cycles of its graph. A run that has no ``log`` is run again
-        for that.
+        The shares of a block add up to the cycles of its graph. A run without ``log`` is run again.
         """
         from sim.attribution.shares import shares
 

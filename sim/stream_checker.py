@@ -102,7 +102,7 @@ def _compare_levels(nodes: Iterable[Node], into: Mapping[End, _Watched]) -> None
 
 
 class _Watched:
-    """One stream, with the comparisons that it takes part in."""
+    """A stream, with the comparisons that it takes part in."""
 
     def __init__(self, edge: Edge, stream: Stream, port: Port) -> None:
         self.edge, self.depth, self.port = edge, stream.depth, port
@@ -156,7 +156,7 @@ class _Watched:
 
 
 class _Comparison(ABC):
-    """Two streams, of which the inner is held to the outer. Tokens wait here for those they meet.
+    """Two streams, of which the inner must fit the outer. Tokens wait here for their counterparts.
 
     A head is the index, the kind and the value of a token; ``deeper`` tells by how many levels the
     inner stream is deeper.
@@ -191,7 +191,7 @@ class _Comparison(ABC):
         self.inners.popleft()
 
     def raised(self, outer: Head) -> Token:
-        """What ends in the inner stream with a stop token, or ``D``, of the outer one."""
+        """The token that is due in the inner stream at a stop token, or ``D``, of the outer one."""
         return (STOP, outer[2] + self.deeper) if outer[1] == STOP else D
 
     def refuse(self, due: str) -> StreamError:
@@ -206,7 +206,7 @@ class _Comparison(ABC):
 
 
 class _SameShape(_Comparison):
-    """A token meets a token, ``N`` or not, and a stop token its like."""
+    """Tokens meet tokens, ``N`` or not; stop tokens meet stop tokens of the same level."""
 
     def step(self, outer: Head, inner: Head) -> None:
         if outer[1] > EMPTY:
@@ -231,10 +231,10 @@ class _SameEnds(_Comparison):
 
 
 class _Nested(_Comparison):
-    """Each token of the outer stream owns a fiber of the inner one, ``deeper`` levels deep.
+    """Streams where each outer token owns a fiber of the inner stream, ``deeper`` levels deep.
 
-    An outer fiber without tokens, and one whose only token owns an empty fiber, look alike in the
-    inner stream: nothing comes before the stop token that ends them.
+    An outer fiber without tokens looks like an outer fiber whose only token owns an empty fiber: in
+    the inner stream nothing comes before the stop token that ends them.
     """
 
     def __init__(self, outer: _Watched, inner: _Watched) -> None:
@@ -262,11 +262,11 @@ class _Nested(_Comparison):
 
 
 class _OwnedFibers(_Comparison):
-    """Each coordinate of a compressed level owns a fiber of the next that is not empty.
+    """Streams where each coordinate of a compressed level owns a fiber that is not empty.
 
-    Streams two or more levels inside one that a dropper has cleaned still hold the stop tokens of
-    the fibers that went (``custard.to_sam.lowering``), and writers that append pass over them. So
-    what is compared is where fibers begin, and the highest stop token behind the one before.
+    Streams two or more levels inside a stream that a dropper has cleaned still hold the stop tokens
+    of removed fibers (``custard.to_sam.lowering``), and writers that append pass over them. So the
+    comparison is of the places where fibers begin, and of the highest stop token between them.
     """
 
     def __init__(self, outer: _Watched, inner: _Watched) -> None:

@@ -2,13 +2,13 @@
 
 A split loop makes tiles of the tensors that it iterates: the outer loop sequences them, and the
 inner one works in one of them. Where all tile loops are outside, ``with_tiles`` puts a tile loader
-on each reference from those to the inner loops, for each level of tiles that the config has a
-memory for, and a releaser behind the array that reads the tile last (of several lanes, the first).
-So one run goes through all tiles: empty ones have no reference, and one that a memory still holds
-is not moved again.
+on each reference that leaves the tile loops, for each level of tiles that the config has a memory
+for, and a releaser behind the array that reads the tile last (of several lanes, the first). So one
+run goes through all tiles: empty tiles have no reference, and a tile that a memory still holds is
+not moved again.
 
-Where the config has no number of buffers, a loader holds as many tiles as have room in its share of
-the memory, and two at any rate. The capacity is divided evenly among the loaders into it. So each
+Where the config has no number of buffers, a loader holds as many tiles as fit in its share of the
+memory, and at least two. The capacity is divided evenly among the loaders into a memory. So each
 tensor has a memory of its own, as in the published model of ExTensor, and a tensor that is far
 ahead cannot take the room of another.
 """
@@ -65,7 +65,7 @@ def with_tiles(graph: Graph, config: Config) -> Graph:
 
 
 def _tile_loops(graph: Graph) -> dict[str, int]:
-    """The loops over tiles: how many loops over larger tiles of the same variable there are."""
+    """The loops over tiles, each with the number of loops over larger tiles of its variable."""
     derivations = [one for one in graph.derived if isinstance(one, Split | Rename)]
     derived = {name for one in graph.derived for name in one.results}
     found: dict[str, int] = {}
@@ -95,7 +95,8 @@ class _Boundary:
     ) -> Graph:
         """The graph with a loader and a releaser for each tensor that has tiles here.
 
-        They come from ``home``, None for the outermost memory, into one of some ``capacity``.
+        Tiles come from ``home``, None for the outermost memory, into a memory of ``capacity``
+        bytes.
         """
         nodes, edges = list(self.graph.nodes), list(self.graph.edges)
         paths = list(self._paths())
@@ -147,7 +148,7 @@ class _Boundary:
                 yield path
 
     def _first_level(self, slot: str, path: Iterable[Edge]) -> int:
-        """The first level of a slot that is read on a path; the number of all for its values."""
+        """The first level of a slot that is read on a path; the number of levels for its values."""
         full = len(self.slots[slot].levels)
         reached = (self.nodes[edge.target.node].parameters for edge in path)
         return next(one.get("level", full) for one in reached if one.get("slot") == slot)
@@ -176,7 +177,7 @@ class _Boundary:
         return not before or self._added(before[0]) in self.outside
 
     def _path(self, edge: Edge) -> Iterator[Edge]:
-        """The edges that carry the references on which one depends, to the last of them."""
+        """The edges along which references on an edge go on, the edge itself first."""
         while True:
             yield edge
             node, into = edge.target.node, edge.target.port
@@ -190,7 +191,7 @@ class _Boundary:
             edge = on[0]
 
     def _before(self, edge: Edge) -> Iterator[str]:
-        """The nodes that references on an edge have come through, the last first."""
+        """The nodes that references on an edge have passed, the last first."""
         while True:
             node = edge.source.node
             yield node
@@ -235,6 +236,6 @@ class _Boundary:
 
 
 def _unused(name: str, taken: Collection[str]) -> str:
-    """The name, or with the first number behind it that makes it new."""
+    """The name, followed by a number if it is taken."""
     names = chain([name], (f"{name}_{n}" for n in count(2)))
     return next(one for one in names if one not in taken)

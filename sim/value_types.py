@@ -97,9 +97,9 @@ class _ValueTypes:
         return (found[0], name) if values.sums else found
 
     def wider(self) -> dict[str, ValueType]:
-        """The nodes that must compute in the type of the product or sum that uses them.
+        """The nodes that must compute in the type of the product or sum that reads them.
 
-        These are products that are summed, factors of such, and sums that are factors.
+        They are products that are summed, factors of such products, and sums that are factors.
         """
         summed: set[str] = set()
         found: dict[str, ValueType] = {}

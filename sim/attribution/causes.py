@@ -4,10 +4,10 @@ The firings that waited, of all blocks, are *events* with one number each; the b
 known by its number. Each block has a first event of its own, at cycle 0, for which it waits for
 nothing. All is done with arrays over the events.
 
-Whatever a firing waits for, the cycle of its cause is known: a token that came last was given a
-latency before, or its data were there then; room that came last was made in the cycle before. The
-cause is a firing of a known block in that cycle. If it waited, it is an event; and if not, it
-follows from the last event of its block by initiation intervals alone. So each event has a
+Whatever a firing waits for, the cycle of its cause is known. A token that came last was given a
+latency before, or its data arrived then; room that came last was made in the cycle before. The
+cause is a firing of a known block in that cycle. A cause that waited is an event itself; one that
+did not follows from the last event of its block by initiation intervals alone. So each event has a
 ``parent``: an event from which it follows in a known way.
 """
 
@@ -26,13 +26,13 @@ NONE = -1
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """The events of a run, by block and in it by time; ``starts`` is where each block's begin.
+    """The events of a run, by block, then by time; ``starts`` has where each block's events begin.
 
     ``ready``    the first cycle in which the block might have fired
     ``asked``    the cycle in which everything but memory was there
     ``fired``    the cycle of the firing
     ``cause``    the last of the things that its block awaited; NONE if it waited for memory alone
-    ``request``  its number among the block's requests; NONE if it has none that matters
+    ``request``  the number of its request among the block's; NONE if it has none that matters
     """
 
     log: Log
@@ -65,7 +65,7 @@ class Events:
 
     @cached_property
     def origins(self) -> Origins:
-        """What each event follows from."""
+        """The cause of each event."""
         return Origins(self)
 
     def groups(self) -> list[tuple[int, int, Array]]:
@@ -82,7 +82,7 @@ class Events:
 
 
 def _events_of(waits: Waits) -> tuple[Array, ...]:
-    """The events of a block: its waits, and those of its requests that have none."""
+    """The events of a block: its waits, and its requests without a wait."""
     requests = waits.requests
     asked = np.concatenate(([0], waits.asked))
     ready = np.concatenate(([0], waits.ready))
@@ -101,13 +101,13 @@ def _events_of(waits: Waits) -> tuple[Array, ...]:
 
 
 class Origins:
-    """What each event follows from.
+    """The cause of each event, as a cycle and another event.
 
-    ``cycle``   the cycle of its cause: of the firing that gave the token that it waited for, or
-                when the data of that were there; of the one that made room; or its own ``asked``
+    ``cycle``   the cycle of its cause: of the firing that gave the awaited token, or of the arrival
+                of that token's data; of the firing that made room; or its own ``asked``
     ``parent``  the event that it follows from
-    ``served``  the request of its parent's block that was ready in ``cycle``, if it follows from
-                that; else NONE
+    ``served``  the request of its parent's block that was ready in ``cycle``, if that is the cause;
+                else NONE
     """
 
     def __init__(self, events: Events) -> None:
@@ -126,7 +126,7 @@ class Origins:
     def _from_requests(
         self, events: Events, requests: Requests, giver: int, chosen: Array, cycles: Array
     ) -> None:
-        """Finds which tokens were given when their data came, after the firing that asked."""
+        """Finds the tokens that were given when their data came, after the firing that asked."""
         raising = np.flatnonzero(requests.raises)
         if not len(raising):
             return

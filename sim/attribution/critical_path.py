@@ -20,13 +20,14 @@ from sim.attribution.log import Array, Log, Requests
 class PathPart:
     """A part of the critical path: cycles that one cause took at one block.
 
-    ``cause``   "busy": the block fires. "interval": it must not fire again yet. "latency": what it
-                gives takes longer than a cycle. "queue latency", "queue full": the stream delays a
+    ``cause``   "busy": the block fires. "interval": it must not fire again yet. "latency": its
+                tokens take longer than a cycle. "queue latency", "queue full": the stream delays a
                 token, or has room for one only in the cycle after another was taken. Of memory:
                 "memory latency"; "bandwidth": the block's port moves data; "port conflict": it
                 moves another block's, and another port is free; "outstanding": the block has as
                 many requests under way as it may
-    ``block``   the block that works or asks memory; for a stream, the block that waits for it
+    ``block``   the block that works or asks memory; for a stream, the block that waits for the
+                stream
     ``stream``  the stream that delays, if one does
     ``memory``  the level of memory that delays, if one does
     ``array``   the array that was asked for there, as in ``B.crd``
@@ -81,7 +82,7 @@ def _walk(events: Events) -> Array:
 
 
 def _edges(parts: Counter[PathPart], events: Events, path: Array) -> None:
-    """Adds what lies between an event and its cause: latencies, and room in queues."""
+    """Adds the cycles between an event and its cause: latencies, and room in queues."""
     log, origins = events.log, events.origins
     pairs = np.unique(np.stack((events.block[path], events.cause[path])), axis=1)
     for block, cause in pairs.T.tolist():
@@ -109,7 +110,7 @@ def _edges(parts: Counter[PathPart], events: Events, path: Array) -> None:
 def _held_up(
     parts: Counter[PathPart], log: Log, block: int, requests: Requests, chosen: Array
 ) -> None:
-    """Adds what requests waited for before a port had taken them."""
+    """Adds the cycles that requests waited before a port took them, by cause."""
     name = log.blocks[block]
     places = (requests.placed - requests.asked)[chosen]
     ports = (requests.taken - requests.placed)[chosen]
@@ -127,7 +128,7 @@ def _held_up(
 def _served(
     parts: Counter[PathPart], log: Log, block: int, requests: Requests, chosen: Array
 ) -> None:
-    """Adds what there was between the taking of requests and their data."""
+    """Adds the cycles between the taking of requests and the arrival of their data, by cause."""
     name = log.blocks[block]
     for region in np.unique(requests.last[chosen]).tolist():
         these = chosen[requests.last[chosen] == region]
@@ -160,12 +161,12 @@ def _runs(parts: Counter[PathPart], events: Events, path: Array, ends: Array) ->
 
 
 def _ranked(parts: Iterable[PathPart]) -> tuple[PathPart, ...]:
-    """The longest first, and of equally long ones in the order of their names."""
+    """The parts, longest first, equally long ones in the order of their names."""
     return tuple(sorted(parts, key=lambda part: (-part.cycles, astuple(part))))
 
 
 def in_turn(paths: Sequence[tuple[str, Sequence[PathPart]]]) -> tuple[PathPart, ...]:
-    """The paths of several runs, one after the other, each with what its names begin with."""
+    """The paths of several runs, one after the other, each with the prefix of its names."""
     parts = [
         replace(
             part,

@@ -14,7 +14,7 @@ import numpy as np
 from sim.attribution.causes import NONE, Events
 from sim.attribution.log import Array
 
-# Walks that are taken together, and how few of them are taken one by one.
+# The walks done together, and the number below which walks are done one by one.
 _TOGETHER, _FEW = 1 << 19, 24
 
 
@@ -61,7 +61,7 @@ class Faults:
         found += np.bincount(culprit, cycles, self.culprits).astype(np.int64)
 
     def _walk_alone(self, event: int, low: int, found: Array) -> None:
-        """The same for one wait."""
+        """Adds the cycles of one wait."""
         events, origins = self.events, self.origins
         asked_of, fired_of, block_of = events.asked.data, events.fired.data, events.block.data
         cycle_of, parent_of, served_of = (

@@ -1,4 +1,4 @@
-"""What an engine keeps of a run: when its blocks waited, for what, and their requests to memory.
+"""The log that an engine keeps of a run: the waits of its blocks, their causes, and requests.
 
 A firing that has not waited comes an initiation interval after the one before, so the waits tell
 the cycles of all firings. Both engines keep the same: the reference engine as lists, the compiled
@@ -27,7 +27,7 @@ _FLAG = 1 << 31
 
 @dataclass(frozen=True)
 class Awaited:
-    """What a block may wait for at a port: tokens of an edge, or room for them.
+    """A thing that a block may wait for at a port: tokens of an edge, or room for them.
 
     ``other``    the number of the block at the other end
     ``latency``  the cycles from a token's being given to its being visible; 1 for room, from the
@@ -53,7 +53,7 @@ class Requests:
     ``held_up``    the region for which a port was last to take it, if any had to wait
     ``conflict``   whether it was another block that had that port, while another port was free
     ``last``       the region of the access that was ready last
-    ``raises``     whether its data came later than those of all requests before
+    ``raises``     whether its data came later than the data of all requests before
     ``waits``      by level, the waits for a port between ``taken`` and ``served``
     ``conflicts``  whether another block had that port, while another port was free
     ``takes``      the rest of that time, by level
@@ -141,7 +141,7 @@ class Log:
 
 
 def awaited_at(machine: Machine, channel: Channel, is_input: bool) -> Awaited:
-    """A channel as a part awaits it: its tokens if it takes from it, room if it gives to it."""
+    """A channel as a part awaits it: its tokens at an input, its room at an output."""
     ends, edge = machine.numbers, channel.edge
     if not is_input:
         return Awaited(edge.source.port, str(edge), False, ends[channel.taker], 1, 1)
@@ -175,7 +175,8 @@ class KeptWaits:
     def request(
         self, asked: int, placed: int, taken: int, served: int, made: int, come: Sequence[Any]
     ) -> None:
-        """Keeps a request; ``made`` is when the data of those before were all there.
+        """Keeps a request; ``made`` is the cycle in which the data of all requests before were
+        there.
 
         ``come`` is ``Hierarchy.come``: how it came about.
         """
@@ -184,7 +185,7 @@ class KeptWaits:
             self.requests.append((asked, placed, taken, served, raises, *come))
 
     def waits(self, machine: Machine, part: Part, fired: int) -> Waits:
-        """All of them, of a part that fired last in some cycle."""
+        """The waits of a part, whose last firing was in cycle ``fired``."""
         layout, interval = machine.layout, part.timing.initiation_interval
         awaited = {
             (channel.number, is_input): awaited_at(machine, channel, is_input)

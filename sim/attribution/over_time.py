@@ -1,4 +1,4 @@
-"""What queues and memories did over time: numbers for stretches of cycles, all equally long.
+"""Activity of queues and memories over time: numbers for stretches of cycles of one length.
 
 The length of a run is not known before its end. So there is a fixed number of stretches: when the
 last one is over, pairs of them are merged, and all become twice as long.
@@ -37,7 +37,7 @@ def _merge(counted: Array) -> None:
 
 @dataclass(frozen=True, eq=False)
 class OverTime:
-    """What happened in each stretch of a run.
+    """The tokens and bytes moved in each stretch of a run.
 
     ``stretch``  how many cycles each has; the last may be cut short
     ``given``, ``taken``  by edge, the tokens given to its queue and taken from it
@@ -51,7 +51,7 @@ class OverTime:
 
     @classmethod
     def of(cls, cycles: int, moved: Mapping[str, Any], traffic: Sequence[Array]) -> OverTime:
-        """Of a finished run; ``moved`` has the bins of each edge, given and taken."""
+        """The numbers of a finished run; ``moved`` has the bins of each edge, given and taken."""
         shift = max(0, (max(1, cycles) - 1).bit_length() - BINS.bit_length() + 1)
         length = -(-cycles >> shift) if cycles else 0
 
@@ -74,7 +74,7 @@ class OverTime:
 
 
 def _within(counted: Array, shift: int, length: int) -> Array:
-    """The same numbers, with those after the last stretch added to it."""
+    """The numbers by stretch of a run; later ones are added to those of the last stretch."""
     found = counted.copy()
     while found[0] < shift:
         _merge(found)

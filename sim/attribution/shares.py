@@ -105,7 +105,7 @@ def late_until(waits: Waits) -> Array:
 
 
 def _of_events(events: Events, block: int, late: Sequence[_Late], chosen: Array) -> Array:
-    """The cycles that some events of a block are late."""
+    """The cycles for which some events of a block wait with data on the way."""
     at = np.searchsorted(events.log.waits[block].asked, events.asked[chosen])
     return late[block].cycles[at]
 
@@ -149,7 +149,7 @@ class _Spans:
         self.at = requests.taken[chosen] if len(chosen) else first
 
     def next(self, lengths: Array) -> Array:
-        """How much of the next part lies there; ``lengths`` by request."""
+        """The cycles of the next part that lie between ``first`` and ``last``."""
         end = self.at + lengths[self.chosen]
         found = np.minimum(end, self.last) - np.maximum(self.at, self.first)
         self.at = end

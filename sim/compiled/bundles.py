@@ -1,7 +1,7 @@
 """Channels that share a queue: those between two parts whose tokens always move together.
 
-That is so if each firing of the giver gives tokens of the same kind to all of them or to none, and
-each firing of the taker takes from all of them or from none.
+Channels share a queue if each firing of the giver gives tokens of the same kind to all of them or
+to none, and each firing of the taker takes from all of them or from none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Garbage collection, which is off while much is made that is all kept."""
+"""Garbage collection, switched off while many objects are made that all stay."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A machine on several threads: the structures of ``crew.h``, laid out.
 
-A machine starts on one thread. When it has run for a while, it is known what its parts cost, and
-they are divided (``division.py``); the queues between threads become bridges. Parts that depend on
-time do not run on several threads: see ``why_alone``.
+A machine starts on one thread. After a while the costs of its parts are known, and the parts are
+divided (``division.py``); the queues between threads become bridges. Parts that depend on time do
+not run on several threads: see ``why_alone``.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from sim.compiled.parts import CompiledPart, SharedQueue
 
 WARM_UP = 100_000_000
-"""Nanoseconds of firings after which it is known what parts cost."""
+"""Nanoseconds of firings after which the costs of parts are taken as known."""
 
 LONG = 1 << 14
 """The least depth of a finite queue between two threads, which wait for each other at its ends."""
 
 WORTHWHILE = 0.75
-"""What the busiest thread may have to do, of all that there is, if a division is to be worth it."""
+"""The largest share of the work for the busiest thread, if a division is to be worth it."""
 
 SEED = 0
 """For tests: if not 0, threads wait, and pass on few tokens, at random."""
@@ -76,7 +76,7 @@ class CCrew(ctypes.Structure):
 
 
 STRUCTURES = {"Bridge": CBridge, "Worker": CWorker, "Crew": CCrew}
-"""What ``crew.h`` shares with Python; of ``Crew`` the beginning."""
+"""The structures that ``crew.h`` shares with Python; of ``Crew`` the beginning."""
 
 
 def why_alone(parts: Sequence[CompiledPart]) -> str | None:
@@ -96,7 +96,7 @@ def crew_of(
     ticks: Sequence[int],
     threads: int,
 ) -> Crew | None:
-    """A crew of up to so many threads for parts that took ``ticks``; None if that is no faster."""
+    """A crew of up to ``threads`` threads for parts that took ``ticks``; None if no use."""
     number = {one.part.name: n for n, one in enumerate(parts)}
     first = {one.part.node.name: n for n, one in reversed([*enumerate(parts)])}
     passages = [
@@ -212,7 +212,7 @@ class Crew:
         return bridge
 
     def run(self, rounds: int) -> int:
-        """Up to so many sweeps on each thread; gives what the scheduler's ``run`` gives.
+        """Runs up to ``rounds`` sweeps on each thread; returns as the scheduler's ``run`` does.
 
         Raises UserError if the system gives no thread.
         """

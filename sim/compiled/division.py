@@ -21,7 +21,7 @@ _MOST_CHANGES, _HEAVY, _LEAST_GAIN = 200, 16, 1e-6
 class Passage:
     """A queue between two parts, given by their numbers.
 
-    ``cost``  what it costs each of two threads that share it; None if they cannot
+    ``cost``  nanoseconds that it costs each of two threads that share it; None if they cannot
     """
 
     giver: int
@@ -30,9 +30,10 @@ class Passage:
 
 
 def divided(weights: Sequence[float], passages: Sequence[Passage], threads: int) -> list[int]:
-    """The thread of each part, such that the busiest thread has as little to do as was found.
+    """The thread of each part, in the best division found: the busiest thread has the least to do.
 
-    Local search: from a few divisions on, it moves one part, or exchanges two, while that helps.
+    Local search from a few starting divisions: it moves one part, or exchanges two, while that
+    helps.
     """
     groups = _groups(len(weights), passages)
     known = {group: n for n, group in enumerate(dict.fromkeys(groups))}
@@ -59,7 +60,7 @@ def divided(weights: Sequence[float], passages: Sequence[Passage], threads: int)
 
 
 def busiest(weights: Sequence[float], passages: Sequence[Passage], threads: Sequence[int]) -> float:
-    """What the busiest thread has to do, in nanoseconds."""
+    """The work of the busiest thread, in nanoseconds."""
     loads: dict[int, float] = defaultdict(float)
     for thread, weight in zip(threads, weights, strict=True):
         loads[thread] += weight
@@ -75,7 +76,7 @@ class _Division:
     """Groups of parts on threads.
 
     ``at``    the thread of each group
-    ``sums``  what each thread has to do
+    ``sums``  the work of each thread
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class _Division:
             self.sums[at[n]] += sum(cost for m, cost in costs[n].items() if at[m] != at[n])
 
     def measure(self) -> tuple[float, float]:
-        """What the busiest thread has to do, and what all have."""
+        """The work of the busiest thread, and of all together."""
         return max(self.sums), sum(self.sums)
 
     def move(self, n: int, thread: int) -> None:
@@ -131,7 +132,7 @@ class _Division:
 
 
 def _groups(count: int, passages: Sequence[Passage]) -> list[int]:
-    """For each part the first of those that it has to stay with."""
+    """For each part the first part of its group, whose parts must stay together."""
     leader = list(range(count))
 
     def find(n: int) -> int:
@@ -156,7 +157,7 @@ def _in_order(loads: Sequence[float], threads: int) -> list[int]:
 
 
 def _by_weight(loads: Sequence[float], threads: int) -> list[int]:
-    """The heaviest first, each to the thread that has least."""
+    """Each group, heaviest first, on the thread that has the least work."""
     found, sums = [0] * len(loads), [0.0] * threads
     for n in sorted(range(len(loads)), key=lambda n: -loads[n]):
         found[n] = sums.index(min(sums))

@@ -86,7 +86,7 @@ def run(
 
 
 class _CompiledMachine:
-    """All parts and queues of a machine, laid out for C."""
+    """The parts and queues of a machine, laid out for C."""
 
     def __init__(self, bound: BoundGraph, config: Config, attribution: bool = False) -> None:
         self.machine, self.attribution = elaborate(bound, config), attribution
@@ -274,13 +274,13 @@ class _CompiledMachine:
             raise deadlock(waits, self._held(), self.last_cycle())
 
     def _go_on(self, rounds: int) -> int:
-        """Up to so many sweeps over the blocks: see ``run`` in ``scheduler.c``."""
+        """Runs up to ``rounds`` sweeps over the blocks: see ``run`` in ``scheduler.c``."""
         if self.crew is not None:
             return self.crew.run(rounds)
         return int(self.runtime.run(ctypes.byref(self.scheduled), ctypes.c_int64(rounds)))
 
     def _warm_up(self, threads: int) -> int:
-        """Runs until it is known what the parts cost, and divides them; as ``_go_on``."""
+        """Runs until the costs of the parts are known, and divides them; returns as ``_go_on``."""
         alone = crew.why_alone(self.parts)
         if alone is not None:
             self.notes.append(f"one thread: {alone}")
@@ -437,7 +437,7 @@ def _given(one: CompiledPart) -> list[dict[str, int]]:
     """The tokens of each kind that a finished part has given, by output."""
     given, counts, kinds = one.residual.body.given, list(one.counts), len(TOKEN_KINDS)
     rows = [counts[kinds * n : kinds * (n + 1)] for n in range(len(given))]
-    for shared in one.queues_out:  # data are not counted: they are what else a queue has had
+    for shared in one.queues_out:  # data: all other tokens of the queue
         row = rows[given[shared.bundle.givers[0]]]
         row[0] = shared.queue.tail - sum(row[1:])
     return [dict(zip(TOKEN_KINDS, rows[n], strict=True)) for n in given]

@@ -59,14 +59,14 @@ class CLink(ctypes.Structure):
 SHARED_HIERARCHY = SharedLayout(
     {"Level": CLevel, "Region": CRegion, "Hierarchy": CHierarchy, "Link": CLink}
 )
-"""What ``hierarchy.c`` shares with Python."""
+"""The structures that ``hierarchy.c`` shares with Python."""
 
 
 class CompiledHierarchy:
     """A hierarchy's state in C; its counters are those of ``sim.memory.hierarchy.Hierarchy``."""
 
     def __init__(self, layout: Layout, library: ctypes.CDLL, linked: bool = False) -> None:
-        """``linked`` if it keeps the links of each access: how its time comes about."""
+        """``linked`` if it keeps the links of each access: the parts of its time."""
         self.layout, self.library = layout, library
         self.kept: list[Any] = []
         levels, tensors, regions = len(layout.ports), len(layout.tensors), len(layout.regions)
@@ -123,7 +123,7 @@ class CompiledHierarchy:
         )
 
     def room_for_links(self, rows: int = 1) -> int:
-        """The address of room for the links of as many accesses."""
+        """The address of room for the links of ``rows`` accesses."""
         room = (CLink * (2 * len(self.layout.ports) * rows))()
         self.kept.append(room)
         return ctypes.addressof(room)

@@ -93,7 +93,7 @@ def _arrays(made: Any) -> list[CGrowing]:
 
 
 def pointers(kept: list[Any], objects: list[Any]) -> int:
-    """The address of an array of pointers to objects, all of which are added to what is kept."""
+    """The address of an array of pointers to objects; array and objects are added to ``kept``."""
     addresses = [
         one.ctypes.data if isinstance(one, np.ndarray) else ctypes.addressof(one) for one in objects
     ]

@@ -52,7 +52,7 @@ class CompiledPart:
 
     @property
     def awaited(self) -> list[Channel]:
-        """The channels whose tokens it may wait for, and those whose room, as kernels count."""
+        """The channels whose tokens it may wait for, then those for whose room, as in kernels."""
         found = [port.channel for port in self.part.inputs]
         for port, q in self.slots:
             bundle = self.queues_out[q].bundle
@@ -61,7 +61,7 @@ class CompiledPart:
 
     @property
     def asks(self) -> bool:
-        """Whether it asks memory."""
+        """Whether the part asks memory."""
         return bool(self.residual.regions)
 
     @property
@@ -71,7 +71,7 @@ class CompiledPart:
 
     @property
     def ordered(self) -> bool:
-        """Whether it depends on time."""
+        """Whether the part depends on time."""
         return self.asks or bool(self.wires)
 
 
@@ -79,8 +79,8 @@ class CompiledPart:
 class SharedQueue:
     """A queue, with the channels that share it.
 
-    ``stamped``  whether it has the cycles of its tokens' being given
-    ``ahead``    whether its writer prepares tokens that there is no room for yet
+    ``stamped``  whether it keeps the cycles in which its tokens were given
+    ``ahead``    whether its writer prepares tokens that have no room yet
     """
 
     bundle: Bundle
@@ -118,15 +118,15 @@ class SharedQueue:
 
     @property
     def short(self) -> bool:
-        """Whether it has so few places that those who share it take turns all the time."""
+        """Whether the queue is so small that its writer and reader take turns all the time."""
         return 0 < self.depth < SHORT
 
     def given_to(self) -> QueueEnd:
-        """The end that is given to, as kernels know it."""
+        """The writer's end, as kernels know it."""
         return self._end(self.bundle.givers, False)
 
     def taken_from(self) -> QueueEnd:
-        """The end that is taken from, as kernels know it."""
+        """The reader's end, as kernels know it."""
         return self._end(self.bundle.takers, self.wire)
 
     def _end(self, ports: tuple[int, ...], wire: bool) -> QueueEnd:

@@ -1,6 +1,6 @@
-"""The residual code of a step: what partial evaluation leaves of it, as lines of C.
+"""The residual code of a step: the lines of C that partial evaluation leaves.
 
-``sim.compiled.steps`` makes it of a step; ``sim.compiled.kernel`` and
+``sim.compiled.steps`` makes it from a step; ``sim.compiled.kernel`` and
 ``sim.retiming.firing_kernel`` write functions around it. Most lines are C already. Those whose C
 depends on the queues at the ends of the block, or on where the firing stands in the function, are
 objects: ``Wait``, ``Touch``, ``Fail`` and ``Leave``.
@@ -66,7 +66,7 @@ class Touch:
 
 @dataclass(frozen=True)
 class Fail:
-    """Ends the run with a message, given by its number, if the test holds; always if it has none.
+    """Ends the run with a message, given by its number, if the test holds; always without a test.
 
     ``value``  an expression for the number that the message is about
     """
@@ -87,9 +87,9 @@ class Leave:
 
     ``takes``, ``gives``  the inputs taken from and the outputs given to: surely (True) or maybe
     ``finished``          whether it was the last: an expression, "1" or "0" where that is known
-    ``again``             leaders of inputs: perhaps the firing took from these and those that
-                          they lead, and from nothing else
-    ``steady``            whether it was for data at all inputs, and not the last
+    ``again``             leaders of inputs: the firing may have taken from one of these, and the
+                          inputs that it leads, and from nothing else
+    ``steady``            whether it had data at all inputs, and was not the last
     """
 
     indent: str
@@ -128,9 +128,9 @@ class Body:
     ``steady``     for data, with the state as each firing for data leaves it, or nothing
     ``following``  by leader: for data, after a firing that took from this input, and those led by
                    it, alone; the heads of the others have not changed
-    ``several``    by leader: ``following`` again, if it uses no memory, keeps the state, and may
+    ``several``    by leader: ``following`` again, if that uses no memory, keeps the state, and may
                    itself take from these inputs alone
-    ``giving``     ``first`` again, if it changes no memory and may do nothing but give
+    ``giving``     ``first`` again, if that changes no memory and may only give
     """
 
     inputs: Sequence[StepPort]
@@ -157,7 +157,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Residual:
-    """What partial evaluation leaves of a step.
+    """The residual code of a step, and what it refers to.
 
     ``memory``, ``numbers``  paths from ``m``, such as ("level", "segments"), of the objects and
                              numbers that the C gets, in order
@@ -172,7 +172,7 @@ class Residual:
     regions: tuple[Region, ...] = ()
 
     def touching(self, regions: tuple[Region, ...]) -> Residual:
-        """The same with other regions."""
+        """The residual code with other regions."""
         return Residual(self.body, self.memory, self.numbers, self.messages, regions)
 
 

@@ -35,12 +35,12 @@ class SharedLayout:
         return {**found, **self.numbers}
 
     def exported(self, source: str) -> str:
-        """A C source that exports what it shares."""
+        """The C source, with the shared numbers exported."""
         numbers = ", ".join(self.expressions())
         return f"{source}\n#include <stddef.h>\nconst int64_t shared[] = {{{numbers}}};\n"
 
     def require(self, library: ctypes.CDLL) -> None:
-        """Raises RuntimeError if a library that was made of such a source knows other numbers."""
+        """Raises RuntimeError if a library made from such a source has other numbers."""
         known = self.expressions()
         there = (ctypes.c_int64 * len(known)).in_dll(library, "shared")
         for (expression, here), number in zip(known.items(), there, strict=True):

@@ -1,9 +1,9 @@
 """Translations on disk, so that a new process need not translate steps again.
 
-An entry is named by what decides the translation (the key that ``sim.compiled.translations`` makes)
-and by a digest of all Python sources that take part: the steps, the levels and memories that they
-use, and the translator. Only what this project and numpy define is stored: a user's step or level
-may change without a change of these sources.
+The name of an entry tells the key of the translation (made by ``sim.compiled.translations``) and a
+digest of all Python sources that take part: the steps, the levels and memories that they use, and
+the translator. Only what this project and numpy define is stored: a user's step or level may change
+without a change of these sources.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OURS = ("sam", "sim", "numpy", "types", "builtins")
 
 
 class _Foreign(Exception):
-    """Something that neither this project nor numpy defines."""
+    """Raised for an object that neither this project nor numpy defines."""
 
 
 def name(key: Hashable) -> str | None:

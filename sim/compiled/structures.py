@@ -112,4 +112,4 @@ SHARED = SharedLayout(
     },
     {"GAP": GAP, "FEW": FEW, **Status.__members__},
 )
-"""What ``scheduler.c`` shares with Python."""
+"""The structures that ``scheduler.c`` shares with Python."""

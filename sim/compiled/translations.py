@@ -1,4 +1,4 @@
-"""A cache of translations, by everything that decides the C of a step.
+"""A cache of translations; the key holds all facts that decide the C of a step.
 
 The key is the step itself, its ports, the state that it starts from, the type of its values, and
 the parts of its memory that are written into the C: constants, operations, formats of levels, types
@@ -44,7 +44,7 @@ class _Unknown(Exception):
 class Translation:
     """A step in C, with its sources by the queues around it.
 
-    ``regions``  those of the memory that was translated, in the order in which they are met
+    ``regions``  the regions of the translated memory, in the order in which they are met
     ``others``   kernels of ``sim.retiming``, by the queues around them
     """
 
@@ -86,8 +86,8 @@ def libraries(
     return libraries
 
 
-# A kernel of so many lines has far more queues than there are registers. Few optimisations make it
-# as fast (measured); the time that gcc takes for the others grows with the square of its length.
+# A kernel of this many lines has far more queues than there are registers. Few optimisations make
+# it as fast (measured); gcc's time for the others grows with the square of the length.
 _MANY_LINES = 2000
 _FEW_OPTIMISATIONS = ("-Og", "-fira-region=one")
 
@@ -201,7 +201,7 @@ _KeyOf = Callable[[Any, list[Region]], Hashable]
 
 @cache
 def _key_of(kind: type) -> _KeyOf:
-    """What gives the key of an object of a type."""
+    """The function that gives the key of an object of a type."""
     for kinds, key_of in _KEYS:
         if issubclass(kind, kinds):
             return key_of
@@ -237,7 +237,7 @@ def _namespace(value: SimpleNamespace, regions: list[Region]) -> Hashable:
     return type(value), tuple((name, _memory(part, regions)) for name, part in parts)
 
 
-# The first that an object is an instance of tells its key; others are those of dataclasses.
+# The first class that an object is an instance of tells its key; other objects are dataclasses.
 _KEYS: tuple[tuple[Any, _KeyOf], ...] = (
     ((bool, np.bool_), lambda value, regions: bool(value)),
     (type(None), lambda value, regions: None),

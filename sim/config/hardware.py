@@ -152,10 +152,10 @@ class TileLevel(Section):
     """One level of tiles.
 
     ``memory``   the memory that they are brought into, the name of a level of ``memory``
-    ``tile``     the extent of a tile in each mode that is meant for it: what a program without
-                 tiles is told to schedule. Whether tiles fit is up to the memory's capacity
+    ``tile``     the intended extent of a tile in each mode, which an error recommends for a program
+                 without tiles. Whether tiles fit is up to the memory's capacity
     ``buffers``  tiles of each tensor that it holds at once: the one in use and those ahead of it.
-                 Unbounded, there are as many as there is room for: see ``sim.tiling``
+                 If unbounded, as many as there is room for: see ``sim.tiling``
     """
 
     memory: Text
@@ -241,8 +241,8 @@ class Config(Section):
     def require_names_of(self, graph: Graph, elsewhere: Collection[str] = ()) -> None:
         """Raises UserError for a setting by name where no queue or block of the graph has it.
 
-        Kinds are those of the machine: a graph need not have a block of each. ``elsewhere`` has the
-        tensors of other graphs of the same program.
+        Settings by kind may stand without a block: they belong to the machine, not to a graph.
+        ``elsewhere`` has the tensors of other graphs of the same program.
         """
         blocks = [node.name for node in graph.nodes]
         queues = [
@@ -267,10 +267,10 @@ class Config(Section):
 
 
 def alike(config: Config) -> Hashable:
-    """The settings that decide the tokens, and those of memory, without other times.
+    """The settings that decide tokens and memory traffic, without other times.
 
-    Under configs for which it is the same, each block of a graph fires as often, with the same
-    tokens; only when it fires may differ.
+    Under configs that agree in them, each block of a graph fires equally often with the same
+    tokens; only the cycles may differ.
     """
     blocks = config.blocks
     capacities = [
@@ -295,11 +295,11 @@ def load(
     config: str | Path | Mapping[str, Any] | Config | None = None,
     overrides: Mapping[str, object] | None = None,
 ) -> Config:
-    """The config meant by a shipped one's name, a path to a YAML file or a dict, overridden.
+    """The config of a shipped name, a path to a YAML file or a dict, with overrides.
 
     None is ``ideal``. A key of ``overrides`` is a dotted path, as in ``queues.depth``; under
-    ``names`` all that stands between ``names.`` and the last dot is the name, dots or not.
-    Raises UserError, naming the file and the key.
+    ``names``, everything between ``names.`` and the last dot is the name, even with dots. Raises
+    UserError, naming the file and the key.
     """
     if isinstance(config, Config):
         base = config
@@ -347,7 +347,7 @@ def _shipped_names() -> list[str]:
 
 @cache
 def _load_shipped(name: str) -> Config:
-    """A config that is shipped; it is read once, as nothing changes it."""
+    """A shipped config; it is read once, as nothing changes it."""
     origin = f"{name}.yaml"
     text = resources.files("hw_configs").joinpath(origin).read_text(encoding="utf-8")
     data = parse_yaml(text, origin)
@@ -413,7 +413,7 @@ def _set(data: Any, key: str, value: object) -> None:
 
 
 def _inside(data: Any, part: str, key: str) -> Any:
-    """What has the name ``part`` in a section, or in a list of sections that have names."""
+    """The entry named ``part`` of a section, or of a list of sections with names."""
     if isinstance(data, dict):
         return data.setdefault(part, {})
     names = [section.get("name") for section in data]

@@ -70,8 +70,9 @@ class MemoryLevel(Section):
     ``latency_cycles``       from a port's taking a request to the data, if they are there
     ``ports``                how many; blocks are dealt to them in turn, in the order of the graph
     ``line_bytes``           the unit in which it keeps data and gets them from the level outside of
-                             it; of the outermost level, the least that it moves. A line has as many
-                             whole entries of an array as fit in; without lines, it has one
+                             it; of the outermost level, the least that it moves. A line holds as
+                             many whole entries of an array as fit; without lines, each entry is a
+                             line
     ``replacement``          which line makes room: ``lru``, the least recently used, or ``fifo``,
                              the one that came first
     ``energy_pj_per_byte``   of what it reads and writes
@@ -93,8 +94,8 @@ class Memory(Section):
     ``levels``                from the outermost, DRAM, inwards
     ``index_bytes``           of a coordinate or a position
     ``value_bytes``           of a value; those of its type, where there is no such key
-    ``outstanding_requests``  of one block at a time; of one that goes along linked lists it is one,
-                              as a node tells where the next is
+    ``outstanding_requests``  of one block at a time; 1 for a block that follows linked lists, as a
+                              node tells where the next is
     ``places``                where arrays live, by ``TENSOR``, one of its storage levels, ``B.1``,
                               one of its arrays, ``B.crd`` or ``B.1.crd``, or by array, ``crd``:
                               seg, crd, val, tile. All else lives in the outermost level. The

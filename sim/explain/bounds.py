@@ -21,9 +21,9 @@ class LowerBound:
 def bounds(run: Run) -> list[LowerBound]:
     """The lower bounds of a run, the largest first.
 
-    The block that is busy the longest; of each level of memory, the bytes that it moved over what
-    its ports can move; the multiplications over the multipliers. Of several graphs, which run in
-    turn, each bound is the sum of theirs.
+    There are three: the cycles of the busiest block; for each level of memory, the bytes moved over
+    the bytes that its ports can move in a cycle; the multiplications over the multipliers. For
+    several graphs, which run in turn, each bound is the sum of theirs.
     """
     found: dict[str, int] = {}
     names: dict[str, list[str]] = {}

@@ -41,7 +41,7 @@ class Imbalance:
 
 
 def folded(blocks: Mapping[str, BlockStats]) -> dict[str, list[str]]:
-    """The names of blocks; the copies of a block in all lanes are listed under the first."""
+    """The names of blocks; the copies of a block in lanes are listed under the first copy."""
     lanes = {
         sum(port.startswith("crd") for port in block.tokens)
         for block in blocks.values()

@@ -17,7 +17,7 @@ from sim.stats import Run
 
 _RERUNS, _SHOWN = 8, 6
 _WORTH = 0.02
-# A trial run is given up when it takes this many times the cycles of the run, and some more.
+# A trial run is given up after this many times the cycles of the run, and some more.
 _MOST_TIMES, _MOST_MORE = 3, 10_000
 _MANY_FIRINGS, _FEW_MATCHES = 16, 0.25
 
@@ -26,7 +26,7 @@ _MANY_FIRINGS, _FEW_MATCHES = 16, 0.25
 class Cause:
     """A cause that takes a share of a run's cycles: parts of the critical path that go together.
 
-    ``what`` says it in words. ``parts`` are its parts of the path, the longest first.
+    ``what`` names the cause in words. ``parts`` are its parts of the path, the longest first.
     """
 
     what: str
@@ -52,7 +52,7 @@ class Explanation:
     ``causes``     the causes on the critical path, largest first; they add up to the run's cycles
     ``what_ifs``   changes that were tried, those that save most first
     ``bounds``     cycles that it cannot go below, the largest first
-    ``imbalance``  of the lanes, if there are any that differ
+    ``imbalance``  of the lanes, if their work differs
     ``notes``      changes that could not be tried, and why
     """
 
@@ -113,8 +113,8 @@ def explain(
 ) -> Explanation:
     """Explains a run; at most ``reruns`` changes of each sort are tried, those on the path first.
 
-    Each is a run of its own. ``trying`` is called with each in words before. Raises UserError
-    where the run can neither be run again nor has a log.
+    Each trial is a run of its own. ``trying`` is called with each change in words before it. Raises
+    UserError where the run can neither be run again nor has a log.
     """
     run = run.attributed
     tried: list[WhatIf] = []

@@ -15,7 +15,7 @@ class Change:
     """A change of the machine.
 
     ``what``       what is changed, in words
-    ``overrides``  the config values that do it
+    ``overrides``  the config values that make it
     ``cycles``     what it could save: the cycles of its causes on the critical path
     """
 
@@ -25,10 +25,10 @@ class Change:
 
 
 def changes(run: Run) -> list[Change]:
-    """For the causes on a run's critical path, the change that makes each ideal, by their cycles.
+    """The changes that each make a cause on the critical path ideal, those of most cycles first.
 
-    Of a run of several graphs, blocks are changed by their kinds and all queues at once, as a name
-    need not be there in all of them.
+    In a run of several graphs, blocks are changed by kind and all queues at once, as not every
+    graph has each name.
     """
     found: dict[str, Change] = {}
     for part in run.critical_path:

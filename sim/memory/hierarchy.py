@@ -1,17 +1,18 @@
 """The memory hierarchy: levels from DRAM inwards, their ports, lines and traffic.
 
-Time is counted in whole numbers of a fraction of a cycle, such that a port moves a byte in a whole
-number of them: so it is exact, and the same wherever it is computed.
+Time is counted in units, a fraction of a cycle such that a port moves a byte in a whole number of
+units: so times are exact, and the same in both engines.
 
 A block's request has all accesses of one firing, and comes at a cycle; requests must be served in
 the order of those cycles. Each access goes to the innermost level that may hold its entry:
 
 - A port takes the access when it is free, and is busy with it for bytes / bandwidth; the data come
   a latency after that.
-- On a miss, a level that only caches the array requests the line from the next level out at that
-  time. Lines are evicted in the order of the level's ``replacement``; changed lines are written
+- On a miss, a level that only caches the array requests the line from the next level out when its
+own latency is over. Lines are evicted in the order of the level's ``replacement``; changed lines
+are written
   back, which takes the time of a port, but nothing waits for it.
-- A write does not read the line before. A line on its way is there for all blocks when it arrives.
+- A write does not fetch the line first. A line on its way is there for all blocks when it arrives.
 - A level further out serves requests in the order in which blocks made them, and may have promised
   a port for a later time.
 """
@@ -31,10 +32,10 @@ from sim.attribution.over_time import add, bins
 from sim.config.memory import Memory, MemoryLevel
 from sim.stats import MemoryStats, Traffic
 
-# The most units in a cycle; if they are not enough, costs are rounded.
+# The most units in a cycle; if more would be needed, costs are rounded.
 _MOST_UNITS = 2**24
 
-# The most cycles that a byte may take to be moved.
+# The most cycles that a port may take to move a byte.
 _MOST_CYCLES = 10**9
 
 Access = tuple[Region, int, bool]
@@ -51,8 +52,8 @@ class Layout:
     Levels are numbered from the outermost, which is 0. Times are in units, sizes in bytes.
 
     ``unit``               how many units a cycle has
-    ``latency``, ``cost``  by level; the cost is that of a byte
-    ``ports``, ``room``    by level; the room is that for lines, None where it is unbounded
+    ``latency``, ``cost``  by level; the cost is the time of a port for a byte
+    ``ports``, ``room``    by level; the room is for lines, in bytes, None where it is unbounded
     ``by_use``             by level: whether a hit makes a line the last to be replaced (LRU)
     ``home``, ``kept``     by region: the level that it lives in, and the innermost that keeps it
     ``entry``              by region: the bytes of an entry; 0 where they differ, as for tiles
@@ -158,7 +159,7 @@ class Layout:
 
 
 def _cycles_of_a_byte(level: MemoryLevel, clock_ghz: float) -> Fraction:
-    """How long a port moves a byte, exactly as the numbers stand in a config."""
+    """The cycles of a port for a byte, exactly by the decimal numbers of a config."""
     if level.bandwidth_gb_per_s == "unbounded":
         return Fraction(0)
     cycles = Fraction(str(clock_ghz)) / Fraction(str(level.bandwidth_gb_per_s))
@@ -180,17 +181,17 @@ class _CacheLine:
 
 
 Link = tuple[int, int, bool, bool]
-"""A part of the time from asking for an entry to its being there: up to when, in units; the level;
-whether it is spent on waiting for a port of that, and if so whether another block has that port and
-another port was free."""
+"""A part of the time from a request for an entry to its arrival: its end, in units; the level;
+whether it is a wait for a port of that level; and if so whether another block has that port while
+another port is free."""
 
 
 class Hierarchy:
     """The state of a hierarchy.
 
-    ``come``  if it is ``linked``, how the last request came about: the region for which a port was
+    ``come``  if ``linked``, the causes of the last request's time: the region for which a port was
               last to take it, whether another port was free, the region that was ready last, and
-              the links of that
+              the links of that region
     """
 
     def __init__(self, layout: Layout, linked: bool = False) -> None:
@@ -241,7 +242,7 @@ class Hierarchy:
         return taken // layout.unit, whole
 
     def _note(self, region: int, taken: int, start: int, ready: int, done: int) -> None:
-        """Keeps the causes of an access whose port or data come later than those before."""
+        """Keeps the causes of an access whose port or data come later than those of all before."""
         held_up, conflict, last, links = self.come
         unit, links_now = self.layout.unit, self.links[self.layout.kept[region]]
         if start // unit > taken // unit:
@@ -253,7 +254,7 @@ class Hierarchy:
     def _move(
         self, level: int, block: int, region: int, first: int, last: int, write: bool, now: int
     ) -> tuple[int, int]:
-        """Moves entries through a level's port, requested now. Gives when this begins and ends."""
+        """Moves entries through a level's port, requested ``now``; gives the begin and the end."""
         layout = self.layout
         per_line = layout.per_line[level][region]
         if level == 0:
@@ -292,7 +293,7 @@ class Hierarchy:
     def _look_up(
         self, level: int, block: int, region: int, line: int, write: bool, now: int
     ) -> int:
-        """Finds a line in a level, or brings it there. Gives when it is there."""
+        """Finds a line in a level, or brings it there; gives the time of its arrival."""
         layout, lines, key = self.layout, self.lines[level], (region, line)
         tensor = layout.tensor[region]
         counts = self.counts[level][tensor]

@@ -33,8 +33,8 @@ class Arbiter:
         self.asking: list[tuple[int, Sequence[Access], simpy.Event]] = []
 
     def ask(self, block: int, accesses: Sequence[Access]) -> simpy.Event:
-        """The event of the requests' being served: when they are taken, when all is ready, and how
-        that came about.
+        """The event that the requests are served: when ports take them, when all data are ready,
+        and the causes.
         """
         if not self.asking:
             _EndOfCycle(self.environment, self._serve)

@@ -1,4 +1,4 @@
-"""Ports and memory, as steps see them: a firing notes what it takes, gives and touches."""
+"""Ports and memory, as steps see them: each notes the tokens and entries of a firing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sim.stats import TOKEN_KINDS
 
 
 class HasReady(Protocol):
-    """A process; ``ready`` is the cycle in which it may fire next."""
+    """A process with ``ready``, the cycle in which it may fire next."""
 
     ready: int
 

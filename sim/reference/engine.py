@@ -3,7 +3,7 @@
 A firing happens in the first cycle in which the block's initiation interval is over, every token
 that its step asks for is visible, and every queue that it gives to has room. A token given in
 cycle t is visible in t + latency; room made by a take in cycle t can be used in t + 1. So nothing
-that happens in a cycle is seen in the same cycle, and the order of events within one does not
+that happens in a cycle is seen in the same cycle, and the order of events within a cycle does not
 matter. (A source is outside the machine: its tokens are visible at once.) A wire is read in the
 cycle in which its reader's initiation interval is over.
 
@@ -187,7 +187,7 @@ class _Process:
                 yield environment.timeout(self.interval)
 
     def _require_progress(self) -> None:
-        """Raises UserError where many firings neither move a token nor change the state."""
+        """Raises UserError where many firings in a row move no token and keep the state."""
         if self.taken or self.given or self.accesses or self.finished:
             self.idle = 0
             return
@@ -198,7 +198,7 @@ class _Process:
             raise no_progress(self.part.name)
 
     def _reach_memory(self) -> Generator[simpy.Event, Any, int]:
-        """Waits until ports have taken all its accesses. Gives when their data are ready."""
+        """Waits until ports have taken all its accesses; gives the cycle of their data."""
         environment, now = self.environment, int(self.environment.now)
         place = self.arbiter.hierarchy.place(self.asker, now)
         if place > now:
@@ -212,9 +212,8 @@ class _Process:
         return int(ready)
 
     def _account(self, now: int, waited: int, waits: dict[str, int], port: str) -> None:
-        """Shares out the cycles since the last firing; those ``waited`` last were for memory.
-
-        So were cycles in which data of earlier requests were still on their way.
+        """Divides the cycles since the last firing among states; the last ``waited`` cycles were
+        for memory. Cycles in which data of earlier requests were on their way count as memory, too.
         """
         idle = now - self.last_fired - 1
         spacing = min(idle, self.interval - 1) if self.fired else 0
@@ -253,7 +252,7 @@ class _Process:
 
 
 class _Processes:
-    """All blocks and queues of a run."""
+    """The blocks and queues of a run."""
 
     def __init__(
         self, bound: BoundGraph, config: Config, validator: Validator | None, attribution: bool

@@ -88,7 +88,7 @@ class WatchedQueue(Queue):
 
 
 class Wire(Queue):
-    """A wire: it keeps the newest message that has been read, and those that come later."""
+    """A wire, with its last message that was read and the messages that become visible later."""
 
     newest: tuple[int, Any] = EMPTY, 0
 

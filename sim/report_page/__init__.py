@@ -5,5 +5,5 @@
 ``drawing``  the drawing
 ``tables``   tables and charts
 ``player``   the tokens of a short run, cycle by cycle
-``timeline`` what the blocks did over time
+``timeline`` the states of blocks over time
 """

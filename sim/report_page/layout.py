@@ -1,4 +1,4 @@
-"""Where the blocks and streams of a graph stand, as Graphviz lays them out."""
+"""The places of the blocks and streams of a graph, as Graphviz lays them out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Line:
-    """A stream: the edge that it is, and its curve as an SVG path."""
+    """A stream: its edge, and its curve as an SVG path."""
 
     edge: str
     path: str

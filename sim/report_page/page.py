@@ -20,9 +20,8 @@ _LEGEND = ("busy", "starved", "blocked", "memory", "done")
 
 
 def page(run: Run, explained: bool = True, trying: Callable[[str], None] | None = None) -> str:
-    """The run as one HTML page; with ``explained`` it is run some more times for what would help.
-
-    ``trying`` is called with each change that is tried, in words, before. Raises UserError where
+    """The run as one HTML page; with ``explained`` it is run some more times, with changes that may
+    help. ``trying`` is called with each change in words before it is tried. Raises UserError where
     the run can neither be run again nor has a log.
     """
     full = run.attributed
@@ -114,7 +113,7 @@ def _graph(run: Run, n: int, count: int, unplayed: str | None) -> str:
 
 
 def _data(run: Run) -> dict[str, Any]:
-    """What the script tells of blocks and streams."""
+    """The data of blocks and streams that the script shows."""
     log = run.log
     assert log is not None
     blocks = {}

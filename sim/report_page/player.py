@@ -27,8 +27,8 @@ def why_not(run: Run) -> str | None:
 def played(run: Run) -> dict[str, Any] | None:
     """The data of the player: the tokens of each stream, and the waits of each block.
 
-    For a token: the cycles from the giving of the one before to its own, from there until it is
-    visible, and from there until it is taken; and its text, in the paper's notation.
+    For a token: the cycles from the giving of the token before to its own giving, from there until
+    it is visible, and from there until it is taken; and its text, in the paper's notation.
     """
     if why_not(run) is not None:
         return None
@@ -64,7 +64,7 @@ def notation(token: Passed) -> str:
 
 
 def _waits(log: Log, block: int) -> list[list[int]]:
-    """The waits of a block: from and up to which cycle, and for what; and its end."""
+    """The waits of a block: first and last cycle and cause of each; and the block's end."""
     waits = log.waits[block]
     found = [waits.ready.tolist(), waits.asked.tolist(), []]
     for cause in waits.cause.tolist():

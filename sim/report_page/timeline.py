@@ -1,4 +1,4 @@
-"""What the blocks of a run did over time."""
+"""The states of a run's blocks over time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A batch: one graph on its inputs under configs that differ in nothing but time.
+"""A batch: one graph on its inputs under configs that differ in times only.
 
 The firings are found once, and timed for up to 64 configs at once. A config that deadlocks is left
-out, and has to run alone to tell how. A config that could go on, but not in the order of the
+out, and has to run alone for a full report. A config that could go on, but not in the order of the
 others, is left out too, and joins another batch.
 """
 
@@ -23,10 +23,10 @@ from sim.retiming.timing import MOST_LANES, Timing, TooLate
 from sim.stats import Run
 
 Finish = Callable[[int, Run | UserError | StreamError], None]
-"""Takes the number of a config, and its run or the error that it ends with."""
+"""A function of the number of a config, and its run or the error that it ends with."""
 
 FEW = 3
-"""Up to so many configs are as fast one by one."""
+"""Up to this many configs are as fast one by one."""
 
 _MOST_BYTES = 2**28
 """The most bytes of codes that are kept; if there are more, they are timed as they come."""
@@ -44,10 +44,9 @@ def run(
 ) -> list[int]:
     """Runs a bound graph under some configs that are ``alike``.
 
-    Those that deadlock have to run alone if that must be told in full.
-
-    Gives the numbers of those that have to run alone: all of them where the graph has wires or
-    memory is not ideal, where a step has no translation, or where the run fails.
+    Gives the numbers of the configs that have to run alone: those that deadlock, if ``tells``; all
+    where the graph has wires or memory is not ideal, where a step has no translation, or where the
+    run fails.
     """
     if len(configs) <= FEW or configs[0].memory.levels:
         return list(range(len(configs)))
@@ -57,7 +56,7 @@ def run(
     except Untraceable:
         _log.info("the graph has wires: its %d configs run one by one", len(configs))
     except (Abandoned, UserError, StreamError, MemoryError):
-        pass  # those that run alone tell why
+        pass  # runs alone tell why
     return batch.left()
 
 
@@ -82,7 +81,7 @@ class _Batch:
         return [n for n in range(len(self.configs)) if n not in self.gone]
 
     def run(self) -> None:
-        """Finds the runs of as many configs as it can."""
+        """Finds the runs of as many configs as possible."""
         left = self.left()
         with ExitStack() as stack:
             firings: Firings | None = None
@@ -108,7 +107,7 @@ class _Batch:
     def _time(
         self, firings: Firings, lanes: Sequence[int], wide: bool
     ) -> tuple[list[int], list[int]]:
-        """Times some configs; the numbers of those that are done, and of those that deadlock."""
+        """Times configs; gives the numbers of those that are done, and of those that deadlock."""
         timing = Timing(firings, [self.configs[n] for n in lanes], wide)
         with closing(timing):
             timing.run()

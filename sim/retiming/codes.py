@@ -1,11 +1,11 @@
-"""Codes of firings: what each firing of a part has done to its ports.
+"""Codes of firings: the effect of each firing on the ports of its part.
 
 The tokens of a graph without wires and shared memories do not depend on time (it is a Kahn
 network), and neither do the codes: one run without time finds them for all machines. Together with
 depths, latencies and initiation intervals they decide the cycle of each firing, and which port was
 the last that it waited for.
 
-A part has few distinct codes: ``FiringCode`` tells what one stands for. The firings of a part are a
+A part has few distinct codes: ``FiringCode`` is the meaning of a code. The firings of a part are a
 sequence of bytes:
 
 =========  ==========================================================================
@@ -30,10 +30,10 @@ WIDE, REPEAT, GROUP = 223, 224, 16
 
 @dataclass(frozen=True)
 class FiringCode:
-    """What a firing does, by the numbers of its part's inputs and outputs.
+    """The effect of a firing, by the numbers of its part's inputs and outputs.
 
     ``waits``  the inputs at which it needs a token, in the order in which its step asks for them
-    ``takes``  those of them that it takes the token from
+    ``takes``  the inputs of ``waits`` whose token it takes
     ``gives``  the outputs that it gives a token to, in order; it waits for room in each
     """
 
@@ -43,7 +43,7 @@ class FiringCode:
 
 
 def code_of(path: int, events: Sequence[Event]) -> FiringCode:
-    """What a path of bits stands for."""
+    """The code that a path of bits stands for."""
     sides: dict[str, dict[int, None]] = {"wait": {}, "take": {}, "give": {}}
     for bit, event in enumerate(events):
         if path >> bit & 1:
@@ -52,7 +52,7 @@ def code_of(path: int, events: Sequence[Event]) -> FiringCode:
 
 
 def unpack(packed: bytes) -> Iterator[tuple[int, int]]:
-    """The codes that follow each other, each with how often it comes at a stretch."""
+    """The codes in order, each with the number of times that it repeats."""
     at, code = 0, -1
     while at < len(packed):
         byte = packed[at]

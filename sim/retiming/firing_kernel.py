@@ -1,7 +1,7 @@
 """The C function that runs a block without time, and writes a code for each firing.
 
-It is made of the same translated step as the kernels with time (``sim.compiled.kernel``). What a
-firing has done is a path: a set of bits, one for each line of the step that waits for a token or
+It is made from the same translated step as the kernels with time (``sim.compiled.kernel``). The
+effect of a firing is a path: a set of bits, one for each line of the step that waits for a token or
 for room, and one for each group of inputs that is taken from together. Lines of a step only follow
 each other downwards, so the bits tell their order, too. Most bits are known where a firing ends;
 the C compiler puts them together. Paths are numbered as they first occur, and a code is that
@@ -37,7 +37,7 @@ class FiringEnd:
 
 @dataclass(frozen=True)
 class Event:
-    """What a bit of a path stands for.
+    """The meaning of a bit of a path.
 
     ``side``  "wait" for a token at an input, "give" to an output, or "take" from some inputs
     """
@@ -48,7 +48,7 @@ class Event:
 
 @dataclass(frozen=True)
 class FiringKernel:
-    """The C source of a block, and what the bits of its paths stand for, from the lowest."""
+    """The C source of a block, and the meanings of the bits of its paths, from the lowest."""
 
     source: str
     events: tuple[Event, ...]

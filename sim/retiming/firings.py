@@ -78,15 +78,15 @@ SHARED = SharedLayout(
     },
     {"FINISHED_BLOCK": FINISHED, "MOST_RECENT": _MOST_RECENT, "PATHS": _PATHS},
 )
-"""What ``firing_scheduler.c`` shares with Python."""
+"""The structures that ``firing_scheduler.c`` shares with Python."""
 
 
 @dataclass
 class Traced:
     """A part that runs without time.
 
-    ``events``  what the bits of its paths stand for
-    ``counts``  by output, the first of those that move together: tokens given by kind
+    ``events``  the meanings of the bits of its paths
+    ``counts``  by the first output of each group that moves together: tokens given by kind
     """
 
     part: Part
@@ -114,7 +114,7 @@ class Traced:
 
     @cached_property
     def tokens(self) -> list[dict[str, int]]:
-        """By output, the tokens given by kind, once all are."""
+        """By output, the tokens given by kind, once the run is done."""
         counts = self.counts[list(self.residual.body.given)].tolist()
         return [dict(zip(TOKEN_KINDS, one, strict=True)) for one in counts]
 
@@ -210,7 +210,7 @@ class Firings:
         return scheduled
 
     def run(self) -> None:
-        """Goes on until all is done, or there are as many bytes of codes as there may be.
+        """Runs until all blocks are done, or the codes have reached their limit of bytes.
 
         Raises Abandoned if a block fails, or if not all blocks come to their ends.
         """
@@ -264,7 +264,7 @@ class Firings:
 
 
 def _hands_over(bundle: Bundle) -> bool:
-    """Whether it is the handover between two halves of a block."""
+    """Whether a bundle is the handover between two halves of a block."""
     return bundle.channels[0].edge.source.port == HANDOVER
 
 

@@ -95,12 +95,12 @@ SHARED = SharedLayout(
     {"MOST_WAITS": _MOST_WAITS},
     beginnings=frozenset({"Queue", "Part"}),
 )
-"""What ``timing.c`` shares with Python."""
+"""The structures that ``timing.c`` shares with Python."""
 
 
 @dataclass
 class _Timed:
-    """A part, with what is known of its firings in each lane.
+    """A part, with the times of its firings in each lane.
 
     ``waits``  by port, inputs first, and by lane: cycles waited
     ``read``   how many of its codes C knows
@@ -115,7 +115,7 @@ class _Timed:
 
 
 class Timing:
-    """The machines that some firings have under configs that differ in time alone.
+    """The machines of given firings, under configs that differ in times only.
 
     ``live``  by lane, whether its times are known; false for a lane that was left out because the
               others could not go on with it, or because it is among the ``deadlocked``
@@ -193,7 +193,7 @@ class Timing:
         return bundles(self.firings.machine, bodies, alike)
 
     def _spread(self, numbers: Sequence[int], dtype: Any) -> np.ndarray:
-        """Numbers by lane; lanes without a config have that of the first."""
+        """Numbers by lane; lanes without a config have the number of the first."""
         padded = [*numbers, *[numbers[0]] * (self.lanes - len(numbers))]
         found = np.array(padded, dtype)
         self.kept.append(found)
@@ -272,10 +272,9 @@ class Timing:
             raise MemoryError
 
     def _lacks_codes(self) -> bool:
-        """Whether more codes are to come, of a part that has read all that are known, or of all.
-
-        Where there is no such part, more codes change nothing: lanes that cannot go on then are in
-        a deadlock.
+        """Whether more codes are to come, for a part that has read all its known codes, or for all
+        parts. Where neither holds, more codes change nothing: lanes that cannot go on are in a
+        deadlock.
         """
         if self.firings.done:
             return False
@@ -284,7 +283,7 @@ class Timing:
         return open_ or len(read) == len(self.parts)
 
     def _feed(self) -> None:
-        """Tells C of codes that have been found since it was told last."""
+        """Passes codes to C that have been found since the last call."""
         for one in self.parts:
             codes = one.traced.codes
             if len(codes) > one.read:
@@ -400,7 +399,7 @@ class Timing:
         )
 
     def streams(self, lane: int) -> Mapping[str, StreamStats]:
-        """What went through each edge, and how much it held at once in a lane."""
+        """The tokens that went through each edge, and its peak, in a lane."""
         machine = self.firings.machine
         tokens = {
             channel.number: one.tokens[n]

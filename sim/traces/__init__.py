@@ -1,6 +1,6 @@
-"""Traces of a run, for viewers of others.
+"""Traces of a run, for other viewers.
 
-``states``     what each block did from cycle to cycle, and the part of a run that a trace shows
+``states``     the states of each block, and the part of a run that a trace shows
 ``pftrace``    for Perfetto, by the package ``perfetto``
 ``waveforms``  a VCD file for GTKWave and Surfer, by the package ``pyvcd``
 """
@@ -21,7 +21,7 @@ _WRITERS = {".pftrace": pftrace.write, ".vcd": waveforms.write}
 
 
 def writer_of(path: str | os.PathLike[str]) -> Callable[..., str | None]:
-    """What writes a trace to a path, by its suffix. Raises UserError for any other."""
+    """The writer of traces for a path's suffix. Raises UserError for an unknown suffix."""
     suffix = Path(path).suffix.lower()
     if suffix not in _WRITERS:
         raise UserError(

@@ -1,4 +1,4 @@
-"""What each block of a run did from cycle to cycle, and the part of a run that a trace shows."""
+"""The states of each block from cycle to cycle, and the part of a run that a trace shows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class States:
 
 
 def states(log: Log, block: int) -> States:
-    """What a block did: busy, starved or blocked by a port, memory, or done."""
+    """The states of a block: busy, starved or blocked by a port, memory, done."""
     waits = log.waits[block]
     ports = [f"{'starved' if one.is_input else 'blocked'} by {one.port}" for one in waits.awaited]
     names = (BUSY, MEMORY, DONE, *ports)

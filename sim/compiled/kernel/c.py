@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-# Values that are loaded once, ahead of the firings, have to be kept somewhere: there are too few
-# registers for that.
+# Values loaded once, ahead of the firings, would have to stay in registers, of which there are too
+# few.
 TEMPLATE = """#pragma GCC optimize("no-tree-loop-im", "no-ivopts")
 #include "runtime.h"
 

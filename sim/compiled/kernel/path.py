@@ -1,4 +1,4 @@
-"""What a fast path is, and what it may change in the plain kernel."""
+"""The protocol of fast paths, and the parts of the plain kernel that a path may change."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 class InputEnd:
     """How a kernel deals with a queue that it takes from.
 
-    ``there``  ends the call if there is no token for the port ``$n``
-    ``fixed``  whether the tokens that are there at the start are all that there are in the call
-    ``taken``  is done after a token has been taken; ``$taken`` stands for a test whether one has
-    ``room``   a further test whether its writer has room again
+    ``there``  C that ends the call if there is no token for the port ``$n``
+    ``fixed``  whether no tokens are added during a call
+    ``taken``  C done after a token has been taken; ``$taken`` stands for a test whether one has
+    ``room``   C of a further test whether its writer has room again
     """
 
     there: str
@@ -33,10 +33,10 @@ class InputEnd:
 class OutputEnd:
     """How a kernel deals with a queue that it gives to.
 
-    ``macros``  stand before the function
-    ``locals``  stand at its start
-    ``given``   is done after a token has been given
-    ``back``    is done at its end
+    ``macros``  C before the function
+    ``locals``  C at its start
+    ``given``   C done after a token has been given
+    ``back``    C at its end
     """
 
     macros: str = ""
@@ -50,7 +50,8 @@ class Further:
     """Another firing that a kernel has.
 
     ``opening``  the C before it, with the label that leads to it
-    ``leader``   the leader of the inputs that the firing before has taken from, if it follows one
+    ``leader``   the leader of the inputs that the firing before has taken from, if it follows such
+                 a firing
     """
 
     opening: str
@@ -80,7 +81,7 @@ class KernelParts:
 
 
 class Path(ABC):
-    """A fast path: it does the same as single firings of the plain kernel, to the cycle.
+    """A fast path: C with the same effect as single firings of the plain kernel, to the cycle.
 
     ``name``   by which it is switched off
     ``needs``  the names of paths without which it never applies
@@ -98,8 +99,8 @@ class Path(ABC):
         """Its parts of a kernel that it applies to."""
 
     def after(self, kernel: BlockKernel, line: Leave, leader: int | None) -> list[str]:
-        """What may be done instead of beginning anew, after a firing that ends here.
+        """C in the place of a new beginning, after a firing that ends at ``line``.
 
-        ``leader`` is that of the firing itself, if it follows one.
+        ``leader`` is the leader that the firing itself follows, if any.
         """
         return []

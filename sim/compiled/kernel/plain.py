@@ -2,12 +2,12 @@
 
 The state and the ends of all queues are in local variables. A firing happens at ``now``, the first
 cycle in which everything that it needs is there; ``cause`` is the slot that was last. A give looks
-for room by itself. If there is none, the state becomes again what it was before the firing, and the
-call ends.
+for room by itself. If there is none, the state is restored to that before the firing, and the call
+ends.
 
 A block that reads a wire, or touches a memory that it shares with others, depends on time. Before
 it reads or asks, it compares the cycle with a limit, and stops in the state before the firing if it
-comes after that. The scheduler raises the limit once all others have come so far.
+comes after that. The scheduler raises the limit once all other blocks have reached it.
 
 A firing that touches memory happens when ports have taken all of its request. The tokens that it
 gives are made when all of the data is there, or later (``made``); so the queues that it gives to
@@ -25,12 +25,12 @@ from sim.compiled.residual import Body, Fail, Leave, Line, StepPort, Touch, Wait
 
 
 def each(form: str, items: Iterable[tuple[object, ...]]) -> str:
-    """A form filled in with each of some items, one after the other."""
+    """A form filled in with each item, one after the other."""
     return "".join(form.format(*item) for item in items)
 
 
 class BlockKernel:
-    """A kernel of a block between queues, with those of some paths that apply to it."""
+    """A kernel of a block between queues, with the given paths that apply to it."""
 
     def __init__(
         self,
@@ -110,11 +110,11 @@ class BlockKernel:
         )
 
     def input_end(self, q: int) -> InputEnd:
-        """A queue that is taken from."""
+        """The C of a queue that the block takes from."""
         return InputEnd(there=c.THERE.format(q=q))
 
     def output_end(self, q: int) -> OutputEnd:
-        """A queue that is given to."""
+        """The C of a queue that the block gives to."""
         bounded = self.outputs[q].bounded
         return OutputEnd(
             macros=c.HEAD.format(q=q) if bounded else "",
@@ -197,7 +197,7 @@ class BlockKernel:
                 yield one.opening + self.text(one.lines, one.leader)
 
     def begin(self, lines: Sequence[Line], leader: int | None = None) -> str:
-        """Begins a firing; ``leader`` is that of the one that it follows, if any."""
+        """Begins a firing; ``leader`` is the leader of the firing that it follows, if any."""
         ends = (
             (q, end.places)
             for q, end in enumerate(self.inputs)
@@ -232,7 +232,7 @@ class BlockKernel:
         )
 
     def text(self, lines: Sequence[Line], leader: int | None = None) -> str:
-        """The C of a firing; ``leader`` is that of the one that it follows, if any."""
+        """The C of a firing; ``leader`` is the leader of the firing that it follows, if any."""
         return "\n".join(filter(None, (self.line(line, leader) for line in lines)))
 
     def line(self, line: Line, leader: int | None) -> str:
@@ -314,7 +314,7 @@ class BlockKernel:
         return c.CROWDED.format(q=q, number=number, places=queue.places)
 
     def ordered(self) -> str:
-        """Ends a call because a firing comes after the limit."""
+        """Ends a call because a firing would come after the limit."""
         if not (self.wires or self.touches):
             return ""
         return c.ORDERED.format(restore=self.restore if self.touches else "")

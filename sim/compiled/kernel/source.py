@@ -24,19 +24,19 @@ from sim.compiled.kernel.plain import BlockKernel
 from sim.compiled.residual import Body
 
 PATHS: tuple[Path, ...] = (Short(), Pull(), Prepare(), Steady(), AtOnce(), Following(), Data())
-"""All paths, in the order in which they write."""
+"""The paths, in the order in which they write."""
 
 OFF = "SAM_PATHS_OFF"
 
 
 def paths_on() -> Sequence[Path]:
-    """The paths that are on. Raises UserError if one is named that there is not."""
+    """The paths that are on. Raises UserError if an unknown path is named."""
     return _paths_but(os.environ.get(OFF, ""))
 
 
 @cache
 def _paths_but(named: str) -> Sequence[Path]:
-    """The paths that are on where the text names those that are off."""
+    """The paths that are on; ``named`` lists the paths that are off."""
     off = {name.strip() for name in named.split(",")} - {""}
     names = [path.name for path in PATHS]
     if off == {"all"}:
@@ -47,7 +47,7 @@ def _paths_but(named: str) -> Sequence[Path]:
 
 
 def paths_without(off: Collection[str]) -> Sequence[Path]:
-    """The paths without some, and without those that need one of them."""
+    """The paths without those in ``off``, and without the paths that need one of them."""
     on = tuple(path for path in PATHS if path.name not in off)
     names = {path.name for path in on}
     missing = [path.name for path in on if path.needs - names]

@@ -64,4 +64,4 @@ BUILTINS: dict[Any, Callable[..., Any]] = {
     min: _min,
     max: _max,
 }
-"""By built-in function, what makes a call of it; it gets the writing and the arguments."""
+"""By built-in function, the writer of its calls; it gets the writing and the arguments."""

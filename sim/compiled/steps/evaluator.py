@@ -1,6 +1,6 @@
 """Evaluates a step, a small part of Python, with ports, parameters and shapes known.
 
-Loops over ports are unrolled, calls inlined, branches on known values decided. What stays open is
+Loops over ports are unrolled, calls inlined, branches on known values decided. Open values are
 written as C. Steps may use: assignments, ``if``, ``for`` over ports or known ranges, ``while``,
 ``return``, ``raise``; arithmetic and comparisons; calls of other such functions; methods of levels
 and of the memories in ``sam.blocks.block_memory``. Anything else raises ``Untranslatable``.
@@ -37,7 +37,7 @@ from sim.compiled.steps.values import (
 )
 from sim.compiled.steps.writing import Firing, FiringState, FiringWriter, Frame, Situation
 
-# A branch with nothing but such lines is written without a jump.
+# A branch of only such lines is written without a jump.
 _TAKE = re.compile(r" *TAKE\d+$")
 
 _DEEPEST_CALLS = 20
@@ -56,7 +56,7 @@ class Evaluator(FiringWriter):
     # Calls of functions
 
     def end_with(self, function: Any, arguments: Sequence[Any], prefix: str) -> None:
-        """Writes a call with which the firing ends: each of its branches ends it by itself."""
+        """Writes a call with which the firing ends: each of its branches ends the firing."""
         tree, _ = self.enter(function, arguments, prefix, ends=True)
         self.block([*tree.body, *([] if only_returns(tree.body[-1:]) else [ast.Return(None)])])
         self.frames.pop()

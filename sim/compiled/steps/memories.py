@@ -16,7 +16,7 @@ from sim.compiled.steps.writing import FiringWriter
 
 
 def remembered(writing: FiringWriter, path: tuple[str, ...], value: Any) -> Any:
-    """Something in the memory: known if it belongs to the structure, else open."""
+    """A value in the memory: known if it belongs to the structure, else open."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         writing.numbers[path] = None
         return Open(f"n_{'_'.join(path)}", INT)
@@ -32,7 +32,7 @@ def remembered(writing: FiringWriter, path: tuple[str, ...], value: Any) -> Any:
 
 
 def pointer(writing: FiringWriter, memory: StepMemory, ctype: str) -> str:
-    """The C variable that points to something in the memory."""
+    """The C variable that points to an object of the memory."""
     writing.memory[memory.path] = ctype
     writing.pure = False
     return f"m_{'_'.join(memory.path)}"

@@ -3,7 +3,7 @@
 A firing that is right for any tokens has to look at their kinds, and at all inputs. Most firings
 find data at the heads of all inputs, and many leave the state as it was, or take from the same
 input as the one before.
-``sim.compiled.residual.Body`` lists the firings that make use of it. Which there are follows
+``sim.compiled.residual.Body`` lists the firings that make use of it. Which of them exist follows
 from the firings themselves, so these are written in rounds, until a round shows nothing new.
 """
 
@@ -32,7 +32,7 @@ from sim.compiled.steps.writing import Constants, Firing, FiringState, Situation
 
 _LABEL = re.compile(r"end\d+")
 
-# The most groups of inputs for which there is a firing that follows one that moved one of them.
+# The most groups of inputs that get a firing to follow a firing that moved only that group.
 _MOST_FOLLOWED = 2
 
 
@@ -68,10 +68,10 @@ def translate(
 
 @dataclass(frozen=True)
 class _Findings:
-    """What a round of firings has shown.
+    """The findings of a round of firings.
 
     ``leaders``   by input, the first input that is always taken from with it
-    ``followed``  the leaders that are worth a firing that follows one that took from them alone
+    ``followed``  the leaders worth a ``following`` firing
     ``rest``      the values that all firings for data leave in the state
     """
 
@@ -88,7 +88,7 @@ class _Findings:
 
 
 class _FiringRound:
-    """A round of firings of a step, written with what the round before has shown."""
+    """A round of firings of a step, written with the findings of the round before."""
 
     def __init__(self, evaluator: Evaluator, step: Step, memory: Any, before: _Findings) -> None:
         self.evaluator, self.step, self.memory, self.before = evaluator, step, memory, before
@@ -97,7 +97,7 @@ class _FiringRound:
         self.rests: list[Constants] = []
 
     def body(self) -> Body:
-        """All firings that there are, and what they use."""
+        """The firings of the round, and the names that they use."""
         evaluator = self.evaluator
         firings = self._firings()
         types = evaluator.types
@@ -116,7 +116,7 @@ class _FiringRound:
         )
 
     def shown(self) -> _Findings:
-        """What the firings show, once they are written."""
+        """The findings of the firings, once they are written."""
         inputs = self.evaluator.inputs
         shown = _Findings(self._together("take", inputs))
         wired = any(port.wire for port in inputs)

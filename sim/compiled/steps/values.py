@@ -1,4 +1,4 @@
-"""What the expressions of a step evaluate to."""
+"""The values that expressions of a step evaluate to."""
 
 from __future__ import annotations
 

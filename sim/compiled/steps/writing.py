@@ -1,4 +1,4 @@
-"""A firing while it is written: its lines, and what is known where control has come."""
+"""A firing while it is written: its lines, and the facts known at the current point."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim.compiled.residual import COMPLEX, INT, REAL, Fail, Line, StepPort
 from sim.compiled.steps.values import Known, Open, real_number, stands
 
 Constants = Mapping[str, int | bool]
-"""The variables whose values are known, and these."""
+"""The known variables with their values."""
 
 
 class Untranslatable(UserError):
@@ -25,10 +25,10 @@ class Untranslatable(UserError):
 
 @dataclass(frozen=True)
 class Situation:
-    """What is known when a firing begins.
+    """The facts known when a firing begins.
 
     ``heads``  by input, the kind of the token at its head, if that is known
-    ``still``  inputs that need not be waited for: their heads are those of the firing before
+    ``still``  inputs that need no wait: their heads have not changed since the firing before
     ``state``  the variables of the state that are known
     """
 
@@ -38,18 +38,18 @@ class Situation:
 
     @property
     def data(self) -> bool:
-        """Whether there is data at all heads of which anything is known."""
+        """Whether all heads of known kind are data."""
         return {*self.heads.values()} == {DATA}
 
 
 @dataclass(frozen=True)
 class FiringState:
-    """What a firing has done when control comes to some point of it.
+    """The effects of a firing up to some point of control.
 
     ``peeked``  the inputs that it has surely peeked at
     ``moved``   the fates of the inputs taken from and of the outputs given to, by ("take", n) or
-                ("give", n). A text, of the kind given, for what is surely done, else a number;
-                ports of equal fates move together
+                ("give", n). A text (the kind given) for a sure move, else a number; ports of equal
+                fates move together
     ``known``   the variables whose whole numbers or truths are known
     """
 
@@ -67,7 +67,7 @@ class FiringState:
 class Firing:
     """A firing in C.
 
-    ``ends``      what it has done at each of its ends, in the order of its ``Leave`` lines
+    ``ends``      its effects at each of its ends, in the order of its ``Leave`` lines
     ``pure``      whether it uses no memory, and keeps the state
     ``constant``  whether it changes no memory
     """
@@ -140,7 +140,7 @@ class FiringWriter:
         self.lines.append(self.indent + line)
 
     def fail(self, text: str, test: str | None = None, value: str | None = None) -> None:
-        """Ends the run with a stream error about a value, if a test holds; always without one."""
+        """Ends the run with a stream error about a value, if a test holds or there is none."""
         self.messages[text] = None
         self.lines.append(Fail(self.indent, list(self.messages).index(text), test, value))
 
@@ -200,7 +200,7 @@ class FiringWriter:
             raise self.refuse(f"the value {known!r} as a number")
         raise self.refuse("an array, a list or a memory as a number")
 
-    # What is known, and what has been done
+    # Known values and effects so far
 
     def know(self, name: str, value: Any) -> None:
         """Remembers the value of a variable if it is a whole number or a truth, else forgets it."""
@@ -211,13 +211,13 @@ class FiringWriter:
         self.reached = replace(self.reached, known=known)
 
     def learn(self, test: Open, holds: bool) -> None:
-        """Remembers what follows for the state if a test holds, or does not."""
+        """Remembers what a test that holds, or does not, tells of the state variables."""
         name = test.text.removeprefix("!")
         if name.startswith("s_") and isinstance(self.state.get(name[2:]), bool):
             self.know(name, Known(holds == (name == test.text)))
 
     def now(self, value: Any) -> Any:
-        """A value; a variable whose value is known becomes that."""
+        """The value; a variable becomes its known value, if it has one."""
         if isinstance(value, Open) and value.text in self.reached.known:
             return Known(self.reached.known[value.text])
         return value
@@ -228,7 +228,7 @@ class FiringWriter:
         self.reached = replace(self.reached, moved=moved)
 
     def join(self, one: FiringState | None, other: FiringState | None) -> FiringState:
-        """What has been done if control comes from either of two points; None is no point."""
+        """The effects if control comes from either of two points; None is no point."""
         if one is None or other is None:
             return one or other or self.reached
         moved: dict[tuple[str, int], str | int] = {}
@@ -244,5 +244,5 @@ class FiringWriter:
 
 
 def common(one: Constants, other: Constants) -> Constants:
-    """The variables that are known at two points, and the same at both."""
+    """The variables that have the same known value at two points."""
     return {n: value for n, value in one.items() if n in other and repr(other[n]) == repr(value)}

@@ -1,8 +1,8 @@
 """At once: many firings in a row that only drop a token of the same input are done 8 at a time.
 
-They are judged together, without branches, so that the compiler makes vectors of them. If one of
-them would do more than take from these inputs, or would have to wait, none of them is done, and
-single firings go on.
+They are judged together, without branches, so that the compiler vectorises the tests. If one of
+them would do more than take from these inputs, or would have to wait, none is done, and single
+firings go on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from sim.compiled.kernel.paths.following import alone
 from sim.compiled.kernel.plain import BlockKernel, each
 from sim.compiled.residual import Fail, Leave, Line
 
-# The loops over firings are left whole, as compilers make vectors of loops before they unroll them.
+# The loops over firings are not unrolled here, as compilers vectorise loops before they unroll
+# them.
 _ENOUGH = " && e{0} - h{0} >= AT_ONCE && (h{0} & ({1} - 1)) <= {1} - AT_ONCE"
 _FIRST = "            const int64_t first{0} = h{0} & ({1} - 1);\n"
 _AT = "                const int64_t at{0} = first{0} + j;\n"
@@ -91,7 +92,7 @@ def _several(kernel: BlockKernel, leader: int) -> str:
 
 
 def _judged(kernel: BlockKernel, lines: Sequence[Line], leader: int) -> str:
-    """Finds out whether a firing does no more than take from the inputs of a leader."""
+    """C that tests whether a firing does no more than take from the inputs of a leader."""
     parts = []
     for line in lines:
         if isinstance(line, str):

@@ -1,7 +1,7 @@
 """Data first: the kernel begins with a firing that is right for data at all inputs only.
 
-Most tokens are data. With their kind known, tests of it and what comes of other kinds are gone. The
-firing that is right for any tokens stands behind; any other token leads there.
+Most tokens are data. With the kind known, tests of it and branches for other kinds disappear. The
+general firing stands behind; any other token leads there.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Following: after a firing that took from one input alone, the next one looks at that one only.
+"""Following: after a firing that took from one input alone, the next firing checks that input only.
 
-The heads of all other inputs have not changed: they hold data, which was visible before.
+The heads of all other inputs have not changed: they hold data that was visible before.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Preparing: a block that has to wait for room does its next firings nevertheless.
 
-If these do nothing but give, their tokens do not depend on when they happen. The writer leaves them
-behind the end of its one output queue. As the reader takes tokens, it lets them in one by one, and
-so finds when each of these firings happens.
+If these firings only give, their tokens do not depend on time. The writer leaves the tokens behind
+the end of its one output queue. As the reader takes tokens, it lets the prepared ones in one by
+one, and so finds the cycle of each firing.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Prepare(Path):
 
 
 def _blocked(kernel: BlockKernel) -> str:
-    """Does the next firings, as long as they give alone."""
+    """Does the next firings, as long as they only give."""
     [queue], lines = kernel.outputs, []
     for line in kernel.body.giving:
         if isinstance(line, Wait):

@@ -1,7 +1,7 @@
 """Short queues: the ends of a queue that fills after a few tokens stay where they are in memory.
 
 Writer and reader take turns after each few firings, so a call has little time to make up for
-loading the ends at its start and storing them at its end. A reader that waits is woken at the give.
+loading the ends at its start and storing them at its end. A waiting reader is woken by the give.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Steady state: where all firings for data leave some of the state the same, the next knows it.
+"""Steady state: if all firings for data leave a part of the state the same, the next relies on it.
 
-The first of them finds the state as it is; each other one goes to a firing without tests of it.
+The first such firing tests the state; each later one is a firing without those tests.
 """
 
 from __future__ import annotations
