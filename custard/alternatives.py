@@ -1,7 +1,6 @@
-"""Other programs for the same expression: what the compiler offers in place of what was asked for.
+"""Other programs for the same expression, which the compiler offers besides the one asked for.
 
-Each is named by what is to be written for it: a scheduling command that is added, a loop order or
-a format.
+Each is named by the words to write for it: a scheduling command to add, a loop order or a format.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ _ORDERS, _OF_EACH, _TRIED = 5, 3, 48
 
 
 def alternatives(program: SamProgram) -> dict[str, SamProgram]:
-    """Programs that give the same result in another way, by what is to be written for each.
+    """Programs that give the same result in another way, by the words to write for each.
 
-    Of two lanes, skipping, locating, other loop orders and other formats up to a few each; only
-    those that compile, and that the compiler does not have to transpose a tensor for.
+    They use two lanes, skipping, locating, other loop orders or other formats, up to a few of each
+    sort; only programs that compile without transposing a tensor.
     """
     found: dict[str, SamProgram] = {}
     for choices, most in (
@@ -46,7 +45,7 @@ _Choice = tuple[str, Sequence[str], dict[str, Format]]
 
 
 def _commands(program: SamProgram) -> Iterator[_Choice]:
-    """What adds a command to the schedule."""
+    """Programs with one more command in the schedule."""
     given = {one.name for one in parse_schedule(program.schedule)}
     formats = _given(program)
     loops = program.cin.loops
@@ -65,7 +64,7 @@ def _added(program: SamProgram, command: str) -> _Choice:
 
 
 def _orders(program: SamProgram) -> Iterator[_Choice]:
-    """Other orders of the loops, where the schedule does no more than to order them."""
+    """Other orders of the loops, where the schedule only orders them."""
     commands = parse_schedule(program.schedule)
     if any(one.name != "reorder" for one in commands) or len(program.cin.loops) > 5:
         return
@@ -92,7 +91,7 @@ def _given(program: SamProgram) -> dict[str, Format]:
 def _compiled(
     program: SamProgram, schedule: Sequence[str], formats: dict[str, Format]
 ) -> SamProgram | None:
-    """The program, if it can be made as it is asked for, and is another one."""
+    """The program with another schedule or formats, if it compiles so and differs."""
     try:
         found = compile(
             program.expression,

@@ -75,7 +75,8 @@ def compile(
 
     ``formats``   a format by tensor, as in ``{"B": "ds:0,1", "C": "CSR"}``; where none is given all
                   levels are compressed (in C, a matrix of up to 2^28 rows is CSR), unless the
-                  input turns out to be a dense array. What a ``precompute`` names may have one too
+                  input turns out to be a dense array. A workspace of a ``precompute`` may have one
+                  too
     ``schedule``  scheduling commands, as in ``["reorder(i,k,j)"]`` or ``"reorder(i,k,j)"``
     ``dims``      extents by variable that no input fixes
     ``strict``    refuses where the compiler would have to transpose a tensor, or to pass over a
@@ -123,7 +124,7 @@ def compile(
 
 
 def _kind(value: object) -> str:
-    """What a value is that something else should stand for."""
+    """The type of a value in words, for an error that expects another type."""
     return repr(value) if value is None or isinstance(value, int | str) else type(value).__name__
 
 

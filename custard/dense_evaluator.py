@@ -76,8 +76,8 @@ def _added_up(
     inputs: Mapping[str, Tensor],
     extents: Mapping[str, int],
 ) -> Array:
-    """The values added up where the subscripts of the target point, on zeros or on what was there;
-    those that point outside are left out."""
+    """The values added up at the places that the target's subscripts name, on zeros or on the old
+    values; places outside are left out."""
     target = assignment.target
     shape = [
         extents[index.name]
@@ -100,7 +100,7 @@ def _added_up(
 
 
 def _size(assignment: notation.Assignment, mode: int, extents: Mapping[str, int]) -> int:
-    """The extent of a mode of the target whose subscript is computed, as the program names it."""
+    """The extent of a mode of the target whose subscript is computed, as the program infers it."""
     nodes = notation.walk(assignment)
     accesses = [node for node in nodes if isinstance(node, notation.Access)]
     taken = {name for access in accesses for name in _variables(access)}
@@ -116,7 +116,8 @@ def _places(
     shape: Sequence[int],
     extents: Mapping[str, int],
 ) -> tuple[list[Array], Array]:
-    """Where the subscripts of an access point over its variables, and whether inside of a shape."""
+    """The places that the subscripts of an access name, over its variables, and whether each is
+    inside of a shape."""
     axes = np.indices([extents[variable] for variable in variables], sparse=True)
     grid = dict(zip(variables, axes, strict=True))
     places: list[Array] = []
@@ -139,8 +140,8 @@ def _on_diagonal(
     inputs: Mapping[str, Tensor],
     extents: Mapping[str, int],
 ) -> Array:
-    """The values where the subscripts of the target agree; under ``=`` zeros elsewhere, under
-    ``+=`` what was there."""
+    """The values where the subscripts of the target agree; elsewhere zeros under ``=``, the old
+    values under ``+=``."""
     variables = _variables(assignment.target)
     shape = [extents[variable] for variable in variables]
     _require_places(math.prod(shape))
@@ -300,7 +301,7 @@ class _DenseEvaluator:
         return np.asarray(value.array).transpose(order).reshape(sizes)
 
     def _sum(self, value: _Value, summed: set[str]) -> _Value:
-        """The sum over variables, of which the value may lack some."""
+        """The sum over variables, some of which the value may lack."""
         if not summed:
             return value
         repeats = self._size(tuple(summed - set(value.variables)))
@@ -343,7 +344,7 @@ def _in_type(array: Any, dtype: Any) -> Array:
 
 
 def _repeated(array: Array, times: int) -> Array:
-    """The sum of so many of an array, in its type."""
+    """The sum of an array ``times`` times, in its type."""
     if array.dtype.kind == "b":
         return array & (times > 0)
     if array.dtype.kind == "i":

@@ -31,7 +31,7 @@ _watched: ContextVar[tuple[str, Tell] | None] = ContextVar("watched", default=No
 
 @contextmanager
 def printed_after(name: str, tell: Tell) -> Iterator[None]:
-    """Has the text of the program told after a pass. Raises UserError for an unknown pass."""
+    """Calls ``tell`` with the program's text after a pass. Raises UserError for an unknown pass."""
     if name not in PASSES:
         raise UserError(f"there is no pass {name}", hint=one_of(name, PASSES))
     token = _watched.set((name, tell))
@@ -42,7 +42,7 @@ def printed_after(name: str, tell: Tell) -> Iterator[None]:
 
 
 def done(name: str, program: object, text: Callable[[], str] | None = None) -> None:
-    """A pass has made a program, whose ``text`` is that of ``str`` if nothing else is given."""
+    """To be called when a pass has made a program; ``text`` is ``str`` of it if not given."""
     if isinstance(program, cin.LoopProgram):
         verify(program)
     watched = _watched.get()

@@ -1,4 +1,4 @@
-"""Compiled programs: what those of all targets have."""
+"""Compiled programs: the interface that all targets share."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Program(ABC):
 
     ``schedule``    the scheduling commands, as they were given
     ``cin``         its concrete index notation
-    ``notes``       what the compiler decided: loop order, transpositions, workspaces, locators
+    ``notes``       decisions of the compiler: loop order, transpositions, workspaces, locators
     ``undeclared``  the tensors that no format was given for
-    ``choices``     what the schedule forces, by tensor and loop
+    ``choices``     commands of the schedule that force an iteration, by tensor and loop
     ``drop_zeros``  whether values that come out as 0 are kept out of its compressed levels
     """
 
@@ -43,11 +43,11 @@ class Program(ABC):
 
     @abstractmethod
     def described(self) -> dict[str, Any]:
-        """What a record of the program tells of its target, as plain JSON data."""
+        """The facts about the target for a record of the program, as plain JSON data."""
 
     @abstractmethod
     def shown(self) -> dict[str, Any]:
-        """What a page shows of the program: pictures of its ``graphs``, or its ``source``."""
+        """The views of the program for a page: pictures of its ``graphs``, or its ``source``."""
 
     @property
     @abstractmethod
@@ -57,12 +57,12 @@ class Program(ABC):
     @property
     @abstractmethod
     def identity(self) -> str:
-        """What the program does, whatever schedule asked for it."""
+        """A key that programs share which do the same, whatever schedule asked for it."""
 
     @property
     @abstractmethod
     def rearranged(self) -> bool:
-        """Whether some tensor is stored in another way for it."""
+        """Whether the program stores some tensor in another way."""
 
     @property
     def statements(self) -> tuple[LoopProgram, ...]:

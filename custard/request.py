@@ -1,4 +1,4 @@
-"""What the compiler is asked for, once its arguments have been read: what every target is given."""
+"""A request to the compiler: its arguments once they have been read, as every target gets them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Request:
     """A compilation: the arguments of ``custard.compile``, checked.
 
     ``expression``  as it was given
-    ``formats``     of the tensors; ``undeclared`` are those that no format was given for
+    ``formats``     of the tensors; ``undeclared`` are the tensors that no format was given for
     ``workspaces``  the texts of the formats that are given for workspaces
     ``schedule``    the texts of the commands, and ``commands`` the commands in them
     ``dims``        extents by variable
@@ -36,7 +36,7 @@ class Request:
 
     @property
     def of_program(self) -> dict[str, Any]:
-        """The fields of a ``Program`` that are those of the request."""
+        """The fields that a ``Program`` takes from the request."""
         return {
             "expression": self.expression,
             "formats": self.formats,
@@ -47,7 +47,7 @@ class Request:
         }
 
     def refuse_rearranged(self, rearranged: Mapping[str, str | None]) -> None:
-        """Raises UserError for a tensor that is stored anew, which ``strict`` forbids.
+        """Raises UserError under ``strict`` for a tensor that is stored anew.
 
         ``rearranged`` has a note for each, with the format that avoids it, if there is one.
         """

@@ -1,4 +1,4 @@
-"""The targets of the compiler, and what tells one from the other.
+"""The table of targets: the facts in which they differ.
 
 The compiler and the command ask this table; none of them compares the names of targets. Which
 scheduling commands a target follows stands with the commands (``custard.language.commands``), and
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 class Target:
     """A target.
 
-    ``about``      what a program on it is, in a few words
+    ``about``      the sort of its programs, in a few words
     ``levels``     the levels of a tensor of some order that no format is given for
     ``module``     the module with its ``ordered`` and ``compiled``, imported when they are needed
     ``autoscheduling``  the module with its ``AUTOSCHEDULER``, imported when schedules are chosen
     ``simulated``  whether a run is a simulation, which counts cycles
-    ``options``    the options of the command that it alone takes, by the names of their arguments
+    ``options``    the options of the command that only it takes, by the names of their arguments
     """
 
     name: str

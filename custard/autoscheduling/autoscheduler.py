@@ -1,4 +1,5 @@
-"""What a target adds to the search for a schedule: its candidates, estimates and measurements.
+"""The part of the search for a schedule that differs by target: candidates, estimates,
+measurements.
 
 The table of targets (``custard.targets``) names the module of each target's ``AUTOSCHEDULER``.
 """
@@ -25,7 +26,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class MeasuringMachine:
-    """What programs are measured on: so many threads of this one, or one that is simulated."""
+    """The machine that programs are measured on: threads of this machine, or a simulated one."""
 
     asked_threads: int | None = None
     config: Any = None
@@ -34,7 +35,7 @@ class MeasuringMachine:
 
     @property
     def threads(self) -> int:
-        """How many threads share a loop; raises UserError for what is not a number of threads."""
+        """How many threads share a loop; raises UserError for a number that is none of threads."""
         return number_of_threads(self.asked_threads)
 
 
@@ -47,8 +48,7 @@ class Autoscheduler(ABC):
 
     @abstractmethod
     def partitions(self, problem: Problem, plain: Candidate) -> Iterator[Candidate]:
-        """What may be made of a candidate that only orders its loops: tiles, workspaces, loops
-        that are shared out."""
+        """The candidates made from one that only orders its loops: with tiles, say."""
 
     @abstractmethod
     def free(self, problem: Problem) -> Iterator[Mapping[str, Format]]:
@@ -61,7 +61,7 @@ class Autoscheduler(ABC):
 
     @abstractmethod
     def key(self, program: Program, machine: MeasuringMachine) -> Key:
-        """All that decides what is measured of a program, but for its inputs."""
+        """The facts that decide a measurement of a program, except its inputs."""
 
     @abstractmethod
     def measured(

@@ -1,4 +1,4 @@
-"""What loops go through on real inputs, counted by a walk through their fibers.
+"""The iterations of loops on real inputs, counted by a walk through their fibers.
 
 A walk goes down the loops of a term, outermost first, and keeps the points that are reached: for
 each, the place in each operand's fibertree. At a loop, the fibers of the operands below all of the
@@ -39,7 +39,7 @@ _ABSENT, _UNSTORED = -1, -2
 
 @dataclass(frozen=True)
 class FiberStatistics:
-    """Of the fibers of a level: how many there are, and the lengths of them."""
+    """The number and the lengths of the fibers of a level."""
 
     fibers: int
     mean: float
@@ -92,7 +92,7 @@ class InputFibers:
         return found
 
     def count(self, term: cin.Expression, loops: Sequence[str], codes: Codes) -> list[LoopCount]:
-        """What each loop of a term goes through."""
+        """The iterations of each loop of a term."""
         used = {node: tuple(codes[node].items()) for node in _accesses(term)}
         key = term, tuple(loops), tuple(used.items())
         if key not in self._counted:
@@ -214,7 +214,7 @@ class InputFibers:
 
 
 class _Walk:
-    """One walk: the points that were reached, and where each operand is at them."""
+    """A walk: the points that were reached, and the place of each operand at them."""
 
     def __init__(
         self, fibers: InputFibers, term: cin.Expression, loops: Sequence[str], codes: Codes
@@ -234,7 +234,7 @@ class _Walk:
         return 0 if len(tree.coordinates[0]) else _ABSENT
 
     def counts(self) -> list[LoopCount]:
-        """What each loop goes through."""
+        """The iterations of each loop."""
         return [self._entered(variable) for variable in self.loops]
 
     def _entered(self, variable: str) -> LoopCount:
@@ -331,7 +331,7 @@ class _Walk:
             places[one] = np.where(is_there, stored[at] if len(known) else 0, absent)
         self.places, self.points = places, len(keys)
 
-    # What the term says of the fibers
+    # The fibers that a term reaches
 
     def _reached(
         self, node: cin.Expression, variable: str, sparse: Mapping[cin.Access, Ints]

@@ -1,4 +1,4 @@
-"""Measurements that are found again: numbers in the cache, by all that decides them."""
+"""Measurements that are kept: numbers in the cache, by the facts that decide them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sam.tensor import Tensor
 
 
 def digest(inputs: Mapping[str, Tensor]) -> str:
-    """Names what inputs hold."""
+    """A digest of the content of inputs."""
     found = hashlib.sha256()
     for name, tensor in sorted(inputs.items()):
         coordinates, values = tensor.to_coo()

@@ -20,7 +20,7 @@ def measured(
 ) -> list[float]:
     """The cycles of each program, or its least seconds of some runs, in turns with the others.
 
-    What was measured before is found again, but for ``again``.
+    Earlier measurements are taken from the cache, unless ``again``.
     """
     if not programs:
         return []

@@ -1,8 +1,8 @@
 """Target sam: tiles, loops that lanes share, equal shares of entries; cycles on the ideal machine.
 
 A schedule is followed as far as its statements in derived variables, and their loops are counted on
-the inputs as these variables have them. Graphs run in turn. Lanes take as long as the one that gets
-most.
+the inputs as these variables have them. Graphs run in turn. Lanes take as long as the lane with the
+most work.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _with(found: Candidate, *commands: str) -> Candidate:
 
 
 def _largest(derived: Derived, loop: str, lanes: int, fibers: InputFibers) -> float:
-    """The share of the work that the lane gets which gets most."""
+    """The largest share of the work that a lane gets."""
     program, shares = derived.program, [1 / lanes]
     for one in dict.fromkeys(cin.walk(program.value)):
         if isinstance(one, cin.Access):

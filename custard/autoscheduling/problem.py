@@ -1,4 +1,4 @@
-"""What is to be scheduled, and the schedules that are rated for it."""
+"""The problem of the search for a schedule, and its candidates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from custard.targets import Target
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be scheduled.
+    """The program to schedule, and its inputs as far as they matter.
 
     ``given``    the formats that are asked for
     ``dense``    the inputs that are dense arrays
@@ -62,7 +62,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class ThreadedLoop:
-    """A loop that is shared out, with ``tensor`` in blocks of that many of its entries."""
+    """A loop that is shared out; with ``tensor``, in blocks of ``size`` of its entries."""
 
     loop: str
     parts: int
@@ -72,11 +72,11 @@ class ThreadedLoop:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A schedule, and what an estimate needs to know of it.
+    """A schedule, and the facts that an estimate of it needs.
 
     ``formats``     of all tensors
     ``statements``  what runs in turn, with the loops in their order
-    ``workspaces``  the formats of what all but the last statement compute
+    ``workspaces``  the formats of the results of all statements but the last
     ``tile``        on target c: the loop that is cut into tiles, those outermost, and their extent
     ``policy``      on target c: the workspace that the schedule asks for, for the result
     """
@@ -91,12 +91,12 @@ class Candidate:
 
     @property
     def loops(self) -> tuple[str, ...]:
-        """The loops of what makes the result."""
+        """The loops of the last statement, which makes the result."""
         return self.statements[-1].loops
 
 
 def follows(candidate: Candidate) -> bool:
-    """Whether all operands are gone through in the order in which they are stored."""
+    """Whether the loops go through all operands in the order of their storage."""
     return all(
         _follows(node, one.loops, candidate.formats[node.tensor])
         for one in candidate.statements

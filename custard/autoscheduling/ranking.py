@@ -1,8 +1,8 @@
-"""``custard.autoschedule``: schedules and formats, ranked by what they would take.
+"""``custard.autoschedule``: schedules and formats, ranked by the time they would take.
 
 All loop orders are estimated on the inputs; the best of them are estimated with tiles, workspaces
 and loops that are shared out. Those with the best estimates may be measured: seconds on target c,
-simulated cycles on target sam. What is measured is ranked by that, before the others.
+simulated cycles on target sam. Measured schedules are ranked by measurement, before the others.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from sam.inputs import as_tensor, extents, require_inputs
 from sam.support.errors import UserError
 from sam.tensor import Tensor
 
-# How many loop orders, the best by estimate, are looked at with what a target adds to them.
+# How many loop orders, the best by estimate, are tried with the partitions of the target.
 _EXTENDED = 24
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """A schedule with formats, and what it takes: seconds on target c, cycles on target sam.
+    """A schedule with formats, and its time: seconds on target c, cycles on target sam.
 
     ``measured``  None where it was only estimated
-    ``program``   it, compiled
+    ``program``   the compiled program
     """
 
     schedule: tuple[str, ...]
@@ -100,9 +100,9 @@ def autoschedule(
     ``drop_zeros``, ``fast_math``  as ``compile`` has them
     ``most``      how many schedules there are in the result, at most
     ``again``     measures what was measured before anew
-    ``told``      called with what is being done, now and then
+    ``told``      called now and then with the current work in words
 
-    Measurements are kept in the cache, by all that decides them. Raises UserError.
+    Measurements are kept in the cache, by the facts that decide them. Raises UserError.
     """
     chosen = target_of(target)
     _require(chosen, time, simulate, lanes, most)
@@ -142,7 +142,7 @@ def _ranked(
 ) -> Iterator[Ranked]:
     """The candidates that the compiler takes, those with the best estimates first.
 
-    Where it takes some that it need not transpose an operand for, there are no others.
+    If it takes some without transposing an operand, the others are left out.
     """
     rating = _Rating(problem, fibers, tell)
     plain = list(orders(problem))
@@ -185,7 +185,7 @@ class _Rating:
         self.refused: UserError | None = None
 
     def rate(self, candidates: Iterable[Candidate]) -> None:
-        """Takes in more."""
+        """Rates more candidates."""
         own = autoscheduler(self.problem.target)
         for one in candidates:
             self.tell(f"{len(self.rated):,} schedules estimated")
@@ -195,7 +195,7 @@ class _Rating:
                 self.refused = self.refused or mistake
 
     def best(self) -> list[tuple[float, Candidate]]:
-        """All, those with the best estimates first."""
+        """The candidates, those with the best estimates first."""
         return sorted(self.rated, key=lambda one: one[0])
 
 
@@ -219,7 +219,7 @@ def _declared(formats: Mapping[str, Format]) -> dict[str, str]:
 
 
 def _require(target: Target, time: int, simulate: int, lanes: int, most: int) -> None:
-    """Raises UserError for numbers that are none, and for what the target does not measure."""
+    """Raises UserError for wrong numbers, and for a measurement that the target does not have."""
     whole = {"time": time, "simulate": simulate, "lanes": lanes, "most": most}
     for name, number in whole.items():
         least = int(name in ("lanes", "most"))

@@ -107,7 +107,7 @@ def _silence(stream: TextIO) -> None:
 
 
 def of_system(mistake: OSError) -> int:
-    """Says what the system refuses, where nobody else has; the exit status.
+    """Tells a refusal of the system that nobody else has told; gives the exit status.
 
     A reader of stdout that has gone, as in ``| head``, is no mistake, and is not told.
     """

@@ -1,4 +1,4 @@
-"""``custard auto EXPRESSION ...``: schedules and formats, ranked by what they take on inputs."""
+"""``custard auto EXPRESSION ...``: schedules and formats, ranked by their time on inputs."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _options(arguments: argparse.Namespace) -> list[str]:
 
 
 def _statistics(program: Program, tensors: Mapping[str, Tensor]) -> list[str]:
-    """What the inputs are like, each in a line."""
+    """A line for each input: its size, entries and fibers."""
     lines, fibers = [], InputFibers(tensors, {})
     for name, accesses in input_uses(program).items():
         tensor = tensors[name]

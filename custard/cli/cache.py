@@ -1,4 +1,4 @@
-"""The command ``custard cache``: where compiled kernels are, how many, and their removal."""
+"""The command ``custard cache``: the place and number of compiled kernels, and their removal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sam.support.free_memory import in_words
 
 
 def main(argv: Sequence[str]) -> int:
-    """Tells what the cache of compiled kernels holds; with ``--clear``, removes it all."""
+    """Tells how much the cache of compiled kernels holds; with ``--clear``, empties it."""
     parser = Parser(prog="custard cache", description=main.__doc__, allow_abbrev=False)
     parser.add_argument("--clear", action="store_true", help="remove all that is in it")
     if parse(parser, argv, ["--clear"]).clear:

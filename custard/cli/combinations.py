@@ -6,7 +6,7 @@ import argparse
 
 from sam.support.errors import UserError
 
-# What says nothing where no program runs, by the name of the argument.
+# Options without effect where no program runs, by the name of the argument.
 _OF_A_RUN = {
     "validate": "--validate",
     "max_cycles": "--max-cycles",
@@ -16,7 +16,7 @@ _OF_A_RUN = {
     "trace": "--trace",
     "vcd": "--vcd",
 }
-# What says nothing where the compiler ends after a pass.
+# Options without effect where the compiler ends after a pass.
 _AFTER_A_PASS = {
     "outputs": "-o",
     "json": "--json",
@@ -32,8 +32,8 @@ _AFTER_A_PASS = {
 
 
 def require_together(arguments: argparse.Namespace) -> None:
-    """Raises UserError for an option without the one that it is about, or beside one that ends
-    the command before."""
+    """Raises UserError for an option without the option that it is about, or beside an option that
+    ends the command before it."""
     given = vars(arguments)
     if given["dot_dialect"] != "custard" and given["dot"] is None:
         raise UserError("--dot-dialect is for a DOT file, and none is asked for", hint="--dot FILE")

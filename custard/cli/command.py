@@ -1,6 +1,6 @@
 """The command line: chooses the command, and reports mistakes.
 
-What a command needs is imported when it runs, so that ``custard --help`` is there at once.
+The modules of a command are imported when it runs, so that ``custard --help`` answers at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from custard.cli.arguments import complain, of_system, require_stdout
 from custard.cli.options import parse_command
 from sam.support.errors import StreamError, UserError, nearest, one_of
 
-# The words that may stand in the place of an expression: what follows them, and what runs them.
+# The words that may stand in place of an expression: the arguments after them, and the function
+# that runs them.
 _COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "sweep": ("SWEEP.yaml", "custard.cli.sweeps.command", "main"),
     "sim": ("GRAPH.gv [options]", "custard.cli.graph_run", "main"),
@@ -57,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _chosen(words: Sequence[str]) -> Callable[[Sequence[str]], int]:
-    """What runs a command line."""
+    """The function that runs a command line."""
     if words and words[0] in _COMMANDS:
         _, module, name = _COMMANDS[words[0]]
         command: Callable[[Sequence[str]], int] = getattr(import_module(module), name)

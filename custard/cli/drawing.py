@@ -53,7 +53,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _without_picture(argv: Sequence[str]) -> tuple[list[str], str | None]:
-    """The words without ``-o``, and what it is given."""
+    """The words without ``-o``, and the value of ``-o``."""
     words: list[str] = []
     picture = None
     rest = iter(argv)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from custard.to_sam.program import SamProgram
     from sim.config.hardware import Config
 
-# What runs a program, by its target: the module whose ``run`` does, imported when it is needed.
+# The module whose ``run`` runs a program, by target; imported when it is needed.
 _RUNS = {"sam": "custard.cli.simulation_run", "c": "custard.cli.kernel_run"}
 
 
@@ -59,7 +59,7 @@ def prepared(arguments: argparse.Namespace) -> tuple[SamProgram, Config]:
 
 
 def refuse_others(arguments: argparse.Namespace) -> None:
-    """Raises UserError for a target that there is not, and an option that only others take."""
+    """Raises UserError for an unknown target, and for an option that only other targets take."""
     target_of(arguments.target)
     for target in TARGETS.values():
         for name, option in target.options.items():

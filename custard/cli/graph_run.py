@@ -154,7 +154,7 @@ def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Name
 
 
 def _described(graph: Graph, name: str) -> dict[str, Any]:
-    """What a record tells of a graph."""
+    """The fields of a record that describe a graph."""
     stored = {}
     for slot in graph.slots:
         if slot.tensor is not None:

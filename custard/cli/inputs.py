@@ -10,8 +10,8 @@
     -i x=@dense            every place
     -i X=@image(0.4)       activations, @pruned(2:4) and @pruned(0.1) pruned weights: ``structured``
 
-What is made up has values in (0, 1], drawn from the seed and the tensor's name. Its extents are
-those of the files and numbers beside it, and of ``--dims``.
+Generated tensors have values in (0, 1], drawn from the seed and the tensor's name. Their extents
+come from the files and numbers beside them, and from ``--dims``.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def needs_no_input(program: Program) -> bool:
 
 
 def _parse(texts: Sequence[str], known: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """What each tensor is given; ``known`` are the inputs with the variables that index them."""
+    """The text given for each tensor; ``known`` are the inputs with their index variables."""
     given: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -173,10 +173,10 @@ def _parse(texts: Sequence[str], known: Mapping[str, Collection[str]]) -> dict[s
 def _read_files(
     given: Mapping[str, str], uses: Mapping[str, Sequence[cin.Access]], dims: Mapping[str, int]
 ) -> tuple[dict[str, Tensor], dict[str, int]]:
-    """The tensors that are not made up, and the extents that they and ``dims`` fix."""
+    """The tensors that are not generated, and the extents that they and ``dims`` fix."""
     tensors: dict[str, Tensor] = {}
     extents = dict(dims)
-    # A .tns file may leave its shape open, to be fixed by the others and by dims.
+    # A .tns file may leave its shape open; the other inputs and dims then fix it.
     for are_tns in (False, True):
         known = dict(extents)
         for name, accesses in uses.items():
@@ -192,7 +192,7 @@ def _read_files(
 
 
 def _is_generated(value: str) -> bool:
-    """Whether the value is made up; a word after @ that has no suffix can be no file."""
+    """Whether the value is generated; a word after @ without a suffix cannot be a file."""
     return value.startswith("@") and Path(value.partition("(")[0]).suffix == ""
 
 
@@ -247,7 +247,7 @@ _TRUTHS = {"True": True, "true": True, "False": False, "false": False}
 
 
 def _number(text: str) -> bool | int | float | complex | None:
-    """The number that the text is, in the type that it is written in; None where it is none."""
+    """The number that the text writes, in its type; None if it is no number."""
     if text in _TRUTHS:
         return _TRUTHS[text]
     if _SPECIAL.fullmatch(text):

@@ -154,7 +154,7 @@ _OPTIONS: Mapping[str, _Options] = {
 }
 
 
-# Options of the TACO tool that are not ours, each with what does it here.
+# Options of the TACO tool that are not ours, each with our words for it.
 _OF_TACO: Mapping[str, str] = {
     "-t": "the type of values is that of the input's file or array",
     "-c": "a C source is printed without -i, or goes to -o FILE.c",
@@ -180,9 +180,9 @@ RESULTS = (
     *("-o", "--prefix", "--print-after", "--check", "--dot", "--dot-dialect", "--draw", "--report"),
     *("--trace", "--vcd", "--window", "--plot", "--all-lanes"),
 )
-"""Options that say what becomes of the result or the report of one run."""
+"""Options about the result or the report of one run."""
 
-# What ``-g`` of TACO makes up, and what does here.
+# The tensors that ``-g`` of TACO generates, and our words for them.
 _GENERATED = {"d": "@dense"}
 
 
@@ -190,9 +190,9 @@ _GENERATED = {"d": "@dense"}
 class Usage:
     """A command that takes an expression with options, as ``custard size EXPRESSION ...``.
 
-    ``about``     what it does, for its help
+    ``about``     a sentence for its help
     ``own``       its own options, which replace those of the same name
-    ``without``   options that say nothing to it; the next line of an error is ``instead``
+    ``without``   options that it does not take; ``instead`` is the hint of the error
     """
 
     name: str
@@ -226,7 +226,7 @@ def parse_command(
     found = parse(parser, words, known, "put the expression in quotes")
     if usage is not None:
         _refuse(found, usage)
-    # New lists: those of argparse may be the defaults, which the next call has too.
+    # New lists, since those of argparse may be the defaults, which calls share.
     found.inputs = [_with_equals(text) for text in found.inputs]
     found.outputs = [_with_equals(text) for text in found.outputs]
     for text in found.generated:
@@ -269,7 +269,7 @@ def _add(parser: Parser, title: str, options: _Options, hidden: Sequence[str] = 
 
 
 def _refuse(found: argparse.Namespace, usage: Usage) -> None:
-    """Raises UserError for an option that says nothing to a command."""
+    """Raises UserError for an option that a command does not take."""
     for options in _OPTIONS.values():
         for names, settings in options.items():
             option = names.split()[-1]
@@ -282,7 +282,7 @@ def _refuse(found: argparse.Namespace, usage: Usage) -> None:
                 )
 
 
-# What ``custard sim`` takes of the options of ``custard EXPRESSION``.
+# The options of ``custard EXPRESSION`` that ``custard sim`` takes.
 _OF_GRAPHS: Mapping[str, Sequence[str]] = {
     "the program": ("--dims",),
     "the inputs and the result": ("-i", "--seed", "-o", "--threads"),
@@ -335,7 +335,7 @@ class _Version(argparse.Action):
 
 
 def _in_our_words(word: str) -> str:
-    """A word of the command line; raises UserError for an option of TACO that is none here."""
+    """A word of the command line; raises UserError for an option of TACO that we do not have."""
     name = word.partition("=")[0]
     if name != "-h" and name in _OF_TACO:
         what = f"{name} is an option of the TACO tool, not of custard"

@@ -21,7 +21,7 @@ from sam.tensor import Tensor
 if TYPE_CHECKING:
     from rich.console import Console
 
-# A result that goes here is a MatrixMarket text, and nothing else is printed.
+# A result written here is a MatrixMarket text, and nothing else is printed.
 _STDOUT = Path("-")
 
 
@@ -75,7 +75,8 @@ def _is_stdout(output: str) -> bool:
 
 
 def require_apart(arguments: argparse.Namespace) -> None:
-    """Raises UserError where two outputs go to one file, or another than the result to an input's.
+    """Raises UserError where two outputs go to one file, or an output other than the result goes to
+    an input's file.
 
     A file that is not regular, such as ``/dev/stdout``, may take several.
     """
@@ -105,7 +106,7 @@ def require_apart(arguments: argparse.Namespace) -> None:
 
 
 def put_record(place: str | None, told: Mapping[str, Any]) -> None:
-    """Writes a record as ``put_json`` does, with the versions of what made it."""
+    """Writes a record as ``put_json`` does, with the versions of the programs that made it."""
     if place is not None:
         from custard.cli.run_record import versions
 

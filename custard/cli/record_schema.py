@@ -1,8 +1,8 @@
-"""What a record must have so that its report can be printed.
+"""The schema of records: the parts that a report prints.
 
 Records come from files, which people and programs change. Each part that a report shows is checked;
-what else a record has is kept as it is. A record says which ``record_version`` it is of; one that
-says nothing is of version 1. The version goes up when a part changes its meaning.
+other parts are kept as they are. A record tells its ``record_version``; without one it is of
+version 1. The version goes up when a part changes its meaning.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ _UNSIMULATED: Mapping[str, type[_ProgramRecord]] = {"sam": _Compiled, "c": _InC}
 
 
 class _Failure(_Record):
-    """What a sweep keeps of a point that failed."""
+    """The result of a point of a sweep that failed."""
 
     error: str
 

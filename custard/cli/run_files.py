@@ -1,4 +1,4 @@
-"""The files about a run that the command writes: its report, and its traces."""
+"""The files about a run that the command writes: its report and its traces."""
 
 from __future__ import annotations
 

@@ -223,9 +223,8 @@ def execute(
 
 
 def _times(program: CProgram, bound: Bound, inputs: Mapping[str, Tensor]) -> dict[str, Any]:
-    """The median and the minimum of many runs, and the former by entry of the largest input.
-
-    Sparse inputs come before dense ones.
+    """The median and the minimum of many runs, and the median per entry of the largest input, a
+    sparse one if there is any.
     """
     seconds: list[float] = []
     started = time.perf_counter()
@@ -285,7 +284,7 @@ def show(console: Console, told: Mapping[str, Any], all_lanes: bool = False) -> 
 
 
 def _run_in_c(told: Mapping[str, Any]) -> Iterator[Text]:
-    """What there is to say of a run in C: how long the kernel took, and its result."""
+    """The report of a run in C: the time of the kernel, and its result."""
     if "times" in told:
         times = told["times"]
         yield Text(f"\n{1e3 * times['median']:.4g} ms", "bold").append(

@@ -1,4 +1,4 @@
-"""What a run tells, for a program (``as_json``) and, made of that, for a person (``summary``)."""
+"""The report of a run: as JSON data (``as_json``) and, made from that, as text (``summary``)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def bottleneck(run: Run) -> str | None:
 def blocks_table(told: Mapping[str, Any], wide: bool = True, all_lanes: bool = False) -> Table:
     """Where the cycles of each block went, in per cent of the run's, as ``as_json`` told it.
 
-    ``wide``       whether there is room for all columns; else of ports the first alone is shown
+    ``wide``       whether there is room for all columns; else only the first port is shown
     ``all_lanes``  whether the blocks of lanes have a row each; else one row has their least, mean
                    and largest share of busy cycles, and the mean of all others
     """
@@ -162,7 +162,7 @@ def _mean(lanes: Sequence[BlockStats]) -> BlockStats:
 
 
 def _spread(counts: Sequence[int], cycles: int, wide: bool) -> str:
-    """A share of the cycles; of several the least, the mean and the largest, where they differ.
+    """A share of the cycles; of several blocks the least, the mean and the largest, if they differ.
 
     The mean is left out if there is no room for it.
     """
@@ -174,7 +174,7 @@ def _spread(counts: Sequence[int], cycles: int, wide: bool) -> str:
 
 
 def memory_table(told: Mapping[str, Any]) -> Table:
-    """What each level of memory did, in all and for each tensor, as ``as_json`` told it."""
+    """The traffic of each level of memory, in all and for each tensor, as ``as_json`` told it."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("memory", no_wrap=True)
     columns = "reads", "writes", "bytes read", "written", "hits", "at most", "pJ", "busy"
@@ -267,10 +267,8 @@ def _percent(part: float, whole: float) -> str:
 
 
 def _by_port(waits: Mapping[str, int], cycles: int, wide: bool = True) -> Text:
-    """The ports that were waited for, the longest waits first.
-
-    If not ``wide``, the first alone, behind its share: where there is no room for a long name,
-    its end is cut.
+    """The ports that were waited for, the longest waits first. If not ``wide``, only the first,
+    behind its share; a long name is cut at its end.
     """
     longest_first = [wait for wait in sorted(waits.items(), key=lambda wait: -wait[1]) if wait[1]]
     if wide or not longest_first:
@@ -282,7 +280,7 @@ def _by_port(waits: Mapping[str, int], cycles: int, wide: bool = True) -> Text:
 
 
 def _bar(block: BlockStats, cycles: int, width: int = _BAR_WIDTH) -> Text:
-    """All cycles as one bar. A character that two shares divide goes to the one that it ends."""
+    """All cycles as one bar. A character on the border of two shares goes to the first share."""
     spent = {
         "busy": block.busy,
         "starved": sum(block.starved.values()),

@@ -27,7 +27,7 @@ from sim.config import hardware as config
 if TYPE_CHECKING:
     from custard.to_sam.program import SamProgram
 
-# What only the run of one machine has, by the name of the argument.
+# Options for the run of one machine only, by the name of the argument.
 _OF_ONE = {
     "outputs": "-o",
     "validate": "--validate",

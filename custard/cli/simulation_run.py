@@ -75,7 +75,7 @@ def as_run(graph: Graph, machine: Config) -> Graph:
 
 
 def _of_stage(path: Path, stage: Stage, program: SamProgram) -> Path:
-    """Where a graph goes: to the path, or beside it as in g.ws.gv if it is not the last one."""
+    """The file of a graph: the path for the last graph, others beside it, as in g.ws.gv."""
     if stage is program.stages[-1]:
         return path
     return path.with_suffix(f".{stage.tensor}{path.suffix}")

@@ -2,8 +2,8 @@
 
 @image(0.4)     activations behind a ReLU: 40 % of the places, those where a smooth random field
                 over the last two modes is high; its height there
-@pruned(2:4)    pruned weights: of each 4 neighbours in the last mode the 2 largest are kept
-@pruned(0.1)    the tenth of all weights that is largest
+@pruned(2:4)    pruned weights: the 2 largest of each 4 neighbours in the last mode are kept
+@pruned(0.1)    the largest tenth of all weights is kept
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from sam.tensor import Tensor
 
 WORDS = ("@image", "@pruned")
 _SMOOTH = 2.0
-"""How far the places of an image go together, in places."""
+"""The distance over which neighbouring places of an image correlate, in places."""
 
 
 def structured(
     value: str, shape: Sequence[int], random: np.random.Generator, name: str, most: int
 ) -> Tensor:
-    """The tensor that a value asks for. Raises UserError for one that is malformed, and for more
-    than ``most`` places."""
+    """The tensor that a value asks for. Raises UserError if malformed or above ``most`` places."""
     word, _, rest = value.partition("(")
     places = math.prod(shape)
     if places > most:
@@ -67,7 +66,7 @@ def _image(shape: Sequence[int], share: float, random: np.random.Generator) -> N
 
 
 def _threshold(values: NDArray[np.float64], share: float) -> float:
-    """Above which the share of the values lies."""
+    """The threshold above which the share of the values lies."""
     count = round(share * values.size)
     if count in (0, values.size):
         return float("inf" if count == 0 else np.min(values, initial=0.0) - 1)
@@ -81,7 +80,7 @@ def _largest(values: NDArray[np.float64], share: float) -> NDArray[np.float64]:
 
 
 def _pruned(values: NDArray[np.float64], keep: int, among: int) -> NDArray[np.float64]:
-    """Of each so many neighbours the largest; the last group may be short."""
+    """The ``keep`` largest of each ``among`` neighbours; the last group may be short."""
     if not values.ndim or not values.size:
         return values
     length = values.shape[-1]

@@ -40,7 +40,7 @@ class Access(Expression):
     computed: tuple[Affine | None, ...] = ()
 
     def form(self, mode: int) -> Affine | None:
-        """The form that the subscript of a mode is; None where that is its variable."""
+        """The form of the subscript of a mode; None where the subscript is a plain variable."""
         return self.computed[mode] if self.computed else None
 
     def used(self, mode: int) -> tuple[str, ...]:
@@ -157,8 +157,8 @@ class LoopProgram:
     ``accumulates``  whether it was ``+=``: the old value of the target is part of ``value``
     ``fixed``        extents that the subscripts themselves fix, by variable
     ``spans``        the variables that stand for forms on the left side
-    ``turned``       the accesses to arrays that are stored in the order of the loops before the
-                     run, though the loops could go through them as they are
+    ``turned``       the accesses to arrays that are transposed to the order of the loops before the
+                     run, though the loops could read them as they are
     """
 
     loops: tuple[str, ...]
@@ -219,7 +219,7 @@ def with_operands(node: Add | Multiply, operands: Sequence[Expression]) -> Expre
 
 
 def without_brackets(node: Add | Multiply) -> list[Expression]:
-    """The operands of a sum or product, with those of bracketed nodes of the same kind in it."""
+    """The operands of a sum or product, including those of bracketed nodes of the same kind."""
     found: list[Expression] = []
     for child in children(node):
         found += without_brackets(child) if isinstance(child, type(node)) else [child]
@@ -237,7 +237,7 @@ def free_variables(node: Expression) -> tuple[str, ...]:
 
 
 def base(variable: str) -> str:
-    """The user's name for a variable: that of a second sum over ``k`` is ``k'`` here.
+    """The user's name for a variable: a second sum over ``k`` has ``k'`` here.
 
     Variables with one base have one extent.
     """
@@ -300,21 +300,21 @@ def reordered(program: LoopProgram, loops: Iterable[str]) -> LoopProgram:
 
 
 def unnamed(name: str, taken: Container[str]) -> str:
-    """The name, or one like it, with another base, where it is taken."""
+    """The name, or a similar one with another base if it is taken."""
     while name in taken:
         name += "_"
     return name
 
 
 def added(terms: Sequence[Expression]) -> Expression:
-    """The sum of terms; the terms of a first one that is a sum go on in it."""
+    """The sum of terms; if the first term is a sum, its terms come first."""
     first, *rest = terms
     flat = (*(first.terms if isinstance(first, Add) else (first,)), *rest)
     return flat[0] if len(flat) == 1 else Add(flat)
 
 
 def multiplied(factors: Sequence[Expression]) -> Expression:
-    """The product of factors; the factors of a first one that is a product go on in it."""
+    """The product of factors; if the first factor is a product, its factors come first."""
     first, *rest = factors
     flat = (*(first.factors if isinstance(first, Multiply) else (first,)), *rest)
     return flat[0] if len(flat) == 1 else Multiply(flat)

@@ -76,7 +76,7 @@ def concretize(assignment: notation.Assignment) -> LoopProgram:
 def _scattered(
     value: Expression, target: Access, forms: Mapping[str, Affine], scope: _Scope
 ) -> Expression:
-    """A value that is added up at the places that forms of its variables give."""
+    """A value summed at the places that forms of its variables give."""
     summed: tuple[str, ...] = ()
     if isinstance(value, Reduce):
         summed, value = value.variables, value.operand
@@ -90,7 +90,7 @@ def _scattered(
 
 
 def right_side(assignment: notation.Assignment) -> Expression:
-    """The right side of an assignment as it may occur in a program: nothing is summed."""
+    """The right side of an assignment as a part of a program, without sums."""
     return _Scope(assignment).expression(assignment.value)
 
 
@@ -106,7 +106,7 @@ class _Scope:
         self.places: dict[tuple[str, int], str] = {}
 
     def target(self, node: notation.Access) -> tuple[Access, dict[str, Affine]]:
-        """The left side, and the form of each of its variables that stands for one."""
+        """The left side, and the form of each variable that replaces a computed subscript."""
         variables: list[str] = []
         forms: dict[str, Affine] = {}
         for mode, index in enumerate(node.indices):
@@ -151,7 +151,7 @@ class _Scope:
         return Affine(last, scale, tuple(others), index.constant)
 
     def _own(self, name: str) -> str:
-        """A variable that the user has not named."""
+        """A new variable, like a name of the user's."""
         name = unnamed(name, self.taken)
         self.taken.add(name)
         return name
@@ -213,7 +213,7 @@ class _Scope:
         return value
 
     def _fresh(self, variable: str) -> str:
-        """The variable, or one like it where it is taken."""
+        """The variable, or a similar one if it is taken."""
         while variable in self.taken:
             variable += "'"
         self.taken.add(variable)

@@ -19,13 +19,14 @@ Codes = Mapping[cin.Access, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class LoopCount:
-    """What a loop goes through in a whole run of a term.
+    """The iterations of a loop in a whole run of a term.
 
     ``entered``  how often it begins
-    ``steps``    the coordinates that it looks at: those of a merge that only some operands have too
-    ``points``   those at which the term has a value
+    ``steps``    the coordinates that it looks at, including those of a merge that only some
+                 operands have
+    ``points``   the coordinates at which the term has a value
     ``extent``   of its variable
-    ``scanned``  the coordinates that each access brings along, by access
+    ``scanned``  by access, the coordinates of its fibers that are scanned
     """
 
     variable: str
@@ -37,10 +38,10 @@ class LoopCount:
 
 
 class Counts(Protocol):
-    """Tells what loops go through, and how many entries tensors have."""
+    """Counts of iterations of loops, and of entries of tensors."""
 
     def count(self, term: cin.Expression, loops: Sequence[str], codes: Codes) -> list[LoopCount]:
-        """What each loop of a term goes through."""
+        """The iterations of each loop of a term."""
 
     def entries(self, access: cin.Access, form: Format) -> float:
         """How many entries a tensor has, in a format."""

@@ -13,7 +13,8 @@ def transposition(
 ) -> tuple[str, str | None]:
     """The note that an access is transposed to an order of modes, and the declaration to avoid it.
 
-    There is no such declaration if the tensor is accessed more than once: it might clash elsewhere.
+    If the tensor is accessed more than once, there is no such declaration: it might clash
+    elsewhere.
     """
     listed = ",".join(map(str, order))
     note = f"{access}, stored as {stored}, is transposed to {listed} before the run"

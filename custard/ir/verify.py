@@ -1,4 +1,4 @@
-"""Invariants of every program in concrete index notation; a pass that breaks one has a fault."""
+"""Invariants of every program in concrete index notation; a pass that breaks one is wrong."""
 
 from __future__ import annotations
 

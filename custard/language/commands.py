@@ -1,7 +1,7 @@
 """Scheduling commands: their text, and their table.
 
 The commands are those of the TACO tool (scheduling paper, section 4), written as there:
-``split(i,i0,i1,32)``, one to a text or several, separated by commas or semicolons.
+``split(i,i0,i1,32)``. A text has one or several, separated by commas or semicolons.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Span: TypeAlias = tuple[int, int]
 class Argument:
     """A parameter of a command: its name, and the words that it takes.
 
-    A ``loop`` is one that there is, unless its name is ``new``.
+    A ``loop`` must exist, unless the argument's name is ``new``.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Signature:
 
     ``optional``  how many of the last ones may be left out
     ``repeats``   whether the last one may be given any number of times
-    ``targets``   those that follow the command
+    ``targets``   the targets that follow the command
     """
 
     arguments: tuple[Argument, ...]
@@ -80,12 +80,12 @@ _UNITS = " ".join((LANES, "NotParallel", *CPU_UNITS, *_GPU_UNITS))
 _RACES = "NoRaces IgnoreRaces Atomics Temporary ParallelReduction"
 _MOST = 2**31 - 1
 
-# How a tensor is iterated over at a loop; with none of them, as its level suggests.
+# The choices of how a tensor is iterated over at a loop; without a choice its level decides.
 CHOICES = ("locate", "coiterate", "bitvector", "skip")
-# Those that are about streams.
+# The choices about streams.
 OF_STREAMS = ("bitvector", "skip")
-# What a workspace may be in C, besides what level formats say: an array of all values; components
-# that are sorted as one list, in buckets, or added up in a hash table before.
+# The workspaces of C that no level format names: an array of all values; components that are sorted
+# as one list, in buckets, or first added up in a hash table.
 WORKSPACES = ("dense", "coord", "bucket", "hash")
 _BOUNDS = "MinExact MinConstraint MaxExact MaxConstraint"
 
@@ -172,7 +172,7 @@ def workspaces(commands: Iterable[Command]) -> list[str]:
 
 
 def with_loops(command: Command, names: Mapping[str, str]) -> Command:
-    """The command with other names for loops that there are."""
+    """The command with other names for loops."""
     signature = COMMANDS[command.name]
     last = len(signature.arguments) - 1
     kinds = [signature.arguments[min(n, last)].kind for n in range(len(command.arguments))]
@@ -188,7 +188,7 @@ def _named(word: str, names: Mapping[str, str]) -> str:
 
 
 def workspace(command: Command) -> tuple[str, str]:
-    """The name of a ``precompute``'s workspace, and its format; "" for what is not given."""
+    """The name of a ``precompute``'s workspace, and its format; "" for either if not given."""
     name, _, form = "".join(command.arguments[3:]).partition(":")
     return name.strip(), form.strip()
 
@@ -212,8 +212,8 @@ PASSED_OVER = "--ignore-units passes the command over"
 def not_on(
     target: str, command: Command, why: str | None = None, instead: str | None = None
 ) -> UserError:
-    """The error that a target does not follow a command, with what works, the commands that it
-    does if nothing else does."""
+    """The error that a target does not follow a command, with the command that works instead, else
+    all commands that it follows."""
     takes = [name for name, signature in COMMANDS.items() if target in signature.targets]
     others = COMMANDS[command.name].targets
     hint = f"target {target} takes {', '.join(takes)}"
@@ -256,8 +256,8 @@ def choices(
 ) -> dict[tuple[str, str], Command]:
     """The command of ``CHOICES`` that holds for a tensor and loop: the last one.
 
-    ``variables`` has those of each tensor. Raises UserError for a tensor or a loop of it that is
-    unknown.
+    ``variables`` has those of each tensor. Raises UserError for an unknown tensor, or a loop that
+    the tensor does not have.
     """
     found: dict[tuple[str, str], Command] = {}
     for command in commands:
@@ -287,7 +287,7 @@ def refuse_streams(commands: Iterable[Command], target: str) -> None:
 
 
 def check_loops(command: Command, loops: Collection[str]) -> None:
-    """Raises UserError unless the arguments of a command are loops, and each another one."""
+    """Raises UserError unless the arguments of a command are distinct loops."""
     for place, (loop, span) in enumerate(zip(command.arguments, command.spans, strict=True)):
         if loop not in loops:
             raise UserError(
@@ -369,7 +369,7 @@ def _problem(argument: Argument, word: str) -> tuple[str, str | None] | None:
 
 
 def _problem_of_names(word: str) -> tuple[str, str | None] | None:
-    """What is wrong with a loop, or some in braces, and a hint."""
+    """The mistake in a loop, or in loops in braces, and a hint."""
     if "{" not in word:
         return None if _is_name(word) else (f"must be a name, not {word}", "several: {i,j}")
     names = loops_of(word)
@@ -426,7 +426,7 @@ def _stripped(text: str, start: int, end: int) -> Span:
     return left, left + len(part.strip())
 
 
-# What a level must be able to for a command: the test, and the words for it.
+# The capability of a level that a command needs: the test, and the words for it.
 _ABLE: Mapping[str, tuple[Callable[[LevelFormat], bool], str, str]] = {
     "locate": (lambda level: level.locates, "locate", "located"),
     "bitvector": (

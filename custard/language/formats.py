@@ -6,8 +6,8 @@ What a level format can do is data, the table ``LEVEL_FORMATS``: lowering asks i
 and properties (formats paper, Table 1), never for a format by name. The classes of ``sam.levels``
 declare them.
 
-A named format is a list of level formats. Some store a matrix as a tensor of more modes, of which
-the expression then has a variable each: ``NAMED_FORMATS`` tells how to write that.
+A named format is a list of level formats. Some store a matrix as a tensor of more modes; the
+expression then has a variable for each: ``NAMED_FORMATS`` tells how to write it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from sam.support.errors import UserError, nearest, one_of
 class LevelFormat:
     """One level format: its properties (formats paper, 3.3) and capabilities (3.2 and 3.4).
 
-    ``padded`` is a property of ours: a coordinate may be stored with no entry below it. So is the
-    capability ``appends_anywhere``: to append to any fiber at any time.
+    Two are ours: the property ``padded`` (a coordinate may be stored with no entry below it) and
+    the capability ``appends_anywhere`` (to append to any fiber at any time).
     """
 
     code: str
@@ -46,7 +46,7 @@ class LevelFormat:
 
     @property
     def writable(self) -> bool:
-        """Whether a result may be stored so."""
+        """Whether a result may be stored in the format."""
         return self.inserts or self.appends
 
 
@@ -121,10 +121,10 @@ def are_full(levels: str) -> bool:
 
 
 def unconditional_levels(levels: str) -> str:
-    """The levels with a compressed one in the place of each that only some tensors fit.
+    """The levels, with a compressed level in place of each level that only some tensors fit.
 
-    Any tensor fits a writable level that is not branchless; one that is branchless fits if the
-    level that it hangs on repeats its coordinates.
+    Any tensor fits a writable level that is not branchless. A branchless level fits if the level
+    that it hangs on repeats its coordinates.
     """
     hanging = repeats(levels)
     kept = ""
@@ -143,8 +143,9 @@ class NamedFormat:
     ``stores``      the tensors that it suits
     ``order``       the one number of modes that it stores, if there is one
     ``mode_order``  the one order of modes that it stands for, if there is one
-    ``access``      if it stores a tensor as one of more modes, the subscripts behind its name
-    ``view``        and the method of ``sam.Tensor`` that makes one of the other
+    ``access``      if it stores a tensor as one of more modes: the subscripts to write behind the
+                    name
+    ``view``        likewise: the method of ``sam.Tensor`` that makes the tensor of more modes
     """
 
     levels: Callable[[int], str]
@@ -310,7 +311,7 @@ def _named_format(
 
 
 def _named_order(word: _TextPiece, found: NamedFormat) -> int | None:
-    """The n of ``COO(n)``, or the one that the name stands for."""
+    """The n of ``COO(n)``, or the number of modes that the name implies."""
     name, bracket, rest = word.text.partition("(")
     if not bracket:
         return found.order

@@ -13,8 +13,8 @@
 
 Chains are left associative, and a sign binds more tightly than ``*``. A tensor and an index
 variable may share a name. A tensor may be called ``sum`` too: ``sum``, ``sum()``, ``sum(i)`` and
-every target are accesses, and any other ``sum(`` is a reduction. The window ``i(2,10,3)`` has i go
-through the coordinates 2, 5 and 8: from the first number to below the second, in steps.
+every target are accesses, and any other ``sum(`` is a reduction. In the window ``i(2,10,3)``, i
+goes through the coordinates 2, 5 and 8: from the first number to below the second, in steps.
 
 ``T_{i,j}`` and ``T_i`` are TACO's other way to write T(i,j) and T(i). The second is also a name:
 it is an access of T just where T is declared and ``T_i`` is not, and otherwise the scalar ``T_i``.

@@ -1,4 +1,4 @@
-"""What ``bound`` says of loops, checked against the inputs of a run."""
+"""The facts that ``bound`` states of loops, checked against the inputs of a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST = 2**62
 class Bounded:
     """A fact that ``bound`` states of a loop's coordinates: its kind, and its number.
 
-    ``derivations``  those by which the loop comes from variables
+    ``derivations``  the derivations by which the loop comes from variables
     """
 
     loop: str
@@ -33,7 +33,7 @@ class Bounded:
 
 
 def broken(kind: str, number: int, extent: int) -> str:
-    """How an extent breaks what ``bound`` says of it, in words; "" where it does not."""
+    """How an extent breaks a fact of ``bound``, in words; "" where it does not."""
     if kind == "MaxExact" and extent != number:
         return f"and bound says that there are {number}"
     if kind == "MaxConstraint" and extent > number:
@@ -60,7 +60,7 @@ def require_bounds(
     extents: Mapping[str, int],
     tensors: Mapping[str, Tensor],
 ) -> None:
-    """Raises UserError where inputs are not within what a schedule says of them.
+    """Raises UserError where inputs break the bounds of a schedule.
 
     ``MaxExact`` and ``MaxConstraint`` tell the extent of a loop, or the most that it may be.
     ``MinExact`` and ``MinConstraint`` tell the first coordinate at which an input has a value, or
@@ -115,7 +115,7 @@ def _derived(
     columns: list[np.ndarray],
     extents: Mapping[str, int],
 ) -> list[np.ndarray]:
-    """The coordinates that an input has at a loop, once for each mode that comes to it."""
+    """The coordinates that an input has at a loop, for each mode that the loop derives from."""
     for derivation in bound.derivations:
         if isinstance(derivation, Fuse) and len({*derivation.sources} & {*names}) == 1:
             # One of two fused variables does not tell a coordinate of the fused one.

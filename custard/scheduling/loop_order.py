@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from custard.language.commands import CHOICES
 
-# The commands whose loops are in the order of the text, as they always were.
+# With these commands, the loops start in the order of the text.
 KEEP_ORDER = frozenset({"reorder", *CHOICES})
 STORED_SO = "the tensors are stored so"
 

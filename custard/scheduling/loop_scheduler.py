@@ -19,7 +19,7 @@ from custard.scheduling.statement import precomputed
 from sam.derivations import Derivation, Rename, Split, parts
 from sam.support.errors import one_of
 
-# How often the body of a loop is repeated at most: C compilers take minutes for more.
+# The most copies of the body of an unrolled loop: C compilers take minutes for more.
 MOST_UNROLLED = 64
 
 
@@ -243,10 +243,10 @@ class _LoopScheduler(Scheduler):
                 )
             return
 
-    # What is said of a loop
+    # Facts about loops
 
     def unroll(self, command: Command) -> None:
-        """Has the body of a loop repeated; so many times that a C compiler still takes it."""
+        """Unrolls a loop: its body is repeated, within the limit of C compilers."""
         loop, times = self.known_loop(command), int(command.arguments[1])
         if loop is None:
             return
@@ -270,10 +270,10 @@ class _LoopScheduler(Scheduler):
         return f"parallelize({loop},CPUThread,{races}) shares the loop out to threads"
 
     def known_loop(self, command: Command) -> str | None:
-        """The loop that a command names, by its name of now.
+        """The loop that a command names, by its current name.
 
-        A loop that was only renamed is known by its old name too; one that was split or fused is
-        no loop any more, and the command is passed over, with a note, unless strict.
+        A loop that was only renamed is known by its old name too. A loop that was split or fused is
+        gone: the command is skipped with a note, or refused under strict.
         """
         name = command.arguments[0]
         while (one := self.found.used(name)) is not None and isinstance(one, Rename):
@@ -295,9 +295,8 @@ class _LoopScheduler(Scheduler):
     # Parts of the expression
 
     def precompute(self, command: Command) -> None:
-        """Has a part of the expression go through a workspace, inside of the loops it needs.
-
-        The loop of the workspace is one of its own, which no other command works on.
+        """Computes a part of the expression into a workspace, inside of the loops it needs. The
+        workspace has a loop of its own, which no other command works on.
         """
         loops, renamed = self.check_filled(command)
         for loop in loops:
@@ -338,7 +337,7 @@ class _LoopScheduler(Scheduler):
         return self.precomputed[workspace].program.target
 
     def policy(self, command: Command, name: str, modes: int) -> str | None:
-        """Which workspace is asked for, if one is."""
+        """The kind of workspace that is asked for, if any."""
         form = self.stored.get(name)
         if form is None or form in WORKSPACES:
             return form
@@ -355,8 +354,8 @@ class _LoopScheduler(Scheduler):
         )
 
     def assemble(self, command: Command) -> None:
-        """Checks how a result is to be assembled; its storage does not depend on it, nor on whether
-        its entries are counted in loops of their own, as a third argument tells."""
+        """Checks an ``assemble``, which has no effect: the storage of the result does not depend on
+        it, nor on its third argument, whether entries are counted in loops of their own."""
         tensor, strategy = command.arguments[:2]
         result = self.program.target.tensor
         if tensor != result:
@@ -370,7 +369,7 @@ class _LoopScheduler(Scheduler):
 
 
 def _levels(access: cin.Access, formats: Mapping[str, Format], wanted: Sequence[str]) -> str | None:
-    """The levels of an access for some variables, one below the other; None where it has others."""
+    """The levels of an access for some variables, if they lie one below the other; else None."""
     form = formats[access.tensor]
     stored = [parts(access.variables[mode])[0] for mode in form.mode_order]
     for n in range(len(stored) - len(wanted) + 1):

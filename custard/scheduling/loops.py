@@ -1,11 +1,11 @@
-"""The provenance graph of a loop nest: which loops there are, and what each was derived from.
+"""The provenance graph of a loop nest: its loops, and the loops that each was derived from.
 
 A loop is a variable of the program, or was derived from some by ``split``, ``divide``, ``fuse``,
 ``pos``, ``coord`` or ``bound`` (scheduling paper, Section 3.2). Target c reads the graph as it
 lowers a statement: ``order`` gives the loops for the variables that a part of the program has, as
 a command holds only where all of its sources are.
 
-Variables may end in primes; the loops that are derived from them end in the same ones.
+Variables may end in primes; loops derived from them end in the same primes.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class ParallelLoop:
 
 @dataclass(frozen=True)
 class Precomputed:
-    """A workspace of the schedule: the statement that fills it, and its variables, the others being
-    bound; ``policy`` is the kind that is asked for."""
+    """A workspace of the schedule: the statement that fills it, and its variables (all others are
+    bound); ``policy`` is the kind that is asked for."""
 
     program: cin.LoopProgram
     variables: tuple[str, ...]
     policy: str | None = None
 
 
-# Whether a part of the program reads a tensor with some variables as levels one below the other.
+# A test whether a part of the program reads a tensor with given variables as consecutive levels.
 Reads = Callable[[str, Sequence[str]], bool]
 
 
@@ -75,7 +75,7 @@ class LoopNest:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the loops are those over the variables, and no schedule changes any."""
+        """Whether the loops are those over the variables, unchanged by a schedule."""
         return not (self.derivations or self.parallel or self.unrolled or self.precomputed)
 
     # The graph
@@ -108,7 +108,7 @@ class LoopNest:
         return list(dict.fromkeys(v for loop in loops for v in self.originals(loop)))
 
     def ancestors(self, loop: str) -> Iterator[str]:
-        """The loop, and all that it is derived from."""
+        """The loop, and all loops that it is derived from."""
         base, primes = parts(loop)
         yield loop
         one = self.made(base)
@@ -120,7 +120,7 @@ class LoopNest:
         return any(self.tensor_of(one) is not None for one in self.ancestors(loop))
 
     def leaves(self, loop: str) -> tuple[str, ...]:
-        """The loops that there are, derived from a variable or loop."""
+        """The loops of the nest that are derived from a variable or loop."""
         base, primes = parts(loop)
         one = self.used(base)
         if one is None:
@@ -128,7 +128,7 @@ class LoopNest:
         return tuple(leaf + primes for result in one.results for leaf in self.leaves(result))
 
     def related(self, loop: str) -> set[str]:
-        """The loop with all that it is derived from and all that is derived from it."""
+        """The loop with all loops that it is derived from and all that are derived from it."""
         found = {loop}
         for one in reversed(self.derivations):
             if found & {*one.results}:
@@ -206,14 +206,14 @@ class LoopNest:
         return found
 
     def _turns(self, loop: str) -> list[str]:
-        """The variables that a loop goes through, in turn; one that was split may have several."""
+        """The variables that a loop goes through, in turn; a split loop may have several."""
         one = self.made(loop)
         if one is None:
             return [loop]
         return [variable for source in one.sources for variable in self._turns(source)]
 
     def with_variables(self, variables: Sequence[str]) -> LoopNest:
-        """The nest with loops for new variables, each behind the one that it follows in a list."""
+        """The nest with loops for new variables, each placed as in a list of variables."""
         loops = list(self.loops)
         known = {one for loop in loops for one in self.originals(loop)}
         for before, variable in zip(("", *variables), variables, strict=False):
@@ -225,7 +225,7 @@ class LoopNest:
         return replace(self, loops=tuple(loops))
 
     def tags(self, loop: str) -> Iterator[str]:
-        """The loop with the names that it went by: what holds for those holds for it."""
+        """The loop with its earlier names: facts about those hold for it."""
         primes = parts(loop)[1]
         todo = [parts(loop)[0]]
         while todo:
@@ -240,7 +240,7 @@ class LoopNest:
     def shares(self, loop: str) -> ParallelLoop | None:
         """How the iterations of a loop are shared out, if they are.
 
-        Of two that were fused, those of the outer one are.
+        For a fused loop, the sharing of the outer loop counts.
         """
         for name in self.tags(loop):
             if name in self.parallel:

@@ -1,14 +1,14 @@
 """Programs in derived variables: accesses and formats after ``split``, ``fuse`` and ``pos``.
 
-A schedule derives loops from the variables that the user wrote (``sam.derivations``). Here a
-program follows: each access to a tensor that has such a variable becomes one to the tensor as it
-is stored by what is derived from it, with a level for each. What lowers the program then need not
-know where its variables come from; ``Derived.attach`` tells a graph how its slots are filled,
-and how its result is put together.
+A schedule derives loops from the variables that the user wrote (``sam.derivations``). This file
+rewrites the program accordingly: each access to a tensor with such a variable becomes an access to
+the tensor stored by the derived variables, with a level for each. The lowering then need not know
+where variables come from; ``Derived.attach`` tells a graph how to fill its slots, and how to put
+its result together.
 
 The last tile of a split may be cut off: its loops then go through points beyond the extent. Tensors
-have no entries there, so such a point matters only in a sum of terms that are not zero without
-them, as in sum(i, b(i) + 2); such a sum gets a ``cin.Mask`` as a factor, which is 1 within the
+have no entries there, so such points matter only in a sum of terms that do not vanish without
+entries, as in sum(i, b(i) + 2). Such a sum gets a ``cin.Mask`` as a factor, which is 1 within the
 extent.
 """
 
@@ -31,10 +31,10 @@ from sam.support.errors import UserError
 class View:
     """A tensor as an access reads it, with its subscripts; None for a mask.
 
-    ``computed``  by mode the user's form of a computed subscript, None where it is none; a tensor
-                  with some is stored as it is, and only its forms are in derived variables;
-                  the other ``subscripts`` are variables that its modes give the extents of
-    ``shares``    the shares of its entries that it has as modes before those
+    ``computed``  by mode the user's form of a computed subscript, else None. A tensor with computed
+                  subscripts is stored as it is, and only its forms are in derived variables; its
+                  other ``subscripts`` are variables that get their extents from its modes
+    ``shares``    the shares of its entries, which are modes before the others
     """
 
     tensor: str | None
@@ -48,7 +48,8 @@ class Derived:
     """A program in derived variables.
 
     ``formats``  of each tensor that the program names
-    ``views``    the view that a name stands for, unless it is one of the user's tensors
+    ``views``    by name of the program the view that it stands for; the user's own tensors have
+                 none
     ``asked``    the format that the user wants the result in
     """
 
@@ -64,7 +65,7 @@ class Derived:
         return self.views[name].tensor or name if name in self.views else name
 
     def attach(self, graph: Graph) -> Graph:
-        """A graph of the program, with slots that tell how they are stored."""
+        """A graph of the program, with the derivations of its slots."""
         if not self.views:
             return graph
         result = graph.result
@@ -106,9 +107,9 @@ def derive(
 ) -> Derived:
     """A program with its variables replaced by the variables derived from them.
 
-    ``loops`` are the derived variables, outermost first, by their bases. A tensor that has some is
-    stored in the order of the loops: a level of a split mode becomes two of its format, two levels
-    that are fused become one, compressed unless both have one format.
+    ``loops`` are the derived variables, outermost first, by their bases. A tensor with derived
+    variables is stored in the order of the loops: a level of a split mode becomes two of its
+    format, two levels that are fused become one, compressed unless both have one format.
     """
     asked = formats[program.target.tensor]
     if not derivations:
@@ -218,7 +219,7 @@ class _Rewriting:
         return cin.Access(name, variables)
 
     def shared(self, access: cin.Access, share: Share) -> bool:
-        """Whether an access is stored by a share: all that have one number their entries alike."""
+        """Whether an access is stored by a share; all such accesses number their entries alike."""
         numbered = tuple(one + _primes(access, one) for one in share.variables)
         names = self.variables([share.share + _primes(access, share.variables[-1])])
         return all(self.shares.setdefault(name, numbered) == numbered for name in names)
@@ -226,7 +227,7 @@ class _Rewriting:
     def computed(self, access: cin.Access) -> cin.Access:
         """An access with computed subscripts, its forms in terms of derived variables.
 
-        The tensor stays as it is stored, so a split variable is a form, too.
+        The tensor stays as it is stored, so a split variable becomes a form, too.
         """
         used = cin.free_variables(access)
         if self.variables(used) == used:
@@ -332,7 +333,7 @@ def _primes(access: cin.Access, variable: str) -> str:
 
 
 def shares_of(access: cin.Access, derivations: Iterable[Derivation]) -> list[Share]:
-    """The shares of its entries that an access is stored by."""
+    """The shares of entries that an access is stored by."""
     subscripts = tuple(map(cin.base, access.variables))
     return [
         one

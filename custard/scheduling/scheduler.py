@@ -27,7 +27,7 @@ from custard.scheduling.bounds import Bounded, broken
 from sam.derivations import Derivation, Fuse, Rename, Split
 from sam.support.errors import UserError, one_of
 
-# The workspace to which no command gives a name, as TACO calls it.
+# TACO's name for a workspace that the command does not name.
 WORKSPACE = "workspace"
 
 
@@ -35,10 +35,10 @@ class Scheduler(ABC):
     """The state of a schedule.
 
     ``target``     the name of the target
-    ``stored``     the formats that are asked for of workspaces
-    ``names``      of all loops that there are or were
-    ``called``     the names here of loops whose own names were taken
-    ``became``     what loops that are gone were replaced by
+    ``stored``     the formats that are asked for, by workspace
+    ``names``      of all present and earlier loops
+    ``called``     our names of loops whose own names were taken
+    ``became``     the loops that replaced earlier loops
     ``made``       the derivation that made each loop, in the order in which they were made
     ``positions``  the tensor of each loop over positions
     ``bounds``     conditions on the inputs
@@ -79,21 +79,21 @@ class Scheduler(ABC):
     @property
     @abstractmethod
     def loops(self) -> list[str]:
-        """The loops that there are, outermost first."""
+        """The present loops, outermost first."""
 
     @abstractmethod
     def arrange(self, order: Callable[[Sequence[str]], Sequence[str]]) -> None:
         """Puts the loops in another order."""
 
     def derive(self, derivation: Derivation) -> None:
-        """Replaces loops by those that are derived from them."""
+        """Replaces loops by loops that are derived from them."""
         self.became |= dict.fromkeys(derivation.sources, derivation.results)
         self.made |= dict.fromkeys(derivation.results, derivation)
         self.replace(derivation)
 
     @abstractmethod
     def replace(self, derivation: Derivation) -> None:
-        """Has a derivation hold for what the scheduler has so far."""
+        """Applies a derivation to the statements or loops so far."""
 
     # Names
 
@@ -110,12 +110,12 @@ class Scheduler(ABC):
         raise mistake(command, what, argument, one_of(name, self.loops))
 
     def came_of(self, name: str) -> list[str]:
-        """What there is now of a loop that there was."""
+        """The present loops that came from a loop."""
         results = self.became.get(name)
         return [name] if results is None else [now for one in results for now in self.came_of(one)]
 
     def check_new(self, command: Command, argument: int, name: str = "") -> None:
-        """Raises UserError unless an argument, or a name in it, is one that no loop has or had."""
+        """Raises UserError if a loop has or had the name of an argument, or a name in it."""
         name = name or command.arguments[argument]
         if name in self.names:
             what = f"{command.name} names {name}, which is or was a loop already"
@@ -125,8 +125,8 @@ class Scheduler(ABC):
     def new_loops(self, command: Command, *arguments: int) -> list[str]:
         """The names of the loops that a command makes.
 
-        One that another loop has or had stands for the new one from here on, which gets another
-        name here; under strict, it is refused.
+        A name that another loop has or had stands for the new loop from here on, and the new loop
+        gets another name internally; under strict, it is refused.
         """
         found = []
         for argument in arguments:
@@ -147,12 +147,12 @@ class Scheduler(ABC):
         return found
 
     def follow(self, command: Command) -> None:
-        """Follows a command, which may name loops as they were called when they were made."""
+        """Follows a command, which names loops as the user does."""
         self.apply(with_loops(command, self.called))
 
     @abstractmethod
     def apply(self, command: Command) -> None:
-        """Follows a command, which names loops as they are called here."""
+        """Follows a command, which names loops by our names."""
 
     def new_name(self, name: str) -> str:
         """The name for a new loop, with zeros appended if it is taken."""
@@ -181,7 +181,7 @@ class Scheduler(ABC):
         self.arrange(order)
 
     def split(self, command: Command) -> None:
-        """A tile of so many values, or (``divide``) so many tiles."""
+        """Splits a loop into tiles of a size, or (``divide``) into a number of tiles."""
         variable = self.check_loop(command, 0)
         self.check_coordinates(command, variable)
         outer, inner = self.new_loops(command, 1, 2)
@@ -189,9 +189,9 @@ class Scheduler(ABC):
         self.derive(Split(variable, outer, inner, size, command.name == "divide"))
 
     def tile(self, command: Command) -> None:
-        """Tiles of each extent, the largest first: their loops go outside of those in them.
+        """Tiles all loops by each extent, the largest first; loops over larger tiles go outside.
 
-        With two extents, loop i becomes i2 and i1 over tiles, and i0 in one of the smaller ones.
+        With two extents, loop i becomes i2 and i1 over tiles, and i0 within the smaller tiles.
         """
         sizes = list(map(int, command.arguments))
         for n in range(1, len(sizes)):
@@ -211,7 +211,7 @@ class Scheduler(ABC):
         self.arrange(lambda loops: sorted(loops, key=lambda loop: -nest[loop]))
 
     def fuse(self, command: Command) -> None:
-        """Makes one loop of two, of which one is directly inside of the other."""
+        """Makes one loop of two, the second directly inside of the first."""
         outer, inner = self.check_loop(command, 0), self.check_loop(command, 1)
         for loop in (outer, inner):
             self.check_coordinates(command, loop)
@@ -237,16 +237,16 @@ class Scheduler(ABC):
 
     @abstractmethod
     def join(self, command: Command) -> None:
-        """Makes one loop of two. Raises UserError where they cannot be one."""
+        """Makes one loop of two. Raises UserError where they cannot be fused."""
 
     def joined(self, command: Command) -> None:
-        """Makes one loop of two that can be one."""
+        """Makes one loop of two that can be fused."""
         outer, inner = command.arguments[:2]
         (fused,) = self.new_loops(command, 2)
         self.derive(Fuse(outer, inner, fused))
 
     def position(self, command: Command) -> None:
-        """Has a loop go over the positions of a tensor."""
+        """Makes a loop go over the positions of a tensor."""
         loop, tensor = self.check_loop(command, 0), command.arguments[2]
         having = self.having(loop)
         if tensor not in having:
@@ -264,7 +264,7 @@ class Scheduler(ABC):
 
     @abstractmethod
     def go_over_positions(self, command: Command, loop: str, name: str) -> None:
-        """Has a loop go over positions, by a new name."""
+        """Makes a loop go over positions, with a new name."""
 
     @abstractmethod
     def values(self) -> list[cin.Expression]:
@@ -297,7 +297,7 @@ class Scheduler(ABC):
         return next((one for one in found if one is not None), None)
 
     def tensor_of(self, loop: str) -> str | None:
-        """The tensor over whose positions a loop goes, or one that it is derived from."""
+        """The tensor over whose positions a loop goes, or a loop that it is derived from."""
         at = self.over_positions(loop)
         return None if at is None else self.positions[at]
 
@@ -326,7 +326,7 @@ class Scheduler(ABC):
             self.bounds.append(Bounded(loop, kind, int(number), derivations, command))
 
     def tile_of(self, loop: str) -> int | None:
-        """How many values a loop has, if that is the size of a split."""
+        """How many values a loop has, if a split fixes its size."""
         one = self.made.get(loop)
         while isinstance(one, Rename) and one.name not in self.positions:
             loop = one.variable
@@ -361,7 +361,7 @@ class Scheduler(ABC):
 
     @abstractmethod
     def instead(self, command: Command) -> str:
-        """What the target has instead of the unit of another one."""
+        """The target's own unit in place of a unit that it lacks, in words."""
 
     def check_strategy(self, command: Command) -> None:
         """Raises UserError unless lanes get a number, and other units a strategy."""
@@ -402,7 +402,7 @@ class Scheduler(ABC):
         return mistake(command, what, 0, hint)
 
     def check_filled(self, command: Command) -> tuple[list[str], list[str]]:
-        """The loops of a ``precompute``, and the names that they get where they fill it."""
+        """The loops of a ``precompute``, and their names where they fill the workspace."""
         loops, renamed = map(loops_of, command.arguments[1:3])
         if len(loops) != len(renamed):
             what = f"precompute names {len(loops)} loops and {len(renamed)} workspace loops"
@@ -410,9 +410,8 @@ class Scheduler(ABC):
         return loops, renamed
 
     def with_workspaces(self, node: cin.Expression) -> cin.Expression:
-        """A part with the accesses to workspaces as they are: those of all variables.
-
-        One may be written by fewer, where the loops around bind the others.
+        """A part with its accesses to workspaces completed: the user may write a workspace with
+        fewer variables, where the loops around bind the others.
         """
         if isinstance(node, cin.Access) and node.tensor in self.workspaces:
             whole = self.filled(node.tensor)

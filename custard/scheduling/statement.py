@@ -1,9 +1,9 @@
-"""What a schedule makes of a program: statements that are computed in turn, each with its loops.
+"""A scheduled program for target sam: statements that run in turn, each with its loops.
 
 ``split``, ``divide``, ``fuse``, ``pos`` and ``coord`` derive loops (``sam.derivations``),
-``precompute`` has a part of a statement computed by one of its own before, whose result is stored
-and read again, and ``parallelize`` deals a loop to lanes. A command that names a loop holds for
-each statement that has it.
+``precompute`` computes a part of a statement in a statement of its own, before it, through a stored
+workspace, and ``parallelize`` deals a loop to lanes. A command that names a loop holds for each
+statement that has the loop.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Statement:
     """A part of a scheduled program.
 
     ``program``  by the variables that the user wrote
-    ``loops``    after all derivations, outermost first; by their bases, as variables are that
-                 differ in primes alone
+    ``loops``    after all derivations, outermost first, by their bases: variables that differ only
+                 in primes share a loop
     ``lanes``    into how many lanes a loop is dealt
     """
 
@@ -35,7 +35,7 @@ class Statement:
 
     @staticmethod
     def of(program: cin.LoopProgram, other: Statement) -> Statement:
-        """A statement with those derivations, loops and lanes of another one that apply to it."""
+        """A statement with the derivations, loops and lanes of another that apply to it."""
         known = {cin.base(variable) for variable in program.loops}
         derivations: list[Derivation] = []
         for one in other.derivations:
@@ -47,7 +47,7 @@ class Statement:
         return Statement(program, loops, tuple(derivations), lanes)
 
     def with_derivation(self, derivation: Derivation) -> Statement:
-        """The statement with one more, if it has its sources. Lanes go with the outermost loop."""
+        """The statement with one more derivation, if it has its sources; lanes go outwards."""
         if not {*derivation.sources} <= {*self.loops}:
             return self
         lanes = dict(self.lanes)
@@ -58,7 +58,8 @@ class Statement:
         return replace(self, loops=loops, derivations=(*self.derivations, derivation), lanes=lanes)
 
     def variables(self, loops: Iterable[str]) -> tuple[str, ...]:
-        """The variables of the program that loops go through, each all of it; else none."""
+        """The variables of the program that the loops go through, if they go through each of them
+        whole; else none."""
         found = list(loops)
         for one in reversed(self.derivations):
             if not {*found} & {*one.results}:
@@ -88,7 +89,7 @@ def _is_shared(program: cin.LoopProgram, derivation: Derivation) -> bool:
 class Scheduled:
     """Statements, the last of which computes the result.
 
-    ``workspaces``  the formats of what the others compute
+    ``workspaces``  the formats of the results of the other statements
     ``bounds``      conditions on the inputs
     """
 
@@ -116,11 +117,10 @@ class Scheduled:
 def precomputed(
     program: cin.LoopProgram, part: cin.Expression, name: str, kept: Collection[str]
 ) -> tuple[cin.LoopProgram, cin.LoopProgram] | None:
-    """The program of a part, and the program that reads what it computes; None where it does not
+    """The program of a part, and the program that reads its result; None where the part does not
     occur.
 
-    A variable that is summed over and that nothing else has is summed over in the part, unless it
-    is to be ``kept``.
+    Variables used only inside the part are reduced in the part, unless they are ``kept``.
     """
     order = [v for v in program.loops if v in cin.free_variables(part)]
     whole = cin.Access(name, tuple(order))
@@ -143,7 +143,7 @@ def precomputed(
 def _with_access(
     node: cin.Expression, part: cin.Expression, access: cin.Access
 ) -> tuple[cin.Expression, int]:
-    """The node with an access in the place of a part, and how often that was."""
+    """The node with an access in the place of a part, and how many times it was replaced."""
     if node == part:
         return access, 1
     times = 0
@@ -168,7 +168,7 @@ def _with_access(
 def _without_sums(
     node: cin.Expression, access: cin.Access, kept: Collection[str]
 ) -> tuple[cin.Expression, tuple[str, ...]]:
-    """The node without the sums that may go into the computation of the access, and those."""
+    """The node without the sums that can move into the computation of the access; and those."""
     summed: dict[str, None] = {}
 
     def change(node: cin.Expression) -> cin.Expression:
@@ -203,7 +203,7 @@ def format_of(program: cin.LoopProgram, formats: Mapping[str, Format]) -> Format
 
 
 def in_loop_order(form: Format, statement: Statement) -> Format:
-    """The format of what a statement computes with its levels in the order of the loops."""
+    """The format of a statement's result, with its levels in the order of the loops."""
     variables = statement.program.target.variables
 
     def place(mode: int) -> int:

@@ -1,7 +1,7 @@
 """Schedules of statements, for target sam: from commands to ``Scheduled``.
 
-What ``custard.scheduling.scheduler`` says of a command holds here too; this adds what graphs ask of
-loops: all tensors are stored by them.
+The preconditions of ``custard.scheduling.scheduler`` hold here too; this module adds those of
+graphs, where all tensors are stored by the loops.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def scheduled(
 ) -> Scheduled:
     """A program after its commands, on target sam.
 
-    ``stored`` has the formats that are asked for of workspaces; others are chosen to suit.
-    ``strict`` refuses loops of a ``reorder`` that are none, which else are passed over with a note;
+    ``stored`` has the formats that are asked for, by workspace; others are chosen.
+    ``strict`` refuses a ``reorder`` of unknown loops, which else are passed over with a note;
     ``ignore_units`` passes over units that this target lacks.
     Raises UserError, with the place, for a command that cannot be followed.
     """
@@ -64,12 +64,12 @@ _NOT_HERE = {
 
 @dataclass(frozen=True)
 class EntryLoop:
-    """What a loop goes through that ``fuse`` or ``pos`` made.
+    """A loop that ``fuse`` or ``pos`` made, as the loops and entries that it goes through.
 
-    ``loops``   those of the statements, outermost first; several stay apart
+    ``loops``   the loops of the statements, outermost first; several loops stay apart
     ``tensor``  the tensor whose entries it goes through, once ``pos`` tells
-    ``around``  the shares of the entries that it is in: see ``sam.derivations.Share``
-    ``apart``   why they were not fused, which is an error if they are not shared out
+    ``around``  the shares of the entries around it: see ``sam.derivations.Share``
+    ``apart``   why its loops were not fused, an error unless they are shared out
     """
 
     loops: tuple[str, ...]
@@ -127,7 +127,7 @@ class _StatementScheduler(Scheduler):
         self.notes[f"{said} is passed over: {_NOT_HERE[command.name]}"] = None
 
     def tensor_of(self, loop: str) -> str | None:
-        """Those that share out the entries of a tensor are no loops over coordinates either."""
+        """The tensor over whose positions a loop goes; or whose entries it shares out."""
         for one in self.statements:
             for derivation in one.derivations:
                 if isinstance(derivation, Share) and derivation.share == loop:
@@ -185,8 +185,8 @@ class _StatementScheduler(Scheduler):
         super().reorder(replace(command, arguments=words, spans=spans))
 
     def join(self, command: Command) -> None:
-        """Makes one loop of two, if all tensors are stored so; else they stay apart, and equal
-        shares of a tensor's entries may go through both (``pos`` and ``split``)."""
+        """Makes one loop of two, if all tensors can be stored so; else the two stay apart, and
+        equal shares of a tensor's entries may go through both (``pos`` and ``split``)."""
         outer, inner, fused = command.arguments
         held = self.entries.pop(outer, None)
         loops = (outer, inner) if held is None else (*held.loops, inner)
@@ -203,7 +203,7 @@ class _StatementScheduler(Scheduler):
             self.entries[fused] = EntryLoop(loops, apart=apart)
 
     def unfusible(self, command: Command, statement: Statement) -> UserError | None:
-        """The error that tensors do not have the levels of two loops next to each other, if so."""
+        """The error for tensors whose levels of two loops are not next to each other, if any."""
         outer, inner = command.arguments[:2]
         if not {outer, inner} & {*statement.loops}:
             return None
@@ -243,8 +243,8 @@ class _StatementScheduler(Scheduler):
     def accesses(
         self, loops: Sequence[str]
     ) -> Iterator[tuple[Statement, cin.Access, tuple[str, ...]]]:
-        """The accesses that have what loops go through as levels one below the other, with the
-        variables of these levels and all above, outermost first."""
+        """The accesses whose consecutive levels the loops go through, with the variables of these
+        levels and all above, outermost first."""
         formats = {**self.formats, **self.workspaces}
         for statement in self.statements:
             wanted = statement.variables(loops)
@@ -259,8 +259,8 @@ class _StatementScheduler(Scheduler):
                             break
 
     def check_positions(self, command: Command) -> None:
-        """Raises UserError where a loop goes elsewhere too: a scanner goes through positions
-        anyhow."""
+        """Raises UserError where a loop also goes through coordinates that the tensor lacks. (A
+        scanner always goes through positions.)"""
         loop, _, tensor = command.arguments
         found = self.entries.get(loop)
         loops = (loop,) if found is None else found.loops
@@ -317,7 +317,7 @@ class _StatementScheduler(Scheduler):
         self.entries[inner] = EntryLoop(loops, found.tensor, around)
 
     def numbered(self, entries: EntryLoop) -> Share | str:
-        """A share of some entries, whose name and size are not told yet; or why there is none."""
+        """A share of entries, still without name and size; or why there can be none."""
         for statement, access, variables in self.accesses(entries.loops):
             if access.tensor != entries.tensor:
                 continue
@@ -335,7 +335,7 @@ class _StatementScheduler(Scheduler):
         return "the loop was split before, or does not go through levels one below the other"
 
     def now(self, statement: Statement) -> Derived:
-        """A statement by the variables that it has come to."""
+        """A statement in its present variables, after all derivations so far."""
         formats = {**self.formats, **self.workspaces}
         return derive(statement.program, statement.derivations, statement.loops, formats)
 
@@ -404,7 +404,7 @@ class _StatementScheduler(Scheduler):
         return next(target for target in targets if target.tensor == workspace)
 
     def check_whole(self, command: Command, program: cin.LoopProgram, other: Statement) -> None:
-        """Raises UserError where a half of a statement has one of two loops that are fused."""
+        """Raises UserError where half of a statement has only one of two fused loops."""
         known = {cin.base(variable) for variable in program.loops}
         for one in other.derivations:
             if isinstance(one, Fuse) and len(known & {*one.sources}) == 1:

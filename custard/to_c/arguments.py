@@ -26,10 +26,10 @@ _INDEX_TYPES = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT}
 
 @dataclass(frozen=True)
 class StoredInput:
-    """An input in its slot: the numbers and arrays of the struct, by member.
+    """An input in its slot: the numbers and arrays of its struct, by member.
 
     ``index``      the type of its index arrays, None if it has none
-    ``converted``  how it was stored before, if it was converted
+    ``converted``  its storage before the conversion, if there was one
     """
 
     members: Mapping[str, Any]
@@ -92,7 +92,7 @@ class StructLayout:
 def _address(values: np.ndarray[Any, Any]) -> int:
     """Where the memory of an array begins."""
     if values.flags.writeable and values.size:
-        # Four times as fast as what follows.
+        # Four times as fast as the way below.
         return ctypes.addressof(ctypes.c_char.from_buffer(values))  # type: ignore[arg-type]
     found: int = values.__array_interface__["data"][0]
     return found
@@ -166,7 +166,7 @@ def stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor])
 
 
 def _dense(slot: Slot, data: np.ndarray[Any, Any]) -> StoredInput | None:
-    """An array whose memory is in the order of dense levels, as it is, or a copy that is."""
+    """An array whose memory is in the order of dense levels: the array itself, or a copy."""
     order = [group[0] for group in slot.modes]
     if {*slot.levels} - {"d"} or len(order) != data.ndim or data.dtype not in VALUE_TYPES:
         return None
@@ -203,9 +203,9 @@ def _narrowed(members: Mapping[str, Any], converted: str | None) -> StoredInput:
 
 
 def _shared(slot: Slot, data: Any) -> StoredInput | None:
-    """A scipy.sparse matrix in a format that scipy has too, or nearly; None for all others.
+    """A scipy.sparse matrix in a format that scipy (nearly) has too; None for all others.
 
-    Its arrays are taken as they are where that is its format, else scipy converts it. Raises
+    Its arrays are shared if it has that format; otherwise scipy converts it. Raises
     UserError for one that is not valid.
     """
     if data.dtype not in VALUE_TYPES or any(len(group) > 1 for group in slot.modes):
@@ -227,7 +227,7 @@ def _shared(slot: Slot, data: Any) -> StoredInput | None:
 
 
 def _compressed(slot: Slot, data: Any) -> StoredInput:
-    """A canonical CSR or CSC matrix, in that order: its rows as they are, stored ones, or all."""
+    """A canonical CSR or CSC matrix: its rows as they are, those with entries, or all."""
     count = int(data.indptr[-1])
     index = data.indices.dtype
     segments, coordinates = data.indptr, data.indices[:count]
@@ -269,7 +269,7 @@ def _listed(slot: Slot, data: Any) -> StoredInput | None:
 
 
 def _increase(coordinates: Sequence[np.ndarray[Any, Any]]) -> bool:
-    """Whether each entry's coordinates come after those of the one before it."""
+    """Whether each entry's coordinates come after those of the entry before it."""
     equal: Any = True
     for one in coordinates:
         step = np.diff(one)
@@ -288,8 +288,8 @@ def _with_sizes(
     return StoredInput({**sizes, **whole}, _INDEX_TYPES[index])
 
 
-# Terms to a sum from which on it pays to find out where they end before they are added up; fewer
-# do where there are so many entries that they come from memory (measured).
+# The least mean number of terms in a sum for which finding the end first pays; fewer suffice if the
+# entries are so many that they come from memory (measured).
 _LONG_RUN, _LONG_RUN_IN_MEMORY, _IN_MEMORY = 16, 8, 1 << 20
 
 
@@ -301,7 +301,7 @@ def has_runs(slot: Slot, stored: StoredInput) -> bool:
 
 
 def types_of(slots: Sequence[Slot], stored: Mapping[str, StoredInput]) -> Types:
-    """What the kernel for these inputs is specialised for."""
+    """The types that the kernel for these inputs is specialised for."""
     values = {slot.tensor or "": stored[slot.name].members["values"].dtype for slot in slots}
     indices: dict[str, Type] = {}
     for slot in slots:

@@ -61,15 +61,15 @@ class _LevelGroup:
     coordinates: Mapping[int, Field]
 
 
-# The values that there is room for at first, where nothing is known of their number.
+# The first capacity where the number of values is unknown.
 _LEAST = 1024
 
 
 class Assembly:
     """The storage of a tensor that is assembled, in the fields of a parameter.
 
-    ``made``        the statements that make its arrays; ``room_first`` must hold behind them
-    ``partial``     the variables of which loops may pass over some coordinates
+    ``made``        the statements that allocate its arrays; ``room_first`` must hold behind them
+    ``partial``     the variables whose loops may pass over some coordinates
     ``zeroed``      whether the loops that write to it zero it themselves
     """
 
@@ -180,7 +180,7 @@ class Assembly:
         return Function(name, about, self.name, (need,), body, says)
 
     def grow(self, n: int, need: Expr) -> Expr:
-        """Makes room for so many positions; false if there is none."""
+        """Makes room for ``need`` positions; false if there is no memory."""
         return Call(self.functions[n].name, (Param(self.name), need), BOOL)
 
     def room(self, n: int) -> Stmt:
@@ -208,7 +208,7 @@ class Assembly:
         return Field(self.name, f"size{level}")
 
     def unit_of(self, variable: str, last: bool) -> int | None:
-        """The unit whose first, or last, variable this is."""
+        """The unit whose first, or last, variable is ``variable``."""
         for n, unit in enumerate(self.units):
             if self.variables[unit.last if last else unit.first] == variable:
                 return n
@@ -253,7 +253,7 @@ class Assembly:
             first = unit.last + 1
 
     def make_first_segments(self, unit: _LevelGroup, zeroed: bool) -> None:
-        """Makes the segments of the first unit, zero if the loops do not write all of them."""
+        """Makes the segments of the first unit, zeroed if the loops do not write all of them."""
         parents = self.block(0, unit.first, times)
         self.builder.prologue.append(resized(unit.segments, ZERO, parents + 1, zeroed))
         if not zeroed:
@@ -273,7 +273,7 @@ class Assembly:
         return found
 
     def _filled(self, segments: Expr, parents: Expr) -> Stmt:
-        """Gives the parents that were passed over an empty fiber."""
+        """Gives an empty fiber to the parents that were passed over."""
         p = Var(self.builder.fresh("p"))
         behind = op("<", segments[p + 1], segments[p])
         return For(p, ZERO, parents, [If([(behind, [Assign(segments[p + 1], segments[p])])])])

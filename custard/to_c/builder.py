@@ -49,15 +49,15 @@ _KEYWORDS = """
 
 @dataclass(frozen=True)
 class Types:
-    """What a kernel is specialised for.
+    """The types and sizes that a kernel is specialised for.
 
-    ``values``   the type of the values of each input; float64 for those not named
-    ``indices``  likewise that of the index arrays; int32 for those not named
-    ``result``   that of the result's
+    ``values``   the type of the values of each input; float64 for inputs not named
+    ``indices``  the type of the index arrays of each input; int32 for inputs not named
+    ``result``   the type of the result's index arrays
     ``runs``     the inputs that repeat a coordinate of their first level many times in a row
     ``wide``     whether a key that stands for some coordinates may need more than 64 bits
     ``far``      the variables whose extents are too large for an array of all their coordinates
-    ``policies``  which workspace is over some variables, where another one is not asked for
+    ``policies``  the kind of workspace by variables, where the schedule asks for none
     """
 
     values: Mapping[str, np.dtype[Any]] = field(default_factory=dict)
@@ -78,16 +78,16 @@ class Types:
 
 
 class KernelBuilder:
-    """Collects what a kernel is made of besides its loops.
+    """Collects the parts of a kernel besides its loops.
 
     ``structs``   its parameters
     ``bound``     the loop variables in scope; ``loop_names`` are the names of all loops in C
-    ``arrays``    the locals that stand for arrays of the parameters
-    ``heap``      the arrays of its own, freed in the end; ``outer`` are those of the kernel where
+    ``arrays``    the locals that point to arrays of the parameters
+    ``heap``      the arrays of its own, freed in the end; ``outer`` has the kernel's arrays while
                   ``heap`` has those of a thread
-    ``extents``   the locals that stand for numbers in them
+    ``extents``   the locals that stand for numbers of the parameters
     ``prologue``  statements before the loops, ``epilogue`` those behind them
-    ``required``  what must hold behind the prologue
+    ``required``  the condition that must hold behind the prologue
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class KernelBuilder:
         self.epilogue: list[Stmt] = []
 
     def fresh(self, name: str) -> str:
-        """A name like this one that C takes, and that nothing in scope has."""
+        """A similar name that is valid in C and free in this scope."""
         name = _identifier(name)
         found, n = name, 1
         while found in self.taken:
@@ -115,14 +115,14 @@ class KernelBuilder:
         return found
 
     def function(self, name: str) -> str:
-        """A name for a function: no other gets it, wherever it is made."""
+        """A name for a function, unique in the file."""
         found = self.fresh(name)
         self.functions.add(found)
         return found
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Lets the names that are made inside be made again behind it."""
+        """Frees the names made inside at the end."""
         before, bound = set(self.taken), set(self.bound)
         yield
         tops = {v.name for v in (*self.arrays, *self.heap, *self.extents)} | self.functions
@@ -130,8 +130,7 @@ class KernelBuilder:
 
     @contextmanager
     def thread(self) -> Iterator[tuple[list[Var], list[Stmt], list[Expr]]]:
-        """Collects what is made inside for the function of a thread: its arrays, what comes before
-        its loops, and what must hold then."""
+        """Collects the arrays, first statements and conditions of a thread's function."""
         before = self.heap, self.prologue, self.required
         self.heap, self.prologue, self.required = [], [], []
         try:
@@ -146,11 +145,11 @@ class KernelBuilder:
         return self.loop_names[loop]
 
     def loop_variable(self, name: str) -> Var:
-        """The variable of a loop: of this name, unless one around it is."""
+        """The variable of a loop: of this name, unless a loop around it has it."""
         return Var(self.fresh(name) if name in self.bound else name)
 
     def stored(self, tensor: str, field: str, type: Type) -> Var:
-        """The local variable for an array of a parameter."""
+        """The local variable that points to an array of a parameter."""
         member = Field(tensor, field, type)
         for var, known in self.arrays.items():
             if known == member:
@@ -169,7 +168,7 @@ class KernelBuilder:
         return var
 
     def scratch(self, name: str, type: Type, size: Expr, zeroed: bool = True) -> Var:
-        """An array of the kernel's own, all zero at first, or anything."""
+        """An array of the kernel's own, zeroed or not initialised."""
         var = Var(self.fresh(name), type)
         self.heap.append(var)
         self.prologue.append(resized(var, ZERO, size, zeroed))

@@ -58,16 +58,16 @@ def has_threads() -> bool:
 class Bound:
     """A program with its inputs: ``run`` computes, ``seconds`` tells how long it takes.
 
-    ``types``    what its kernel is specialised for
-    ``formats``  those of inputs that are stored otherwise than the program declares
+    ``types``    the types that its kernel is specialised for
+    ``formats``  of inputs that are stored otherwise than the program declares
     ``stored``   the inputs by slot
     ``extents``  by variable
-    ``around``   where the result is a diagonal that is added to, the entries off it
+    ``around``   where the result adds to a diagonal, the entries off the diagonal
     ``restored``  stores a new array for an input: gives its slots with their new contents
-    ``plans``    those of earlier calls, by types and extents
-    ``asked``    the format of the result
+    ``plans``    the plans of earlier calls, by types and extents
+    ``asked``    the format that is asked for, of the result
     ``told``     notes on the formats
-    ``threads``  how many share a loop, where the schedule has them
+    ``threads``  how many threads share a loop, if the schedule has a parallel loop
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Bound:
         return *self.told, *self._workspaces(), *alone, *converted
 
     def _workspaces(self) -> Iterator[str]:
-        """Which workspaces are others than the program's notes tell, in sentences."""
+        """The workspaces that differ from the program's notes, in sentences."""
         fillings = {one.variables: one for one in self.program.lowered.fillings}
         usual = chosen(fillings.values(), UNKNOWN)
         for variables, policy in self.types.policies.items():
@@ -136,7 +136,7 @@ class Bound:
 
     @property
     def _planned(self) -> Plan:
-        """What the types of now decide, with the structs of the inputs."""
+        """The plan for the present types, and the structs of the inputs."""
         if self._plan is None or self._plan.types is not self.types:
             key = id(self.types), *self.extents.items()
             plan = self._plans.get(key)
@@ -191,7 +191,7 @@ class Bound:
 
 
 class Plan:
-    """What all calls have in common whose inputs agree in types and extents.
+    """The data shared by all calls whose inputs agree in types and extents.
 
     ``inputs``   the members of the struct of each input, by slot
     ``numbers``  the arguments behind the structs
@@ -223,7 +223,7 @@ class Plan:
         )
         modes = lowered.result.modes
         stored_in = tuple(mode for group in modes for mode in group)
-        # Whether what the kernel makes is all that is asked for.
+        # Whether the kernel's result needs no conversion.
         self.whole = all(len(group) == 1 for group in modes) and (
             lowered.result.levels,
             stored_in,
@@ -257,7 +257,7 @@ class Plan:
             return whole  # a singleton level cannot hold it
 
     def _assembled(self, result: StructLayout, order: tuple[int, ...]) -> Tensor:
-        """The tensor that a kernel has assembled, its levels those of some modes."""
+        """The tensor that a kernel has assembled, with levels for the modes of ``order``."""
         slot, index = self.kernel.lowered.result, self.index
         levels: list[Level] = []
         positions = 1

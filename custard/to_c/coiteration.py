@@ -1,4 +1,4 @@
-"""Which operands a loop iterates over together, and which it locates where others are."""
+"""The operands that a loop iterates over together, and the operands that it locates."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from custard.to_c.subsections import reduced_level
 
 @dataclass(frozen=True)
 class Coiteration:
-    """Where a tree is present over a variable.
+    """The coordinates of a variable at which a tree is present, and how a loop finds them.
 
-    ``formula``      in terms of the operands that are iterated over
+    ``formula``      the coordinates, in terms of the operands that are iterated over
     ``located``      the keys of the operands that are located instead
     ``conditional``  whether some factor may be absent for all values of the variable
     """
@@ -31,9 +31,9 @@ class Coiteration:
 def coiteration(
     tree: TypedNode, variable: str, storage: Storage, choices: Mapping[tuple[str, str], Command]
 ) -> Coiteration:
-    """Where a tree is present over a variable.
+    """The coordinates of a variable at which a tree is present, and how a loop finds them.
 
-    ``choices`` has what the schedule forces by tensor and variable.
+    ``choices`` has the forced commands of the schedule by tensor and variable.
     """
     search = _TreeSearch(variable, storage, choices)
     formula = search.formula(tree)
@@ -71,7 +71,7 @@ class _TreeSearch:
         return self.formula(operand)
 
     def product(self, node: Product) -> lattice.Formula:
-        """Where all factors are; those that can be located where another is, do not iterate."""
+        """Where all factors are. Factors to locate at another's coordinates do not iterate."""
         parts = list(map(self.formula, node.factors))
         iterating = [n for n, part in enumerate(parts) if lattice.iterated(part)]
         for n in list(iterating):
@@ -88,7 +88,7 @@ class _TreeSearch:
         return lattice.conjunction(parts)
 
     def collects(self, operand: Operand) -> bool:
-        """Whether the values at which an operand holds something would be collected first, which
+        """Whether the values at which an operand has coordinates would be collected first, which
         does not pay where another factor tells them."""
         level = reduced_level(operand, self.variable)
         return operand.left[:1] != (self.variable,) and level not in (None, operand.level)
@@ -103,7 +103,7 @@ class _TreeSearch:
     def iterates(self, operand: Operand) -> bool:
         """Whether the loop iterates over an operand's coordinates.
 
-        A full level is located, if it is there for certain.
+        A full level that is certainly present is located.
         """
         if operand.left[:1] != (self.variable,):
             return reduced_level(operand, self.variable) is not None
@@ -116,7 +116,7 @@ class _TreeSearch:
         return not format.full or operand.form is not None
 
     def choice(self, operand: Operand, variable: str) -> Command | None:
-        """What the schedule says of an operand at a variable."""
+        """The command of the schedule for an operand at a variable."""
         return self.choices.get((operand.slot.tensor or "", cin.base(variable)))
 
 

@@ -1,4 +1,4 @@
-"""What a program in C costs, about: by the points that its loops go through.
+"""The approximate cost of a program in C: by the points that its loops go through.
 
 Of real inputs those are counted (``custard.autoscheduling.fibers``). Where there are none yet,
 extents are taken to be ``EXTENT``, and fibers to have ``FIBER`` coordinates.

@@ -4,8 +4,8 @@ The loops that were derived from a variable are counted, outermost first, all bu
 Then the coordinates of the variable are known to lie in a ``CoordinateRange``. Its operands are
 iterated over as without a schedule, but within that range: their positions are searched for there
 (scheduling paper, Sections 3.3 and 5). A fused loop goes through its variables, one inside of the
-other, each within its part of the range. A range of positions becomes a range of coordinates, whose
-ends are recovered by searching the levels upwards; the tensor that owns the positions keeps to the
+other, each within its part of the range. A range of positions becomes a range of coordinates: its
+ends are found by searching the levels upwards, and the tensor that owns the positions keeps to the
 positions themselves.
 """
 
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LoopPositions:
-    """The positions that a loop goes over, from ``first`` to below ``end``, in the last one of the
-    ``levels`` of an operand; ``ranges`` are those of each of the levels."""
+    """The positions that a loop goes over, from ``first`` to below ``end``, in the last of the
+    ``levels`` of an operand; ``ranges`` has the positions of each of the levels."""
 
     owner: Operand
     levels: tuple[LevelFunctions, ...]
@@ -98,7 +98,7 @@ class DerivedLoop:
                     region = self.outer(made, primes, region)
                     name = outer + primes
                     if region is not None and self.nest.over_positions(outer):
-                        # Which of the inner one's values are left depends on the position.
+                        # Which values of the inner variable are left depends on the position.
                         return self.counted(name, region, left, again=True)
 
     # The two kinds of loops
@@ -124,7 +124,7 @@ class DerivedLoop:
     ) -> list[Stmt]:
         """A loop that counts, with the rest of the loops in each round.
 
-        ``again`` has the loop go on to what the name was derived from, a round at a time.
+        ``again`` continues the loop with the sources of the name, a round at a time.
         """
         var = self.builder.loop_variable(self.builder.name_of(name))
         if region is None:
@@ -177,7 +177,7 @@ class DerivedLoop:
     def outer(
         self, made: Fuse, primes: str, region: CoordinateRange | None
     ) -> CoordinateRange | None:
-        """The region of the outer one of two variables that were fused."""
+        """The region of the outer of two variables that were fused."""
         if region is None:
             return None
         size = self.positive(self.extent(made.inner + primes))
@@ -190,7 +190,7 @@ class DerivedLoop:
     def inner(
         self, made: Fuse, primes: str, region: CoordinateRange | None
     ) -> Callable[[Output], CoordinateRange] | None:
-        """The region of the inner one, which depends on the outer one."""
+        """The region of the inner variable, which depends on the outer one."""
         if region is None:
             return None
         size = self.extent(made.inner + primes)
@@ -206,7 +206,7 @@ class DerivedLoop:
         return found
 
     def later(self, name: str) -> Callable[[Output], Expr]:
-        """The value of a variable or loop, as far as inner loops will know it."""
+        """The value of a variable or loop, as inner loops will know it."""
         primes, made = parts(name)[1], self.nest.made(name)
         match made:
             case Rename(variable):
@@ -232,7 +232,7 @@ class DerivedLoop:
     # Positions
 
     def coordinates(self, name: str, region: CoordinateRange) -> CoordinateRange:
-        """The coordinates of a region of positions; the tensor keeps to the positions."""
+        """The range of coordinates of a region of positions; the tensor keeps to the positions."""
         found = self.positions(name)
         low = self.number("low", found.first + region.begin)
         high = self.number("high", self.smaller(found.first + region.end, found.end))
@@ -252,7 +252,7 @@ class DerivedLoop:
         return CoordinateRange(begin, end)
 
     def keep(self, found: LoopPositions, low: Expr, high: Expr) -> None:
-        """Has the tensor keep to positions, and to those above them."""
+        """Restricts the tensor to positions, and to the positions above them."""
         kept = dict(self.output.kept)
         level = found.owner.level + len(found.levels) - 1
         key = found.owner.key
@@ -274,7 +274,7 @@ class DerivedLoop:
         return value
 
     def places_positions(self, name: str) -> bool:
-        """Whether the positions that a loop goes over are known, or were before the operand's
+        """Whether the positions that a loop goes over are known, or were known before the operand's
         values went into a workspace."""
         known = name in self.output.positions
         return known or owner(self.nest, self.tree, name) is not None
@@ -341,8 +341,8 @@ class DerivedLoop:
         raise AssertionError(made)
 
     def goes_further(self, name: str) -> bool:
-        """Whether a loop over positions also goes through coordinates that their tensor does not
-        have: then there is a tile for these where it has none at all."""
+        """Whether a loop over positions also goes through coordinates that the tensor does not
+        store: then there is a tile for them even where the tensor has no entry."""
         if self.nest.tensor_of(name) is None or not self.places_positions(name):
             return False
         found = owner(self.nest, self.tree, name)
@@ -372,7 +372,7 @@ class DerivedLoop:
         return select(op("<", left, right), left, right)
 
     def positive(self, value: Expr) -> Expr:
-        """The number, or 1 for 0, so that it may divide: the loop then has no rounds."""
+        """The number, or 1 for 0, as a divisor: the loop then has no rounds."""
         value = self.number("size", value)
         return select(op(">", value, ZERO), value, ONE)
 

@@ -1,6 +1,6 @@
-"""How many values an expression has, as far as the positions of its operands tell.
+"""Estimates of the number of values of an expression, from the positions of its operands.
 
-The result is given room for so many at first; it grows where there are more.
+The result gets room for this number at first, and grows if there are more.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ def expected(node: TypedNode, storage: Storage) -> Expr | None:
 def counted(node: TypedNode, variables: Sequence[str], storage: Storage) -> Expr | None:
     """How many coordinates of some variables a tree has; None where that is not known.
 
-    It is for a product in which the sparse operands have none of them in common: of each, the
-    positions of its outer levels, times the extents of the variables that only dense ones have.
+    It is known for a product whose sparse operands share none of the variables: the product of the
+    positions of each operand's outer levels, and of the extents of variables that only dense
+    operands have.
     """
     while isinstance(node, Total | Minus):
         node = node.operand

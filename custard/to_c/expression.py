@@ -1,9 +1,9 @@
-"""The expression of a kernel: concrete index notation with types, and with where each operand is.
+"""The expression of a kernel: concrete index notation with types, and the place of each operand.
 
     Node  Operand | Scalar | Sum | Product | Minus | Quotient | Total
 
 A tree is a value: binding a loop variable gives a new one. An operand that is absent at a point of
-an iteration space is taken out of the tree (``without``), and what is left is what is computed
+an iteration space is taken out of the tree (``without``), and the rest of the tree is computed
 there (Kjolstad's merge lattices; formats paper, Section 4).
 """
 
@@ -30,10 +30,10 @@ class TypedNode:
 class Operand(TypedNode):
     """An access, at a place of its storage.
 
-    ``key``        tells it from all others, those of the same slot too
-    ``variables``  the loop variable of each level: of a computed subscript the one that resolves it
-    ``computed``   by level the form that the subscript is, None where that is the variable; empty
-                   where none is computed
+    ``key``        tells it from all other operands, even of the same slot
+    ``variables``  the loop variable of each level; for a computed subscript, the resolving variable
+    ``computed``   by level the form of a computed subscript, None for a plain variable; empty where
+                   none is computed
     """
 
     key: int
@@ -54,7 +54,7 @@ class Operand(TypedNode):
 
     @property
     def form(self) -> Affine | None:
-        """The form that the subscript of the next level is; None where that is its variable."""
+        """The form of the next level's subscript; None where that is a plain variable."""
         return self.computed[self.level] if self.left and self.computed else None
 
     def uses(self, variable: str) -> bool:
@@ -67,7 +67,7 @@ class Operand(TypedNode):
 class Scalar(TypedNode):
     """A value that is known.
 
-    ``present``  whether it is there; None where that is certain
+    ``present``  the condition that it is there; None where that is certain
     ``zero``     whether it is 0 where it is not
     """
 
@@ -78,9 +78,9 @@ class Scalar(TypedNode):
 
 @dataclass(frozen=True)
 class Sum(TypedNode):
-    """Terms: present where one is.
+    """Terms: present where any of them is.
 
-    ``steps``  by term, the type in which it is added to the ones before it
+    ``steps``  by term, the type in which it is added to the terms before it
     ``minus``  by term, whether it is subtracted
     """
 
@@ -115,11 +115,11 @@ class Quotient(TypedNode):
 
 @dataclass(frozen=True)
 class Total(TypedNode):
-    """The sum of the operand over some variables; ``free`` are those that it is a function of.
+    """The sum of the operand over some variables; it is a function of the ``free`` ones.
 
     ``first``  whether it is made before the loops that need it
-    ``over``   the variables that it goes through a workspace over; None where nothing asks for that
-    ``policy`` which workspace that is to be; None where nothing asks for one
+    ``over``   the variables of the workspace that it goes through; None where nothing asks for one
+    ``policy`` the kind of that workspace; None where nothing asks for one
     """
 
     variables: tuple[str, ...]
@@ -179,7 +179,7 @@ def uses(node: TypedNode, variable: str) -> bool:
 
 
 def mapped(node: TypedNode, change: Callable[[TypedNode], TypedNode]) -> TypedNode:
-    """The tree with each node replaced, parents first; what replaces one is not looked into."""
+    """The tree with each node replaced, parents first; replacements are not looked into."""
     changed = change(node)
     if changed is not node:
         return changed

@@ -1,10 +1,10 @@
 """Products of several tensors, as two products where that takes far fewer steps.
 
-``A(i,k) * B(k,j) * x(j)`` is ``A(i,k) * t(k)`` with ``t(k) = B(k,j) * x(j)``: all of B is gone
-through once, not once for each entry of A. The sum over variables that a group of factors has to
-itself is made first, into a vector over the one variable that the group shares with the others, or
-into rows: ``A(i,k) * B(k,l) * C(l,j)`` with an array C is ``A(i,k) * t(k,j)``.
-Which product that is, if any, is decided as the loop order is (``custard.to_c.cost``).
+``A(i,k) * B(k,j) * x(j)`` is ``A(i,k) * t(k)`` with ``t(k) = B(k,j) * x(j)``: the loops go through
+B once, not once for each entry of A. The sum over variables that a group of factors has to itself
+is made first, into a vector over the one variable that the group shares with the others, or into
+rows: ``A(i,k) * B(k,l) * C(l,j)`` with an array C is ``A(i,k) * t(k,j)``. The choice of that
+product, if any, is made by cost, as that of the loop order (``custard.to_c.cost``).
 
 Where that one variable is the outermost loop's, the sum is a number there, and needs no vector:
 ``A(i,j) * A(i,k) * x(k)``, summed over i and k, is ``A(i,j) * t`` at each i.
@@ -14,8 +14,8 @@ Vectors that all have one variable are multiplied first where a sparse factor go
 
 Where there is no such vector, there may be one at each coordinate of outer loops: at each i,
 ``A(i,k) * B(k,l) * C(l,j)`` is ``t(l) * C(l,j)`` with ``t(l) = A(i,k) * B(k,l)``. The terms for one
-l are added up before they meet the row of C. How many those are depends on the inputs, so such
-vectors are made where they cost little beside the rest even if there is one term for each l.
+l are added up before they meet the row of C. Their number depends on the inputs, so such vectors
+are made where they cost little beside the rest even if each l has one term.
 """
 
 from __future__ import annotations

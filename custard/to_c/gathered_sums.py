@@ -6,9 +6,9 @@
     }
 
 Such a loop becomes a call of ``sparse_dot``, which takes many products at once, or of
-``sparse_dot3`` where two factors are gathered by the same coordinate. How long it goes on
-is hard to foresee, and compilers leave the last few to a loop of their own, which is where most of
-the time goes when fibers are short.
+``sparse_dot3`` where two factors are gathered by the same coordinate. Its length is hard to
+predict, and compilers leave the last few products to a loop of their own, which takes most of the
+time when fibers are short.
 
 Factors that do not change in the loop, as in a vector times each row, multiply each product in
 ``scaled_dot``: infinity times a sum is not the sum of infinity times its terms. Numbers of the
@@ -55,9 +55,9 @@ def with_gathered_sums(body: Body) -> list[Stmt]:
 
 
 def _called(loop: Stmt) -> Body | None:
-    """What such a loop becomes; None for any other statement.
+    """The statements in place of such a loop; None for any other statement.
 
-    Besides, it may set flags, which are set just where it has a round.
+    The loop may also set flags; they are set if it has a round.
     """
     if not isinstance(loop, For) or loop.next is not None or loop.step != ONE:
         return None
@@ -124,7 +124,7 @@ def _factors(product: Expr) -> Iterator[Expr]:
 
 
 def _is_finite(node: Expr) -> bool:
-    """Whether this is a number that is known, and finite."""
+    """Whether the node is a known, finite number."""
     if isinstance(node, Op) and node.name == "cast":
         (node,) = node.operands
     return (
@@ -135,12 +135,12 @@ def _is_finite(node: Expr) -> bool:
 
 
 def _at(element: Expr, index: Var) -> Expr | None:
-    """The array of an element, if that is the one at this index."""
+    """The array of an element, if the element is the one at this index."""
     return element.array if isinstance(element, Load) and element.index == index else None
 
 
 def _behind(element: Expr, index: Var) -> Expr | None:
-    """The pointer from which an element lies this far."""
+    """The pointer from which an element lies at this index."""
     match element:
         case Load(pointer, Op("+", (begin, last))) if last == index:
             return Op("+", (pointer, begin), pointer.type)

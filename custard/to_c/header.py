@@ -69,7 +69,7 @@ def _indices(lowered: Lowered) -> list[tuple[str, object]]:
     ]
 
 
-# What a level's members of a struct mean; n numbers the levels, p the positions of the level above.
+# The meaning of a level's members of a struct; n numbers the levels, p the positions above.
 _STORAGE = {
     "d": "position p * size + i has the coordinate i, from 0 to size - 1.",
     "s": "positions segments[p] to segments[p + 1] - 1 have the coordinates[...], in order.",

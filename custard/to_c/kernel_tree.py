@@ -32,7 +32,7 @@ class KernelTrees:
     """Makes the trees of one kernel.
 
     ``storage``      gives each access its slot
-    ``precomputed``  what a schedule has go through workspaces, by their names
+    ``precomputed``  the workspaces of the schedule, by name
     ``keys``         the numbers that tell operands apart
     """
 
@@ -80,7 +80,7 @@ class KernelTrees:
         raise AssertionError(node)
 
     def _is_far(self, node: cin.Expression) -> bool:
-        """Whether there is no array for the values of a node."""
+        """Whether the values of a node are too many for an array."""
         return any(cin.base(v) in self.storage.types.far for v in cin.free_variables(node))
 
     def _precomputed(self, name: str) -> Total:
@@ -152,7 +152,7 @@ def _joined(tree: TypedNode) -> TypedNode:
 
 
 def _have_type(types: Iterable[ValueType], dtype: ValueType) -> bool:
-    """Whether all are one type, but for numbers of the program, which take it on."""
+    """Whether all parts have one type; numbers of the program take it on."""
     return all(one == dtype for one in types if isinstance(one, np.dtype))
 
 

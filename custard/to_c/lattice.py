@@ -1,11 +1,12 @@
-"""Merge lattices: which operands a loop iterates over together (formats paper, Section 4.1).
+"""Merge lattices: the sets of operands that a loop iterates over together (formats paper, Section
+4.1).
 
-Where an expression is present over a variable is a formula of the operands that are iterated over:
+A formula of the operands that are iterated over tells where an expression is present:
 
     ALWAYS           everywhere
     When(condition)  everywhere, if a condition holds that does not depend on the variable
     Has(key)         at the coordinates of an operand
-    All, Any         where all, where one of the parts is
+    All, Any         where all parts are, where one of the parts is
 
 The points of its lattice are the sets of operands that can be present together while others are
 not; the empty set is one where the whole dimension is iterated over.
@@ -62,7 +63,7 @@ ALWAYS = Always()
 
 
 def conjunction(parts: Iterable[Formula]) -> Formula:
-    """Where all parts are; conditions are left to be looked at inside, if something iterates."""
+    """Where all parts are; conditions are tested inside of the loop, if some part iterates."""
     left = [part for part in dict.fromkeys(parts) if part != ALWAYS]
     iterated = [part for part in left if not isinstance(part, When)]
     if iterated:

@@ -1,11 +1,11 @@
-"""C that other programs link: a source and a header, whose global names begin with a prefix.
+"""C for other programs to link: a source and a header, whose global names begin with a prefix.
 
-Beside ``compute`` and ``release``, a result that is assembled has two functions of one half each:
+Beside ``compute`` and ``release``, a kernel that assembles its result has a function for each half:
 
     assemble   makes the arrays of the result, with its coordinates, and leaves the values unset
     recompute  sets the values in such arrays, for inputs that have the same coordinates as before
 
-They are the loops of ``compute`` without the statements of the other half.
+Each has the loops of ``compute`` without the statements of the other half.
 """
 
 from __future__ import annotations
@@ -54,10 +54,9 @@ def linked(
 ) -> CFiles:
     """The C of a kernel, for C and C++ programs to link.
 
-    All global names and the names of structs begin with ``prefix`` and ``_``. With ``drop_zeros``
-    the coordinates of the result depend on its values: there are no halves, and none where threads
-    share loops. Raises UserError for a
-    prefix that is no name in C.
+    All global names and the names of structs begin with ``prefix`` and ``_``. There are no halves
+    with ``drop_zeros``, as the coordinates of the result then depend on its values, nor where
+    threads share loops. Raises UserError for a prefix that is no name in C.
     """
     if prefix and not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", prefix):
         raise UserError(
@@ -117,7 +116,7 @@ def _halves(kernel: Kernel) -> Iterator[Entry]:
 
 
 def _cleared(kernel: Kernel, values: Field) -> Iterator[Stmt]:
-    """Sets all values to 0, if the loops add to them."""
+    """Statements that set all values to 0, if the loops add to them."""
     for function in kernel.functions:
         for statement in statements(function.body):
             match statement:

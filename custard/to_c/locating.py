@@ -1,8 +1,8 @@
-"""Where the values of loop variables lie in the levels of operands.
+"""The places of the values of loop variables in the levels of operands.
 
-A level whose subscript is a variable is located at the variable's value. One whose subscript is
-computed, such as ``2*i + j``, is so at what the subscript gives, if that is within the level; a
-loop over such a variable goes through a ``Window`` of the level.
+A level whose subscript is a variable is located at the variable's value. A level whose subscript is
+computed, such as ``2*i + j``, is located at the value of the subscript, if that is within the
+level; a loop over such a variable goes through a ``Window`` of the level.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def located_at(storage: Storage, operand: Operand, value: Expr, output: Output) 
         place = level.locate(operand.place, value)
         if level.format.full or place.present != operand.place.present:
             return place
-        # A schedule has the level searched for every coordinate, and it may lack some.
+        # The schedule locates in a level that may lack coordinates.
         return operand.place.below(place.position, value, None, op(">=", place.position, ZERO))
     at = points.place(value)
     position, known = level.locate(operand.place, at).position, operand.place.present
@@ -53,8 +53,7 @@ def located_at(storage: Storage, operand: Operand, value: Expr, output: Output) 
 
 
 def window(storage: Storage, operand: Operand, output: Output) -> Window | None:
-    """What the values of a variable stand for in the next level, whose subscript is computed;
-    None where it is not."""
+    """The window of a variable's values in the next level; None without a computed subscript."""
     form = operand.form
     if form is None:
         return None

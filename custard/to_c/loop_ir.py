@@ -4,7 +4,7 @@
     Statement   Declare | Assign | For | While | If | Require | CallStatement | Comment
               | Parallel | Ordered
 
-Expressions are typed and pure, and fold what is constant as they are made; ``+ - * // %`` and the
+Expressions are typed and pure, and fold constants as they are made; ``+ - * // %`` and the
 comparisons build them. ``Load`` reads through a pointer, and ``Assign`` stores through it.
 ``verify`` checks a kernel, ``printer`` prints it as C.
 """
@@ -92,7 +92,7 @@ class Var(Expr):
 
 @dataclass(frozen=True)
 class Param(Expr):
-    """A parameter of the kernel, to be handed on."""
+    """A parameter of the kernel, to be passed on to a helper."""
 
     name: str
     type: Type = POINTER
@@ -252,7 +252,7 @@ Body = Sequence[Stmt]
 
 @dataclass(frozen=True)
 class Declare(Stmt):
-    """A new local variable with its first value; one that stays as it is, is ``const``."""
+    """A new local variable with its first value; ``const`` if it never changes."""
 
     var: Var
     value: Expr
@@ -307,7 +307,7 @@ class If(Stmt):
 
 @dataclass(frozen=True)
 class Require(Stmt):
-    """Gives up the kernel unless a condition holds: memory or 32-bit indices do not suffice."""
+    """Ends the kernel unless a condition holds: memory or 32-bit indices do not suffice."""
 
     condition: Expr
 
@@ -321,15 +321,15 @@ class CallStatement(Stmt):
 
 @dataclass(frozen=True)
 class Parallel(Stmt):
-    """Has threads run a body, each once, by a function of its own.
+    """Each of several threads runs the body once, in a function of its own.
 
     ``function``  its name; ``of`` names the loop that is shared out, if it is one
-    ``thread``    the variable that numbers the threads, of which there are ``threads``
+    ``thread``    the variable with the number of the thread, of ``threads`` threads
     ``heap``      the pointers of each thread, set to NULL first, and freed in the end
-    ``outs``      the pointers by which the body changes numbers outside of it, and those
+    ``outs``      the pointers by which the body changes numbers outside of it, with these numbers
     ``structs``   the thread's own structs in place of the kernel's, by their names
     ``ordered``   whether the body has an ``Ordered``
-    ``arguments``  what the function is called with, which the printer finds
+    ``arguments``  of the call of the function, which the printer finds
     """
 
     function: str
@@ -346,14 +346,14 @@ class Parallel(Stmt):
 
 @dataclass(frozen=True)
 class Ordered(Stmt):
-    """What the threads do one after the other, in their order."""
+    """Statements that the threads run one after the other, in their order."""
 
     body: Body
 
 
 @dataclass(frozen=True)
 class Comment(Stmt):
-    """A line that says what follows."""
+    """A line of comment about the statements after it."""
 
     text: str
 
@@ -362,7 +362,7 @@ class Comment(Stmt):
 class Struct:
     """A parameter of the kernel: a pointer to the fields of a tensor.
 
-    ``about``    says which tensor it is and how it is stored
+    ``about``    the tensor and its storage, in words
     ``written``  whether the kernel changes it
     """
 
@@ -374,10 +374,10 @@ class Struct:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of its own that works on one struct, and says whether it could.
+    """A function that works on one struct, and returns whether it succeeded.
 
     ``numbers``  its other parameters
-    ``says``     what it returns
+    ``says``     the condition that it returns
     """
 
     name: str
@@ -396,7 +396,7 @@ class Kernel:
     ``structs``    its parameters, and behind them ``numbers``
     ``functions``  those that it calls
     ``heap``       pointers that are set to NULL first, and freed in the end
-    ``prefix``     what the names of its structs, its own and that of ``release`` begin with
+    ``prefix``     of the names of its structs, its own and that of ``release``
     ``parts``      structs of the result, one for each thread, which are released in the end
     """
 
@@ -428,7 +428,7 @@ def expressions(node: Expr) -> Iterator[Expr]:
 
 
 def substituted(node: Expr, old: Expr, new: Expr) -> Expr:
-    """The expression with another in the place of a part of it."""
+    """The expression with one of its parts replaced."""
     if node == old:
         return new
     match node:
@@ -484,9 +484,9 @@ def reads(body: Body, var: Var) -> bool:
 
 
 def rewritten(body: Body, change: Callable[[Stmt], Body | None]) -> list[Stmt]:
-    """The statements with others in the place of some: those that ``change`` gives for one.
+    """The statements, each replaced by the statements that ``change`` gives for it.
 
-    Where it gives None the statement stays, and its own statements are rewritten.
+    Where ``change`` gives None the statement stays, and the statements in it are rewritten.
     """
     made: list[Stmt] = []
     for statement in body:

@@ -26,7 +26,7 @@ _MOST_LOOPS = 6
 def wanted_orders(program: cin.LoopProgram, formats: Mapping[str, Format]) -> list[tuple[str, ...]]:
     """The orders of variables that the loops should have, the most wanted first.
 
-    Those are the orders in which the operands and the result are stored. Full levels may come in
+    They are the orders in which the operands and the result are stored. Full levels may come in
     any order; the variables of all others come before those that have just full levels, for the
     innermost loops to be dense ones.
     """

@@ -18,11 +18,11 @@ class Lowered:
 
     ``slots``       the storage of the inputs that it reads, in the order of its parameters
     ``numbers``     the variables whose extents are parameters of their own
-    ``fillings``    the workspaces, and what fills them
+    ``fillings``    the workspaces, and the loops that fill them
     ``result``      the slot that it fills; the caller may convert it afterwards
     ``dtype``       the type of the result's values
-    ``rearranged``  which tensors are stored in another way, each with the declaration of the
-                    format that avoids that, if there is one
+    ``rearranged``  a note for each tensor that is stored in another way, with the declaration of
+                    the format that avoids it, if there is one
     ``threaded``    whether the number of threads is the last argument
     """
 

@@ -2,16 +2,16 @@
 
 One loop variable after the other is bound. At each, the operands that have it are iterated over
 together, along the points of their merge lattice (``coiteration``, ``loop_nest``): one loop for
-each point, and in it one body for each point that lies below it. A level that is full is located
-instead (``locating``). What is left of the expression at a point (``kernel_tree``) goes on to the
-next variable; when none is left, its value is written to an ``Output``.
+each point, and in it one body for each point that lies below it. A full level is located instead
+(``locating``). The rest of the expression at a point (``kernel_tree``) goes on to the next
+variable; after the last variable, its value is written to an ``Output``.
 
-A sum of its own whose variables come before some that it is a function of cannot be a number at
-any place of the loops; ``sums`` tells where it is computed. Loops that a schedule derives or
-shares out to threads are in ``derived_loops`` and ``threads``.
+A ``Reduce`` whose variables are bound before some of its free variables is not a number at any
+place of the loops; ``sums`` tells where it is computed. Loops that a schedule derives or shares out
+to threads are in ``derived_loops`` and ``threads``.
 
-Where a lattice has too many points, there is one loop for all, and each operand is asked whether
-it is there.
+Where a lattice has too many points, one loop goes through all coordinates and asks each operand
+whether it is present.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def lower(
 ) -> Lowered:
     """The kernel of a program, for inputs of given types.
 
-    ``formats`` has one for each tensor; ``choices`` what the schedule forces by tensor and loop;
-    ``drop_zeros`` keeps values that come out as 0 out of compressed levels; ``nest`` has the loops
-    that a schedule derives. Raises UserError for a type that an operation refuses.
+    ``formats`` has one for each tensor; ``choices`` the forced commands of the schedule by tensor
+    and loop; ``drop_zeros`` keeps values that come out as 0 out of compressed levels; ``nest`` has
+    the loops that a schedule derives. Raises UserError for a type that an operation refuses.
     """
     nest = LoopNest(tuple(dict.fromkeys(map(cin.base, program.loops)))) if nest is None else nest
     return Lowering(program, formats, choices, types, nest).lowered(header, drop_zeros)
@@ -70,10 +70,10 @@ class Lowering:
     """The state of one lowering.
 
     ``storage``    the inputs, the workspaces and the result
-    ``keys``       numbers for operands, none of which has come before
+    ``keys``       new numbers for operands
     ``decisions``  notes for the user, in their order
-    ``fillings``   the workspaces, and what fills them
-    ``bodies``     how many bodies the loops around have in all
+    ``fillings``   the workspaces, and the loops that fill them
+    ``bodies``     the number of bodies of all loops around
     ``shared``     whether threads share a loop
     ``parts``      the parts of the result that threads assemble, if they do
     """
@@ -149,8 +149,8 @@ class Lowering:
     def body(self, tree: TypedNode, output: TensorOutput) -> list[Stmt]:
         """The loops that write the value of a tree to the result.
 
-        Where they do not go through the result in its order, it is filled in two passes, or the
-        whole value goes through a workspace.
+        If the loops do not go through the result in its order, the result is filled in two passes,
+        or its value goes through a workspace.
         """
         assembly = output.assembly
         stored, levels = assembly.variables, levels_of(tree)
@@ -191,13 +191,13 @@ class Lowering:
             return False
         for loop in natural[:count]:
             *outer, _ = self.nest.originals(loop)
-            # A loop that was fused and split may come back to where it was in the outer ones.
+            # A loop that was fused and split may come back to the same place in the outer loops.
             if any(output.assembly.unit_of(v, last=True) is not None for v in outer):
                 return False
         return True
 
     def statements(self, order: Sequence[str], tree: TypedNode, output: Output) -> list[Stmt]:
-        """Loops over the variables that write the values of a tree."""
+        """The loops over the variables that write the values of a tree."""
         found = with_sums_elsewhere(self, order, tree, output)
         if found is not None:
             return found
@@ -210,7 +210,7 @@ class Lowering:
         return self.loop(order, tree, output)
 
     def only_sums(self, order: Sequence[str], tree: TypedNode, output: Output) -> bool:
-        """Whether derived loops that are left all add to one place of the result."""
+        """Whether the derived loops that are left all add to one place of the result."""
         if not isinstance(output, TensorOutput) or not output.accumulate:
             return False
         derived = any(self.nest.made(loop) is not None or loop in output.pending for loop in order)
@@ -289,10 +289,10 @@ class Lowering:
     def dense_first(
         self, variable: str, tree: TypedNode, output: Output
     ) -> tuple[TypedNode, list[TypedNode], Output] | None:
-        """The terms of a sum that have values for all of a variable, the others, and the output
-        that these are added to; None where they are rather merged.
+        """The terms of a sum that have values for all of a variable, the other terms, and the
+        output that the others are added to; None where terms should be merged.
 
-        Merging asks at each coordinate what the others have there.
+        Merging would test the others at each coordinate.
         """
         added = output.complete([variable])
         if not isinstance(tree, Sum) or added is None or not self.nest.is_plain:
@@ -322,7 +322,7 @@ class Lowering:
         return output.write(cast(found, c_type(output.dtype)))
 
     def _note_ignored(self) -> None:
-        """Notes the choices for the result: in C, its formats alone tell how it is written."""
+        """Notes that choices for the result have no effect: in C, its format decides alone."""
         target = self.program.target.tensor
         for (tensor, _), choice in self.choices.items():
             if tensor == target and target not in {slot.tensor for slot in self.storage.slots}:

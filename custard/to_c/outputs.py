@@ -1,4 +1,4 @@
-"""Outputs of a loop nest: a number, or a tensor that it assembles (``assembly``).
+"""The outputs of a loop nest: a number, or a tensor that it assembles (``assembly``).
 
 An ``Output`` follows the loops: it is asked for statements before and behind the loop over each
 of its variables (``begin``, ``end``), and at the begin and the end of each round (``enter``,
@@ -55,10 +55,10 @@ class Output(ABC):
     """The destination of values.
 
     ``bound``    the loop variables that are bound, with their coordinates
-    ``pending``  for loops that have begun, the variables that they still have to go through
+    ``pending``  by loop that has begun, the variables that it still has to go through
     ``kept``     the positions that levels of operands, by key and level, are to keep to
-    ``positions``  the positions that loops go over, by loop, as far as they are found
-    ``threaded``  whether the loops are inside of one that is shared out to threads
+    ``positions``  the positions that loops go over, by loop, once they are found
+    ``threaded``  whether the loops are inside of a loop that is shared out to threads
     """
 
     dtype: ValueType
@@ -95,11 +95,11 @@ class Output(ABC):
 
     @property
     def sparse(self) -> bool:
-        """Whether the output knows which values have been written."""
+        """Whether the output records which values have been written."""
         return False
 
     def takes(self, variables: Sequence[str]) -> bool:
-        """Whether values may be added to in any order of these variables, the rest being bound."""
+        """Whether values may be added in any order of these variables, the others being bound."""
         return True
 
     def begin(self, variable: str) -> list[Stmt]:
@@ -123,7 +123,7 @@ class Output(ABC):
         return []
 
     def reserve(self, variable: str, most: Expr) -> tuple[Output, list[Stmt]]:
-        """The output with room for so many values in the loop over a variable, the last one."""
+        """The output with room for ``most`` values in the loop over a variable, the last one."""
         return self, []
 
     @property
@@ -136,12 +136,12 @@ class Output(ABC):
         return self
 
     def summing(self) -> Output:
-        """The output that adds up the values that some loops give, of which each is a sum."""
+        """The output that adds up values, each of which is a sum."""
         return self.accumulating()
 
     def complete(self, variables: Sequence[str]) -> Output | None:
-        """The output that values are added to, once loops over these variables have written all
-        places; None where there is none."""
+        """The output for values to add, once loops over these variables have written all places;
+        None where there is none."""
         return None
 
     def skips(self, variables: Iterable[str]) -> None:

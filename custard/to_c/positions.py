@@ -1,4 +1,4 @@
-"""Loops over the positions of a tensor (``pos``): which operand has the positions."""
+"""Loops over the positions of a tensor (``pos``): the operand that has the positions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sam.graph import Slot
 
 
 def levels_of(tree: TypedNode) -> Reads:
-    """Which levels the operands of a tree have."""
+    """A test for the levels that the operands of a tree have."""
     found = [operand.slot for operand in operands(tree)]
 
     def has(tensor: str, variables: Sequence[str]) -> bool:
@@ -32,7 +32,7 @@ def owner(nest: LoopNest, tree: TypedNode, name: str) -> Operand | None:
 
 
 def without_owner(nest: LoopNest, loop: str, tree: TypedNode, output: Output) -> str | None:
-    """The loop over positions that a loop is derived from, where no operand has them."""
+    """The loop over positions that a loop is derived from, if no operand has these positions."""
     for name in nest.ancestors(loop):
         if nest.tensor_of(name) is not None:
             begun = any(leaf in output.pending for leaf in nest.leaves(name))
@@ -41,14 +41,14 @@ def without_owner(nest: LoopNest, loop: str, tree: TypedNode, output: Output) ->
 
 
 def elsewhere(nest: LoopNest, order: Sequence[str], position: str) -> list[str]:
-    """The loops, with those over positions as loops over coordinates again."""
+    """The loops, with loops over positions turned back to loops over coordinates."""
     derived = [loop for loop in order if position in nest.ancestors(loop)]
     return [*nest.variables(derived), *(loop for loop in order if loop not in derived)]
 
 
 def _chain(slot: Slot, tensor: str, variables: Sequence[str]) -> str | None:
-    """The levels of a slot for some variables, one below the other, if their positions are
-    numbered in the order of the coordinates."""
+    """The consecutive levels of a slot for some variables, if their positions are numbered in the
+    order of the coordinates."""
     if slot.tensor != tensor:
         return None
     bases = [cin.base(v) for v in variables]

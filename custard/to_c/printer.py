@@ -80,7 +80,7 @@ def declared(kernel: Kernel, entries: Sequence[Entry] = ()) -> str:
     lines += ["", f"#ifndef {guard}", f"#define {guard}", "", "#include <stdbool.h>"]
     lines.append("#include <stdint.h>")
     if _is_complex(kernel):
-        # C++ has other complex numbers, which lie in memory as those of C do.
+        # C++ has its own complex numbers, which lie in memory as those of C do.
         names = {part: f"{kernel.prefix}{part}_complex" for part in ("float", "double")}
         lines += ["#ifdef __cplusplus", "#include <complex>"]
         lines += [f"typedef std::complex<{part}> {name};" for part, name in names.items()]

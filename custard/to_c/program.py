@@ -33,14 +33,14 @@ from sam.support.errors import UserError, one_of
 from sam.tensor import Tensor
 
 LIBRARY = ("-std=gnu11", "-shared", "-fPIC", "-fwrapv", "-fcx-fortran-rules")
-# Sums may be taken in another order, so that they vectorise; NaN and infinity keep their meaning,
-# whole numbers wrap around, and complex numbers are multiplied as numpy does it.
+# Sums may be reordered, so that they vectorise; NaN and infinity keep their meaning, whole numbers
+# wrap around, and complex numbers are multiplied as numpy does it.
 FLAGS = (
     *(*LIBRARY, "-O3", "-march=native", "-fno-math-errno"),
     *("-fno-signed-zeros", "-fno-trapping-math", "-fassociative-math"),
 )
-# What -ffast-math stands for, but that a library linked with it would have the whole process take
-# the smallest numbers for 0.
+# The flags behind -ffast-math, which itself would make the whole process flush denormal numbers to
+# 0 once such a library is linked.
 FAST_MATH = (*FLAGS, "-ffinite-math-only", "-freciprocal-math", "-fcx-limited-range")
 
 
@@ -52,7 +52,7 @@ class CProgram(Program):
     ``lowered``  its kernel for inputs of float64 with int32 indices
     ``nest``     the loops that its schedule makes
     ``flags``    of the C compiler; those that it does not know are left out
-    ``kernels``  those that have been compiled, by their specialisation
+    ``kernels``  the compiled kernels, by their specialisation
     ``plans``, ``known``  results of earlier calls that later ones use again
     """
 
@@ -74,7 +74,7 @@ class CProgram(Program):
         return {"source": self.source}
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy or another process gets: all but the kernels, which are of this process."""
+        """The state without the kernels, which belong to this process."""
         return {**self.__dict__, "kernels": {}, "plans": {}, "known": {}}
 
     @property
@@ -93,7 +93,7 @@ class CProgram(Program):
     def source(self) -> str:
         """The C file, for inputs of float64 with int32 indices.
 
-        ``kernel`` gives that for other inputs.
+        ``kernel`` has the source for other inputs.
         """
         return printed(documented(self.lowered, self.flags))
 
@@ -168,7 +168,7 @@ class CProgram(Program):
     def _far_rows(
         self, shapes: Mapping[str, tuple[int, ...]], extents: Mapping[str, int]
     ) -> dict[str, Format]:
-        """The matrices without a format that have too many rows for CSR, with the one they get."""
+        """The formats of matrices without a declared format that have too many rows for CSR."""
         target = self.cin.target
         known = {target.tensor: tuple(extents[cin.base(v)] for v in target.variables), **shapes}
         return {
@@ -203,7 +203,7 @@ class CProgram(Program):
     def _types(
         self, lowered: Lowered, kept: Mapping[str, StoredInput], extents: Mapping[str, int]
     ) -> Types:
-        """What the kernel for inputs is specialised for."""
+        """The types that the kernel for inputs is specialised for."""
         slots = lowered.slots
         runs = frozenset(slot.tensor or "" for slot in slots if has_runs(slot, kept[slot.name]))
         policies: dict[tuple[str, ...], str] = {}
@@ -255,7 +255,7 @@ class CProgram(Program):
 
 _MOST_KNOWN = 256
 
-# Threads beyond these would only wait for one another.
+# More threads would only wait for one another.
 _MOST_THREADS = 1024
 
 
@@ -308,11 +308,11 @@ class LoadedKernel:
 
 
 def _exact_where_complex(lowered: Lowered, flags: tuple[str, ...]) -> tuple[str, ...]:
-    """The flags; where values are complex, without those that pass over the sign of a zero, and
-    with each product rounded.
+    """The flags; for complex values without the flags that ignore the sign of zero, and with each
+    product rounded.
 
-    Under these gcc takes a real factor for one that has no imaginary part, and infinity times it
-    for infinity, where numpy has NaN.
+    Otherwise gcc multiplies by a real factor without its imaginary zero, so that infinity times it
+    is infinity, where numpy has NaN.
     """
     fields = (field for struct in lowered.kernel.structs for field in struct.fields)
     if "-ffinite-math-only" in flags or not any("complex" in type.name for _, type in fields):
@@ -328,7 +328,7 @@ def _restored(
     name: str,
     value: Any,
 ) -> dict[str, StoredInput]:
-    """What the slots of an input hold of a new value for it; raises UserError."""
+    """The slots of an input with a new value for it; raises UserError."""
     if name not in shapes:
         raise UserError(f"the program has no input {name}", hint=one_of(name, shapes))
     tensors = Tensors({name: value})

@@ -1,11 +1,11 @@
-"""Results that are filled in two passes, as the loops visit rows in another order than stored.
+"""Results filled in two passes, where the loops visit rows in another order than stored.
 
 ``X(j,i) = A(i,j)``, both stored by rows, goes through A as it is stored, and finds the coordinates
-of each row of X one by one, with those of other rows in between. In the first pass the coordinates
-of each row are counted. Their sums tell where each row begins, and in the second pass coordinates
-and values are put there, behind those that the row has already. They come in order.
+of each row of X one by one, with coordinates of other rows in between. The first pass counts the
+coordinates of each row; the prefix sums tell where each row begins. The second pass appends
+coordinates and values to their rows, in which they come in order.
 
-That is so for results whose outer levels are dense and whose last one is compressed, where loops
+This works for results whose outer levels are dense and whose last level is compressed, where loops
 find no coordinate twice: there are no sums over variables.
 """
 
@@ -119,8 +119,8 @@ class Filled(_Rows):
 
 
 def ends_of_rows(builder: KernelBuilder, assembly: Assembly) -> tuple[Var, list[Stmt]]:
-    """An array of where each row begins, and what comes between the passes: it makes that of
-    counts, and room for all values."""
+    """An array for the counts and then the begins of rows, and the statements between the passes:
+    they sum up the counts and make room for all values."""
     unit, index = assembly.units[0], assembly.index
     rows = assembly.block(0, unit.first)
     assembly.make_first_segments(unit, zeroed=True)
@@ -143,8 +143,8 @@ def ends_of_rows(builder: KernelBuilder, assembly: Assembly) -> tuple[Var, list[
 
 
 def with_joined_loops(body: Body) -> list[Stmt]:
-    """Loops with one in the place of two where an inner loop goes on from round to round of the
-    outer one, which does nothing else: so do those over the fibers of a level that only count, or
+    """The loops, with pairs joined to one where the outer loop does nothing but run an inner loop
+    that goes on from round to round: such are loops over the fibers of a level that only count, or
     add up values."""
     return [
         _joined(replace(one, body=with_joined_loops(one.body))) if isinstance(one, For) else one

@@ -1,11 +1,12 @@
 """Dense results that threads write by rows, where a row may be cut between two threads.
 
 Threads that share out a fused loop go through it in order: each has a range of it, and so a range
-of the outermost variable, its rows (or whatever the result has in that level). Others begin where
-it ends. So of the rows that a thread adds to, the first alone may have been begun by threads before
-it. That one gets an array of its own, which is added to the result once these threads are done; all
-others are added to in place. Unless loops before have written to the result, a thread zeroes its
-rows as it comes to them, and rows that no thread comes to are zeroed when the next one is done.
+of the outermost variable, its rows (or whatever the result has in that level). The next thread
+begins where it ends. So of the rows that a thread adds to, only the first may have been begun by
+earlier threads. The first row gets an array of its own, which is added to the result once those
+threads are done; all others are written in place. Unless earlier loops have written to the result,
+a thread zeroes its rows as it comes to them, and rows that no thread comes to are zeroed when the
+next one is done.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ _NONE = Const(-1)
 class RowsOutput(TensorOutput):
     """The dense result of one thread.
 
-    ``level``  that of the rows
+    ``level``  the level of the rows
     ``row``    the first row that the thread goes through, -1 before
     ``own``    its array for this row
-    ``clean``  the rows before this one are zero, or have been added to; None where all are anyway
-    ``others``  the same of all threads that are done, by a pointer
-    ``to``, ``at``  in a round over the rows, the array that it adds to and the position there
+    ``clean``  rows before this one are zero or written; None where all are
+    ``others``  the same number for all threads that are done, by a pointer
+    ``to``, ``at``  in a round over the rows, the array and the position that it adds to
     """
 
     level: int
@@ -127,13 +128,13 @@ class RowsOutput(TensorOutput):
         return [Ordered([If([(op(">=", self.row, ZERO), body)])])]
 
     def behind(self, done: Expr) -> list[Stmt]:
-        """The statements behind all threads: rows that none came to."""
+        """The statements behind all threads: they zero rows that no thread came to."""
         return [] if self.clean is None else self.cleaned(done, self.assembly.size(self.level))
 
 
 def rows_of(nest: LoopNest, order: Sequence[str], output: TensorOutput) -> RowsOutput | None:
-    """The output of a thread that gets a range of the first of some loops; None where its rows are
-    not known to be a range of their own."""
+    """The output of a thread that gets a range of the first loop; None where its rows are not known
+    to be a range of their own."""
     variable = _outermost(nest, order)
     variables = output.assembly.variables
     if variable not in variables or output.appended:
@@ -159,8 +160,7 @@ def rows_of(nest: LoopNest, order: Sequence[str], output: TensorOutput) -> RowsO
 
 
 def _outermost(nest: LoopNest, order: Sequence[str]) -> str | None:
-    """The outermost variable of a fused loop, or of one that was split into the first two of some
-    loops; None for other loops."""
+    """The outermost variable of a fused loop, whole or split in the first two loops; else None."""
     name, primes = parts(order[0])
     made = nest.made(name)
     if isinstance(made, Split):

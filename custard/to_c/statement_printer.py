@@ -54,7 +54,7 @@ _PRECEDENCE = {
 }
 _UNARY, _POSTFIX = 14, 15
 _OPPOSITES = {"!=": "==", "<": ">=", "<=": ">"}
-# Operators that gcc would like to see parentheses around inside one another.
+# Operators around which gcc warns without parentheses, inside one another.
 _MIXED = {("||", "&&"), ("|", "+"), ("&", "-"), ("&", "+"), ("|", "&"), ("<<", "+")}
 
 
@@ -189,7 +189,7 @@ def _declared(var: Var, value: Expr, const: bool, written: set[str]) -> str:
 
 
 def _is_written(value: Expr, written: set[str]) -> bool:
-    """Whether an array is written to: one of a struct that is, or one of the function's own."""
+    """Whether an array is written to: an array of a struct that changes, or the function's own."""
     match value:
         case Field(struct):
             return struct in written
@@ -254,12 +254,12 @@ def _expression(node: Expr) -> tuple[str, int]:
 
 
 def _widens(old: Type, new: Type) -> bool:
-    """Whether C converts without being told, and loses nothing."""
+    """Whether C converts implicitly and without loss."""
     return new == INT and (old == INT32 or old.name == "bool")
 
 
 def _is_narrow(node: Expr) -> bool:
-    """Whether C would compute in 32 bits a value that has 64."""
+    """Whether C would compute a 64-bit value in 32 bits."""
     match node:
         case Op("cast", (value,), type):
             return _widens(value.type, type)

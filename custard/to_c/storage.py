@@ -1,4 +1,4 @@
-"""The storage that a kernel works on: its inputs, its result, and how large they are.
+"""The storage that a kernel works on: its inputs, its result, and their sizes.
 
 Each access of the program gets a ``Slot``: a tensor stored in some levels, whose order the loops
 can follow. A tensor whose own storage they cannot follow is stored anew before the run, and a note
@@ -33,8 +33,8 @@ class Storage:
     ``slots``       the inputs, with the names of their parameters
     ``functions``   the level functions of inputs and workspaces, by name and level
     ``values``      the arrays of values of the workspaces
-    ``rearranged``  which tensors are stored anew, each with the declaration of the format that
-                    avoids that, if there is one
+    ``rearranged``  a note for each tensor that is stored anew, with the declaration of the format
+                    that avoids it, if there is one
     ``numbers``     the variables whose extents are parameters of their own
     ``result``      the name of the result's parameter, and the variables of its levels
     """
@@ -90,8 +90,8 @@ class Storage:
         return replace(slot, name=self.slots[slot])
 
     def _turned(self, access: cin.Access, stored: Format) -> str:
-        """The levels of an access, compressed where one is gone through from its end on, and its
-        format cannot be."""
+        """The levels of an access; a level that a loop goes through backwards becomes compressed if
+        its format cannot be."""
         for level, mode in enumerate(stored.mode_order):
             form, code = access.form(mode), stored.levels[level]
             turns = LEVEL_FORMATS[code].full or lists_coordinates(code)
@@ -109,7 +109,7 @@ class Storage:
     def _follows(self, order: Sequence[str], levels: str) -> bool:
         """Whether levels can be gone through in the order of the loops.
 
-        A full level can wait, or come late; any other has to come after those above it.
+        A full level can come at any place; any other has to come after the levels above it.
         """
         place = {variable: n for n, variable in enumerate(self.completed)}
         return all(
@@ -135,7 +135,7 @@ class Storage:
         return self.builder.stored(name, "values", array(c_type(operand.dtype)))
 
     def result_slot(self) -> Slot:
-        """How the kernel stores the result; formats that it cannot write are made afterwards."""
+        """The slot in which the kernel stores the result; other formats are made afterwards."""
         access = self.program.target
         asked = self.formats[access.tensor]
         modes = tuple(
@@ -214,7 +214,7 @@ def _forms(access: cin.Access, modes: Sequence[Sequence[int]]) -> tuple[Affine |
 
 
 def written_levels(levels: str) -> str:
-    """The levels in which a kernel writes a result that is stored in these in the end."""
+    """The levels in which a kernel writes a result, which are converted to these afterwards."""
     kept = ""
     for code in unconditional_levels(levels):
         form = LEVEL_FORMATS[code]
@@ -225,7 +225,7 @@ def written_levels(levels: str) -> str:
 
 
 def _about(slot: Slot) -> str:
-    """Which tensor a struct is, and how it is stored."""
+    """The tensor of a struct and its storage, in words."""
     if slot.tensor is None:
         return "a vector of one place, which holds 1"
     order = ",".join(str(mode) for group in slot.modes for mode in group)

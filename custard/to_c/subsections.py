@@ -2,11 +2,11 @@
 
 Such a variable goes through the values whose subsection of the tensor holds a coordinate (an index
 reduction loop of the convolution paper, Sections 3.1 and 5.2). Where the levels above are done and
-the coefficient is positive, one iterator over the level finds them in order (``NonEmpty``; the
-paper's Figures 10 and 13, a and b); where it is, the loops inside begin to search. Where levels
-above are still to be gone through (c), or coordinates come from the last one on, the values are
-collected first (``Collection``): each coordinate that is stored in the subsection so far marks
-those that it belongs to.
+the coefficient is positive, one iterator over the level finds these values in order (``NonEmpty``;
+the paper's Figures 10 and 13, a and b), and the loops inside begin to search at its place. Where
+levels above are still to be gone through (c), or coordinates come from the last one on, the values
+are collected first (``Collection``): each stored coordinate in the subsection so far marks the
+values that it belongs to.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Subsections:
-    """For each value v of a variable the coordinates from ``scale * v + low`` to that and ``high``.
+    """For each value v of a variable, the coordinates from ``scale * v + low`` to ``scale * v +
+    high``.
 
     v goes from 0 to below ``extent``.
     """
@@ -94,7 +95,7 @@ def subsections(storage: Storage, form: Affine, variable: str, output: Output) -
 def _reach(
     storage: Storage, coefficients: dict[str, int], constant: int, output: Output
 ) -> tuple[Expr, Expr]:
-    """The least and the largest value of a sum, some of whose variables are bound."""
+    """The least and the largest value of a sum, given the bound variables."""
     rest: Expr = Const(constant)
     low: Expr = ZERO
     high: Expr = ZERO
@@ -117,7 +118,7 @@ def non_empty(inner: Iterator, sections: Subsections, fresh: Callable[[str], str
 
 
 class NonEmpty(Iterator):
-    """The values whose subsection of a fiber holds a coordinate, which the iterator is at."""
+    """An iterator over the values whose subsection of a fiber holds a coordinate."""
 
     def __init__(self, inner: Iterator, sections: Subsections, fresh: Callable[[str], str]) -> None:
         self.inner, self.sections = inner, sections
@@ -161,7 +162,7 @@ class NonEmpty(Iterator):
         return While(both(self.inner.alive, either(below, beyond)), [step])
 
     def length(self) -> Expr | None:
-        """At most how many values: a coordinate lies in no more subsections than one is wide."""
+        """An upper bound: a coordinate lies in at most as many subsections as one is wide."""
         sections = self.sections
         places = floored(sections.high - sections.low, sections.scale) + ONE
         known = self.inner.length()
@@ -182,8 +183,8 @@ class NonEmpty(Iterator):
 class Collection:
     """The values of a variable whose subsections of an operand hold a coordinate, in a workspace.
 
-    ``level``   the one whose subscript has the variable
-    ``region``  the part of the values that is wanted; None for all
+    ``level``   the level whose subscript has the variable
+    ``region``  the wanted part of the values; None for all
     """
 
     def __init__(
@@ -222,7 +223,7 @@ class Collection:
         return self.workspace.function(0).iterate(START, self.operand.key, True, True)
 
     def _marked(self, level: int, place: Place) -> list[Stmt]:
-        """Loops over the levels from one on, down to that of the collection."""
+        """Loops over the levels from ``level`` down to that of the collection."""
         operand, storage = self.operand, self.storage
         functions = storage.functions[operand.slot.name, level]
         form = operand.computed[level]

@@ -1,4 +1,5 @@
-"""Where a sum of its own (``Total``) is computed: its place, a number, a workspace or the result.
+"""The place where a nested sum (``Total``) is computed: in place, a number, a workspace or the
+result.
 
     the loops around it begin as its own do              in its place
     no loop around it binds a variable of it             into a number, before those loops
@@ -67,8 +68,8 @@ if TYPE_CHECKING:
 def with_sums_elsewhere(
     lowering: Lowering, order: Sequence[str], tree: TypedNode, output: Output
 ) -> list[Stmt] | None:
-    """Loops over the variables that write the values of a tree, the first sum that does not stay
-    in its place being computed elsewhere; None where all stay."""
+    """The loops over the variables that write the values of a tree, with the first sum that cannot
+    stay in place computed elsewhere; None where all stay."""
     for total, around in _totals(lowering, tree, order, output, tree):
         found = OwnSum(lowering, order, tree, output, total).elsewhere(around)
         if found is not None:
@@ -79,7 +80,7 @@ def with_sums_elsewhere(
 def _totals(
     lowering: Lowering, node: TypedNode, order: Sequence[str], output: Output, root: TypedNode
 ) -> Iterator[tuple[Total, Sequence[str]]]:
-    """The sums of their own in a tree, each with the order of the loops around it."""
+    """The nested sums in a tree, each with the order of the loops around it."""
     if isinstance(node, Total):
         yield node, order
         order = own_order(lowering, node, output, root)
@@ -88,7 +89,7 @@ def _totals(
 
 
 def own_order(lowering: Lowering, total: Total, output: Output, root: TypedNode) -> list[str]:
-    """The loops of a sum of its own that are left, in their order, where a tree is read."""
+    """The remaining loops of a nested sum, in their order, where a tree is read."""
     variables = [v for v in lowering.program.loops if v in {*total.variables, *total.free}]
     loops = lowering.nest.order(variables, levels_of(root))
     return [loop for loop in loops if loop not in output.done]
@@ -96,7 +97,7 @@ def own_order(lowering: Lowering, total: Total, output: Output, root: TypedNode)
 
 @dataclass(frozen=True)
 class OwnSum:
-    """A sum in a tree, the value that loops in some order write to an output."""
+    """A nested sum in a tree whose value loops in some order write to an output."""
 
     lowering: Lowering
     order: Sequence[str]
@@ -145,7 +146,7 @@ class OwnSum:
             if tree is total:
                 loops, inner = self.split(own)
                 covered = nest.variables(loops)
-                # What is fused of a covered loop and another one leaves the other one.
+                # A loop fused from a covered loop and another leaves the other.
                 others = nest.order([v for v in left if v not in covered], levels_of(inner))
                 loops += [loop for loop in others if loop not in output.done]
                 return lowering.statements(loops, inner, output.summing())
@@ -168,7 +169,7 @@ class OwnSum:
         return self.in_workspace(own, self.kept(after)) if after else self.in_number(own)
 
     def kept(self, after: Sequence[str]) -> list[str]:
-        """The variables of a workspace, in the order in which the loops that read it bind them."""
+        """The variables of a workspace, in the order in which its reading loops bind them."""
         nest, total, output = self.lowering.nest, self.total, self.output
         names = [v for v in nest.variables(after) if v in total.free and v not in output.bound]
         made = [{*nest.originals(loop)} for loop in after]
@@ -223,8 +224,8 @@ class OwnSum:
         return [Comment(f"{name}({','.join(kept)})"), *self.unless_empty(fill, used)]
 
     def unless_empty(self, fill: Sequence[Stmt], used: list[Stmt]) -> list[Stmt]:
-        """What is done with a workspace, left out where the loop that fills it has no round and
-        nothing else is read: of a hypersparse matrix, most rows are empty."""
+        """The statements that use a workspace, skipped where the loop that fills it has no round
+        and nothing else is read: most rows of a hypersparse matrix are empty."""
         output, left = self.output, [v for v in self.order if v not in self.output.bound]
         match fill:
             case [For(begin=begin, end=end)] if begin != ZERO and output.bound and left:
@@ -258,7 +259,7 @@ class OwnSum:
         return SparseWorkspace(builder, name, kept, extents, dtype, policy, types.wide)
 
     def readers(self, variable: str) -> Iterator[Operand]:
-        """The operands beside the sum that go through some coordinates of a variable."""
+        """The operands outside of the sum that go through only some coordinates of a variable."""
         inside = {one.key for one in operands(self.total)}
         for one in operands(self.tree):
             if one.key in inside or one.computed or variable not in one.variables:

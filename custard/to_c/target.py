@@ -101,7 +101,7 @@ def _resolved(loops: LoopNest, program: cin.LoopProgram) -> LoopNest:
 
 
 def _header(request: Request) -> tuple[str, ...]:
-    """What a C file says it is."""
+    """The first lines of a C file: expression, formats and schedule."""
     formats = (f"{name}:{format}" for name, format in request.formats.items())
     lines = [request.expression, *formats, *request.schedule]
     return tuple(" ".join(line.split()) for line in lines)

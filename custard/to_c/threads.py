@@ -1,9 +1,9 @@
-"""Loops whose iterations are shared out to threads, and how the results are combined.
+"""Loops whose iterations are shared out to threads, and the combination of their results.
 
 Each thread gets an equal share of the loop's values, in order, and runs a function of its own.
 Where several threads write to one place, each writes to a copy of its own, and the copies are added
-up in the order of the threads: so the order of floating-point sums depends on the number of threads
-alone.
+up in the order of the threads: so the order of floating-point sums depends only on the number of
+threads.
 
     a dense result, each place written by one thread     shared
     a dense result in rows, each thread's in a range     shared, but for its first row
@@ -70,8 +70,8 @@ class Own:
     """The output of one thread.
 
     ``first``, ``last``    statements of the thread's function around its loops
-    ``before``, ``after``  those around all threads
-    ``outs``    numbers outside that threads change, by the pointers to them
+    ``before``, ``after``  statements around all threads
+    ``outs``    outside numbers that threads change, by the pointers to them
     ``structs``  the thread's structs in place of the kernel's, by their names
     """
 
@@ -165,7 +165,7 @@ class SharedLoop:
         return not touched <= set(self.output.assembly.variables)
 
     def copied(self, output: TensorOutput) -> Own:
-        """A copy of a dense result, all zero at first, that is added to it."""
+        """A copy of a dense result, all zero at first, to be added to the result."""
         assembly, builder = output.assembly, self.builder
         assembly.partial |= set(assembly.variables)
         values = Var(builder.fresh(f"{assembly.name}_own"), assembly.values.type)
@@ -179,7 +179,7 @@ class SharedLoop:
         return Own(copy, first, [Ordered([add])])
 
     def rows(self, output: RowsOutput) -> Own:
-        """Rows of a dense result, which are written in place but for the first."""
+        """Rows of a dense result, written in place except the first."""
         if output.others is None:
             output.skips(output.assembly.variables)
             return Own(output, output.first(), output.last())
@@ -189,7 +189,7 @@ class SharedLoop:
         return Own(output, output.first(), output.last(), before, output.behind(done), outs)
 
     def number(self, output: ScalarOutput) -> Own:
-        """A number that is added to the one outside."""
+        """A number to be added to the number outside."""
         builder, dtype = self.builder, output.dtype
         var = Var(builder.fresh(f"{output.var.name}_own"), output.var.type)
         total = Var(builder.fresh(f"{output.var.name}_out"), array(output.var.type))
@@ -205,7 +205,7 @@ class SharedLoop:
         return Own(replace(output, var=var, flag=flag), first, [Ordered(add)], outs=outs)
 
     def workspace(self, output: WorkspaceOutput) -> Own:
-        """A workspace, whose values are added to those of the one outside."""
+        """A workspace whose values are added to the workspace outside."""
         shared = output.workspace
         assert isinstance(shared, Keyed)
         own = shared.another(self.builder.fresh(f"{shared.name}_own"))
@@ -214,7 +214,7 @@ class SharedLoop:
 
 @contextmanager
 def own_scratches(storage: Storage) -> Iterator[None]:
-    """Has operands sorted into arrays of a thread's own inside."""
+    """Inside, operands are sorted into arrays of the thread's own."""
     tables = [one for one in storage.functions.values() if isinstance(one, Hashed)]
     before = [one.scratches for one in tables]
     for one in tables:
@@ -225,7 +225,7 @@ def own_scratches(storage: Storage) -> Iterator[None]:
 
 
 def share(extent: Expr, thread: Expr) -> Expr:
-    """Where the share of a thread begins: shares differ by one value at most."""
+    """The begin of a thread's share; shares differ by one value at most."""
     whole, rest = op("/", extent, THREADS), op("%", extent, THREADS)
     return whole * thread + op("/", rest * thread, THREADS)
 
@@ -288,7 +288,7 @@ class ThreadParts:
         return [*self.counted(), *self.made_room(), self.copied()]
 
     def own_count(self, part: Var, n: int, above: Expr) -> Expr:
-        """How many positions a part has in a unit, with so many in the unit above."""
+        """The number of positions of a part in a unit, for ``above`` positions in the one above."""
         unit = self.assembly.units[n]
         parents = above * self.assembly.block(self.begin(n), unit.first)
         segments = Field(part.name, unit.segments.name, unit.segments.type)
@@ -323,7 +323,7 @@ class ThreadParts:
         ]
 
     def copied(self) -> Stmt:
-        """Has each thread copy its part."""
+        """Statements in which each thread copies its part."""
         builder, assembly = self.builder, self.assembly
         t = Var(builder.fresh("thread"))
         part, declared = self.part(t)
@@ -361,7 +361,7 @@ class ThreadParts:
         return [Declare(begin, to, const=True), For(p, ZERO, count, [Assign(place, value)])]
 
     def summed(self, t: Var) -> list[Stmt]:
-        """The segments of the first unit: those of all parts, added up."""
+        """Adds up the segments of the first unit of all parts."""
         assembly = self.assembly
         unit = assembly.units[0]
         p, u = Var(self.builder.fresh("p")), Var(self.builder.fresh("u"))

@@ -48,7 +48,7 @@ def with_vectors(loop: Stmt) -> Stmt | None:
 
 
 def _moves_on(index: Expr, var: Var) -> bool:
-    """Whether an index is the loop's variable, behind something that is the same in all rounds."""
+    """Whether an index is the loop's variable plus an offset that is the same in all rounds."""
     match index:
         case Op("+", (rest, last)):
             return last == var and all(node != var for node in expressions(rest))
@@ -56,7 +56,7 @@ def _moves_on(index: Expr, var: Var) -> bool:
 
 
 def _reads(body: Sequence[Stmt], name: str) -> bool:
-    """Whether a number that is added to is read too."""
+    """Whether a number that the loop adds to is read too."""
     return any(
         isinstance(node, Var) and node.name == name
         for statement in body

@@ -3,8 +3,8 @@
 With ``x = scale * v + rest``, the coordinates x of a fiber from ``rest`` on stand for the values v
 of the variable (convolution paper, Section 3.1: an index resolve loop). The coordinates outside of
 the window that the extent of v opens are passed over: by their number where the level counts
-coordinates, by search where it lists them in order, and else one by one. Variables further out,
-which do not resolve the subscript, are those of ``subsections.py``.
+coordinates, by search where it lists them in order, and else one by one. ``subsections.py`` has the
+loops over variables further out, which do not resolve the subscript.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Window:
         return both(value >= ZERO, value < self.extent)
 
     def values(self, begin: Expr, end: Expr) -> tuple[Expr, Expr]:
-        """The first value whose coordinate lies between two bounds, and the one behind the last."""
+        """The first value whose coordinate lies between two bounds, and the last one plus one."""
         if self.scale < 0:
             low = floored(self.rest - end, -self.scale) + ONE
             high = floored(self.rest - begin, -self.scale) + ONE
@@ -78,17 +78,17 @@ class Window:
         return larger(low, ZERO), smaller(high, self.extent)
 
     def bounds(self) -> tuple[Expr, Expr]:
-        """The least coordinate of the window, and the one behind the largest."""
+        """The least coordinate of the window, and the largest plus one."""
         if self.scale < 0:
             return self.rest - (self.extent - ONE) * -self.scale, self.rest + ONE
         return self.rest, self.rest + (self.extent - ONE) * self.scale + ONE
 
 
 def windowed(inner: Iterator, window: Window, fresh: Callable[[str], str]) -> Iterator:
-    """The iterator over the values that the coordinates of another one stand for.
+    """The iterator over the values that the coordinates of ``inner`` stand for.
 
-    A fiber that a negative scale turns around has to be counted, or listed in order, if its values
-    are to come in order. ``fresh`` makes names.
+    If a negative scale turns the fiber around, the values come in order only if the fiber is
+    counted, or listed in order. ``fresh`` makes names.
     """
     if not isinstance(inner, Counted):
         return _Filtered(inner, window)
@@ -124,7 +124,7 @@ class _BoundedCursor(Counted):
 
 
 def _listed(inner: Counted, crd: Expr, window: Window, fresh: Callable[[str], str]) -> Iterator:
-    """The part of a list that lies in the window, from its end on where it is turned around."""
+    """The part of a list that lies in the window, backwards where it is turned around."""
     low, high = window.bounds()
     name = inner.cursor.name
     begin = Var(fresh(f"{name}_begin"))
@@ -158,7 +158,7 @@ def shifted(value: Expr, by: Expr, scale: int) -> Expr:
 
 
 class _Filtered(Iterator):
-    """Any iterator in order, with the steps outside of the window passed over."""
+    """Any iterator in order, without the steps outside of the window."""
 
     def __init__(self, inner: Iterator, window: Window) -> None:
         self.inner, self.window = inner, window

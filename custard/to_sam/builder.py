@@ -37,12 +37,12 @@ class Builder:
 
     ``graph``       the blocks
     ``slots``       the tensors and numbers that they read
-    ``rearranged``  which tensors are stored in another way than asked for, in sentences, each with
-                    the declaration of the format that avoids that, if there is one
+    ``rearranged``  a note for each tensor that is stored in another way than asked for, with the
+                    declaration of the format that avoids it, if there is one
     ``decisions``   other decisions, in sentences
     ``in_words``    the tensors, each with the loop, that are iterated over in words of bits
-    ``skipping``    the choice of each scanner that is to skip, until an intersecter tells it where
-                    to
+    ``skipping``    the choice of each scanner that must skip and has no intersecter yet that tells
+                    it where to
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Builder:
         self.decisions[decision] = None
 
     def finished(self, result: Result, title: str) -> Graph:
-        """The graph. Raises UserError for a scanner that the schedule has skip, and that cannot."""
+        """The graph. Raises UserError for a scanner that must skip by the schedule, and cannot."""
         self._note_choices_without_effect()
         self._require_all_skip()
         self.graph.prune([kind.name for kind in KINDS.values() if kind.role.writes])
@@ -207,9 +207,9 @@ class Builder:
     ) -> tuple[Fiber, Payload, list[Payload]]:
         """Looks the coordinates of a fiber up in a level of a slot.
 
-        ``reference`` points to the fibers of the level. Gives the coordinates that it has, the
-        references to them, and the payloads of the fiber, which go along where the level may lack
-        some.
+        ``reference`` points to the fibers of the level. Gives the coordinates found, their
+        references, and the payloads of the fiber (these go along where the level may lack
+        coordinates).
 
         ``form``    that of a computed subscript, with ``offset`` for the sum of its terms and its
                     constant, None where it has no terms
@@ -285,7 +285,7 @@ class Builder:
     # Choices of the schedule
 
     def _require_all_skip(self) -> None:
-        """Raises UserError for a scanner that is to skip, if no intersecter tells it where."""
+        """Raises UserError for a scanner that must skip, if no intersecter tells it where."""
         for scanner, choice in self.skipping.items():
             tensor, loop = choice.arguments
             readers = {node.kind for node in self.graph.readers(End(scanner, "crd"))}

@@ -2,8 +2,8 @@
 
 All blocks of a graph work at once, and each takes a token in a cycle, so the busiest of them tells
 how long the graph runs: a scanner takes as many cycles as it gives coordinates, a merge as many as
-there are different ones in its operands, a reducer into a fiber takes all of it before it gives
-what that comes to. Inside of lanes the work is shared out.
+its operands have distinct coordinates, and a reducer into a fiber takes the whole fiber before it
+gives the sums. Lanes share the work inside of them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _term(
     shares = list(_shares(loops, lanes))
     work = [one / share for loop, share in zip(found, shares, strict=True) for one in _work(loop)]
     scatters = are_full(formats[program.target.tensor].levels)
-    # A reducer takes what comes of all lanes of its own loop at once.
+    # A reducer takes the values of all lanes of its own loop at once.
     ways = [share * lanes.get(cin.base(loop), 1) for loop, share in zip(loops, shares, strict=True)]
     return max(*work, *_reduced(found, shares, ways, kept, scatters))
 
@@ -106,7 +106,7 @@ def _reduced(
         elif not scatters or way > share:
             fibers = max(loop.entered, 1.0)
             given = fibers * room * -math.expm1(-points / fibers / room)
-            # What a fiber comes to is given while the next one is taken.
+            # The sums of a fiber are given while the next fiber is taken.
             yield max((points + stops) / way, (given + fibers) / share) + given / fibers
             points, stops = given, fibers
         else:

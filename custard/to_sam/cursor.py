@@ -6,17 +6,17 @@ cursor, with streams of its own.
 
 For each loop variable, the lowering
 
-1. asks the cursor of the whole expression to ``descend``. It gives the fiber over the variable
-   and itself inside of the fiber, or None if no part of it has the variable. Products and sums
-   descend into those parts that have it, merge their fibers, and have the others ``repeated``
-   over the result;
-2. has it ``settled`` on the coordinates after all merges over the variable: streams that could not
-   go through the merges, those of computed fibers further in, follow now.
+1. asks the cursor of the whole expression to ``descend``. This gives the fiber over the variable
+and the cursor inside of the fiber, or None if no part has the variable. Products and sums descend
+into the parts that have it, merge their fibers, and repeat the other parts over the result
+(``repeated``);
+2. has the cursor ``settled`` on the coordinates after all merges over the variable: streams that
+could not go through the merges, those of computed fibers further in, follow now.
 
 Inside of all loops, ``value`` computes the values. In between a cursor answers:
 
-``has_window``      whether it would go through a window of a level to descend
-``variables_left``  the variables that it may still have a fiber for
+``has_window``      whether descending would go through a window of a level
+``variables_left``  the variables that it may still have fibers over
 ``payloads``        the streams that must go along with its coordinates through every merge
 ``witnesses``       streams of which at least one has a token that is not ``N`` wherever the part
                     is present
@@ -148,6 +148,6 @@ class Composite(Cursor):
 
 
 def shared_out(parts: Sequence[Cursor], payloads: Sequence[Payload]) -> tuple[Cursor, ...]:
-    """The parts with other payloads, which are in the order of all of theirs."""
+    """The parts with new payloads, listed part by part."""
     rest = iter(payloads)
     return tuple(part.with_payloads(list(islice(rest, len(part.payloads())))) for part in parts)

@@ -34,7 +34,7 @@ def cursor(builder: Builder, node: cin.Expression) -> Cursor:
             slot = builder.number(value)
             return Leaf(slot, (), Payload(builder.root, "ref", slot.name))
         case cin.Multiply((cin.Mask() as mask, *rest)):
-            return ProductCursor(parts(mask, *rest), 1)  # the values are those of what is masked
+            return ProductCursor(parts(mask, *rest), 1)  # 1: the masked operand's value
         case cin.Multiply() | cin.Add():
             operands, formula = _formula(node)
             if isinstance(node, cin.Add):
@@ -57,14 +57,13 @@ def cursor(builder: Builder, node: cin.Expression) -> Cursor:
     raise AssertionError(node)
 
 
-# How values are computed of those of some operands: the number of one, or an operation on others.
+# A way to compute values from operands: the number of an operand, or an operation on formulas.
 Formula: TypeAlias = int | tuple[Any, ...]
 
 
 def _formula(node: cin.Add | cin.Multiply) -> tuple[list[cin.Expression], Formula]:
-    """The operands of a sum or a product, which all meet in one merge, and how it is computed.
-
-    Operands that are bracketed or subtracted are computed by themselves.
+    """The operands of a sum or a product, which all meet in one merge, and the formula of its
+    value. Operands that are bracketed or subtracted are computed by themselves.
     """
     operands: list[cin.Expression] = []
 
@@ -104,9 +103,9 @@ def _everywhere(builder: Builder, node: cin.Expression) -> Cursor:
 def _descended(
     builder: Builder, parts: Sequence[Cursor], variable: str, together: bool = False
 ) -> list[tuple[Fiber | None, Cursor]]:
-    """Each part, with its fiber if it has one, inside of that.
+    """Each part inside of its fiber, with the fiber, if it has one.
 
-    They descend by words of bits if several have the variable and each of those has words.
+    They descend by words of bits if several parts have the variable and each of these has words.
 
     ``together``  whether words are of use only if all parts have them
     """
@@ -168,11 +167,11 @@ class ProductCursor(Composite):
         return fiber, replace(self, parts=tuple(parts))
 
     def _locatable(self, builder: Builder, variable: str) -> list[int]:
-        """The factors to locate at a variable, while one factor at least is iterated over.
+        """The factors to locate at a variable, while at least one factor is iterated over.
 
-        Where a factor goes through windows, it leads, and the others are found at its coordinates:
-        what is merged with each window would be gone through for each. Where the windows are full,
-        a sparse factor leads that need not be sorted for each.
+        If a factor goes through windows, it leads, and the others are located at its coordinates: a
+        merge would go through them anew for each window. If the windows are full, a sparse factor
+        leads that need not be sorted for each.
         """
         leaves = {n: part for n, part in enumerate(self.parts) if isinstance(part, Leaf)}
         able = [n for n, leaf in leaves.items() if leaf.locates(builder, variable)]
@@ -213,7 +212,7 @@ def _merged(
 def _located(
     builder: Builder, leaf: Cursor, fiber: Fiber, others: Sequence[Cursor]
 ) -> tuple[Fiber, Cursor, tuple[Cursor, ...]]:
-    """Locates a fiber, along with which the payloads of other parts go, in a leaf."""
+    """Locates a fiber in a leaf; the payloads of other parts go along."""
     assert isinstance(leaf, Leaf)
     payloads = [payload for part in others for payload in part.payloads()]
     fiber, reference, payloads = builder.located(
@@ -224,7 +223,7 @@ def _located(
 
 @dataclass(frozen=True)
 class UnionCursor(Composite):
-    """Terms: present where one is. Over a variable that one lacks, that one is everywhere."""
+    """Terms: present where any is. A term is everywhere over a variable that it lacks."""
 
     formula: Formula
 
@@ -256,7 +255,7 @@ class UnionCursor(Composite):
 
 @dataclass(frozen=True)
 class Whole(UnionCursor):
-    """Operands, and all points: 0 / 0, 1 / 0 and 0 times either are values of numpy's too."""
+    """Operands at all points, as 0 / 0, 1 / 0 and 0 times either have values in numpy too."""
 
     def witnesses(self) -> list[End]:
         return self.parts[-1].witnesses()
@@ -285,9 +284,9 @@ class NegationCursor(Composite):
 class SumCursor(Composite):
     """A sum of its own inside a term, which is not computed yet.
 
-    It is computed as soon as its last free variable, or a summed one that lies further out, is
-    reached: up to there its operand is descended together with the other terms. One without free
-    variables is computed at once.
+    It is computed as soon as its last free variable, or a summed variable further out, is reached:
+    up to there its operand is descended together with the other terms. A sum without free variables
+    is computed at once.
 
     ``left``  the variables, free and summed, that have not been descended, outermost first
     """
@@ -305,7 +304,7 @@ class SumCursor(Composite):
         return found and (found[0], replace(self, parts=(found[1],), left=self.left[1:]))
 
     def repeated(self, builder: Builder, fiber: Fiber) -> Cursor:
-        """The sum inside of a fiber over a variable that it lacks, or has in a form alone."""
+        """The sum inside of a fiber over a variable that it lacks, or has only in a form."""
         (part,) = self.parts
         left = tuple(v for v in self.left if v != fiber.variable)
         found = replace(self, parts=(part.repeated(builder, fiber),), left=left)
@@ -329,8 +328,8 @@ class Computed(Single):
     those levels follow when all merges over the variable are done.
 
     ``nest``         the levels that have not been descended, and the values
-    ``coordinates``  those of the level that has been descended last
-    ``unsettled``    the coordinates that the levels left have the shape of, until they follow
+    ``coordinates``  the coordinates of the level that was descended last
+    ``unsettled``    the coordinates whose shape the levels left still have, until they follow
     """
 
     nest: Nest

@@ -42,7 +42,7 @@ def _inside(
 ) -> tuple[list[Fiber], Nest]:
     """``computed`` inside of outer fibers that have been descended already.
 
-    Gives the outer fibers too: the innermost may have lost coordinates that hold nothing.
+    Gives the outer fibers too: the innermost may have lost coordinates of empty fibers.
     """
     fibers = list(outer)
     for n, variable in enumerate(variables):
@@ -80,10 +80,10 @@ def _put_together(
 ) -> tuple[list[Fiber], Nest]:
     """The results of the lanes of the last fiber, reduced over the fibers from ``begin`` on.
 
-    If that fiber is summed over and others lie in it, one reducer sums the results of all lanes,
-    and the fiber is gone. If none lies in it, and each lane has a value for each of its
-    coordinates, the reduction takes the values of all lanes. Else lanes are joined in the order of
-    the coordinates.
+    If that fiber is summed over and has other fibers in it, one reducer sums the results of all
+    lanes, and the fiber is gone. If it has none in it, and each lane has a value for each of its
+    coordinates, the reduction takes the values of all lanes. Otherwise lanes are joined in the
+    order of the coordinates.
     """
     *around, fiber = fibers
     whole = not lanes[0].own.holed

@@ -80,7 +80,7 @@ def joined(builder: Builder, dealt: Fiber, lanes: Sequence[Lane]) -> tuple[Fiber
 
 
 def reduced_lanes(builder: Builder, lanes: Sequence[Lane]) -> Nest:
-    """The sum over the variable of a fiber that was dealt to lanes, with others in it."""
+    """The sum over the variable of a fiber that was dealt to lanes, with other fibers in it."""
     streams = [([fiber.end for fiber in lane.nest.fibers], lane.nest.value) for lane in lanes]
     name = f"reduce_{lanes[0].own.variable}"
     crds, value = reduce_to_tensors(builder.graph, name, streams)

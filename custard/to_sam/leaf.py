@@ -23,12 +23,12 @@ from sam.subscripts import Affine
 class Leaf(Single):
     """An access or a number: references into its tensor.
 
-    ``variables``  those of its levels, in the order of storage
+    ``variables``  the variables of its levels, in the order of storage
     ``reference``  the references to the fibers of the next level, or to the values
     ``level``      the next level
-    ``computed``   by level the form that its subscript is, None where that is the variable; empty
-                   where none is computed
-    ``known``      the coordinates of the variables further out that the forms of levels left need
+    ``computed``   by level the form of a computed subscript, None for a plain variable; empty where
+                   none is computed
+    ``known``      the coordinates of outer variables that the forms of the levels left need
     """
 
     slot: Slot
@@ -44,7 +44,7 @@ class Leaf(Single):
 
     @property
     def form(self) -> Affine | None:
-        """The form that the subscript of the next level is; None where that is its variable."""
+        """The form of the next level's subscript; None where that is a plain variable."""
         return self.computed[self.level] if self.computed else None
 
     def needs(self, variable: str) -> bool:
@@ -80,8 +80,8 @@ class Leaf(Single):
         return replace(found, known=moved).knowing(fiber)
 
     def reduced(self) -> list[str]:
-        """The variables that go through the subsections of the next level which hold something:
-        they are in the form of its subscript, and do not resolve it."""
+        """The variables that go through the nonempty subsections of the next level: they are in the
+        form of its subscript, and do not resolve it."""
         if self.level == len(self.variables) or self.form is None or self._form.full:
             return []
         known = dict(self.known)
@@ -147,7 +147,7 @@ class Leaf(Single):
         return fiber, self.below(builder, scanned.ref, fiber)
 
     def _descend_subsections(self, builder: Builder, variable: str) -> tuple[Fiber, Cursor]:
-        """The values of a variable whose subsections of the next level hold something."""
+        """The values of a variable whose subsections of the next level are not empty."""
         form, known = self.form, dict(self.known)
         assert form is not None
         coefficients, offset = form.coefficients(), self.offset(builder)
@@ -195,10 +195,10 @@ class Leaf(Single):
         return fiber, self.below(builder, words.ref, fiber)
 
     def locates(self, builder: Builder, variable: str) -> bool:
-        """Whether the coordinates of a variable are to be found by location.
+        """Whether the coordinates of a variable are located.
 
-        Full levels are located, as every coordinate is found there, unless the schedule forces the
-        other way.
+        Full levels are located, as they have every coordinate, unless the schedule forces
+        otherwise.
         """
         if not self.is_next(variable) or not self.slot.tensor:
             return False
@@ -212,8 +212,7 @@ class Leaf(Single):
         )
 
     def is_found(self, builder: Builder, variable: str) -> bool:
-        """Whether single coordinates of a variable can be found, unless the schedule forces
-        another way."""
+        """Whether single coordinates of a variable can be located, and the schedule allows it."""
         return (
             self.is_next(variable)
             and self.slot.tensor is not None
@@ -244,7 +243,7 @@ class Leaf(Single):
         return builder.choices.get((self.slot.tensor or "", cin.base(variable)))
 
     def _forced(self, builder: Builder, variable: str, name: str) -> bool:
-        """Whether the schedule forces this; raises UserError if the next level cannot do it."""
+        """Whether the schedule forces the choice ``name``; raises UserError if it cannot."""
         choice = self._choice(builder, variable)
         if choice is None or choice.name != name:
             return False

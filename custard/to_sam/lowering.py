@@ -3,7 +3,7 @@
 For each loop variable, outermost first, the expression tree is descended. An access that has the
 variable scans its next level; a product intersects the operands that have it, a sum unites them;
 an operand without the variable is repeated over the result, and makes the iteration space of a sum
-full. A ``Reduce`` inside a term is a computed stream of its own, that takes part in merges like a
+full. A ``Reduce`` inside a term is a computed stream of its own, which takes part in merges like a
 scanned level. When all variables are done, the tree is computed, the sums are reduced, innermost
 first, and the remaining levels are written.
 
@@ -30,8 +30,8 @@ from sam.graph import Graph
 class LoweredGraph:
     """A graph, and the decisions behind it, in sentences.
 
-    ``rearranged``  which tensors are stored in another way, each with the declaration of the
-                    format that avoids that, if there is one
+    ``rearranged``  a note for each tensor that is stored in another way, with the declaration of
+                    the format that avoids it, if there is one
     """
 
     graph: Graph
@@ -50,11 +50,11 @@ def lower(
 ) -> LoweredGraph:
     """The SAM graph of a program.
 
-    ``formats`` has one for each tensor; ``choices`` what the schedule forces by tensor and loop;
-    ``dims`` the extents that are known, of which the graph keeps those that its inputs may not
-    tell, and a 0 of which asks for more droppers; ``drop_zeros`` keeps values that come out as 0
-    out of compressed levels; ``lanes`` how many lanes a loop is dealt to, by its base. Raises
-    UserError for a choice that cannot be.
+    ``formats`` has one for each tensor; ``choices`` the forced commands of the schedule by tensor
+    and loop; ``dims`` the known extents: the graph keeps those that its inputs may not tell, and an
+    extent of 0 asks for more droppers; ``drop_zeros`` keeps values that come out as 0 out of
+    compressed levels; ``lanes`` how many lanes a loop is dealt to, by its base. Raises UserError
+    for a choice that cannot be.
     """
     dims = {**dict(program.fixed), **dims}
     builder = Builder(program, formats, choices, dims, drop_zeros, lanes or {})

@@ -137,7 +137,7 @@ class SamProgram(Program):
     ) -> Tensor:
         """The result for inputs given by name: numpy, scipy.sparse, ``sam.Tensor``, numbers.
 
-        All else is as ``sim.simulate`` has it. Raises UserError.
+        The other arguments are those of ``sim.simulate``. Raises UserError.
         """
         run = self.simulate(
             inputs,
@@ -168,7 +168,7 @@ class SamProgram(Program):
         """The ``sim.Run`` for the inputs; its ``parts`` are the runs of several graphs.
 
         The graphs are ``self.graphs``, but lowered again where a mode is empty, or where an input
-        without a format is a dense array: that is then stored as one.
+        without a format is a dense array, which is then stored dense.
         """
         from sim.simulation import simulate
 
@@ -232,7 +232,7 @@ class SamProgram(Program):
     def _alternatives(
         self, inputs: Mapping[str, Any] | None, config: Mapping[str, Any], engine: str
     ) -> dict[str, Any]:
-        """Functions that run other programs for the same expression, by what to write for each."""
+        """Functions that run other programs for the same expression, by the words to write."""
         from custard.alternatives import alternatives
 
         return {
@@ -269,7 +269,7 @@ class SamProgram(Program):
         done: dict[int, Any] = {}
 
         def finish(left: Sequence[int], last: bool, k: int, outcome: Any) -> None:
-            """Takes the outcome of a stage under a config, which may be that of the program."""
+            """Takes the outcome of a stage under a config; the last stage's is the program's."""
             n = left[k]
             if isinstance(outcome, Run):
                 parts[n].append(outcome)
@@ -349,10 +349,11 @@ class SamProgram(Program):
         )
 
     def _extents(self, given: Mapping[str, Tensor]) -> dict[str, int]:
-        """The extents for inputs; raises UserError for those that break what the schedule says."""
+        """The extents for inputs; raises UserError for inputs that break bounds of the schedule."""
         known = self.extents(given)
         for statement in self.scheduled.statements:
-            # A tensor with computed subscripts has those of its modes that only got new names.
+            # A tensor with computed subscripts tells the extents of its modes that only got new
+            # names.
             for one in reversed(statement.derivations):
                 if isinstance(one, Rename) and one.name in known:
                     known.setdefault(one.variable, known[one.name])

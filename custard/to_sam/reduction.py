@@ -1,8 +1,8 @@
-"""Reduction: sums over loop variables, innermost first, and the coordinates that then hold nothing.
+"""Reduction: sums over loop variables, innermost first, and the coordinates left without values.
 
 A sum over the innermost variable gives no value for an empty fiber, so the coordinate that holds
-the fiber is dropped; but it gives 0 if the result has a place for each coordinate, and each is
-iterated over. (A lone stop token may also end a fiber around that one, so no fiber around it may be
+the fiber is dropped. But it gives 0 if the result has a place for each coordinate, and the loops go
+through each. (A lone stop token may also end a fiber around that one, so no fiber around it may be
 empty then.) A sum further out keeps the shape of the fibers around it.
 """
 
@@ -30,7 +30,7 @@ def reduced(
 ) -> tuple[list[Fiber], Nest]:
     """Sums over the summed variables of the fibers from ``begin`` on, innermost first.
 
-    ``kept`` lie inside of all those. There are ``values`` of several lanes only where the
+    The ``kept`` fibers lie inside of all of them. There are ``values`` of several lanes only if the
     innermost fiber is summed over. Gives the fibers before ``begin``, and those that are left with
     the values.
     """
@@ -52,8 +52,8 @@ def reduced(
             name, empty, outer = f"reduce_{fiber.variable}", "zero" if fills else "drop", None
             if holder is not None and not fills and not fiber.nonempty:
                 if holder.in_lane:
-                    # A coordinate that is dropped in a lane would have the others wait for what
-                    # comes behind it, and they may have no room for that long.
+                    # If a lane dropped a coordinate, the other lanes would wait for its next one,
+                    # and their queues might not have room for that long.
                     empty, outer = "absent", holder.end
                     fibers[n - 1] = replace(holder, holed=True, nonempty=False)
                 else:
@@ -65,7 +65,7 @@ def reduced(
 def _to_tensors(
     builder: Builder, fiber: Fiber, kept: Sequence[Fiber], value: End
 ) -> tuple[list[Fiber], End]:
-    """Sums over the variable of a fiber that others lie in."""
+    """Sums over the variable of a fiber that has other fibers in it."""
     streams = [([inner.end for inner in kept], value)]
     crds, value = reduce_to_tensors(builder.graph, f"reduce_{fiber.variable}", streams)
     points = fiber.nonempty and all(inner.nonempty for inner in kept)

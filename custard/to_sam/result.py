@@ -1,4 +1,4 @@
-"""Construction of the result: which levels are written, in which order, and by which writers."""
+"""Construction of the result: the levels that are written, their order, and their writers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from sam.support.errors import UserError
 class ResultLevels:
     """The levels that a result is written in, outermost first: their formats, modes, variables.
 
-    ``beside``  how many of the outermost are written beside each other, down to a linked list, for
-                the loops have them in another order
+    ``beside``  how many of the outermost levels are written beside each other, down to a linked
+                list, as the loops have them in another order
     """
 
     codes: str
@@ -41,7 +41,7 @@ class ResultLevels:
 def result_levels(builder: Builder) -> ResultLevels:
     """The levels that the result is written in.
 
-    They have the order of the loops, or that of storage where the result can be written so.
+    They have the order of storage where the result can be written so, else that of the loops.
     """
     target = builder.program.target
     asked = builder.formats[target.tensor]
@@ -76,8 +76,8 @@ def _beside(codes: str, variables: Sequence[str], loops: Sequence[str]) -> int:
 def scatters(builder: Builder, stored: ResultLevels, summed: Container[str]) -> bool:
     """Whether values are added to the result in the order in which they come.
 
-    They are if all levels of the result are full, or if the schedule asks for it; levels whose
-    coordinates come in any order must insert then. Raises UserError for levels that cannot.
+    They are if all levels of the result are full, or if the schedule asks for it; then levels whose
+    coordinates come in any order must insert. Raises UserError for levels that cannot.
     """
     target = builder.program.target
     loops = {cin.base(variable) for variable in target.variables}
@@ -96,8 +96,8 @@ def scatters(builder: Builder, stored: ResultLevels, summed: Container[str]) -> 
 def _require_insertable(
     builder: Builder, choice: Command, stored: ResultLevels, summed: Container[str]
 ) -> None:
-    """Raises UserError unless all the levels of the result at and inside of the loop that a choice
-    names, or of a summed one, support insert."""
+    """Raises UserError unless the levels of the result at and inside of the loop that a choice
+    names, or of a summed loop, support insert."""
     target, loops = builder.program.target, builder.program.loops
     begins = [n for n, v in enumerate(loops) if v in summed or cin.base(v) == choice.arguments[1]]
     inside = {*loops[min(begins) :]}
@@ -166,10 +166,11 @@ def _note_storage(builder: Builder, stored: ResultLevels, asked: Format, diagona
 
 
 def _without_childless(builder: Builder, nest: Nest, stored: ResultLevels) -> Nest:
-    """Drops the coordinates of levels that are not full that have nothing below them.
+    """Drops coordinates of levels that are not full if they have nothing below them.
 
-    Streams further in must follow, unless all of them are appended as they come. Of levels that are
-    written beside each other, the innermost loop decides which coordinates come to the list.
+    Streams further in must be moved accordingly, unless all of them are appended as they come. Of
+    levels that are written beside each other, the innermost loop decides which coordinates come to
+    the list.
     """
     levels, value = list(nest.fibers), nest.value
     codes, hanging = stored.codes, repeats(stored.codes)
@@ -198,8 +199,8 @@ def _write_levels(
 ) -> Payload | None:
     """Writes the levels; gives the positions of the last one, if the values need them.
 
-    A level that repeats its coordinates does so over the levels that hang on it, and the positions
-    of the level above come along.
+    The coordinates of a level that repeats them are repeated over the levels that hang on it, along
+    with the positions of the level above.
     """
     hanging = repeats(stored.codes)
     reference = _write_beside(builder, levels[: stored.beside], stored)
@@ -225,7 +226,7 @@ def _write_levels(
 def _write_beside(
     builder: Builder, levels: Sequence[Fiber], stored: ResultLevels
 ) -> Payload | None:
-    """Writes the levels down to a linked list, each with a coordinate for each of its nodes."""
+    """Writes the levels down to a linked list, each with a coordinate for each node of the list."""
     reference = None
     for n, variable in enumerate(stored.variables[: stored.beside]):
         (place,) = (k for k, level in enumerate(levels) if level.variable == variable)

@@ -54,7 +54,7 @@ class Fiber:
         return replace(self, end=end, nonempty=False, full=False)
 
 
-# A block for one layer of a nest: takes its depth and its streams by kind, and gives the streams.
+# Adds a block for one layer of a nest, given its depth and its streams by kind; gives the streams.
 Move = Callable[[int, Mapping[str, End]], Mapping[str, End]]
 
 

@@ -1,7 +1,7 @@
 """``custard serve``: a local page to try expressions on.
 
 ``command``   the command, which starts the server
-``app``       the server: who may ask, and what
+``app``       the server: the requests it answers, and from whom
 ``jobs``      work in processes of their own, bounded and cancelled
-``work``      what these processes do: compile and run
+``work``      the work of these processes: compile and run
 """

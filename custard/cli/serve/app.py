@@ -1,4 +1,4 @@
-"""The server: who may send requests, which there are, and what is kept of them.
+"""The server: its guard against strangers, its routes, and the runs that it keeps.
 
 It is for the user of this machine alone. A request needs the token that the URL of the page has, a
 ``Host`` that is this machine, and no ``Origin`` but the page's own.
@@ -84,7 +84,7 @@ class Guard:
 
 
 class Page:
-    """What the routes do."""
+    """The routes of the page."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -94,7 +94,7 @@ class Page:
         self.runner = Worker(answer, _RUN_SECONDS, 8)
 
     def routes(self) -> list[Route]:
-        """All that there is."""
+        """The routes, each with the method that answers it."""
         return [
             Route("/", self.page),
             Route("/app.js", self.asset),
@@ -200,7 +200,7 @@ class Page:
         return HTMLResponse(found["report"], headers={"Content-Security-Policy": _REPORT_POLICY})
 
     def close(self) -> None:
-        """Ends all work."""
+        """Ends all jobs."""
         for job in self.jobs.values():
             job.task.cancel()
         self.compiler.close()
@@ -208,7 +208,7 @@ class Page:
 
 
 def _found(job: Job) -> dict[str, Any]:
-    """What a run has found; that it was cancelled is a mistake too."""
+    """The answer of a run; a cancelled run has a mistake."""
     if not job.found:
         try:
             job.found = job.task.result()
@@ -220,7 +220,7 @@ def _found(job: Job) -> dict[str, Any]:
 
 
 async def _json(request: Request) -> Mapping[str, Any] | None:
-    """The object of a request; None where it is none, or too large."""
+    """The JSON object of a request; None if it has none, or too large a one."""
     body = b""
     async for chunk in request.stream():
         body += chunk

@@ -1,4 +1,4 @@
-"""``custard serve``: starts the server, and says where its page is."""
+"""``custard serve``: starts the server, and prints the address of its page."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Work in processes of their own, which have bounds and can be ended.
 
-A process does one request after the other. One that takes too long, or whose user has lost
-patience, is killed, and the next request gets a new one.
+A process does one request after the other. If a request takes too long, or its user cancels it, the
+process is killed, and the next request gets a new one.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _GIB = 2**30
 
 
 class Busy(UserError):
-    """There is more work than the server takes."""
+    """Raised where there is more work than the server takes."""
 
 
 def _serve(connection: Connection, answer: Callable[[Any], Any], most_bytes: int) -> None:
-    """What a process does: requests, until there are no more."""
+    """The loop of a process: it answers requests until there are no more."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -66,7 +66,7 @@ class Worker:
         self.waiting = 0
 
     async def do(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer to a request; one that was cancelled ends the work. Raises Busy."""
+        """The answer to a request; a cancelled request ends the work. Raises Busy."""
         if self.waiting >= self.most:
             raise Busy(f"{self.waiting} requests wait already", hint="try again in a while")
         self.waiting += 1
@@ -111,7 +111,7 @@ class Worker:
         return self.connection
 
     def close(self) -> None:
-        """Ends the process, whatever it does."""
+        """Ends the process, even in the middle of a request."""
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError, OSError):
                 os.killpg(self.process.pid, 9)

@@ -1,7 +1,7 @@
-"""What the processes of the server do: a request in plain data in, an answer in plain data out.
+"""The work of the server's processes: a request in plain data in, an answer in plain data out.
 
-A request becomes the words of the command, so what the page shows is what the command does, and the
-command is the answer's ``command``.
+A request becomes the words of the command, so the page shows what the command does; the answer has
+it as ``command``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def words_to_complete() -> dict[str, Any]:
-    """What the page can complete: formats, scheduling commands and configs."""
+    """The words that the page can complete: formats, scheduling commands and configs."""
     from sim.config.hardware import shipped
 
     return {
@@ -140,7 +140,7 @@ def _parsed(found: list[str]) -> argparse.Namespace:
 
 
 def _compile(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The program: what it reads, its CIN and notes, and its graph or its C."""
+    """The program: its inputs, its CIN and notes, and its graph or its C."""
     found = words(request, inputs=False)
     program: Any = execution.compiled(_parsed(found))
     told = {

@@ -1,4 +1,4 @@
-"""Sweep files: YAML that says which points to run; and how one point is compiled and run.
+"""Sweep files: YAML that lists the points to run; and the compilation and run of a point.
 
 A point has the keys of ``PointSection``, in the words of the command line. Keys at the top of the
 file are defaults; each of ``points`` and each combination of the values of ``grid`` adds to them or
@@ -44,7 +44,7 @@ class Sweep:
 
     ``points``   in their order: the last axis of the grid changes fastest
     ``folder``   of the results
-    ``measure``  runs one point; ``together`` runs at one go those that differ in config alone
+    ``measure``  runs one point; ``together`` runs points at one go that differ only in config
     """
 
     points: list[Point]
@@ -102,7 +102,7 @@ def measure(settings: Mapping[str, Any], folder: str) -> dict[str, Any]:
 
 
 def measure_together(several: Sequence[Mapping[str, Any]], tell: Tell, folder: str) -> None:
-    """Tells the record or the error of each of some points that differ in their config alone."""
+    """Tells the record or the error of each point, of points that differ only in config."""
     settings = several[0]
     program = _compiled(settings)
 
@@ -126,7 +126,7 @@ def measure_together(several: Sequence[Mapping[str, Any]], tell: Tell, folder: s
 
 
 def but_config(settings: Mapping[str, Any]) -> str:
-    """The same text for settings that ``measure_together`` takes at one go."""
+    """A text that is equal for settings that ``measure_together`` takes at one go."""
     return json.dumps({**settings, "config": None}, sort_keys=True)
 
 
@@ -150,7 +150,7 @@ def _inputs(settings: Mapping[str, Any], folder: str) -> list[str]:
 
 
 def _right(told: dict[str, Any]) -> dict[str, Any]:
-    """The record. Raises UserError where ``check`` found the result wrong."""
+    """The record, unless ``check`` found the result wrong: then raises UserError."""
     if told.get("difference"):
         raise UserError(told["difference"])
     return told

@@ -26,9 +26,8 @@ _LARGE = 1e5  # from which on ticks say 100k
 
 
 def front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The points that no other one beats, by x: none is as small on both axes and smaller on one.
-
-    Equal points are there once.
+    """The points that no other point beats, by x. A point beats another if it is no larger on both
+    axes and smaller on one. Equal points are there once.
     """
     kept: list[tuple[float, float]] = []
     for x, y in sorted(set(points)):
@@ -113,7 +112,7 @@ class _FigureLayout:
         return list(map(str, panel.values))
 
     def letters_at_a_slant(self, panel: Panel) -> int:
-        """The letters of the longest name at a tick, if names have no room beside each other."""
+        """The letters of the longest name at a tick, if names do not fit beside each other."""
         if self.plot.kind != "bar" and all(map(is_number, panel.values)):
             return 0
         names = self.tick_names(panel)
@@ -140,7 +139,7 @@ class _FigureLayout:
 
     @property
     def legend_columns(self) -> int:
-        """How many entries of the legend stand beside each other."""
+        """The number of entries of the legend in a row."""
         most = max(1, int(self.width * _SMALL_LETTERS / (self._longest_name + 6)))  # with its mark
         lines = math.ceil(len(self.names) / most)
         return math.ceil(len(self.names) / max(1, lines)) or 1
@@ -183,7 +182,7 @@ class _DrawnPanel:
     layout: _FigureLayout
 
     def draw(self) -> None:
-        """All but the limits of the axes, and their ticks."""
+        """Draws the panel, without the limits of the axes and their ticks."""
         axes, plot = self.axes, self.plot
         self.is_numeric = plot.kind != "bar" and all(map(is_number, self.panel.values))
         unit = self.layout.x_scale[0]

@@ -1,7 +1,7 @@
-"""Which points a sweep file means: all combinations of ``points`` and the axes of ``grid``.
+"""The points of a sweep file: all combinations of ``points`` and the axes of ``grid``.
 
-An axis is a key of points with a list of values, or has a name of its own and labels, each of
-which may stand for a part of a point.
+An axis is a key of points with a list of values, or has a name of its own, with labels that may
+each stand for a part of a point.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _named_axis(name: str, given: Any, origin: str) -> list[_Step]:
 
 
 def _require_labels_of_use(axes: Sequence[Sequence[_Step]], base: Mapping[str, Any]) -> None:
-    """Raises UserError for an axis whose labels stand for nothing, or that is called as others."""
+    """Raises UserError for an axis whose labels stand for nothing, or with the name of another."""
     values = [given for axis in axes for step in axis for given in (step.part, step.label)]
     used = set(variables.names([base, *values]))
     labels = {name for axis in axes for step in axis for name in step.part.get("labels", {})}
@@ -171,13 +171,13 @@ def _require_labels_of_use(axes: Sequence[Sequence[_Step]], base: Mapping[str, A
 
 
 def _near(name: str) -> str | None:
-    """The key of points that an axis was most likely meant to be, as its name is nearly that."""
+    """The key of points that an axis was most likely meant to be, by its name."""
     found = get_close_matches(name, _KEYS, n=1, cutoff=0.7)
     return found[0] if found else None
 
 
 def _called(axes: Mapping[str, Any]) -> str:
-    """How errors call a point."""
+    """The name of a point in errors."""
     named = ", ".join(f"{name}={show(value)}" for name, value in axes.items())
     return f"the point {named}" if named else "the point"
 
@@ -189,7 +189,7 @@ def _at(place: tuple[str, ...], value: Any) -> Any:
 
 
 def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of both; of sections, too, and elsewhere the other's value counts."""
+    """The keys of both. Sections are merged likewise; elsewhere the other's value counts."""
     both = {**one, **other}
     for key in one.keys() & other.keys():
         if isinstance(one[key], dict) and isinstance(other[key], dict):

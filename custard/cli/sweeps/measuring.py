@@ -1,15 +1,14 @@
 """The process that measures points, one after another, and sends the outcome of each.
 
-It is asked over a connection: a list of pickled settings comes in, and answers go out as JSON. A
-list of several is of points that are measured together. Answers:
+It works over a connection: a list of pickled settings comes in, and answers go out as JSON. The
+points of a list are measured together if the measure can. Answers:
 
 ``at``, ``outcome``  the place of a point in the list, and its outcome, as ``workers`` describes
-                     outcomes. Of several points, those that another process might do better have
-                     none: if memory was lacking, or a bug was met
+                     outcomes. Of several points, some may have none, as another process might do
+                     better: after a lack of memory, or a bug
 ``doubtful``         whether earlier points in the process may have made it fail
-``spent``            the last answer to a list: whether this process must not measure another point,
-                     as it ran out of memory, met a bug, or keeps much more memory than it started
-                     with. It then ends
+``spent``            the last answer to a list: whether this process ends, as it ran out of memory,
+                     met a bug, or keeps much more memory than it started with
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def serve(
     memory_bytes: int | None,
     asker: Connection,
 ) -> None:
-    """Measures points until nobody asks any more, in a process of its own."""
+    """Measures points until the connection closes, in a process of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
     threading.Thread(target=_end_with_parent, daemon=True).start()
     begin = _private_memory()
@@ -72,7 +71,7 @@ def serve(
 
 
 def _measure_each(measure: Measure, several: Sequence[Settings], answers: _Answers) -> bool:
-    """Measures points and tells their outcomes; whether the process is spent by that."""
+    """Measures points and tells their outcomes; gives whether the process is spent."""
     spent = False
     for at, settings in enumerate(several):
         try:
@@ -86,7 +85,7 @@ def _measure_each(measure: Measure, several: Sequence[Settings], answers: _Answe
 def _measure_together(
     together: MeasureTogether, several: Sequence[Settings], answers: _Answers
 ) -> bool:
-    """The same for points that are measured together; none is marked as doubtful."""
+    """Measures points together and tells their outcomes, none as doubtful; gives whether spent."""
     left = set(range(len(several)))
     spent = False
 
@@ -107,7 +106,7 @@ def _measure_together(
 
 
 class _Answers:
-    """Sends outcomes; those that are found together share the time that it took."""
+    """Sends outcomes; outcomes that are found together share the time that they took."""
 
     def __init__(self, asker: Connection, peak: _Peak, limit: str) -> None:
         self.asker, self.peak, self.limit = asker, peak, limit
@@ -126,7 +125,7 @@ class _Answers:
         self.last = time.monotonic()
 
     def send(self) -> None:
-        """Sends all that was told."""
+        """Sends all outcomes that were told."""
         for answer in self.held:
             answer["outcome"]["seconds"] = self.seconds / len(self.held)
             answer["outcome"]["peak_memory_bytes"] = self.peak.so_far()
@@ -161,7 +160,7 @@ def _is_of_memory(mistake: BaseException | None) -> bool:
 
 
 def _end_with_parent() -> None:
-    """Ends this process when its parent has gone, even by kill -9."""
+    """Has the system end this process when its parent has gone, even by kill -9."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -194,7 +193,7 @@ def _private_memory() -> int | None:
 
 
 def _keeps_much(begin: int | None) -> bool:
-    """Whether this process has much more memory than at its start, rubbish not counted."""
+    """Whether this process has much more memory than at its start, garbage not counted."""
     for clean in (False, True):
         if clean:
             gc.collect()
@@ -224,7 +223,7 @@ class _Peak:
             self.is_reset = False
 
     def so_far(self) -> int | None:
-        """In bytes; None where the machine does not tell, or where an earlier point took more."""
+        """The peak in bytes; None where unknown, or where an earlier point took more."""
         if self.is_reset:
             with suppress(OSError, ValueError):
                 for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():

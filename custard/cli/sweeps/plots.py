@@ -2,7 +2,7 @@
 
 A line plot has a line for each combination of the values of its ``series``; a bar plot has a group
 of bars at each x, and a bar for each series in it. A Pareto plot has a mark for each point and, as
-steps, the front of those that no other one beats: smaller is better on both axes. The axes have
+steps, the front of points that no other point beats: smaller is better on both axes. The axes have
 units, which come from the names of the columns.
 """
 
@@ -50,13 +50,13 @@ class Plot(Section):
     ``kind``      line, bar or pareto
     ``x``, ``y``  columns of the table, or metrics
     ``series``    columns that tell the lines, bars or marks apart; for lines and bars by default
-                  all axes that vary, but for those that x, facets, mean or another series tell
+                  all axes that vary, except those that x, facets, mean or another series tell
     ``where``     only the points that have these values, by column: one value, or several
     ``facets``    a column: each value has a panel
-    ``baseline``  by column the value of the points that y is divided by, each of those that are
-                  equal otherwise
+    ``baseline``  by column the value of the points by whose y others are divided, each by the point
+                  that is equal in all other columns
     ``inverse``   the baseline divided by y, as a speedup is
-    ``mean``      a column over which the geometric mean of y is taken; if it is x, the mean is one
+    ``mean``      a column over which the geometric mean of y is taken; for x, the mean becomes one
                   more group of bars
     ``log``       which of x and y are logarithmic
     ``x_label``, ``y_label``  the axes' labels, in place of the column's name and unit
@@ -85,8 +85,8 @@ class Plot(Section):
 def draw(plot: Plot, columns: Table, axes: Sequence[str], path: Path) -> None:
     """Draws a plot of a table to a file, by its suffix.
 
-    Only points that are done are in it; those that failed are named under it. ``axes`` are the
-    columns that tell the points apart. Raises UserError as ``select`` does, and for too many
+    Only points that are done are drawn; points that failed are named under the plot. ``axes`` are
+    the columns that tell the points apart. Raises UserError as ``select`` does, and for too many
     panels.
     """
     require_picture(path)

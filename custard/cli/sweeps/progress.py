@@ -57,14 +57,14 @@ class SweepProgress:
             self.lines.join()
 
     def advance(self, failed: int) -> None:
-        """Counts one more point that has a result; of all so far, that many failed."""
+        """Counts one more point that has a result; ``failed`` is the number of failures so far."""
         self.ran += 1
         self.failed = failed
         description = f"{self.title} {failed} failed"
         self.bar.update(self.shown, advance=1, description=description)
 
     def _tell(self) -> None:
-        """Prints lines until all is over."""
+        """Prints lines until the sweep is over."""
         pause = _FIRST_SECONDS
         while not self.over.wait(pause):
             elapsed = time.monotonic() - self.started
@@ -73,7 +73,7 @@ class SweepProgress:
             pause = min(max(_FIRST_SECONDS, _LATER * elapsed), _LAST_SECONDS)
 
     def line(self, elapsed: float) -> str:
-        """The line to print after so many seconds."""
+        """The line to print after ``elapsed`` seconds."""
         told = f"{self.title}: {self.there + self.ran} of {self.total} points"
         if self.failed:
             told += f", {self.failed} failed"

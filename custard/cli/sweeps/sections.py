@@ -40,7 +40,7 @@ _Label = Annotated[str | int | float, must_be("text or a number", is_label)]
 
 
 class PointSection(Section):
-    """What may be said of a point; each option of ``custard`` stands beside its key.
+    """The keys of a point, each with the option of ``custard`` that it stands for.
 
     ``labels``      columns of the table that name the point, and do nothing else
     ``expression``  EXPRESSION
@@ -78,11 +78,11 @@ class PointSection(Section):
 
 
 class SweepFile(PointSection):
-    """A sweep file: a point that all start from, and the keys that only a sweep has.
+    """A sweep file: the defaults of all points, and the keys that only a sweep has.
 
     ``points``   points, each with the keys that it overrides
-    ``grid``     by key of a point a list of values; by any other name, which is that of an axis,
-                 parts of a point by label, or a list of labels: all combinations are run
+    ``grid``     by key of a point a list of values; by any other name, an axis: parts of a point by
+                 label, or a list of labels. All combinations are run
     ``limits``   of one point: ``seconds``, ``memory_bytes``
     ``output``   the folder of the results; the file's name without its suffix by default
     ``metrics``  columns of the table: places in the record of a run

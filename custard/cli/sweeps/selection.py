@@ -1,4 +1,4 @@
-"""What a plot shows of a table: which rows, relative to what, in which panels and series.
+"""The part of a table that a plot shows: rows, ratios to a baseline, panels and series.
 
 A column *tells* another one if each of its values stands beside only one value of the other, as the
 name of a dataflow tells its schedule.
@@ -32,7 +32,7 @@ class Panel:
     """One panel.
 
     ``series``  by name its points, each an x and a y
-    ``values``  those of x in their order, also where all points failed; the mean is the last
+    ``values``  the values of x in their order, even where all points failed; the mean is last
     """
 
     title: str
@@ -42,7 +42,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Selection:
-    """What a plot shows.
+    """The content of a plot.
 
     ``notes``  lines under the plot: points that failed, and points that a mean leaves out
     """
@@ -52,10 +52,11 @@ class Selection:
 
 
 def select(plot: Plot, columns: Table, axes: Sequence[str]) -> Selection:
-    """What a plot shows of a table, whose ``axes`` tell its points apart.
+    """The content of a plot of a table, whose ``axes`` tell its points apart.
 
     Raises UserError for a column that the table does not have or that has no numbers, where there
-    is nothing to show, where two points have one place, and for a mean or a ratio that is none.
+    is nothing to show, where two points have one place, and for a mean or a ratio that does not
+    exist.
     """
     _require_columns(plot, columns)
     if plot.mean == plot.x and plot.kind != "bar":
@@ -166,7 +167,7 @@ def _head(error: str) -> str:
 def _telling(
     rows: Sequence[_Row], axes: Iterable[str], taken: Sequence[tuple[str, ...]]
 ) -> list[str]:
-    """The axes that vary and that neither ``taken`` columns tell nor axes before."""
+    """The axes that vary, without those that the ``taken`` columns or earlier axes tell."""
     found: list[str] = []
     for axis in axes:
         told = [*taken, *((name,) for name in found)]
@@ -284,7 +285,7 @@ def _require_places(plot: Plot, panels: Iterable[Panel]) -> None:
 
 
 def called(values: Mapping[str, Any]) -> str:
-    """What points with these values are called; numbers have the name of their column."""
+    """The name of points with these values; numbers come with the name of their column."""
     return ", ".join(
         value if isinstance(value, str) else named(column, value)
         for column, value in values.items()

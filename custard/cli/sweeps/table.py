@@ -64,7 +64,7 @@ class Tables:
         return columns
 
     def of(self, names: Iterable[str]) -> Table:
-        """A table that has, beside others, all of the named columns, be they axes or metrics.
+        """A table that has at least the named columns, axes or metrics.
 
         Raises UserError for a name that is neither.
         """
@@ -87,7 +87,7 @@ class Tables:
 
 
 def require_own_names(axes: Iterable[str], metrics: Iterable[str]) -> None:
-    """Raises UserError for an axis that is called as another column of the table."""
+    """Raises UserError for an axis with the name of another column of the table."""
     taken = {*metrics, *TIMES, *_FIXED}
     for axis in axes:
         if axis in taken:
@@ -152,7 +152,7 @@ def _find(data: Any, path: str, otherwise: Any = None) -> Any:
 
 
 def _places(data: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
-    """The places of all that ``_find`` finds."""
+    """The places of all values that ``_find`` finds."""
     for key, value in data.items():
         if isinstance(value, Mapping):
             yield from _places(value, f"{prefix}{key}.")

@@ -1,7 +1,7 @@
 """Variables in the texts of a sweep file: ``${name}`` stands for a value of the point.
 
-A text that is one variable and no more becomes the value itself, so that a number stays a number;
-within a longer text stands the value's text. ``$${`` is the text ``${``.
+A text that is only a variable becomes the value itself, so that a number stays a number; in a
+longer text the variable becomes the value's text. ``$${`` is the text ``${``.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ def names(value: Any) -> Iterator[str]:
 def split(
     data: Mapping[str, Any], keys: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """The mapping without the values that have variables, and those alone.
-
-    It is done for ``keys``; of a section, for each key in it.
+    """The mapping without the values that have variables, and a mapping of only those. Only
+    ``keys`` are split; a section is split key by key.
     """
     closed: dict[str, Any] = {}
     opened: dict[str, Any] = {}
@@ -49,7 +48,7 @@ def split(
 
 
 def _has_dollar(value: Any) -> bool:
-    """Whether there are variables in it, escaped ones among them."""
+    """Whether a value has variables, or escaped ones."""
     if isinstance(value, str):
         return "${" in value
     inner = value.values() if isinstance(value, Mapping) else value
@@ -66,7 +65,7 @@ class VariableValues:
         self.added = 0
 
     def fill(self, value: Any) -> Any:
-        """The value with all variables replaced. Raises UserError for one that is not known."""
+        """The value with all variables replaced. Raises UserError for an unknown variable."""
         if isinstance(value, Mapping):
             return {key: self.fill(inner) for key, inner in value.items()}
         if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Measures points in other processes, so that a bad point does not take others along.
+"""Measures points in other processes, so that a bad point does not end the others.
 
 ``run_local`` measures on this machine: each of its processes measures one point after another,
 within limits. ``run_on_dask`` has the workers of a Dask cluster do the same. Both yield outcomes as
@@ -8,8 +8,8 @@ they come:
 ``record``             what the measure returned, if done
 ``error``              why it failed, for a person; ``traceback``, if it is a bug
 ``seconds``            wall time of the point; its share, if several were measured together
-``peak_memory_bytes``  the most memory that its process had resident meanwhile, all points that were
-                       measured together included; null or left out where nobody knows
+``peak_memory_bytes``  the most memory that its process had resident meanwhile, for all points
+                       measured together; null or left out where unknown
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from custard.cli.sweeps.measuring import Measure, MeasureTogether, Outcome, Sett
 from sam.support.errors import UserError
 from sam.support.yaml_sections import Count, Positive, Section
 
-Task = tuple[str, Settings]  # a name for the point, and what the measure gets
+Task = tuple[str, Settings]  # the name and the settings of a point
 Outcomes = Generator[tuple[str, Outcome], None, None]  # by the names of the tasks
 
 
 class Limits(Section):
-    """What one point may take; None for no limit.
+    """The limits of a point; None for no limit.
 
     ``seconds``       wall time
     ``memory_bytes``  private memory that its process may have beside what it starts with. An
@@ -59,9 +59,9 @@ class Limits(Section):
 
 @dataclass(frozen=True)
 class Together:
-    """How points are measured that have something in common.
+    """The joint measurement of points that have something in common.
 
-    ``key``      the same for settings that can be measured together
+    ``key``      equal for settings that can be measured together
     ``measure``  measures some, and tells the record of each, or its error, as it is found
     """
 
@@ -82,8 +82,8 @@ def run_local(
     has measured other points before, the point is measured once more, in a fresh process, so that
     no point fails because of others before it. In the same way points that were measured together
     are measured each alone, if they have no outcome by then. If the iterator is closed before its
-    end, the processes under way are ended. If fewer points are left than ``jobs``, one by itself
-    gets the number of ``threads`` that it may use among its settings.
+    end, the processes under way are ended. If fewer points are left than ``jobs``, a point by
+    itself gets ``threads`` among its settings: how many it may use.
     """
     waiting = deque(_groups(tasks, jobs, together))
     busy: list[_PointWorker] = []
@@ -100,7 +100,7 @@ def run_local(
                     spare = jobs // (len(busy) + len(waiting))
                     busy.append(idle.pop() if idle else fresh())
                     busy[-1].ask(_with_threads(waiting.popleft(), spare))
-                while idle:  # there is nothing left for it
+                while idle:  # no points are left for it
                     idle.pop().stop()
                 with interrupts.welcome():
                     answers = [worker.connection for worker in busy]
@@ -133,7 +133,7 @@ def _with_threads(group: list[Task], threads: int) -> list[Task]:
 
 
 def _groups(tasks: Iterable[Task], jobs: int, together: Together | None) -> list[list[Task]]:
-    """The tasks, those in a list that are measured together: as many lists as there are jobs."""
+    """The tasks in as many lists as jobs; the points of a list are measured together."""
     if together is None:
         return [[task] for task in tasks]
     alike: dict[str, list[Task]] = {}
@@ -202,12 +202,12 @@ _CONNECT_SECONDS = 10
 
 
 class _PointWorker:
-    """A process that measures points, and those that it measures now.
+    """A process that measures points, and the points that it measures now.
 
-    ``tasks``     those that have no outcome yet, by their place
-    ``is_over``   whether there will be no more answers about them
+    ``tasks``     the tasks that have no outcome yet, by their place
+    ``is_over``   whether there will be no more answers about these tasks
     ``is_spent``  whether it is only good for ``stop``
-    ``doubtful``  a task that failed, perhaps because of other points before it in the process
+    ``doubtful``  a task that failed, perhaps because of earlier points in the process
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class _PointWorker:
         asked.close()
 
     def ask(self, group: Sequence[Task]) -> None:
-        """Has it measure points, together if they are several."""
+        """Asks it to measure points, together if they are several."""
         self.tasks = dict(enumerate(group))
         self.is_alone = len(group) == 1
         self.is_over = self.is_spent = False
@@ -236,8 +236,8 @@ class _PointWorker:
     def left(self) -> float:
         """Seconds until the limit.
 
-        Points that are measured together have a part of the limits of all, but at least two: an
-        outcome may come with the next one.
+        The limit for points that are measured together grows with their number, to at least two
+        points' limits: an outcome may come with the next one.
         """
         if self.limits.seconds is None:
             return _FOREVER
@@ -245,7 +245,7 @@ class _PointWorker:
         return max(0.0, self.started + self.limits.seconds * count - time.monotonic())
 
     def has_news(self) -> bool:
-        """Whether it has answered, has come to its end, or has had its time."""
+        """Whether it has answered, has ended, or has used up its time."""
         return self.connection.poll() or self.left() <= 0
 
     def news(self) -> tuple[str, Outcome] | None:
@@ -271,7 +271,7 @@ class _PointWorker:
         return task[0], answer["outcome"]
 
     def _fail(self, error: str, doubtful: bool = False) -> tuple[str, Outcome] | None:
-        """The outcome of its only point; of several, none is at fault."""
+        """The outcome of its only point; of several points, none is at fault."""
         if not self.is_alone or not self.tasks:
             return None
         _, task = self.tasks.popitem()
@@ -338,7 +338,7 @@ class _Interrupts:
 
     @contextmanager
     def welcome(self) -> Iterator[None]:
-        """Lets them through, also one that came before."""
+        """Lets interrupts through, also one that came before."""
         self.open = True
         try:
             if self.pending:

@@ -1,8 +1,8 @@
 """The level functions of each level format, as IR (Chou et al., OOPSLA 2018, Table 2).
 
-``custard.language.formats.LEVEL_FORMATS`` says what a level format can do; the files here say how C
-does it, one file for each format. A format's class declares the arrays of its storage (those of the
-class of the same name in ``sam.levels``) and gives
+``custard.language.formats.LEVEL_FORMATS`` has the capabilities of level formats; the files here
+implement them in C, one file for each format. A format's class declares the arrays of its storage
+(those of the class of the same name in ``sam.levels``) and gives
 
     iterate  the coordinates below a position, as an ``Iterator`` (``iterators.py``)
     locate   the position of one coordinate

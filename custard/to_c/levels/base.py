@@ -1,4 +1,4 @@
-"""What the level functions of all formats share."""
+"""The base of the level functions of all formats."""
 
 from __future__ import annotations
 
@@ -74,11 +74,12 @@ class LevelFunctions(ABC):
         raise TypeError(f"{self.format.name} levels do not number positions in order")
 
     def parent(self, position: Expr, first: Expr, end: Expr) -> Expr:
-        """Below which position of the level above, of some, a position lies; for the same."""
+        """The position of the level above, in a range, below which a position lies."""
         raise TypeError(f"{self.format.name} levels do not number positions in order")
 
     def limits(self, above: Place) -> tuple[Expr, Expr] | None:
-        """Between which coordinates of the level above this one has one; None where in all.
+        """The range of coordinates of the level above below which this level has a coordinate; None
+        for all.
 
         ``above`` is the place of that level's fiber.
         """
@@ -97,12 +98,12 @@ def guarded(above: Place, value: Expr, otherwise: Expr) -> Expr:
 def listed(
     level: LevelFunctions, crd: Var, first: Expr, end: Expr, above: Place, unique: bool
 ) -> Iterator:
-    """A list of coordinates, whose duplicates are joined where it may have some."""
+    """An iterator over a list of coordinates; possible duplicates are joined."""
     alone = above.group_end is None
     cursor = level.cursor()
     first = first if above.begin is None else above.begin
     if level.format.branchless:
-        # Chains of which one differs from the next further in only have the same coordinate here.
+        # Chains that differ only further in have the same coordinate here.
         repeats = not alone and not (level.format.unique and level.innermost)
     else:
         repeats = not level.format.unique or not alone

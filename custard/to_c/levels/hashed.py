@@ -72,7 +72,7 @@ class Hashed(LevelFunctions):
 class _Sorted(Counted):
     """The buckets of a hash table that are in use, sorted into a scratch array.
 
-    ``begin``  the place in that array to begin at, where the fiber is sorted already
+    ``begin``  the place in that array to begin at, if the fiber is sorted already
     """
 
     def __init__(

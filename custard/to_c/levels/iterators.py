@@ -1,4 +1,4 @@
-"""Iterators over the coordinates of a fiber: loops are made of one, or of several merged."""
+"""Iterators over the coordinates of a fiber: a loop is made from one, or from several merged."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class Iterator(ABC):
 
     @property
     def mark(self) -> Expr | None:
-        """Where an iterator over the same fiber may begin to find the coordinates from the one at
-        hand on, after ``begin``; None where it begins as any other."""
+        """The place, after ``begin``, at which another iterator over the same fiber finds the
+        current coordinate and all later ones; None if it must begin at the start."""
         return None
 
     def seek(self, coordinate: Expr) -> None:
@@ -65,7 +65,7 @@ class Iterator(ABC):
         self.low = coordinate
 
     def length(self) -> Expr | None:
-        """At most how many coordinates there are, before ``begin``; None where it is not known."""
+        """An upper bound of the number of coordinates, before ``begin``; None where unknown."""
         return None
 
     @abstractmethod
@@ -78,8 +78,7 @@ class Iterator(ABC):
         return None
 
     def left(self) -> Expr:
-        """How many positions there are from the cursor on, after ``begin``, where coordinates can
-        be sought."""
+        """The number of positions from the cursor on, after ``begin``, for a fiber to seek in."""
         raise TypeError(f"{type(self).__name__} does not count positions")
 
     def gallop(self, behind: Expr, coordinate: Expr, here: Expr) -> list[Stmt]:
@@ -121,10 +120,10 @@ class Counted(Iterator):
     """A cursor that goes from ``first`` to ``end``, one by one.
 
     ``coordinate``  in terms of the cursor
-    ``valid``       whether the cursor has a coordinate at all; None where it always has
+    ``valid``       the condition that the cursor has a coordinate; None where it always has
     ``single``      there is just one step
     ``increasing``  each coordinate is greater than the one before
-    ``limits``      what declares ``first`` and ``end``, where they are clipped
+    ``limits``      the declarations of ``first`` and ``end``, if these are clipped
     """
 
     cursor: Var
@@ -493,5 +492,5 @@ def _when(condition: Expr, body: list[Stmt]) -> list[Stmt]:
 
 
 def _named(cursor: Var, end: Expr) -> Var:
-    """The end itself where it is a variable already, else a variable for it."""
+    """The end itself if it is a variable, else a variable for it."""
     return end if isinstance(end, Var) else Var(f"{cursor.name}_end")

@@ -1,4 +1,4 @@
-"""Where an operand has got to in its tensor, while loops go inwards."""
+"""The place of an operand in its tensor, while loops go inwards."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from custard.to_c.loop_ir import ZERO, Expr
 
 @dataclass(frozen=True)
 class Place:
-    """Where an operand has got to: the positions and coordinates of the levels that are done.
+    """The place of an operand: the positions and coordinates of the levels that are done.
 
     ``group_end``  where the last level repeats coordinates: the end of the positions that agree
-    ``present``    whether it is there at all; None where that is certain
-    ``clipped``    whether it was only gone through where the next level has a coordinate
-    ``begin``      the position in the next level from which on its coordinates matter; None where
-                   that is the first
+    ``present``    the condition that it is there; None where that is certain
+    ``clipped``    whether the loop kept to coordinates below which the next level has one
+    ``begin``      the position in the next level from which its coordinates matter; None for the
+                   first
     """
 
     positions: tuple[Expr, ...] = (ZERO,)

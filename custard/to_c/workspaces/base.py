@@ -1,4 +1,4 @@
-"""What all workspaces have in common."""
+"""The base of all workspaces."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Workspace(ABC):
 
     @abstractmethod
     def ready(self) -> list[Stmt]:
-        """What makes it readable."""
+        """Statements that make it readable."""
 
     @abstractmethod
     def function(self, level: int) -> LevelFunctions:
@@ -55,7 +55,7 @@ class Workspace(ABC):
 
     @abstractmethod
     def reset(self) -> list[Stmt]:
-        """What makes it empty."""
+        """Statements that make it empty."""
 
     @property
     def c_type(self) -> Type:
@@ -78,8 +78,8 @@ class WorkspaceOutput(Output):
 
 
 class Keyed(Workspace):
-    """A workspace that gives its components in the order of keys, each of which stands for the
-    coordinates of all variables.
+    """A workspace that gives its components in the order of keys; a key encodes the coordinates of
+    all variables.
 
     ``keys``   the array of these keys
     ``count``  how many there are
@@ -94,7 +94,7 @@ class Keyed(Workspace):
 
     @abstractmethod
     def add(self, other: Keyed) -> list[Stmt]:
-        """What has threads, one after the other, add the values of their own, which is readable."""
+        """Statements in which threads, one after the other, add the values of their workspaces."""
 
     @abstractmethod
     def leading(self, key: Expr, level: int) -> Expr:
@@ -102,7 +102,7 @@ class Keyed(Workspace):
 
     @abstractmethod
     def widened(self, key: Expr, level: int) -> Expr:
-        """The least key that begins with one of the coordinates up to a level."""
+        """The least full key that begins with a key of the coordinates up to a level."""
 
     @abstractmethod
     def position(self, place: Expr) -> Expr:
@@ -117,7 +117,7 @@ class Keyed(Workspace):
             key = op(self.joined, self.shifted(key, level), cast(coordinate, type))
         return key
 
-    # The operator that puts a coordinate behind others.
+    # The operator that appends a coordinate to a shifted key.
     joined: str
 
     @abstractmethod
@@ -150,7 +150,7 @@ class _Keys(LevelFunctions):
             end = Op("?:", (above.present, end, first), INT)
 
         def coordinate(at: Expr) -> Expr:
-            """What a key has beyond the coordinates above."""
+            """The part of a key beyond the coordinates above."""
             key = workspace.leading(workspace.keys[at], level)
             if level > 0:
                 key = key - workspace.shifted(workspace.key_of(above.coordinates), level)

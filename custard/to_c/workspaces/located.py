@@ -35,8 +35,8 @@ from sam.arithmetic import ValueType
 class LocatedWorkspace(Workspace):
     """A vector that is filled once: its values, and whether each is set; coordinates are located.
 
-    Where nothing else goes through its dimension, those that are set are listed. Over several
-    variables, it is a vector of rows that are set as a whole. Where all are, it is an array.
+    If nothing else goes through its dimension, the set coordinates are listed. Over several
+    variables, it is a vector of rows that are set as a whole; if all rows are full, it is an array.
     """
 
     def __init__(

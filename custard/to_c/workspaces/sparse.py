@@ -1,4 +1,4 @@
-"""Workspaces whose memory goes by what is put into them."""
+"""Workspaces whose memory grows with the number of components put into them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from custard.to_c.loop_ir import (
 from custard.to_c.workspaces.base import Keyed
 from sam.arithmetic import ValueType
 
-# What the names of the structs of each policy begin with.
+# The beginning of the names of the structs of each policy.
 _KINDS = {"coord": "workspace", "bucket": "bucket_workspace", "hash": "hash_workspace"}
 
 

@@ -1,4 +1,4 @@
-"""What kind of workspace a result needs, by the order of the loops (workspace paper, Section 2.2).
+"""The kind of workspace that a result needs, by the loop order (workspace paper, Section 2.2).
 
 appending   each point of the loops is a value of the result
 scattering  points are added up
