@@ -14,7 +14,8 @@ not; the empty set is one where the whole dimension is iterated over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from custard.to_c.loop_ir import Expr, both
@@ -93,12 +94,36 @@ def replaced(formula: Formula, change: Callable[[When], Formula]) -> Formula:
 
 def iterated(formula: Formula) -> list[int]:
     """The keys of the operands that a formula iterates over."""
+    return list(dict.fromkeys(_keys(formula)))
+
+
+def _keys(formula: Formula) -> Iterator[int]:
+    """The same, as often as each stands in the formula."""
     match formula:
         case Has(key):
-            return [key]
+            yield key
         case All(parts) | Any(parts):
-            return list(dict.fromkeys(key for part in parts for key in iterated(part)))
-    return []
+            for part in parts:
+                yield from _keys(part)
+
+
+def with_joint_operands(formula: Formula, join: Callable[[tuple[int, ...]], int]) -> Formula:
+    """The formula with one operand in the place of those that a part of a union has together, and
+    no other part has; ``join`` gives its key."""
+    count = Counter(_keys(formula))
+
+    def change(node: Formula, in_union: bool = False) -> Formula:
+        match node:
+            case Any(parts):
+                return Any(tuple(change(part, in_union=True) for part in parts))
+            case All(parts) if in_union and all(isinstance(part, Has) for part in parts):
+                keys = tuple(_keys(node))
+                return Has(join(keys)) if all(count[key] == 1 for key in keys) else node
+            case All(parts):
+                return All(tuple(map(change, parts)))
+        return node
+
+    return change(formula)
 
 
 def is_dense(formula: Formula) -> bool:

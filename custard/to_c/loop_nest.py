@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,7 @@ class VariableLoops:
     """The loops over one variable.
 
     ``begins``  of each operand that the variable does not resolve, where its next level begins
+    ``joint``   the keys of operands that a union only has together, by one key for all of them
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class VariableLoops:
         self.var = self.builder.loop_variable(self.builder.name_of(variable))
         self.iterators: dict[int, Iterator] = {}
         self.begins: dict[int, Expr | None] = {}
+        self.joint: dict[int, tuple[int, ...]] = {}
         self.collections: list[Collection] = []
         self.clipped = False
         self.region, self.guards = region, list[Expr]()
@@ -110,6 +112,16 @@ class VariableLoops:
         filled = [step for one in self.collections for step in one.before()]
         emptied = [step for one in self.collections for step in one.after()]
         return [*filled, *room, *self.loops(points, keys, dense), *emptied]
+
+    def join(self, keys: Sequence[int]) -> int:
+        """The key of operands that are merged with others where they meet."""
+        joint = next(self.lowering.keys)
+        self.joint[joint] = tuple(keys)
+        return joint
+
+    def members(self, keys: Iterable[int]) -> list[int]:
+        """The keys of operands that some keys stand for."""
+        return [one for key in keys for one in self.joint.get(key, (key,))]
 
     def restrict(self, alone: bool) -> None:
         """Keeps to the region: the iterators do, or else each coordinate is looked at."""
@@ -154,9 +166,13 @@ class VariableLoops:
         lowering = self.lowering
         if points is not None and len(points) == 1 and len(keys) <= 1:
             return self.alone(keys[0] if keys else None)
+        asked = keys
+        if not dense:
+            formula = lattice.with_joint_operands(self.formula, self.join)
+            points, keys = lattice.points(formula, MOST_POINTS), lattice.iterated(formula)
         bodies = sum(1 for p in points or () for q in points or () if q <= p)
         if points is None or lowering.bodies * bodies > MOST_BODIES:
-            return self.asked(keys, dense)
+            return self.asked(asked, dense)
         return self.merged(points, keys, dense)
 
     def iterator(self, key: int, ordered: bool) -> Iterator:
@@ -235,7 +251,8 @@ class VariableLoops:
             self.builder.bound.add(self.var.name)
             output = self.output.bind(self.variable, self.var)
             before: list[Stmt] = []
-            tree = without(self.tree, absent)
+            present = {one: there for key, there in present.items() for one in self.members([key])}
+            tree = without(self.tree, self.members(absent))
             if tree is None:
                 return []
             new_condition = self.conditional or any(one is not None for one in present.values())
@@ -295,6 +312,8 @@ class VariableLoops:
 
     def label(self, key: int) -> str:
         """What tells the coordinates of an operand from those of others."""
+        if key in self.joint:
+            return "".join(map(self.label, self.joint[key]))
         return operand_of(self.tree, key).slot.name if key >= 0 else "all"
 
     def merged(
@@ -303,7 +322,7 @@ class VariableLoops:
         """A loop for each point, with a body for each point below it."""
         lowering = self.lowering
         result: list[Stmt] = []
-        for key in keys:
+        for key in self.members(keys):
             result += self.iterators[key].begin()
         counter = Var(self.builder.fresh(self.var.name)) if dense else None
         if counter is not None:
@@ -334,7 +353,7 @@ class VariableLoops:
         ``far``  whether the operand that is behind is to be sought by galloping
         """
         together = [key for key in keys if key in point]
-        alive = both(*(self.iterators[key].alive for key in together))
+        alive = both(*(self.iterators[key].alive for key in self.members(together)))
         if counter is not None and not together:
             # The rest of the dimension.
             body = self.body({}, keys)
@@ -345,17 +364,18 @@ class VariableLoops:
             )
         inside: list[Stmt] = []
         at: dict[int, Var] = {}
-        for key in together:
+        for key in self.members(together):
             here = Var(self.builder.fresh(f"{self.var.name}{self.label(key)}"))
             inside.append(Declare(here, self.iterators[key].coordinate, const=True))
             at[key] = here
         alone = {other for other in below if len(other) == 1}
         covered = counter is not None or len(alone) == len(together)
         last = covered and len(together) > 0 and len(below) > 1 and self.is_last(keys)
-        if counter is None and len(together) > 1:
+        if counter is None and len(at) > 1:
             others = [] if last else [other for other in below if other != point]
-            apart = self.apart(at, keys, others, covered, last, far)
-            return While(alive, [*inside, self.met(at, keys, apart)])
+            heads = {key: at[self.members([key])[0]] for key in together}
+            apart = self.apart(heads, keys, others, covered, last, far) if len(heads) > 1 else []
+            return While(alive, [*inside, self.met(at, keys, self.approach(at, together, apart))])
         if counter is not None:
             inside.append(Declare(self.var, counter, const=True))
         else:
@@ -394,10 +414,30 @@ class VariableLoops:
         first, *others = at.values()
         with self.builder.scope():
             declared = Declare(self.var, first, const=True)
-            absent = [key for key in keys if key not in at]
+            absent = [key for key in self.members(keys) if key not in at]
             body = [declared, *self.body(dict.fromkeys(at), absent)]
             steps = [step for key in at for step in self.iterators[key].advance(TRUE)]
-        return If([(both(*(first.eq(other) for other in others)), [*body, *steps])], apart)
+        met = both(*(first.eq(other) for other in others)), [*body, *steps]
+        match apart:
+            case [If(cases, otherwise)]:
+                return If([met, *cases], otherwise)
+        return If([met], apart)
+
+    def approach(
+        self, at: Mapping[int, Var], keys: Sequence[int], apart: Sequence[Stmt]
+    ) -> Sequence[Stmt]:
+        """Brings together operands that are merged where they meet; what is done where those have
+        met, but not all others, is ``apart``."""
+        cases: list[tuple[Expr, Sequence[Stmt]]] = []
+        for key in keys:
+            first, *others = here = [at[one] for one in self.members([key])]
+            if others:
+                steps: list[Stmt] = []
+                for one, own in zip(self.joint[key], here, strict=True):
+                    behind = either(*(own < other for other in here if other != own))
+                    steps += self.iterators[one].advance(behind)
+                cases.append((either(*(op("!=", first, other) for other in others)), steps))
+        return _branches([*cases, (TRUE, apart)] if apart else [*cases[:-1], (TRUE, cases[-1][1])])
 
     def apart(
         self,
@@ -423,11 +463,10 @@ class VariableLoops:
 
         None where that does not matter, or a level cannot be sought in.
         """
-        found = [self.iterators[key] for key in keys]
         if len(points) != 1 or len(keys) != 2 or len(points[0]) != 2:
             return None
         lengths = []
-        for one in found:
+        for one in (self.iterators[key] for key in keys):
             if one.sought(ZERO) is None:
                 return None
             lengths.append(one.left())
@@ -449,7 +488,8 @@ class VariableLoops:
         steps: list[Stmt] = []
         for key, here in at.items():
             condition = TRUE if here == self.var else here.eq(self.var)
-            steps += self.iterators[key].advance(condition)
+            for one in self.members([key]):
+                steps += self.iterators[one].advance(condition)
         if counter is not None:
             steps.append(Assign(counter, ONE, "+"))
         return steps
@@ -471,6 +511,7 @@ class VariableLoops:
         Loads that depend on no condition do not branch.
         """
         loads: list[Stmt] = []
+        here = {one: there for key, there in here.items() for one in self.members([key])}
 
         def change(node: TypedNode) -> TypedNode:
             if not isinstance(node, Operand) or node.key not in here:
@@ -480,7 +521,8 @@ class VariableLoops:
             loads.append(Declare(var, self.storage.value_array(node)[position], const=True))
             return Scalar(node.dtype, var, here[node.key], zero=False)
 
-        tree = without(self.tree, [key for key in keys if key not in here])
+        absent = [key for key in self.members(keys) if key not in here]
+        tree = without(self.tree, absent)
         assert tree is not None
         output = self.output.bind(self.variable, self.var)
         tree = bound(self.storage, mapped(tree, change), output)

@@ -16,6 +16,7 @@ from custard.to_c.expression import (
     Sum,
     TypedNode,
     children,
+    operands,
 )
 from custard.to_c.loop_ir import Call, Const, Expr, Op, Type, both, cast, either, select
 from sam.arithmetic import ValueType, result_type
@@ -127,7 +128,7 @@ def _masked(node: TypedNode, arrays: Arrays) -> Typed:
     present = presence(node)
     if present is None or (isinstance(node, Scalar) and node.zero):
         return found, dtype
-    if isinstance(node, Scalar):
+    if not any(operands(node)):  # no load depends on the condition
         type = c_type(dtype)
         return Call(f"kept_{type.name.replace(' ', '_')}", (present, found), type), dtype
     return select(present, found, number(0, dtype)), dtype

@@ -101,3 +101,25 @@ def test_conditions_can_be_replaced():
 def test_what_is_iterated_over_is_listed_once():
     assert lattice.iterated(Any((All((c, b)), c, p, ALWAYS, d))) == [2, 1, 3]
     assert lattice.iterated(ALWAYS) == []
+
+
+@pytest.mark.parametrize(
+    ("formula", "due"),
+    [
+        # b(i) * c(i) + d(i): b and c are merged with d where they meet.
+        (disjunction([conjunction([b, c]), d]), disjunction([Has(12), d])),
+        # (b(i) * c(i) + d(i)) * e(i)
+        (
+            conjunction([disjunction([conjunction([b, c]), d]), Has(4)]),
+            conjunction([disjunction([Has(12), d]), Has(4)]),
+        ),
+        # b(i) * c(i) + b(i) * d(i): b may be there without c.
+        (disjunction([conjunction([b, c]), conjunction([b, d])]), None),
+        (conjunction([b, c]), None),
+        (disjunction([b, c]), None),
+        (disjunction([conjunction([disjunction([b, c]), d]), Has(4)]), None),
+    ],
+)
+def test_operands_that_a_union_only_has_together(formula, due):
+    found = lattice.with_joint_operands(formula, lambda keys: int("".join(map(str, keys))))
+    assert found == (formula if due is None else due)

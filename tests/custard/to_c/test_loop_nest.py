@@ -5,6 +5,7 @@ import pytest
 
 import custard
 from custard.to_c.loop_ir import While, statements
+from experiments.dense import evaluate
 from tests.support.command import needs_compiler
 
 
@@ -36,6 +37,42 @@ def test_sums_of_any_number_of_vectors(count):
     text = f"y(i) = {' + '.join(f'{name}(i)' for name in names)}"
     program = custard.compile(text, formats, target="c")
     np.testing.assert_array_equal(program.run(vectors).to_numpy(), sum(vectors.values()))
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("expression", "levels"),
+    [
+        ("a(i) * b(i) + c(i)", "sss"),
+        ("c(i) - a(i) * b(i)", "ubn"),
+        ("a(i) * b(i) * d(i) + c(i)", "sbsh"),
+        ("a(i) * b(i) + c(i) * d(i)", "ssss"),
+        ("(a(i) * b(i) + c(i)) * d(i)", "bsss"),
+        ("a(i) * b(i) + c(i) + d(i)", "ssbs"),
+    ],
+)
+def test_products_are_merged_with_others_where_their_factors_meet(expression, levels):
+    """An infinity leaves the values at the coordinates of others as they are."""
+    random = np.random.default_rng(7)
+    names = [name for name in "abcd" if f"{name}(" in expression]
+    tensors = {n: random.integers(1, 9, 60) * (random.random(60) < 0.6) * 1.0 for n in names}
+    everywhere = np.logical_and.reduce([*tensors.values()])
+    tensors["a"][everywhere] = np.inf
+    due = evaluate(f"y(i) = {expression}", tensors)
+    assert np.isinf(due).any()
+    assert not np.isnan(due).any()
+    formats = {"y": "s", **dict(zip(names, levels, strict=True))}
+    program = custard.compile(f"y(i) = {expression}", formats, target="c")
+    np.testing.assert_array_equal(program.run(tensors).to_numpy(), due)
+
+
+def test_where_factors_go_apart_nothing_else_is_asked():
+    """One body for all that meet, one for what is left of either, and the rest of each."""
+    formats = {"y": "s", "a": "s", "b": "s", "c": "s"}
+    text = custard.compile("y(i) = a(i) * b(i) + c(i)", formats, target="c").source
+    kernel = text[text.index("int compute(") :]
+    assert "} else if (ia != ib) {" in kernel
+    assert kernel.count("y->values[y_count0] = ") == 4
 
 
 @needs_compiler
