@@ -1,4 +1,4 @@
-"""How good the first choice of ``custard.autoschedule`` is, against all schedules that it looks at.
+"""The quality of the first choice of ``custard.autoschedule``, against all schedules that it rates.
 
     python benchmarks/autoschedule.py [--quick] [--target sam|c] [--data FOLDER] [--most N]
                                       [--lanes N] [--threads N] [--only TEXT] [--output FILE]
@@ -9,9 +9,9 @@ the same matrix, other operands are random. All candidates are measured, on targ
 cycles, on target c by the least seconds of some runs in turns, on one thread. Where there are more
 than ``--most``, the best estimates and a sample of the others are; the table says so.
 
-Prints for each program the chosen schedule, the best one, and the ratio of what they take, and how
-many ratios are at most 1.5. Measurements are kept in the cache, so that a run that was stopped goes
-on. Matrices that are not shipped are looked for in ``--data``; without them, shipped ones take
+Prints for each program the chosen schedule, the best one, and the ratio of their times, and then
+how many ratios are at most 1.5. Measurements are kept in the cache, so that a run that was stopped
+goes on. Matrices that are not shipped are looked for in ``--data``; without them, shipped ones take
 their place. ``--quick`` takes six programs on small ones. Exits with 1 where more than a tenth of
 the ratios are above 1.5.
 """
@@ -91,7 +91,8 @@ QUICK = (
     "y(i) = A(i,j) * B(j,k)",
     "A(i,j) = B(i,j,k) * c(k)",
 )
-# By target, square matrices that programs take in turns, a tensor, and the extent of what is left.
+# By target, square matrices that programs take in turns, a tensor, and the extent of other
+# variables.
 MATRICES = {
     "sam": ("west0067", "suitesparse/curtis54", "suitesparse/cage5", "suitesparse/GD99_c"),
     "c": ("graphs/email-Eu-core", "suitesparse/1138_bus", "suitesparse/jagmesh7", "nist/mcca"),
@@ -105,7 +106,7 @@ COLUMNS = {"sam": 8, "c": 32}
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a program: the schedule that was chosen, and the best of all that were tried."""
+    """The result for a program: the chosen schedule, and the best of all that were tried."""
 
     target: str
     expression: str
@@ -117,7 +118,7 @@ class Result:
 
     @property
     def ratio(self) -> float:
-        """How much longer the chosen one takes."""
+        """The time of the chosen schedule over that of the best."""
         return _taken(self.chosen) / _taken(self.best)
 
 
@@ -168,7 +169,7 @@ def inputs(
 
 
 def tried(first: Sequence[Ranked], most: int) -> list[Ranked]:
-    """All candidates, or the best estimates and a sample of the others."""
+    """The schedules to measure: all candidates, or the best estimates and a sample of others."""
     if len(first) <= most:
         return list(first)
     places = np.linspace(most // 2, len(first) - 1, most - most // 2).astype(int)

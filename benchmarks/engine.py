@@ -1,4 +1,4 @@
-"""How fast the compiled engine is: nanoseconds per token, beside SimPy and the published figures.
+"""The speed of the compiled engine: nanoseconds per token, beside SimPy and the published figures.
 
     python benchmarks/engine.py [--quick] [--only TEXT] [--output FILE]
 
@@ -14,8 +14,8 @@ and half a minute. Exits with 1 where the engines do not give the same cycles.
 
 The published figures are of one run, matrices of 2000 x 2000 with 4 nonzeros per row, multiplied
 in the order ikj, 4.0 M cycles and 8.5 M tokens: 94.7 CPU seconds in the published simulator, which
-is in Python, and 0.90 in Comal, in Rust. Per token they are given as about 4 us, which is kind to
-the first (94.7 s are 11 us per token of this run), and 0.1 us.
+is in Python, and 0.90 in Comal, in Rust. Their authors give about 4 us per token for the first
+(which favours it: 94.7 s are 11 us per token of this run), and 0.1 us for the second.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ SIMULATOR_SECONDS, COMAL_SECONDS = 94.7, 0.90
 
 @dataclass(frozen=True)
 class Case:
-    """One program on one size of inputs: ``n`` rows and columns, so many nonzeros per row."""
+    """A program on one size of inputs: ``n`` rows and columns, ``per_row`` nonzeros per row."""
 
     name: str
     expression: str
@@ -120,7 +120,7 @@ class Timing:
 
 @cache
 def matrix(n: int, per_row: int, seed: int) -> scipy.sparse.csr_matrix:
-    """A square matrix with so many nonzeros in each row."""
+    """A square matrix with ``per_row`` nonzeros in each row."""
     generator = np.random.default_rng([n, per_row, seed])
     columns = np.concatenate([generator.choice(n, per_row, replace=False) for _ in range(n)])
     values = generator.random(n * per_row) + 0.5
@@ -128,14 +128,14 @@ def matrix(n: int, per_row: int, seed: int) -> scipy.sparse.csr_matrix:
 
 
 def _third_order(n: int, per_row: int) -> Tensor:
-    """A tensor of n x n x n whose slices have so many nonzeros each."""
+    """A tensor of n x n x n with ``per_row`` nonzeros in each slice."""
     rows = matrix(n, per_row, 3).tocoo()
     depths = np.random.default_rng(n).integers(0, n, rows.nnz)
     return Tensor.from_coo(np.stack([rows.row, rows.col, depths]), rows.data, (n, n, n))
 
 
 def cases() -> list[Case]:
-    """All cases, each program from its smallest size up."""
+    """The cases, each program from its smallest size up."""
     found: list[Case] = []
 
     def add(name: str, expression: str, order: str, formats: Any, *sizes: tuple[int, int]) -> None:
@@ -180,7 +180,7 @@ def measure(case: Case, quick: bool) -> Iterator[Timing]:
 
 
 def _run(bound: BoundGraph, depth: int | str) -> tuple[float, float, Run]:
-    """The seconds of the firings, those of telling what came of them, and that."""
+    """The seconds of the firings, the seconds of the report, and the run."""
     machine = compiled_engine._CompiledMachine(bound, load("ideal", {"queues.depth": depth}))
     try:
         started = time.process_time()
@@ -199,7 +199,7 @@ def _timing(case: Case, run: Run, depth: int | str, took: Sequence[tuple[float, 
 
 
 def first_use(smallest: Sequence[Case]) -> tuple[float, int]:
-    """Seconds that an empty cache costs all these cases, and how many kernels they compile."""
+    """The seconds that an empty cache costs all cases, and the number of kernels compiled."""
     machines = [
         (case.bound(), load("ideal", {"queues.depth": depth}))
         for case in smallest
@@ -227,7 +227,7 @@ print(run.cycles, run.tokens, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def fresh_process(density: float) -> tuple[float, int, float]:
-    """Seconds from the start of a process to its cycle count, its tokens, its memory in MB."""
+    """A fresh process: seconds from its start to its cycle count, its tokens, its memory in MB."""
     started = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", _FRESH.format(density=density)],
@@ -240,7 +240,7 @@ def fresh_process(density: float) -> tuple[float, int, float]:
     return took, tokens, peak / (1e6 if sys.platform == "darwin" else 1e3)
 
 
-# Telling
+# Tables
 
 
 def table(found: Sequence[Timing]) -> Table:
@@ -282,7 +282,7 @@ def table(found: Sequence[Timing]) -> Table:
 
 
 def write(path: Path, found: Sequence[Timing], apart: Mapping[str, float]) -> None:
-    """All timings, and below them separate measurements, in seconds or MB."""
+    """Writes all timings, and below them the separate measurements, in seconds or MB."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
         rows = csv.writer(file)

@@ -17,12 +17,12 @@ PER_ROW, BAND, COLUMNS, RANK = 10, 32, 64, 32
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel on inputs, and what to compare it with.
+    """A kernel on inputs, and the function to compare it with.
 
-    ``other``      does the same with scipy or numpy
+    ``other``      computes the same with scipy or numpy
     ``published``  the published compiler's time, as a share of scipy's or numpy's
-    ``asked``      the share that ours is to have at most
-    ``converts``   whether the time of ours has the conversion of inputs in it, as the other's has
+    ``asked``      the largest share that ours may have
+    ``converts``   whether our time includes the conversion of inputs, as the other's does
     """
 
     kernel: str
@@ -39,7 +39,7 @@ class Case:
 
 @cache
 def uniform(entries: int, seed: int = 0) -> sp.csr_array:
-    """A square matrix with about so many entries, at places drawn alike."""
+    """A square matrix with about ``entries`` entries, at places drawn uniformly."""
     random, n = np.random.default_rng(seed), entries // PER_ROW
     places = tuple(random.integers(0, n, (2, entries), dtype=np.int32))
     return sp.csr_array(sp.coo_array((random.random(entries), places), shape=(n, n)))
@@ -47,7 +47,7 @@ def uniform(entries: int, seed: int = 0) -> sp.csr_array:
 
 @cache
 def banded(entries: int) -> sp.csr_array:
-    """A square matrix with about so many entries, all on the diagonals next to the main one."""
+    """A square matrix with about ``entries`` entries, all on diagonals next to the main one."""
     random, n = np.random.default_rng(1), entries // (2 * BAND + 1)
     offsets = list(range(-BAND, BAND + 1))
     diagonals = [random.random(n - abs(offset)) for offset in offsets]
@@ -56,13 +56,13 @@ def banded(entries: int) -> sp.csr_array:
 
 @cache
 def coordinates(make: Callable[[int], sp.csr_array], entries: int) -> sp.coo_array:
-    """The same matrix as a list of coordinates, which ours and scipy's kernel share."""
+    """A matrix as a list of coordinates, which ours and scipy's kernel share."""
     return make(entries).tocoo()
 
 
 @cache
 def third_order(n: int) -> Tensor:
-    """A tensor of 1,000,000 entries at places drawn alike; less where two fall together."""
+    """A tensor of 1,000,000 entries at places drawn uniformly, less those that coincide."""
     random = np.random.default_rng(2)
     places = random.integers(0, n, (3, 1_000_000))
     return Tensor.from_coo(places, random.random(places.shape[1]), (n, n, n))
@@ -74,7 +74,7 @@ def dense(*shape: int) -> np.ndarray:
 
 
 def cases() -> Iterator[Case]:
-    """All of them."""
+    """The kernels of all groups."""
     for entries, size in ((200_000, "200 k"), (2_000_000, "2 M")):
         large = entries > 200_000
         for name, make in (("uniform", uniform), ("banded", banded)):

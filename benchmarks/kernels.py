@@ -1,14 +1,14 @@
-"""How fast generated C is: nanoseconds per stored entry, beside scipy or numpy in the same run.
+"""The speed of generated C: nanoseconds per stored entry, beside scipy or numpy in the same run.
 
     python benchmarks/kernels.py [--quick] [--only TEXT] [--runs N] [--output FILE]
 
-Kernels of target ``c`` on one thread (``benchmarks/kernel_cases.py``). Matrices are uniform
-(coordinates drawn alike, 10 to a row) or banded (65 diagonals), of about 200,000 and 2,000,000
-entries or a share of these; tensors have 1,000,000, drawn alike in 1000 x 1000 x 1000 and
-200 x 200 x 200. Ours and the other take turns; times are medians of ``--runs`` (9) CPU times of
-each, inputs converted before. Assembly of a sparse result is counted; so is the sorting that
-scipy's product needs to be canonical. Of transpositions, and products of which one matrix is
-transposed, the time of ours has the conversion of inputs in it too.
+Kernels of target ``c`` on one thread (``benchmarks/kernel_cases.py``). Matrices are uniform (10
+entries to a row at random places) or banded (65 diagonals), of about 200,000 and 2,000,000 entries
+or a share of these; tensors have 1,000,000 at random places in 1000 x 1000 x 1000 and 200 x 200 x
+200. Ours and the other take turns; times are medians of ``--runs`` (9) CPU times of each, inputs
+converted before. Assembly of a sparse result is counted; so is the sorting that scipy's product
+needs to be canonical. For transpositions, and for products with a transposed matrix, our time
+includes the conversion of inputs.
 
 The ratio of the published compiler, where one is known, was measured on another such machine. Every
 result is checked against the other's. Writes ``out/benchmarks/kernels.csv``. Some minutes;

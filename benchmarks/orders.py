@@ -1,4 +1,4 @@
-"""How good the loop orders are that target c chooses: each kernel in all orders that it can take.
+"""The quality of the loop orders that target c chooses: each kernel in all possible orders.
 
     python benchmarks/orders.py [--only TEXT] [--runs N] [--limit SECONDS]
 
@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import custard
 from benchmarks.kernel_cases import Case, cases
 
-# What is told of a kernel that has an order this much faster than its own.
+# The mark of a kernel that has an order this much faster than its own.
 _FASTER = 1.3
 
 
@@ -47,7 +47,7 @@ def seconds(case: Case, given: Mapping[str, Any], order: Sequence[str], runs: in
 
 
 def within(limit: int, *arguments: Any) -> float:
-    """The same in a process that ends after a time; infinity where it does not get so far."""
+    """``seconds`` in a process that ends after ``limit``; infinity if it is not done by then."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
 

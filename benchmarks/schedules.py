@@ -1,4 +1,4 @@
-"""What schedules are worth in C: row against nonzero split, tiles, two threads against one.
+"""Schedules compared in C: row against nonzero split, tiles, two threads against one.
 
     python benchmarks/schedules.py [--quick] [--work] [--runs N] [--output FILE]
 
@@ -70,7 +70,7 @@ class Timing:
 
 
 def matrices(entries: int) -> Iterator[tuple[str, sp.csr_array]]:
-    """Square matrices of about so many entries, with 10 to a row."""
+    """Square matrices of about ``entries`` entries, with 10 to a row."""
     random = np.random.default_rng(1)
     n = entries // 10
     yield "uniform", sp.random_array((n, n), density=10 / n, format="csr", rng=random)
@@ -132,7 +132,7 @@ def cases(entries: int) -> Iterator[Case]:
 
 
 def longest_path() -> Callable[[Bound], float]:
-    """What measures the processor time of a run, of the busiest thread alone where several run.
+    """A function that measures the processor time of a run: of the busiest thread, if several run.
 
     Kernels that are loaded from here on run on threads that tell.
     """
@@ -153,7 +153,7 @@ def longest_path() -> Callable[[Bound], float]:
 def measured(
     case: Case, runs: int, seconds_of: Callable[[Bound], float], work: bool
 ) -> list[Timing]:
-    """All schedules of a kernel with 1 and 2 threads, in turns."""
+    """The times of all schedules of a kernel with 1 and 2 threads, in turns."""
     bound = {}
     for name, schedule in case.schedules.items():
         program = custard.compile(case.expression, case.formats, schedule, "c")

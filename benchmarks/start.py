@@ -1,18 +1,17 @@
-"""How long everything before and after a run takes, in CPU seconds: starts, files read and written.
+"""The CPU seconds before and after a run: starts, files read and written.
 
     python benchmarks/start.py [--quick] [--output FILE]
 
 Starts are those of the command, and of ``sim.simulate`` on the compiled engine, each beside its
-goal: in a fresh process with a cache that is full, with one that is empty, so that kernels are
-compiled (the CPU time includes the C compiler's), and in calls that follow in one process. What is
-simulated is west0067 squared with the loops ikj, alone and in lanes.
+goal: in a fresh process with a full cache, with an empty cache, so that kernels are compiled (the
+CPU time includes the C compiler's), and in later calls in one process. The program is west0067
+squared with the loops ikj, alone and in lanes.
 
 Files have 1,000,000 random entries (``--quick``: 100,000). Beside ours is scipy's ``mmread`` and
 ``mmwrite`` for .mtx, and for .tns numpy's ``loadtxt`` to read and ``savetxt`` to write. Ours and
-the other take turns; times are medians of 5 runs (``--quick``: 3). Ours include that a tensor read
-is sorted and compressed; the peers leave its entries as they come (scipy's conversion of a
-shuffled matrix to CSR takes as long again as its reader). Writes
-``out/benchmarks/start.csv``.
+the other take turns; times are medians of 5 runs (``--quick``: 3). Our times include sorting and
+compressing the tensor read; the peers leave its entries as they come (scipy's conversion of a
+shuffled matrix to CSR takes as long again as its reader). Writes ``out/benchmarks/start.csv``.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from sam.tensor import Tensor
 class Timing:
     """A task, our CPU time and that of the peer, in seconds; a peer may be missing.
 
-    Where the peer is a goal, ``theirs`` is what we are to stay under. ``wall`` is our wall time.
+    Where the peer is a goal, ``theirs`` is our limit. ``wall`` is our wall time.
     """
 
     what: str

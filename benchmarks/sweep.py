@@ -1,4 +1,4 @@
-"""Many configs at one go beside one of them alone: how many times as long 16 and 64 take.
+"""Many configs at one go: the time of 16 and 64 configs over the time of one config alone.
 
     python benchmarks/sweep.py [--quick] [--only TEXT] [--runs N] [--output FILE]
 
@@ -41,7 +41,7 @@ GOALS = {16: 4.0, 64: 14.0}
 
 @cache
 def configs(count: int) -> Sequence[Config]:
-    """Configs of different depths and latencies, the first of them as the one alone."""
+    """Configs of different depths and latencies; the first is the config that runs alone."""
     pairs = [(DEPTHS[n % len(DEPTHS)], 1 + (n + n // len(DEPTHS)) % 7) for n in range(count)]
     return [
         load(None, {"queues.depth": depth, "queues.latency_cycles": latency})

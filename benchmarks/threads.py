@@ -1,4 +1,4 @@
-"""One run on several threads beside one thread: how many times as fast it is.
+"""The speed of a run on several threads, over that on one thread.
 
     python benchmarks/threads.py [--threads N] [--runs N] [--only TEXT]
 

@@ -1,10 +1,10 @@
-"""What workspaces take, and whether the compiler chooses the cheapest.
+"""The cost of workspaces, and whether the compiler chooses the cheapest.
 
     python benchmarks/workspaces.py [--quick] [--runs N] [--plot FILE] [--output FILE]
 
-Results that scatter, with every workspace that there is (``precompute(..., W:hash)``) and the one
-that the compiler chooses, over the dimension and the density of the operands (workspace paper,
-Figures 14 to 24):
+Results that scatter, with each kind of workspace (``precompute(..., W:hash)``) and with the
+compiler's choice, over the dimension and the density of the operands (workspace paper, Figures 14
+to 24):
 
     SpGEMM by rows        X(i,j) = B(i,k) * C(k,j), loops i k j     a workspace of order 1
     outer-product SpGEMM  the same, loops k i j                     of order 2
@@ -14,10 +14,10 @@ Figures 14 to 24):
     SpTTM, k outside      X(k,j,l) = B(k,i,j) * C(i,l)              of order 2, in a loop
 
 All tensors are sparse and uniform, or as the paper has them: few columns of B, each with many rows.
-Times are CPU times of this process, the least of ``--runs`` (5) in turns; what is compared
-is the same kernel, whether a schedule asks for it or the compiler chooses it. Memory is what the
-resident set grows by at most. Every result is checked against scipy. A dense workspace is left out
-where it has more than 2^27 places.
+Times are CPU times of this process, the least of ``--runs`` (5) in turns; the kernels are the same
+whether a schedule or the compiler chooses the workspace. Memory is the largest growth of the
+resident set. Every result is checked against scipy. A dense workspace is left out where it has more
+than 2^27 places.
 
 Prints one line for each case, and writes ``out/benchmarks/workspaces.csv``. Exits with 1 where a
 result is wrong, or where the chosen workspace takes more than 1.3 times the best.
@@ -52,7 +52,7 @@ class Case:
     """A program on some inputs.
 
     ``over``    the variables of its workspace
-    ``places``  how many there are for its values
+    ``places``  the number of places for its values
     ``scipy``   whether scipy computes the same
     """
 
@@ -74,7 +74,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Timing:
-    """What a policy takes on a case: milliseconds, and megabytes at most."""
+    """The time of a policy on a case in milliseconds, and its peak memory in megabytes."""
 
     kernel: str
     data: str
@@ -88,7 +88,7 @@ class Timing:
 
 
 def matrix(rows: int, columns: int, entries: int, seed: int) -> sp.csr_array:
-    """A uniform matrix of about so many entries."""
+    """A uniform matrix of about ``entries`` entries."""
     random = np.random.default_rng(seed)
     places = random.integers(0, rows, entries), random.integers(0, columns, entries)
     found = sp.coo_array((random.random(entries) + 0.5, places), shape=(rows, columns)).tocsr()
@@ -97,7 +97,7 @@ def matrix(rows: int, columns: int, entries: int, seed: int) -> sp.csr_array:
 
 
 def columns(rows: int, count: int, used: int, each: int) -> sp.csr_array:
-    """A matrix with so many entries in each of some of its columns."""
+    """A matrix with ``each`` entries in each of ``used`` columns."""
     random = np.random.default_rng(3)
     at = np.repeat(random.choice(count, used, replace=False), each)
     places = random.integers(0, rows, len(at)), at
@@ -180,7 +180,7 @@ def contractions(data: str, shape: tuple[int, int, int], entries: int, density: 
 
 
 def cases(quick: bool) -> Iterator[Case]:
-    """All cases, over dimension and density."""
+    """The cases, over dimension and density."""
     sweep = [(1000, 2_000), (1000, 50_000), (20_000, 20_000), (20_000, 200_000), (200_000, 200_000)]
     if not quick:
         sweep += [
@@ -209,7 +209,7 @@ def cases(quick: bool) -> Iterator[Case]:
 
 
 def measured(case: Case, runs: int) -> list[Timing]:
-    """A case with all workspaces, in turns."""
+    """The timings of a case with all workspaces, in turns."""
     reorder = f"reorder({case.order})"
     own = custard.compile(case.expression, case.formats, reorder, "c").bind(case.inputs, threads=1)
     (chosen,) = own.types.policies.values()
@@ -251,7 +251,7 @@ def measured(case: Case, runs: int) -> list[Timing]:
 
 
 def agrees(found: Tensor, due: sp.csr_array) -> bool:
-    """Whether a result is what scipy finds, its first modes as one."""
+    """Whether a result equals scipy's, with its first modes as one."""
     coordinates, values = found.to_coo()
     *first, last = coordinates
     row = np.zeros(len(values), np.int64)
@@ -269,7 +269,7 @@ def agrees(found: Tensor, due: sp.csr_array) -> bool:
 
 
 def grown(bound: Any) -> float:
-    """By how many megabytes the memory of this process grows at most while a program runs."""
+    """The largest growth of this process's memory in megabytes while a program runs."""
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")
     before = memory("VmRSS")
@@ -280,7 +280,7 @@ def grown(bound: Any) -> float:
 
 
 def memory(member: str) -> float:
-    """A number of megabytes that Linux tells of this process."""
+    """A number of megabytes that Linux reports for this process."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(member)) / 1024
 
@@ -319,7 +319,7 @@ def main() -> int:
 
 
 def line(found: Mapping[str, Timing]) -> str:
-    """What is printed of a case."""
+    """The printed line of a case."""
     (chosen,) = (one for one in found.values() if one.chosen)
     times = ", ".join(f"{policy} {one.milliseconds:.2f}" for policy, one in found.items())
     scipy = "" if chosen.over_scipy is None else f", {chosen.over_scipy:.2f} of scipy"

@@ -6,9 +6,9 @@ A block is a *step*, which is a function, and a ``Kind``, which says what ports,
 the step finds. Once the kind is in ``sam.blocks.KINDS``, graphs may have nodes of it, both engines
 run it, and configs (``blocks.kinds.pruner.latency_cycles``), reports and drawings know its name.
 
-The pruner goes between whatever gives coordinates with their values and the writers of a result.
-It drops the entries that are small in absolute value and, of each fiber, those beyond the first
-``most``: so hardware keeps the result of one layer of a network sparse for the next.
+The pruner goes between the blocks that give coordinates with their values and the writers of a
+result. It drops the entries that are small in absolute value and, of each fiber, those beyond the
+first ``most``: so hardware keeps the result of one layer of a network sparse for the next.
 
 **The step** is called as ``step(p, s, m)`` with the ports ``p``, the state ``s``, which lasts from
 firing to firing, and the memory ``m``. One call is one firing, and takes one cycle. The engine
@@ -79,7 +79,7 @@ def _is_large(value: Any, limit: Any) -> bool:
 
 
 def _pruner(parameters: Parameters) -> Block:
-    """What a pruner with these parameters is: ``limit`` and ``most``.
+    """The block of a pruner with the parameters ``limit`` and ``most``.
 
     The ports have no depths of their own, so it works at any depth: an output is as deep as the
     inputs, which are equally deep.

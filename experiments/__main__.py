@@ -2,8 +2,8 @@
 
     python -m experiments [--quick] [--out FOLDER]
 
-Each script says what of it needs files that are not shipped. Where one is not borne out or stops,
-the others go on; the exit status is 1 then.
+Each script tells which part of it needs files that are not shipped. If a claim does not hold or a
+script stops, the others go on, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SCRIPTS: Mapping[str, Callable[[Sequence[str]], int]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs all scripts; the exit status tells whether all are borne out."""
+    """Runs all scripts; the exit status tells whether all claims hold."""
     assert __doc__
     options = figures.arguments(__doc__, argv)
     passed_on = ["--out", str(options.out), *["--quick"] * options.quick]
@@ -60,9 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if status:
             wrong.append(name)
     if wrong:
-        print(f"\n{len(wrong)} of {len(SCRIPTS)} are not borne out: {', '.join(wrong)}")
+        print(f"\n{len(wrong)} of {len(SCRIPTS)} failed: {', '.join(wrong)}")
     else:
-        print(f"\nAll {len(SCRIPTS)} are borne out; {options.out} has their tables and pictures")
+        print(f"\nAll {len(SCRIPTS)} passed; {options.out} has their tables and pictures")
     return 1 if wrong else 0
 
 

@@ -9,7 +9,7 @@ pruned filter beside im2col and dense BLAS. On SAM: a layer with sparse weights 
 input-, output- and filter-stationary loops, its cycles beside the useful multiplications; and the
 layer of ResNet on the compiled engine. Times are those of the processor, the medians of
 alternating runs, so other work on the machine does not count. ``--quick`` has small inputs, few
-densities and formats; it leaves out what such small inputs cannot bear out. Writes
+densities and formats; it leaves out claims that such small inputs cannot show. Writes
 ``convolution.csv``, ``convolution_c.png``, ``convolution_sam.png`` and PDFs to ``out``; exits with
 1 where a result is wrong or a claim does not hold.
 """
@@ -211,7 +211,7 @@ def random_array(rng: np.random.Generator, shape: Sequence[int], density: float)
 
 
 def timed(*runs: Callable[[], float]) -> list[float]:
-    """The median of what each tells of itself in alternating runs, in seconds."""
+    """The median of the seconds that each function returns, in alternating runs."""
     found: list[list[float]] = [[] for _ in runs]
     for _ in range(ROUNDS):
         for of_run, run in zip(found, runs, strict=True):
@@ -289,7 +289,7 @@ def _scattered(rng: np.random.Generator, shape: Sequence[int], entries: int, lev
 
 
 def grown(name: str, quick: bool) -> float:
-    """How many times as long a kernel takes with a hundred times the places and equal entries."""
+    """The ratio of a kernel's times with a hundred times the places and as many entries."""
     rng = np.random.default_rng(2)
     expression, formats, shape, times, filter_shape, order = GROWN[name]
     program = custard.compile(expression, formats, order, "c")
@@ -330,7 +330,7 @@ void naive(int64_t n, int64_t width, int64_t entries, const int64_t *restrict at
 
 
 def beside_located(quick: bool) -> float:
-    """How many times as long the 1-D kernel takes with loops over all places, which are located."""
+    """The ratio of the 1-D kernel's times with loops over all places, which are located."""
     rng = np.random.default_rng(3)
     n = 20_000 if quick else 1_000_000
     x = _scattered(rng, (n,), n // 1000, "s")
@@ -350,7 +350,7 @@ def beside_located(quick: bool) -> float:
 
 
 def claims_in_c(times: Sequence[Time], growth: Mapping[str, float], located: float) -> list[Claim]:
-    """What the convolution paper says, and what we find."""
+    """The claims of the convolution paper, beside our measurements."""
     best: dict[tuple[str, float], Time] = {}
     for one in times:
         key = one.kernel, one.density
@@ -434,7 +434,7 @@ def simulated(quick: bool) -> list[Cycles]:
 
 
 def claims_on_sam(layers: Sequence[Cycles]) -> list[Claim]:
-    """What the loop orders of a layer cost on SAM, where nobody has published counts."""
+    """Claims on the loop orders of a layer on SAM, for which nobody has published counts."""
     found = []
     for flow in FLOWS:
         own = [one for one in layers if one.flow == flow.name]
@@ -513,7 +513,7 @@ def layer_on_sam(quick: bool) -> list[Layer]:
 
 
 def claims_of_layers(layers: Sequence[Layer]) -> list[Claim]:
-    """What a layer of ResNet takes in C. Above 5 % of the weights, dense may well be faster."""
+    """Claims on a layer of ResNet in C. Above 5 % of the weights, dense may well be faster."""
     return [
         Claim(
             f"A layer of ResNet with {one.density:.0%} of its weights is faster than dense.",
@@ -525,7 +525,7 @@ def claims_of_layers(layers: Sequence[Layer]) -> list[Claim]:
 
 
 def claims_of_simulation(layers: Sequence[Layer]) -> list[Claim]:
-    """What a layer of ResNet takes on SAM."""
+    """Claims on a layer of ResNet on SAM."""
     return [
         Claim(
             "A layer of ResNet can be simulated: 40 % of the activations, 10 % of the weights.",

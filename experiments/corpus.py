@@ -15,11 +15,11 @@ all-empty and on all-full ones, or on the inputs that the file records. It comes
 
 ``--engine both`` runs each input on both engines, and counts any difference as wrong: values,
 cycles, statistics, the text of an error. ``--ignore-units`` passes over each ``parallelize`` with a
-unit that the target lacks. ``out/corpus-FILE-TARGET.jsonl`` (with the engine behind
-the target, where it is not auto) gets a line with what came of a program. One that has a line is
-not run again, so a run that was stopped goes on where it was; ``--again`` runs those that were not
-right; without that file, all are run. Prints the counts, and the reasons of all that is not right,
-most frequent first. Exits with 1 where something is wrong or crashed.
+unit that the target lacks. ``out/corpus-FILE-TARGET.jsonl`` (with the engine behind the target,
+where it is not auto) gets a line with the result of each program. A program with a line is not run
+again, so a stopped run continues; ``--again`` reruns programs that were not right. Prints the
+counts, and the reasons of all that is not right, most frequent first. Exits with 1 where something
+is wrong or crashed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-# Threads that wait for others leave the processor to them.
+# Waiting threads leave the processor to others.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import custard
@@ -113,8 +113,8 @@ class Entry:
 
     @property
     def commands(self) -> str:
-        """Which scheduling commands it has: "none", "reorder" only, "loops" where others derive or
-        move loops or compute a part before, or "other" ones, which want a target with processors.
+        """The sort of its scheduling commands: "none", "reorder" only, "loops" if commands derive
+        or move loops or precompute a part, or "other", which need a target with processors.
         """
         commands = {text.partition("(")[0].strip() for text in self.schedule} - {""}
         kinds = {"none": set(), "reorder": {"reorder"}, "loops": {"reorder", *_LOOP_COMMANDS}}
@@ -123,7 +123,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of an entry.
+    """The outcome of an entry.
 
     ``reason``     one line, empty where all is right; ``detail`` is the whole message
     ``evaluable``  whether the dense evaluator can compute the program
@@ -227,7 +227,8 @@ def _first_wrong(entry: Entry, target: str, engine: str, threads: Sequence[int])
 
 
 def _on_both(program: custard.Program, inputs: Mapping[str, Any]) -> tuple[Any, str]:
-    """The result on SimPy, and how that on the compiled engine differs; raises what both raise."""
+    """The result on SimPy, and its difference from the compiled engine's; raises what both
+    raise."""
     found: list[Run | UserError] = []
     for engine in ("simpy", "compiled"):
         try:
@@ -241,7 +242,7 @@ def _on_both(program: custard.Program, inputs: Mapping[str, Any]) -> tuple[Any, 
 
 
 def engines_differ(simpy: Run | UserError, compiled: Run | UserError) -> str:
-    """The first thing that two engines tell differently, in words; "" for none."""
+    """The first difference between the runs of two engines, in words; "" for none."""
     if isinstance(simpy, UserError) or isinstance(compiled, UserError):
         said = [str(one) if isinstance(one, UserError) else "a result" for one in (simpy, compiled)]
         if said[0] == said[1]:
@@ -314,7 +315,7 @@ def difference(found: np.ndarray, due: np.ndarray) -> str:
 
 
 def cases(entry: Entry, assignment: notation.Assignment) -> Iterator[Case]:
-    """The inputs for an entry: those that it records, or else four that its text determines."""
+    """The inputs for an entry: its recorded ones, or else four that its text determines."""
     if entry.recorded:
         yield from (_recorded(record, assignment, entry.types) for record in entry.recorded)
         return
@@ -521,7 +522,7 @@ def read_tests(path: Path) -> tuple[list[Entry], dict[str, list[str]]]:
 
 
 def beyond_grammar(expression: str, tensors: set[str]) -> str:
-    """What an expression of TACO's tests has that index notation lacks, or ""."""
+    """The construct of an expression of TACO's tests that index notation lacks, or ""."""
     _, _, right = expression.partition("=")
     called = {name for name in re.findall(r"(\w+)\(", right) if name not in tensors}
     subscripts = set(re.findall(r"\w+", " ".join(re.findall(r"\(([\w, ]*)\)", expression))))
@@ -565,7 +566,7 @@ def run(
 ) -> dict[str, Result]:
     """The results of entries by text: those that ``path`` has, and new ones, which it gets.
 
-    ``again`` runs those anew that were not right.
+    ``again`` reruns entries that were not right.
     """
     known = read_results(path)
     done = {
@@ -596,7 +597,7 @@ def run(
 
 
 def read_results(path: Path) -> dict[str, Result]:
-    """The results in a file by text; of two the later counts, and a line cut off does not."""
+    """The results in a file by text; the later of two counts, and a line cut off does not."""
     found: dict[str, Result] = {}
     if path.is_file():
         for line in path.read_text().splitlines():
@@ -636,7 +637,7 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-# Telling what came out
+# The summary
 
 _COMMANDS = {
     "none": "none",
@@ -647,7 +648,7 @@ _COMMANDS = {
 
 
 def counts(pairs: Sequence[tuple[Entry, Result]], title: str) -> Table:
-    """How many programs came out how, by the scheduling commands that they have."""
+    """The number of programs by outcome and by the sort of their scheduling commands."""
     table = Table(title=title)
     table.add_column("scheduling commands")
     for name in ("programs", *OUTCOMES, "right"):

@@ -36,7 +36,7 @@ QUICK_CYCLES = 6_000
 
 @dataclass(frozen=True)
 class Kernel:
-    """What the records whose name starts with ``prefix`` compute.
+    """The computation of the records whose names start with ``prefix``.
 
     ``order``   the loops; tensors without a format are all compressed in the order of their modes
     ``check``   the same with numpy, on the operands in the order in which they appear
@@ -149,7 +149,7 @@ def kernel_of(name: str) -> Kernel | None:
 
 @dataclass(frozen=True)
 class Record:
-    """What the published simulator was run on, and its cycles."""
+    """A run of the published simulator: its inputs, and its cycles."""
 
     name: str
     cycles: int
@@ -157,7 +157,7 @@ class Record:
 
 
 def records(path: Path) -> Iterator[Record]:
-    """The published records; those of its figures alone where the file of all is not there."""
+    """The published records; only those of its figures if the file of all is missing."""
     if figures.is_there(path, REFERENCE, "all records but those of the figures are"):
         reference = json.loads(path.read_text())
         for record in reference["records"]:

@@ -12,7 +12,7 @@ zeros and dense C and D, on the ideal machine (Section 6.3), in three ways:
 
 The published test loads a B of 250 x 100 in place of the paper's; both are run and compared.
 ``--quick`` has the smaller one only. Writes ``figure11.csv``, ``.png`` and ``.pdf`` to ``out``;
-exits with 1 where a result is wrong, a count differs, or the paper is not borne out.
+exits with 1 where a result is wrong, a count differs, or a claim of the paper does not hold.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _DENSE = {"C": "dd:0,1", "D": "dd:1,0"}
 
 @dataclass(frozen=True)
 class Method:
-    """A way to compute it: one program, or several of which each reads what the last one stored.
+    """A way to compute it: one program, or several that each read the result of the one before.
 
     ``record``    the middle of the names of the published counts
     ``programs``  expression, formats and schedule of each
@@ -77,7 +77,7 @@ METHODS = (
 
 @dataclass(frozen=True)
 class Point:
-    """One method on one B at one K; ``parts`` has the cycles of its programs, in their order."""
+    """A method on a B at a K; ``parts`` has the cycles of its programs, in their order."""
 
     size: str
     k: int
@@ -130,7 +130,7 @@ def measure(method: Method, size: str, k: int) -> Point:
 
 
 def claims(points: Sequence[Point]) -> list[Claim]:
-    """What Section 6.3 says of fusing and locating."""
+    """The claims of Section 6.3 on fusing and locating."""
     cycles = {(point.method, point.k): point.count.ours for point in points}
     unfused = [cycles["unfused", k] / cycles["fused", k] for k in EXTENTS]
     located = [cycles["fused", k] / cycles["located", k] for k in EXTENTS]

@@ -5,7 +5,7 @@
 X(i,j) = B(i,k) * C(k,j) with I = J = 250, K = 100 and two matrices that are 95 % zeros, all levels
 compressed and stored in the order of the loops, on the ideal machine (Section 6.3). That takes
 seconds: ``--quick`` leaves nothing out. Writes ``figure12.csv``, ``.png`` and ``.pdf`` to ``out``;
-exits with 1 where a result is wrong or the paper is not borne out.
+exits with 1 where a result is wrong or a claim of the paper does not hold.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def count(order: str, inputs: Mapping[str, Tensor]) -> Count:
 
 
 def claims(counts: Mapping[str, Count]) -> list[Claim]:
-    """What Section 6.3 says of the orders."""
+    """The claims of Section 6.3 on the orders."""
     cycles = {order: one.ours for order, one in counts.items()}
     inner = min(cycles[order] for order in DATAFLOWS["inner product"])
     others = [cycles[order] for order in cycles if _dataflow(order) != "inner product"]

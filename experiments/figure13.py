@@ -11,7 +11,7 @@ counts, to which they then come within a cycle.
 
 ``STRUCTURES`` has a row for each way to store the vectors or to go through them. ``--quick`` has
 the ends of each axis only. Writes ``figure13.csv``, ``.png`` and ``.pdf`` to ``out``; exits with 1
-where a result is wrong, a count differs, or the paper is not borne out.
+where a result is wrong, a count differs, or a claim of the paper does not hold.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Structure:
     ``record``    how the names of the published counts end; the structure's key in ``Counts``
     ``fewer``     why ours may be below those
     ``schedule``  what the structure asks for beyond its levels
-    ``machine``   what its machine has otherwise than the ideal one
+    ``machine``   the settings in which its machine differs from the ideal one
     """
 
     name: str
@@ -152,7 +152,7 @@ def count(structure: Structure, vectors: str) -> Count:
 
 
 def claims(counts: Counts) -> list[Claim]:
-    """What Section 6.3 says of the structures."""
+    """The claims of Section 6.3 on the structures."""
 
     def over(vectors: str, record: str) -> list[int]:
         return [one.ours for key, one in counts.items() if key[::2] == (vectors, record)]

@@ -1,18 +1,18 @@
-"""Figure 14 of the SAM paper: what the streams of a matrix consist of, token by token.
+"""Figure 14 of the SAM paper: the kinds of tokens in the streams of a matrix.
 
     python experiments/figure14.py [--quick] [--data FOLDER] [--out FOLDER]
 
-X(i,j) = B(i,j) with all levels compressed, for the 15 matrices of Table 3: of every cycle, what is
-on the coordinate stream of the outer level (i) and of the inner one (j): data, a control token
-(stop, empty, done), or nothing (Section 6.4). Ten matrices are real. Five are not to be had: in
-their place are synthetic ones of the same size and number of nonzeros, marked with a star: a
-nonzero in each row, the rest uniformly random. The shares follow from the nonzeros and the rows
-that have any, so a stand-in has those of its original if that has no empty row.
+X(i,j) = B(i,j) with all levels compressed, for the 15 matrices of Table 3: in each cycle, the
+coordinate stream of the outer level (i) and of the inner level (j) has data, a control token (stop,
+empty, done), or nothing (Section 6.4). Ten matrices are real. Five are not available: synthetic
+ones of the same size and number of nonzeros, marked with a star, take their place: a nonzero in
+each row, the rest uniformly random. The shares follow from the number of nonzeros and of nonempty
+rows, so a stand-in has the shares of its original if that has no empty row.
 
 Five small matrices are beside this script; the other real ones are read from ``../shared/data``,
 and left out where they are not there. ``--quick`` has the five small ones only. Writes
-``figure14.csv``, ``.png`` and ``.pdf`` to ``out``; exits with 1 where a result is wrong or the
-paper is not borne out.
+``figure14.csv``, ``.png`` and ``.pdf`` to ``out``; exits with 1 where a result is wrong or a claim
+of the paper does not hold.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ STYLES = {
 
 @dataclass(frozen=True)
 class Breakdown:
-    """What the coordinate streams of a matrix consist of, in percent of all cycles.
+    """The content of the coordinate streams of a matrix, in percent of all cycles.
 
     ``shares``  by level (outer, inner), by kind of token; idle is no token
     """
@@ -101,7 +101,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def is_there(name: str, folder: Path) -> bool:
-    """Whether a matrix is there or made up; says in words if not. Raises UserError as figures'."""
+    """Whether a matrix is there or synthetic; prints that it is missing if not. Raises UserError as
+    ``figures.is_there``."""
     if name not in LARGE:
         return True
     return figures.is_there(folder / LARGE[name], SHARED / LARGE[name], f"the matrix {name} is")
@@ -139,7 +140,7 @@ def stand_in(name: str) -> Tensor:
 
 
 def claims(found: Sequence[Breakdown]) -> list[Claim]:
-    """What Section 6.4 says of the streams; its averages where all 15 matrices are there."""
+    """The claims of Section 6.4 on the streams; on averages if all 15 matrices are there."""
     paper = TABLES["figure14"]
     told = []
     for one in found:
@@ -158,9 +159,8 @@ def claims(found: Sequence[Breakdown]) -> list[Claim]:
 
 
 def _average_claim(found: Sequence[Breakdown], level: str) -> Claim:
-    """The average control overhead; of the real matrices, beside what the paper's leaves for them.
-
-    That is its average over all 15, less the shares of the stand-ins.
+    """The average control overhead of the real matrices, beside the paper's average for them: its
+    average over all 15, less the shares of the stand-ins.
     """
     due = TABLES["figure14"][f"average_{level}_control_percent"]
     real = [one for one in found if one.real]

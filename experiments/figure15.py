@@ -1,18 +1,18 @@
-"""Figure 15 of the SAM paper: ExTensor's study of growing matrices with as many nonzeros.
+"""Figure 15 of the SAM paper: ExTensor's study of growing matrices with a fixed number of nonzeros.
 
     python experiments/figure15.py [--quick] [--out FOLDER]
 
 X(i,j) = B(i,k) * C(k,j) on the machine of ``hw_configs/extensor.yaml`` (Section 6.4): the matrices
 are n by n, from 1,024 to 15,720, with 5,000 to 50,000 nonzeros at random places, in tiles of 2,048
-for the last-level buffer and of 128 for the processing element. Intersecters tell scanners where to
-go on, at all levels. One simulation goes through all tiles of a point.
+for the last-level buffer and of 128 for the processing element. Scanners skip at all levels, as
+intersecters tell them. One simulation goes through all tiles of a point.
 
-With queues of any length, as the paper has them, a scanner is soon so far ahead of its intersecter
-that it has passed what it is told to skip; each point is also run with two places at each input of
-an intersecter.
+With queues of any length, as the paper has them, a scanner soon runs so far ahead of its
+intersecter that it has passed the coordinates that it is told to skip; each point is also run with
+two places at each input of an intersecter.
 
 ``--quick`` has the fewest nonzeros and every third size. Writes ``figure15.csv``, ``.png`` and
-``.pdf`` to ``out``; exits with 1 where a result is not scipy's or the paper is not borne out.
+``.pdf`` to ``out``; exits with 1 where a result is wrong or a claim of the paper does not hold.
 """
 
 from __future__ import annotations
@@ -107,14 +107,14 @@ def measure(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def matrix(random: np.random.Generator, nonzeros: int, size: int) -> sp.coo_array:
-    """A matrix with so many nonzeros, small whole numbers, at random places."""
+    """A matrix with ``nonzeros`` small whole numbers at random places."""
     places = random.choice(size * size, nonzeros, replace=False)
     values = random.integers(1, 10, nonzeros).astype(float)
     return sp.coo_array((values, np.divmod(places, size)), shape=(size, size))
 
 
 def claims(points: Points) -> list[Claim]:
-    """The three regions that Section 6.4 sees, and what short queues change."""
+    """The three regions of Section 6.4, and the effect of short queues."""
     lines = by_nonzeros(points, PAPER)
     peaks = _peaks(lines)
     highest = {queues: _peaks(by_nonzeros(points, queues)) for queues in QUEUES}
@@ -156,7 +156,7 @@ def claims(points: Points) -> list[Claim]:
 
 
 def by_nonzeros(points: Points, what: str) -> dict[int, dict[int, int]]:
-    """Something that is told of the points: by nonzeros, then by size."""
+    """A value of each point: by nonzeros, then by size."""
     found: dict[int, dict[int, int]] = {}
     for (nonzeros, size), point in points.items():
         found.setdefault(nonzeros, {})[size] = point[what]
@@ -169,7 +169,7 @@ def _peaks(lines: Mapping[int, Mapping[int, int]]) -> dict[int, int]:
 
 
 def _slopes(line: Mapping[int, int], peak: int) -> tuple[float, float]:
-    """By how much a line falls in a step, in the first and in the second half after its peak."""
+    """The fall of a line in a step, in the first and in the second half after its peak."""
     sizes = [size for size in line if size >= peak]
     middle = sizes[len(sizes) // 2]
 

@@ -3,15 +3,15 @@
     python experiments/figure16.py [--quick] [--out FOLDER]
 
 X(i,j) = B(i,k) * C(k,j) as OuterSPACE computes it (Section 6.5). The multiply phase goes k, i, j
-and stores each product in Y(i,k,j), of which k is a level of linked lists, for it comes in another
-order than that of storage. The merge phase reads Y and sums over k. Their cycles on the ideal
-machine stand beside those of the inner product (ijk) and of the linear combination of rows (ikj, as
-Gamma), for the matrices of Figure 12 and for real ones: C is B where that is square, and else its
+and stores each product in Y(i,k,j); its level k is of linked lists, as k comes in another order
+than that of storage. The merge phase reads Y and sums over k. Their cycles on the ideal machine
+stand beside those of the inner product (ijk) and of the linear combination of rows (ikj, as Gamma),
+for the matrices of Figure 12 and for real ones: C is B where that is square, and else its
 transpose. All levels of B and C are compressed, and so are those of X but the rows of OuterSPACE's.
 
 ``--quick`` leaves the largest out. Writes ``figure16.csv``, the cycles ``figure16.png`` and
 ``.pdf``, and the graphs ``figure16_multiply`` and ``figure16_merge``, ``.png`` and ``.pdf``, to
-``out``; exits with 1 where a result is wrong or the paper is not borne out.
+``out``; exits with 1 where a result is wrong or a claim of the paper does not hold.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def measure(name: str) -> Measured:
 
 
 def structure(multiply: Graph, merge: Graph) -> list[Claim]:
-    """What Section 6.5 says of the graphs."""
+    """The claims of Section 6.5 on the graphs."""
     counts = primitives(merge)
     kinds = ("level_scanner", "reducer", "level_writer")
     written = [node.parameters for node in multiply.nodes if node.kind == "level_writer"]
@@ -137,7 +137,7 @@ def structure(multiply: Graph, merge: Graph) -> list[Claim]:
 
 
 def claims(found: Sequence[Measured]) -> list[Claim]:
-    """What Section 2 says of the dataflows."""
+    """The claims of Section 2 on the dataflows."""
     inner = {one.matrix: one.cycles["ijk"] / sum(one.phases) for one in found}
     saved = {one.matrix: one.cycles["ikj"] / one.phases[0] for one in found}
     merged = {one.matrix: sum(one.phases) / one.cycles["ikj"] for one in found}

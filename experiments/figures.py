@@ -1,4 +1,4 @@
-"""What the scripts for the paper's figures and tables share: options, published counts, pictures.
+"""Helpers of the scripts for the paper's figures and tables: options, published counts, pictures.
 
 The published counts and inputs are those of the SAM simulator for its own figures, from
 ``data/sam_simulator_figures.json``, on the ideal machine. Ours agree where they differ by at most
@@ -65,7 +65,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, what we find, and whether that bears it out."""
+    """A claim of the paper, our finding, and whether the claim holds."""
 
     paper: str
     ours: str
@@ -73,7 +73,7 @@ class Claim:
 
 
 def holds(condition: bool) -> Literal["yes", "no"]:
-    """The last part of a claim that a condition decides."""
+    """The verdict of a claim, by a condition."""
     return "yes" if condition else "no"
 
 
@@ -98,9 +98,8 @@ def arguments(
 
 
 def is_there(path: Path, default: Path, what: str) -> bool:
-    """Whether a file that is not shipped is there; prints which part is left out if it is not.
-
-    Raises UserError where the user named that file: it is at another place than ``default``.
+    """Whether a file that is not shipped is there; if not, prints which part is left out. Raises
+    UserError if the user named the file, so that ``path`` is not ``default``.
     """
     if path.exists():
         return True
@@ -134,7 +133,7 @@ def published(record: str) -> int | None:
 
 
 def recorded(ending: str) -> list[str]:
-    """The names of the published counts that end so."""
+    """The names of the published counts with an ending."""
     return [name for name in _published()["cycles"] if name.endswith(ending)]
 
 
@@ -167,7 +166,7 @@ def compare(title: str, counts: Sequence[Count]) -> int:
 
 
 def tell(claims: Sequence[Claim]) -> int:
-    """Prints what the paper says beside what we got; returns 1 where a claim does not hold."""
+    """Prints the paper's claims beside our findings; returns 1 where a claim does not hold."""
     table = Table("the paper", "here", "holds", show_lines=True)
     for claim in claims:
         table.add_row(claim.paper, claim.ours, claim.holds)

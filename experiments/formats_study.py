@@ -1,20 +1,19 @@
-"""What formats are worth in C: the comparisons of Sections 5.2 and 5.4 of the formats paper.
+"""Formats compared in C: the comparisons of Sections 5.2 and 5.4 of the formats paper.
 
     python experiments/formats_study.py [--quick] [--out FOLDER]
 
 - y = A x with A in six formats, on banded, blocked, power-law and uniform matrices, and on one
   whose entries are spread over many diagonals. A format that would store more than 30 values for
   each entry is left out.
-- What it takes to convert a list of coordinates to each of them; to CSR also by a kernel of ours,
-  as the paper has it.
-- Diagonals against CSR on the stencils of grids.
-- y = A x with x as an array, a sparse vector and a hash table, over the densities of both.
-- A sum of two matrices in different formats, as it is and with one converted first.
+- The time to convert a list of coordinates to each of them; to CSR also by a kernel of ours, as in
+the paper. - Diagonals against CSR on the stencils of grids. - y = A x with x as an array, a sparse
+vector and a hash table, over the densities of both. - A sum of two matrices in different formats,
+as it is and with one converted first.
 
 Each time is the least of some runs, in turns with those that it is compared with; every result is
 checked against scipy. Matrices have 20,000 rows, or 2,000 with ``--quick``. Writes
 ``formats_study.csv``, ``.png`` and ``.pdf`` to ``out``; exits with 1 where a result is wrong, or a
-claim is not borne out. On a machine that does other work, times say little.
+claim does not hold. On a machine that does other work, times say little.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ SHARES = {"array": "d", "sparse": "s", "hash": "h"}
 
 @dataclass(frozen=True)
 class Storage:
-    """A way to store the matrix: the expression that multiplies it, its format, and how it is made.
+    """A way to store the matrix: the expression that multiplies it, its format, and the conversion.
 
-    ``vectors``  the format of those that go with it
+    ``vectors``  the format of the vectors
     """
 
     name: str
@@ -75,7 +74,7 @@ STORAGES = (
 
 @dataclass(frozen=True)
 class Point:
-    """What one computation takes.
+    """The time of one computation.
 
     ``part``     of the study
     ``matrix``   and ``way`` to compute it
@@ -132,7 +131,7 @@ def _of(random: np.random.Generator, i: Any, j: Any, rows: int) -> sp.csr_array:
 
 
 def least(ways: Mapping[str, Callable[[], float]]) -> dict[str, float]:
-    """The least seconds of each of some ways that tell their own, in turns."""
+    """The least seconds of each way, in turns; a way returns its own seconds."""
     found = dict.fromkeys(ways, float("inf"))
     started, turns = time.perf_counter(), 0
     while turns < TURNS or time.perf_counter() - started < LEAST_SECONDS:
@@ -143,7 +142,7 @@ def least(ways: Mapping[str, Callable[[], float]]) -> dict[str, float]:
 
 
 def clocked(run: Callable[[], Any]) -> Callable[[], float]:
-    """What tells how long a call takes."""
+    """A function that returns the seconds of a call."""
 
     def seconds() -> float:
         begin = time.perf_counter()
@@ -267,11 +266,11 @@ def mixed(rows: int) -> list[Point]:
     ]
 
 
-# What the paper says
+# The claims of the paper
 
 
 def claims(points: Sequence[Point]) -> list[Claim]:
-    """The claims of Sections 5.2.3 and 5.4, beside what is measured."""
+    """The claims of Sections 5.2.3 and 5.4, beside our measurements."""
     took = {(one.part, one.matrix, one.way): one.seconds for one in points if one.seconds}
     names = [name for part, name, way in took if part == "product" and way == "CSR"]
     coo = [took["product", name, "COO"] / took["product", name, "CSR"] for name in names]

@@ -1,7 +1,7 @@
 """A program for each machine of Section 6.5 of the SAM paper, whose graph has its structure.
 
-``compiled`` gives the program of one, to be run under the config of the same name. How many lanes
-there are is the program's to say; the machines have more than these do.
+``compiled`` gives the program of a machine, to be run under the config of the same name. The
+program fixes the number of lanes; the real machines have more.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 
 @dataclass(frozen=True)
 class Machine:
-    """What a machine computes, how its tensors are stored, and in which order it goes.
+    """The expression that a machine computes, its formats, and its loop order.
 
     ``config``  the hardware that it runs on
-    ``about``   what the graph has of the machine
+    ``about``   the features of the machine that the graph has
     """
 
     config: str

@@ -2,12 +2,12 @@
 
     python experiments/queues.py [--quick] [--out FOLDER]
 
-Section 6 of the paper takes input queues for infinite, and says that this does not affect its
-conclusions. Here are the six loop orders of sparse matrix multiplication, on the inputs of Figure
-12, with all queues of one depth: 1, 2, 4 and so on up to 64, and unbounded. Each order is simulated
-on all these machines at one go. Then the smallest queues are found that lose no cycle; ``--quick``
-leaves that out. Writes ``queues.csv``, ``.png`` and ``.pdf`` to ``out``; exits with 1 where the
-paper is not borne out. Half a minute.
+Section 6 of the paper assumes infinite input queues, and says that this does not affect its
+conclusions. This script runs the six loop orders of sparse matrix multiplication, on the inputs of
+Figure 12, with all queues of one depth: 1, 2, 4 and so on up to 64, and unbounded. Each order is
+simulated on all these machines at one go. Then the smallest queues are found that lose no cycle;
+``--quick`` leaves that out. Writes ``queues.csv``, ``.png`` and ``.pdf`` to ``out``; exits with 1
+where the paper does not hold. Half a minute.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def table(found: Mapping[str, Order]) -> Table:
 
 
 def claims(found: Mapping[str, Order]) -> list[Claim]:
-    """What the paper concludes from unbounded queues, at each depth."""
+    """The paper's conclusions from unbounded queues, tested at each depth."""
     margins = {}
     for depth in DEPTHS:
         inner = [found[order].cycles[depth] for order in INNER]

@@ -1,4 +1,5 @@
-"""Table 1 of the SAM paper: how many of each primitive an expression needs, the paper's and ours.
+"""Table 1 of the SAM paper: the number of each primitive that an expression needs, the paper's and
+ours.
 
     python experiments/table1.py [--quick] [--reference TABLES.json] [--out FOLDER]
 

@@ -52,8 +52,8 @@ class Row:
     """A row of the table.
 
     ``name``      the paper's
-    ``ours``      the primitives of which a graph that is lost has one
-    ``counted``   the same as the paper counts them
+    ``ours``      the primitives; a graph with one of them is lost
+    ``counted``   the share as the paper counts it
     ``why``       why ours and the paper's differ, beyond the set of programs
     """
 
@@ -116,7 +116,7 @@ def distinct(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def lowered(entry: Entry) -> Lowered:
-    """Compiles a program, three times, of which the shortest counts; raises UserError."""
+    """Compiles a program three times; the shortest time counts. Raises UserError."""
     formats = dict(text.split(":", 1) for text in entry.formats)
     schedule = entry.schedule if entry.commands == "reorder" else ()
     seconds = []
@@ -151,7 +151,7 @@ def _primitive(node: Node, levels: _Levels) -> str:
 
 
 class _Levels:
-    """Which streams of coordinates of a graph hold whole dimensions, being scanned from such."""
+    """The coordinate streams of a graph that hold whole dimensions, as full levels are scanned."""
 
     def __init__(self, graph: Graph) -> None:
         self.nodes = {node.name: node for node in graph.nodes}
