@@ -70,7 +70,7 @@ def test_a_line():
 
 
 @pytest.mark.parametrize("line", ["y(i)=x(i)", 'taco "y(i)=x(i)" -t=y:int', 'gcc "a" -f=y:d:0'])
-def test_what_is_no_line(line):
+def test_texts_that_are_no_command_line(line):
     with pytest.raises(ValueError, match="not a line of the corpus"):
         corpus.read_line(line)
 
@@ -112,7 +112,7 @@ def test_lines_are_read_once(tmp_path):
         ("a(i) Or= b(i)", "other assignments"),
     ],
 )
-def test_what_is_beyond_the_grammar(expression, kind):
+def test_expressions_beyond_the_grammar(expression, kind):
     assert corpus.beyond_grammar(expression, {"a", "b", "c"}) == kind
 
 
@@ -302,7 +302,7 @@ def _block(run, **changes):
         ),
     ],
 )
-def test_what_engines_differ_in(change, text):
+def test_differences_between_engines(change, text):
     run = replace(_spmv_run(), cycles=20)
     found = corpus.engines_differ(run, change(run))
     assert found.startswith(text)

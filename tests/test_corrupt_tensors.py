@@ -103,7 +103,7 @@ def test_a_corrupt_tensor_is_refused_or_right(engine, format, data):
         ([0, 2, 2, 4, 6], [1, 1, 0, 2, 1, 3], "its coordinates do not increase after position 0"),
     ],
 )
-def test_what_is_wrong_with_a_level_is_told(engine, segments, coordinates, message):
+def test_the_fault_of_a_level_is_told(engine, segments, coordinates, message):
     level = Compressed(np.array(segments), np.array(coordinates))
     tensor = Tensor((4, 4), (0, 1), (Dense(4), level), np.arange(6.0))
     with pytest.raises(UserError) as caught:

@@ -264,7 +264,7 @@ def alone(tmp_path, monkeypatch):
     monkeypatch.setattr(figure14, "SHARED", tmp_path / "shared")
 
 
-def test_all_of_it_without_what_is_not_shipped(alone, tmp_path, capsys):
+def test_all_scripts_run_without_files_that_are_not_shipped(alone, tmp_path, capsys):
     """Large matrices, programs of users and the counts of other graphs are left out in words."""
     shared = tmp_path / "shared"
     assert cycles.main(["--quick", "--out", str(tmp_path)]) == 0
@@ -283,7 +283,7 @@ def test_all_of_it_without_what_is_not_shipped(alone, tmp_path, capsys):
     assert figure14.is_there("progas", shared)
 
 
-def test_the_others_go_on_where_one_fails(tmp_path, capsys, monkeypatch):
+def test_other_scripts_go_on_after_a_failure(tmp_path, capsys, monkeypatch):
     scripts = {
         "wrong": lambda argv: 1,
         "mistaken": lambda argv: cycles.main([*argv, "--reference", str(tmp_path / "no")]),

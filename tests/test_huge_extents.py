@@ -62,7 +62,7 @@ SYMMETRIC.update({(j, i): value for (i, j), value in MATRIX.items()})
         ),
     ],
 )
-def test_what_stores_entries_alone_works(engine, expression, formats, due):
+def test_formats_that_store_only_entries_work(engine, expression, formats, due):
     found = run(engine, expression, formats)
     assert entries(found) == due
     assert found.nnz == len(due)  # no empty bucket of a hash table counts
@@ -78,7 +78,7 @@ def test_what_stores_entries_alone_works(engine, expression, formats, due):
         ("X(i,j) = B(i,k) * B(k,j)", {"B": "CSR"}, "B"),
     ],
 )
-def test_what_is_dense_is_refused_before_memory_is_taken(engine, expression, formats, named):
+def test_dense_formats_are_refused_before_memory_is_taken(engine, expression, formats, named):
     given = formats if engine != "c" or "B" in formats else {**formats, "B": "ss"}
     with pytest.raises(UserError) as caught:
         run(engine, expression, given)

@@ -132,7 +132,7 @@ def test_outerspace_multiplies_into_linked_lists():
     assert written == ["d", "l", "s"]
 
 
-def test_outerspace_merges_what_lies_in_the_lists():
+def test_outerspace_merges_the_linked_lists():
     """Three level scanners, a vector reducer that sums over k, and three writers."""
     _, merge = machines.compiled("outerspace").graphs
     assert edges(merge) == {

@@ -282,7 +282,7 @@ def test_schedules(schedule, lines):
     assert refused(custard.compile, MATMUL, schedule=schedule) == text(*lines)
 
 
-def test_loops_that_are_not_there():
+def test_unknown_loops():
     assert refused(custard.compile, MATMUL, schedule="reorder(i,q)", strict=True) == text(
         "reorder names q, which is not a loop",
         "  reorder(i,q)",
@@ -498,7 +498,7 @@ def test_machines(options, lines):
     assert refused(custard.compile(MATVEC).run, INPUTS, **options) == text(*lines)
 
 
-def test_machines_that_are_meant():
+def test_the_machine_that_was_meant_is_named():
     """A machine has kinds that this graph lacks; integers may be numpy's; names may be ports."""
     overrides = {
         "queues.depth": np.int64(8),
@@ -599,7 +599,7 @@ def test_graphs(old, new, lines):
     assert refused(lambda: sim.simulate(from_dot(changed), {"x": ONES})) == text(*lines)
 
 
-def test_what_is_no_graph():
+def test_other_objects_than_graphs():
     assert refused(sim.simulate, custard.compile(MATVEC), INPUTS) == text(
         "SamProgram is not a graph", "hint: program.graph, or sam.dot.from_dot(text)"
     )
@@ -788,7 +788,7 @@ def test_the_command_line(tmp_path, capsys, arguments, lines):
 @pytest.mark.parametrize(
     "where", [["-o", "y=y.mtx"], ["-o", "y=no/y.tns"], ["--json", "no/r.json"], ["--draw", "g.gif"]]
 )
-def test_what_cannot_be_written_is_refused_before_the_run(monkeypatch, where):
+def test_files_that_cannot_be_written_are_refused_before_the_run(monkeypatch, where):
     def run(*_, **__):
         raise AssertionError
 

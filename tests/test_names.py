@@ -40,6 +40,6 @@ def test_no_two_classes_have_one_name():
     assert twice == {}
 
 
-def test_each_exception_is_one_still():
+def test_listed_exceptions_still_share_a_name():
     shared = [{*map(_side, names)} for names in _classes().values() if len(names) > 1]
     assert all(sides in shared for sides in _SIDES)

@@ -65,7 +65,7 @@ def test_numbers_of_the_program_take_on_the_type_that_they_meet(compile, dtype):
         np.testing.assert_array_equal(found.to_numpy(), due)
 
 
-def test_two_numbers_meet_before_they_meet_a_tensor(compile):
+def test_two_numbers_combine_before_they_meet_a_tensor(compile):
     found = compile("x(i)=2*3.0*A(i)").run({"A": np.ones(2, "float32")})
     assert found.dtype == np.float32
 

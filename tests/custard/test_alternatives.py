@@ -14,7 +14,7 @@ def found():
     return alternatives(custard.compile(MATMUL))
 
 
-def test_each_is_named_by_what_is_to_be_written(found):
+def test_each_alternative_is_named_by_the_words_to_write(found):
     assert "parallelize(i,Lanes,2)" in found
     assert "B:ds:0,1" in found
     for what, program in found.items():
@@ -30,7 +30,7 @@ def test_other_orders_are_offered_where_nothing_is_transposed():
     assert "reorder(j,i)" in alternatives(program)
 
 
-def test_all_give_the_same_result(found):
+def test_all_alternatives_give_the_same_result(found):
     random = np.random.default_rng(1)
     b, c = random.integers(0, 3, (2, 4, 4)).astype(float)
     for program in found.values():

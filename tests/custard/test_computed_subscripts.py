@@ -116,7 +116,7 @@ class TestMeaning:
         found = run("B(1,j) = x(j)", {"x": A[0]}, dims={"B0": 2}, target=target)
         np.testing.assert_array_equal(found, [[0, 0, 0, 0], A[0]])
 
-    def test_windows_are_tacos(self, target):
+    def test_windows_mean_what_they_mean_in_taco(self, target):
         A = np.arange(36.0).reshape(6, 6)
         found = run("B(i,j) = A(i(1,6,2),j(2,5)) * 2", {"A": A}, target=target)
         np.testing.assert_array_equal(found, 2 * A[1:6:2, 2:5])
@@ -208,7 +208,7 @@ def test_notes_tell_the_extents_that_follow():
         ),
     ],
 )
-def test_windows_that_are_none(expression, what):
+def test_malformed_windows_are_mistakes(expression, what):
     with pytest.raises(UserError) as error:
         custard.compile(expression)
     assert str(error.value) == what
@@ -304,7 +304,7 @@ def test_positions_beside_a_form_on_the_left():
 
 
 @needs_c
-def test_an_outer_loop_goes_through_subsections_that_hold_something():
+def test_an_outer_loop_goes_through_nonempty_subsections():
     """Whatever the order, the loops depend on what is stored, and not on the extents."""
     far = Tensor.from_coo([[5, 10**9, 10**9 + 1]], [1.0, 2.0, 3.0], (2 * 10**9,), "s")
     for order in ("reorder(i,k)", "reorder(k,i)"):
@@ -464,14 +464,14 @@ def _extents(program, inputs):
     return extents(program.slots, tensors, program.dims, (), (), program.cin.spans)
 
 
-def test_made_up_inputs_have_room_for_their_subscripts():
+def test_generated_inputs_have_room_for_their_subscripts():
     program = custard.compile("Y(i) = X(2*i+k) * F(k)", dims={"i": 5, "k": 3})
     found = read_inputs(["X=@image(0.5)", "F=@pruned(1:3)"], program)
     assert (found["X"].shape, found["F"].shape) == ((11,), (3,))
     assert program.run(found).shape == (5,)
 
 
-def test_an_outer_loop_on_sam_goes_through_subsections():
+def test_an_outer_loop_on_sam_goes_through_nonempty_subsections():
     """Cycles depend on what is stored: each entry lies in three windows."""
     far = Tensor.from_coo([[5, 500, 90_000]], [1.0, 2.0, 3.0], (10**5,), "s")
     program = custard.compile("Y(i) = X(i+k) * F(k)", {"X": "s", "F": "d"}, "reorder(i,k)")

@@ -24,7 +24,7 @@ def _extents(program: Program) -> dict[str, int]:
 
 @settings(max_examples=examples(1000))
 @given(programs(operators="+-*/", explicit_sums=True))
-def test_evaluates_as_the_tests_do(program: Program):
+def test_the_evaluator_agrees_with_that_of_the_experiments(program: Program):
     tensors = {name: Tensor.of(array) for name, array in program.tensors.items()}
     expected = evaluate(program.expression, tensors, _extents(program))
     value = dense.evaluate(program.expression, program.tensors, program.dims)
@@ -87,7 +87,7 @@ def test_rounding_of_terms_that_cancel_is_no_difference():
     assert first_difference(Tensor.of([1e-9]), expected) is not None
 
 
-def test_what_is_too_large_is_refused(monkeypatch):
+def test_arrays_and_products_that_are_too_large_are_refused(monkeypatch):
     monkeypatch.setattr(check, "MOST_POINTS", 7)
     inputs = {"x": Tensor.of([1.0, 2.0]), "z": Tensor.of([1.0, 2.0, 3.0, 4.0])}
     with pytest.raises(UserError) as raised:

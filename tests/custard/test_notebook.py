@@ -3,7 +3,7 @@
 import custard
 
 
-def test_a_program_is_a_table_of_what_was_asked_and_decided():
+def test_a_program_is_shown_as_a_table_of_its_request_and_decisions():
     program = custard.compile("y(i) = A(i,j) * x(j)", {"A": "CSR"}, ["reorder(i,j)"], dims={"i": 3})
     html = program._repr_html_()
     for text in ("y(i) = A(i,j) * x(j)", "A:ds:0,1", "reorder(i,j)", "sam", "forall(i) forall(j)"):

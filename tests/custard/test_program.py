@@ -13,7 +13,7 @@ MATRIX = scipy.sparse.csr_array(np.array([[0.0, 2, 0], [0, 0, 0], [3, 0, 4]]))
 VECTOR = np.array([1.0, 0, 2])
 
 
-def test_a_dense_array_without_a_format_is_stored_as_one():
+def test_a_dense_array_without_a_format_is_stored_dense():
     run = custard.compile("y(i) = A(i,j) * x(j)").simulate({"A": MATRIX, "x": VECTOR})
     assert run.notes == ("x is a dense array, stored as d:0",)
     assert primitives(run.graph)["locator"] == 1
@@ -33,7 +33,7 @@ def test_sparse_inputs_are_compressed():
         assert "locator" not in primitives(run.graph)
 
 
-def test_an_empty_mode_is_lowered_for():
+def test_an_empty_mode_is_lowered_again():
     program = custard.compile("y(i) = A(i,j) + z(i)", {"A": "dd", "z": "d", "y": "d"})
     run = program.simulate({"A": np.ones((3, 0)), "z": np.arange(3.0)})
     np.testing.assert_array_equal(run.output.to_numpy(), [0, 1, 2])
@@ -67,7 +67,7 @@ def test_a_sum_that_is_zero_is_dropped_with_its_row():
     assert (found.levels[0].coordinates.tolist(), found.values.tolist()) == ([1], [2])
 
 
-def test_one_graph_of_several_says_how_all_are_run():
+def test_an_error_on_one_of_several_graphs_tells_how_to_run_all():
     program = custard.compile(
         "A(i,j) = B(i,j) * C(i,k) * D(k,j)",
         schedule=["reorder(i,k,j)", "precompute(C(i,k)*D(k,j),j,j,T)"],

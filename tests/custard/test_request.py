@@ -32,7 +32,7 @@ def test_programs_have_fields_of_the_request():
         assert getattr(program, name) == value
 
 
-def test_strict_refuses_what_is_stored_anew():
+def test_strict_refuses_tensors_that_are_stored_anew():
     told = {"A is transposed": "A:ds:1,0"}
     request().refuse_rearranged(told)
     request(strict=True).refuse_rearranged({})

@@ -6,7 +6,7 @@ from custard.targets import DEFAULT, TARGETS, require_option, require_simulated,
 from sam.support.errors import UserError
 
 
-def test_each_target_makes_programs_that_bear_its_name():
+def test_programs_tell_the_name_of_their_target():
     import custard
 
     for name in TARGETS:
@@ -20,7 +20,7 @@ def test_levels_where_no_format_is_given():
     assert [TARGETS["c"].levels(n) for n in range(4)] == ["", "s", "ds", "sss"]
 
 
-def test_no_option_is_of_two_targets():
+def test_each_option_belongs_to_at_most_one_target():
     options = [name for one in TARGETS.values() for name in one.options]
     assert len(options) == len({*options})
 
@@ -40,7 +40,7 @@ def test_an_option_of_another_target():
     assert str(caught.value) == ("--prefix has no meaning on target sam\nhint: it is for target c")
 
 
-def test_what_needs_a_simulation():
+def test_a_command_that_needs_a_simulation_is_refused_on_target_c():
     require_simulated(DEFAULT, "explain")
     with pytest.raises(UserError) as caught:
         require_simulated("c", "explain")

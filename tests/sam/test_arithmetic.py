@@ -65,7 +65,7 @@ def test_numbers_of_the_program_take_on_the_type_that_they_meet():
     assert (result_type("divide", 1, 2), result_type("add", 1, 2)) == (1.0, 1)
 
 
-def test_what_numpy_refuses_is_refused():
+def test_operations_that_numpy_refuses_are_refused():
     with pytest.raises(UserError, match="subtract has no meaning for bool values"):
         result_type("subtract", np.dtype(bool), np.dtype(bool))
     with pytest.raises(UserError) as caught:

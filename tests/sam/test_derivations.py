@@ -12,7 +12,7 @@ def test_variables_are_replaced_in_their_places():
     assert replaced(["k", "i", "j"], derivations) == ("kk", "i0", "f")
 
 
-def test_what_is_derived_keeps_the_primes():
+def test_derived_variables_keep_the_primes():
     assert replaced(["i''", "i"], [Split("i", "a", "b", 2)]) == ("a''", "b''", "a", "b")
 
 
@@ -54,7 +54,7 @@ def test_a_matrix_in_one_level():
     assert fused.to_numpy().tolist() == matrix.reshape(-1).tolist()
 
 
-def test_what_lies_beyond_an_extent_on_the_way_is_left_out():
+def test_entries_beyond_an_intermediate_extent_are_left_out():
     derivations = [Split("i", "a", "b", 4), Split("b", "c", "d", 3)]
     extents = with_derived({"i": 8}, derivations)
     everywhere = Tensor.of(np.ones([extents[v] for v in ("a", "c", "d")]))

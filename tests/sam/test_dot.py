@@ -122,7 +122,7 @@ def test_graphviz_itself_reads_the_names() -> None:
     assert from_dot(to_dot(graph)) == graph
 
 
-def test_what_graphviz_writes_after_a_layout_can_be_read() -> None:
+def test_the_output_of_a_graphviz_layout_can_be_read() -> None:
     agraph = pytest.importorskip("pygraphviz").AGraph(string=to_dot(SCALING))
     agraph.layout(prog="dot")
     read = from_dot(agraph.to_string())
@@ -174,7 +174,7 @@ def test_a_graph_with_a_loop_comes_back() -> None:
     assert from_dot(to_dot(graph)) == graph
 
 
-def test_what_others_add_is_passed_over() -> None:
+def test_attributes_of_other_tools_are_passed_over() -> None:
     text = """
     strict digraph mine { // by hand
       node [shape=box]; graph [rankdir=TB]; edge [color=red];
@@ -272,7 +272,7 @@ def test_mistakes(text: str, error: str) -> None:
     assert str(raised.value) == error
 
 
-def test_what_variables_are_derived_from_comes_back() -> None:
+def test_derivations_of_variables_come_back() -> None:
     schedule = ["split(i,i0,i1,4)", "parallelize(i0,Lanes,2)"]
     graph = custard.compile("y(i) = sum(j, A(i,j) + 1)", {}, schedule).graph
     assert graph.derived

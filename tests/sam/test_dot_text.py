@@ -9,12 +9,12 @@ from sam.support.errors import UserError
 
 
 @given(st.text())
-def test_what_is_quoted_is_unquoted(text):
+def test_a_quoted_text_is_unquoted_to_the_same(text):
     assert unquote(quote(text)) == text
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_pydot_reads_what_is_quoted(text):
+def test_pydot_reads_quoted_texts(text):
     graph = parsed(f"digraph {{ a [x={quote(text)}] }}")
     assert texts(graph.get_node("a")[0].get_attributes()) == {"x": text}
 

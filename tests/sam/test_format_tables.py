@@ -36,7 +36,7 @@ def test_a_format_is_one_file(code):
 
 
 @pytest.mark.parametrize("code", WRITING)
-def test_a_format_that_is_written_has_a_file_there(code):
+def test_a_writable_format_has_a_file_in_writers(code):
     """A singleton level outside of a chain is written as a compressed one."""
     step = WRITING[code].step
     expected = "compressed" if code in "qc" else LEVELS[code].__module__.rpartition(".")[2]
@@ -45,7 +45,7 @@ def test_a_format_that_is_written_has_a_file_there(code):
     assert (folder / f"{expected}.py").is_file()
 
 
-def test_what_appends_or_inserts_is_written():
+def test_formats_that_append_or_insert_have_writers():
     able = {code for code, level in LEVELS.items() if level.appends or level.inserts}
     assert able == {*WRITING}
     assert {*CHAINED} <= {*WRITING}

@@ -30,7 +30,7 @@ def test_connections_change_parameters():
     assert graph.readers(End("two", "any")) == []
 
 
-def test_what_leads_to_no_writer_is_removed():
+def test_nodes_that_lead_to_no_writer_are_removed():
     graph = GraphBuilder()
     root = graph.add("root", "root")["ref"]
     used = graph.add("array", "used", ref=root)["val"]

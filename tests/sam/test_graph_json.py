@@ -30,7 +30,7 @@ def test_parts_are_read_as_they_were_written():
     assert (found["derived"], found["spans"]) == ((), GRAPH.spans)
 
 
-def test_what_is_rare_is_left_out():
+def test_rare_parts_are_left_out():
     bare = described(Graph(nodes=(), edges=(), slots=(GRAPH.slots[0],)))
     assert "spans" not in bare
     assert "computed" not in bare["slots"]

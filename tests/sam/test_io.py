@@ -59,7 +59,7 @@ def test_a_byte_order_mark_is_passed_over(tmp_path, name, text):
     assert read(tmp_path / name).to_numpy().tolist() == [[2]]
 
 
-def test_by_its_first_bytes(tmp_path):
+def test_a_file_is_recognised_by_its_first_bytes(tmp_path):
     tensor = Tensor.from_numpy(FIGURE, "ss")
     for name in ("a.mtx", "a.ttx.gz", "a.tns", "a.tns.xz", "a.npy", "a.npz"):
         write(tmp_path / name, tensor)
@@ -84,7 +84,7 @@ def test_missing_files(tmp_path):
         write(tmp_path / "no" / "a.mtx", Tensor.from_numpy(FIGURE))
 
 
-def test_what_a_name_can_hold_is_known_before_the_tensor(tmp_path):
+def test_a_file_name_tells_early_which_tensors_it_can_hold(tmp_path):
     for name in ("a.ttx", "a.tns.gz", "a.npz", "a.npy"):
         for modes in range(4):
             require_writable(tmp_path / name, modes)
@@ -160,7 +160,7 @@ class TestShared:
         assert (tensor.shape, tensor.nnz) == (shape, nnz)
 
     @pytest.mark.parametrize("name", ["pyttb/matrix.tns", "sttid/Rnd1.tns", "taco/d432.ttx"])
-    def test_refuses_what_is_not_the_format(self, name):
+    def test_refuses_malformed_files(self, name):
         with pytest.raises(UserError):
             read(SHARED / "tensors" / name)
 

@@ -60,7 +60,7 @@ def test_references_to_another_level_or_tensor(graph, text):
     assert str(refusal.value) == text
 
 
-def test_what_a_graph_of_the_compiler_carries_is_known():
+def test_the_compilers_graphs_need_no_checks_of_tokens():
     assert not any(stream.due for graph in (SPMV, MATMUL) for stream in validate(graph).values())
 
 
@@ -157,7 +157,7 @@ def test_tokens_in_bounds_are_read(engine):
     assert [value for kind, value in kept if kind == 0] == [1, 3, 0, 2]
 
 
-def test_what_is_due():
+def test_a_meaning_that_is_not_known_is_due():
     streams = validate(reading(LOCATE, "crd", "in_crd", "4, S0, D", located="0, D"))
     assert {edge.target.port: stream.due for edge, stream in streams.items()} == {
         "in_crd": Due(Coordinates(variable="i")),

@@ -32,7 +32,7 @@ def test_levels_and_values_have_regions():
     assert (values.tensor, values.level, values.unit, values.length) == ("B", None, VALUE, 5)
 
 
-def test_numbers_and_what_comes_in_tiles_are_in_no_memory():
+def test_numbers_and_tensors_in_tiles_have_no_regions():
     table = RegionTable(SLOTS, None, entry_bytes, tiled={"B"})
     _, columns = Tensor.of(FIGURE).convert("ds").levels
     assert table.of_values("number", 1, 8) == {}
@@ -47,14 +47,14 @@ def test_a_result_is_written():
     assert table.of_result(1, {"crd": INDEX})["crd"].length is None
 
 
-def test_tiles_have_what_lies_below_a_position():
+def test_a_tile_has_all_arrays_below_a_position():
     """A row has two ends of its fiber and for each entry a coordinate and a value: 8 + 12 n."""
     tensor = Tensor.of(FIGURE).convert("ds")
     assert tile_sizes(tensor, 1, entry_bytes) == [8 + 12, 8 + 24, 8, 8 + 24]
     assert tile_sizes(tensor, 2, entry_bytes) == [8] * 5
 
 
-def test_who_asks_memory():
+def test_blocks_that_ask_memory():
     assert not asks_memory(None)
     assert not asks_memory(SimpleNamespace(regions=Regions(), size=3))
     region = RegionTable(SLOTS, None, entry_bytes).of_values("B", 5, 8)

@@ -39,7 +39,7 @@ def test_a_vector_has_one_row():
     ]
 
 
-def test_of_a_large_tensor_the_first_entries_are_shown():
+def test_a_large_tensor_shows_its_first_entries():
     html = of_tensor(Tensor.from_numpy(np.arange(1, 28).reshape(3, 3, 3), "sss"))
     assert "The first entries; 19 more" in html
     assert cells(html)[8:12] == ["coordinates", "value", "0, 0, 0", "1"]

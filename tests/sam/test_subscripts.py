@@ -72,7 +72,7 @@ def test_several_forms_hold_a_variable():
     assert with_inferred({}, sizes) == {"i": 5}
 
 
-def test_what_nothing_fixes_stays_unknown():
+def test_extents_that_nothing_fixes_stay_unknown():
     assert with_inferred({}, [(Affine("i", 1, (("k", 1),)), 9)]) == {}
 
 

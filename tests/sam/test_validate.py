@@ -61,7 +61,7 @@ def refused(graph):
     return str(error.value)
 
 
-def test_what_the_edges_carry():
+def test_streams_on_the_edges():
     assert {str(edge): stream for edge, stream in validate(SUM).items()} == {
         "root.ref -> scan_i.in_ref": Stream("ref", 0),
         "scan_i.ref -> scan_j.in_ref": Stream("ref", 1),
@@ -250,7 +250,7 @@ def test_a_loop_may_go_through_a_wire():
     assert [str(edge.target) for edge, stream in streams.items() if stream.wire] == ["scan.in_skip"]
 
 
-def test_a_wire_needs_a_writer_and_what_it_is_for():
+def test_a_wire_needs_a_writer_of_coordinates():
     untold = tuple(edge for edge in SKIPPING.edges if edge.target.port != "in_skip")
     assert refused(replace(SKIPPING, edges=untold)) == "input scan.in_skip has no producer"
     wrong = (*untold, wire("both.ref0_0", "scan.in_skip"))
@@ -353,7 +353,7 @@ def test_a_slot_may_be_stored_by_shares_of_its_entries():
 @pytest.mark.parametrize(
     "change", [{"size": 0}, {"around": ((0, False),)}, {"variables": ("k",)}, {"above": 2}]
 )
-def test_shares_that_there_cannot_be(change):
+def test_malformed_shares_are_refused(change):
     derived = tuple(replace(one, **change) for one in SHARED.derived)
     assert refused(replace(SHARED, derived=derived)) == (
         "the graph cannot share the entries of A out as p0"
@@ -378,7 +378,7 @@ def test_a_kind_that_becomes_another_is_asked_again(monkeypatch: pytest.MonkeyPa
     assert validated(SUM) is not before
 
 
-def test_what_is_known_of_a_graph_goes_with_it() -> None:
+def test_facts_about_a_graph_are_forgotten_with_it() -> None:
     graph = replace(SUM)
     known = weakref.ref(validated(graph))
     del graph

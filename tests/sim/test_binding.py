@@ -137,7 +137,7 @@ def test_one_input_in_two_slots():
     assert bound.tensors["B'"].to_numpy().tolist() == matrix.T.tolist()
 
 
-def test_gather_and_extents_tell_them_before_binding():
+def test_gather_and_extents_find_mistakes_before_binding():
     found = gather(graph(B, C).slots, {"B": scipy.sparse.csr_array(MATRIX), "c": [1, 2, 3]})
     assert [tensor.shape for tensor in found.values()] == [(2, 3), (3,)]
     assert extents(graph(B, C), found) == {"i": 2, "j": 3}

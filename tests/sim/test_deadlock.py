@@ -19,7 +19,7 @@ def empty(source, target, **more):
 HINT = "hint: make the full queues deeper, as in --set queues.depth=64"
 
 
-def test_who_waits_and_for_whom():
+def test_a_waiting_block_and_the_block_it_waits_for():
     assert (full("a", "b").waiting, full("a", "b").awaited) == ("a", "b")
     assert (empty("a", "b").waiting, empty("a", "b").awaited) == ("b", "a")
     assert full("a", "b", giver="a.emitter").waiting == "a.emitter"
@@ -57,7 +57,7 @@ def test_a_block_that_waits_for_itself():
     )
 
 
-def test_waiting_for_what_is_done():
+def test_waiting_for_a_block_that_is_done():
     error = deadlock([empty("b", "c"), empty("a", "b")], {}, 9)
     assert str(error) == (
         "the simulation stops after cycle 9: b waits for a token on a.x -> b.in_x, and a is done"

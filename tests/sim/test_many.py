@@ -48,7 +48,7 @@ def test_each_run_is_that_of_its_config(engine):
     assert [told[n] for n in range(len(runs))] == runs
 
 
-def test_one_that_deadlocks_leaves_the_others_alone():
+def test_a_config_that_deadlocks_leaves_the_others_alone():
     program = custard.compile("x=b(i)*c(i)*d(i)")
     inputs = dict.fromkeys("bcd", np.ones(5))
     loaded = [overridden({"queues.depth": depth}) for depth in (1, 4)]

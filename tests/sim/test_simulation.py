@@ -14,7 +14,7 @@ INPUTS = {"b": np.array([1.0, 0, 2])}
 
 
 @pytest.mark.parametrize("engine", ["simpy", "compiled", "auto"])
-def test_every_engine_tells_the_same(engine):
+def test_every_engine_reports_the_same_run(engine):
     if engine == "compiled" and not cc.available():
         pytest.skip("needs a C compiler")
     run = sim.simulate(PROGRAM.graph, INPUTS, engine=engine)
@@ -42,7 +42,7 @@ def test_a_longer_run_without_a_compiler_is_left_to_simpy(monkeypatch):
     assert sim.simulate(PROGRAM.graph, INPUTS).engine == "simpy"
 
 
-def test_a_run_can_be_repeated_otherwise():
+def test_a_run_can_be_repeated_with_other_arguments():
     run = sim.simulate(PROGRAM.graph, INPUTS, engine="simpy")
     slow = run.again(overrides={"queues.latency_cycles": 9})
     assert slow.cycles > run.cycles
@@ -73,7 +73,7 @@ def test_mistakes(arguments, text):
     assert text is None or str(caught.value) == text
 
 
-def test_what_is_no_graph():
+def test_other_objects_than_graphs_are_refused():
     with pytest.raises(UserError) as caught:
         sim.simulate(PROGRAM, INPUTS)
     assert str(caught.value) == (

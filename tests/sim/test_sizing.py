@@ -66,7 +66,7 @@ def test_table_1(name, slack):
             assert cycles(program, inputs, lowered(sizing.config, queue)) > fewest * (1 + slack)
 
 
-def test_what_the_config_says_of_time_stays():
+def test_latencies_of_the_config_are_kept():
     program = custard.compile("x(i)=b(i)*c(i)", {"b": "s", "c": "s"})
     inputs = {name: np.ones(7) for name in "bc"}
     slow = {"queues.latency_cycles": 3, "queues.kinds.val.depth": 1, "queues.depth": 2}

@@ -99,7 +99,7 @@ def moved(run, level, tensor):
 
 
 @engines
-def test_a_tile_that_is_there_is_not_loaded_again(engine):
+def test_a_tile_still_held_is_not_loaded_again(engine):
     """What fits is moved once. In the order i, k, j a tile of B is used without a break, and all
     tiles of C come again for each i."""
     inputs = {"B": sparse(12, 0.3, 1), "C": sparse(12, 0.3, 2)}
@@ -218,7 +218,7 @@ def test_a_tile_that_comes_again_right_away_takes_no_more_room(engine):
 
 
 @engines
-def test_what_has_no_room_is_held_as_in_two_buffers(engine):
+def test_tiles_without_room_are_held_in_two_buffers(engine):
     for references in ("0, 1", "0, 1, 2, 3", "3, 3, 3", "0, 1, N, 3, 3"):
         two = releases_before(references, None, engine, buffers=2)
         assert releases_before(references, 10, engine) == two == references.count(",") - 1
@@ -303,7 +303,7 @@ def test_mistakes(schedule, words, hint):
 
 
 @pytest.mark.parametrize("buffers", [1, 2.5, True, "many"])
-def test_what_is_no_number_of_buffers(buffers):
+def test_a_malformed_number_of_buffers_is_a_mistake(buffers):
     words = 'at least 2, as streams look one tile ahead, or "unbounded"'
     with pytest.raises(UserError, match=words):
         product("tile(4)").simulate({"B": MATRIX, "C": MATRIX}, config=machine(1, buffers))

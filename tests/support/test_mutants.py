@@ -14,7 +14,7 @@ def _refuse(data: bytes) -> None:
         raise UserError("refused")
 
 
-def test_survival_of_what_refuses() -> None:
+def test_a_refused_mutant_survives() -> None:
     mutants.require_survival(_refuse, [b"valid"], count=200)
 
 

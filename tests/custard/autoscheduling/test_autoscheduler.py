@@ -8,7 +8,7 @@ from sam.support.errors import UserError
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=list(TARGETS))
-def test_every_target_has_one(target):
+def test_every_target_has_an_autoscheduler(target):
     assert isinstance(autoscheduler(target), Autoscheduler)
 
 

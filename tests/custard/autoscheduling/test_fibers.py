@@ -67,7 +67,7 @@ def test_a_sum_of_two_matrices():
     assert (found["i"].points, found["j"].points) == (3, 3 + 1 + 3)
 
 
-def test_rows_that_are_not_there_have_no_dense_level():
+def test_missing_rows_have_no_dense_level_below_them():
     other = np.array([[0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
     inputs = {"B": MATRIX, "C": other}
     found = walked("X(i,j) = B(i,j) + C(i,j)", inputs, "ij", {"B": "sd"})
@@ -75,7 +75,7 @@ def test_rows_that_are_not_there_have_no_dense_level():
     assert (found["i"].points, found["j"].points) == (3, 4 + 1 + 4)
 
 
-def test_what_is_not_there_is_not_there_further_in():
+def test_an_absent_operand_stays_absent_further_in():
     c = np.zeros((2, 2, 3))
     c[1, 1, 0] = 1
     inputs = {"B": np.array([[1, 1], [0, 0]]), "b": np.ones(3), "C": c}
@@ -94,7 +94,7 @@ def test_a_diagonal():
     assert found["i"].points == 2
 
 
-def test_nothing_is_there():
+def test_empty_inputs_have_no_iterations():
     found = walked(
         "X(i,j) = B(i,k) * C(k,j)", {"B": np.zeros((3, 2)), "C": np.zeros((2, 3))}, "ikj"
     )
@@ -127,7 +127,7 @@ def has_value(node, point, inputs):
 
 
 @pytest.mark.parametrize(("text", "order"), [(t, o) for t in TEXTS for o in TEXTS[t]])
-def test_points_are_those_of_brute_force(text, order):
+def test_points_equal_those_of_brute_force(text, order):
     random = np.random.default_rng(1)
     program = concretize(notation.parse(text))
     for density in (0.1, 0.4, 1.0):
@@ -146,7 +146,7 @@ def test_points_are_those_of_brute_force(text, order):
             assert found[order[depth - 1]].points == due
 
 
-def test_a_sample_stands_for_all():
+def test_a_sample_estimates_the_counts_of_all_points():
     """A product whose rows are of very unequal lengths: B(i,k) * B(k,j), for all i, k, j."""
     random = np.random.default_rng(2)
     lengths = (300 / (1 + np.arange(400))).astype(int) + 1
@@ -164,7 +164,7 @@ def test_a_sample_stands_for_all():
 
 
 @pytest.mark.parametrize(("kept", "looked_at"), [(300, 200_000), (4_000, 500), (300, 500)])
-def test_smaller_samples_do_too(kept, looked_at, monkeypatch):
+def test_a_smaller_sample_estimates_them_too(kept, looked_at, monkeypatch):
     monkeypatch.setattr("custard.autoscheduling.fibers._KEPT", kept)
     monkeypatch.setattr("custard.autoscheduling.fibers._LOOKED_AT", looked_at)
     random = np.random.default_rng(3)

@@ -55,7 +55,7 @@ def test_a_compressed_result_is_tried_with_each_workspace():
     assert not [one for one in large if "dense" in one]
 
 
-def test_names_that_are_taken():
+def test_new_loops_avoid_names_that_are_taken():
     found = schedules("y(f) = p(f,W) * x(W)", parts=2, given={"y": "d", "p": "ds", "x": "d"})
     assert "reorder(f,W);fuse(f,W,f_);pos(f_,p_,p);split(p_,p0,p1,64)" in found[2]
 
@@ -75,15 +75,15 @@ def estimate(matrix, text=MATVEC, given=None, **more):
     return C.estimate(replace(plain, **more), found, fibers)
 
 
-def test_more_work_takes_longer():
+def test_an_estimate_grows_with_the_work():
     assert 0 < estimate(MATRIX) < estimate(np.ones((40, 40)))
 
 
-def test_threads_take_their_time_to_begin():
+def test_an_estimate_counts_the_start_of_threads():
     assert estimate(MATRIX, shared=ThreadedLoop("i", 4)) > estimate(MATRIX)
 
 
-def test_a_share_that_is_larger_takes_longer():
+def test_an_estimate_grows_with_the_largest_share():
     """Each of two shares has two of the full rows, or one share has all four."""
     uneven = np.zeros((40, 40))
     uneven[:4] = 1.0

@@ -5,12 +5,12 @@ from custard.autoscheduling.problem import follows
 from tests.support.problems import problem
 
 
-def test_a_new_name_is_that_of_no_loop_and_no_tensor():
+def test_a_new_name_differs_from_all_loops_and_tensors():
     found = problem("y(p) = p_(p,j) * x(j)")
     assert [found.new(name) for name in ("p", "q", "x")] == ["p__", "q", "x_"]
 
 
-def test_places_are_those_of_all_modes():
+def test_places_are_the_product_of_all_extents():
     found = problem("y(i) = A(i,j) * x(j)", extents=7)
     assert [found.places(one) for one in found.accesses()] == [7, 49, 7]
     assert found.result == "y"

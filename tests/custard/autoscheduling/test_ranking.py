@@ -23,7 +23,7 @@ def matrix(seed, rows, columns, density=0.1):
     return scipy.sparse.random_array((rows, columns), density=density, format="csr", rng=random)
 
 
-def test_the_order_of_storage_decides():
+def test_the_order_of_storage_ranks_first():
     given = dict.fromkeys("XBC", "CSR")
     inputs = {"B": matrix(1, 30, 40), "C": matrix(2, 40, 30)}
     found = custard.autoschedule(TEXT, inputs, given)
@@ -31,7 +31,7 @@ def test_the_order_of_storage_decides():
     assert found[0].formats == {"X": "ds:0,1", "B": "ds:0,1", "C": "ds:0,1"}
 
 
-def test_orders_that_clash_with_all_storage_are_taken_where_there_are_no_others():
+def test_clashing_orders_are_ranked_only_if_no_order_agrees_with_storage():
     inputs = {"B": matrix(1, 30, 30), "C": matrix(2, 30, 30)}
     found = custard.autoschedule("X(i,j) = B(i,j) + C(j,i)", inputs, dict.fromkeys("XBC", "CSR"))
     assert {one.schedule for one in found} == {("reorder(i,j)",), ("reorder(j,i)",)}
@@ -60,7 +60,7 @@ def test_results_on_target_c_are_right():
                                    b.toarray() * (inputs["C"] @ d.T))  # fmt: skip
 
 
-def test_simulated_cycles_decide_and_are_found_again(monkeypatch):
+def test_simulated_cycles_rank_first_and_are_kept(monkeypatch):
     inputs = {"B": matrix(1, 12, 9, 0.4), "C": matrix(2, 9, 14, 0.4)}
     found = custard.autoschedule(TEXT, inputs, simulate=3, engine="simpy")
     cycles = [one.measured for one in found]
@@ -83,7 +83,7 @@ def test_simulated_cycles_decide_and_are_found_again(monkeypatch):
 
 
 @needs_compiler
-def test_seconds_decide():
+def test_measured_seconds_rank_first():
     inputs = {"A": matrix(1, 300, 200), "x": np.ones(200)}
     found = custard.autoschedule("y(i) = A(i,j) * x(j)", inputs, target="c", time=2, threads=1)
     assert [one.measured is None for one in found] == [False, False, *[True] * (len(found) - 2)]
@@ -103,7 +103,7 @@ def test_seconds_decide():
         ("A(i,j) += A(i,j) * x(j)", {"A": np.eye(3), "x": np.ones(3)}),
     ],
 )
-def test_all_legal_programs(target, text, inputs):
+def test_the_first_choice_gives_the_result_of_the_plain_program(target, text, inputs):
     found = custard.autoschedule(text, inputs, target=target, threads=1 if target == "c" else None)
     plain = custard.compile(text, target=target).run(inputs)
     np.testing.assert_allclose(found[0].program.run(inputs).to_numpy(), plain.to_numpy())

@@ -65,7 +65,7 @@ def test_the_engine_is_chosen_unless_it_is_named():
     assert engine(argparse.Namespace(engine="simpy")) == "simpy"
 
 
-def test_what_the_system_refuses_is_told(capsys):
+def test_refusals_of_the_system_are_told(capsys):
     assert of_system(PermissionError(errno.EACCES, "Permission denied", "a.mtx")) == 2
     assert capsys.readouterr().err == "custard: cannot use a.mtx: Permission denied\n"
 

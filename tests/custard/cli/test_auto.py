@@ -69,7 +69,7 @@ def test_mistakes(options, due, capsys):
     assert due in capsys.readouterr().err
 
 
-def test_an_interrupt_ends_it(monkeypatch, capsys):
+def test_an_interrupt_ends_the_ranking(monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 

@@ -4,7 +4,7 @@ from custard.cli.cache import main
 from sam.support import disk_cache
 
 
-def test_it_tells_what_is_there_and_removes_it(tmp_path, monkeypatch, capsys):
+def test_the_cache_is_listed_and_cleared(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(disk_cache, "folder", lambda: tmp_path)
     monkeypatch.setattr(disk_cache, "usage", lambda: (2, 2048))
     monkeypatch.setattr(disk_cache, "clear", lambda: (1, 1024))

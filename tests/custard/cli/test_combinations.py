@@ -42,7 +42,7 @@ def folder(tmp_path, monkeypatch):
         ),
     ],
 )
-def test_options_that_say_nothing_are_refused(words, error, capsys):
+def test_options_without_effect_are_refused(words, error, capsys):
     assert main([SPMV, *words]) == 2
     assert capsys.readouterr().err.partition("\nhint")[0].strip() == f"custard: {error}"
 
@@ -60,7 +60,7 @@ def test_options_that_say_nothing_are_refused(words, error, capsys):
         ("draw", "--check"),
     ],
 )
-def test_options_of_a_run_say_nothing_to_some_commands(name, option, capsys):
+def test_options_of_a_run_are_refused_by_commands_without_a_run(name, option, capsys):
     assert main([name, SPMV, option]) == 2
     told = option if option == "--validate" else option.partition("=")[0]
     assert capsys.readouterr().err.startswith(
@@ -68,7 +68,7 @@ def test_options_of_a_run_say_nothing_to_some_commands(name, option, capsys):
     )
 
 
-def test_what_is_together():
+def test_options_that_go_together_are_accepted():
     alone = {"dot": None, "dot_dialect": "custard", "window": None, "trace": None, "vcd": None}
     require_together(argparse.Namespace(**alone, print_after=None, threads=2))
     require_together(argparse.Namespace(**{**alone, "vcd": "a", "window": "1:2"}, threads=None))

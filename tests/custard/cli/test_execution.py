@@ -33,7 +33,7 @@ def test_options_of_target_c(capsys, option):
     )
 
 
-def test_a_loop_that_is_not_there_is_passed_over(folder, capsys):
+def test_an_unknown_loop_of_a_reorder_is_passed_over(folder, capsys):
     arguments = ["y(i) = x(i)", "-i", "x=x.tns", "-s=reorder(ii,i)", "--dims", "i=4"]
     assert main(arguments) == 0
     note = "  note: reorder passes over ii, which is not a loop: did you mean i?\n"

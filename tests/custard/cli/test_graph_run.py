@@ -44,7 +44,7 @@ def test_our_own_graph_has_the_cycles_of_its_program(capsys):
         assert of_graph[part] == of_program[part]
 
 
-def test_its_record_is_a_record(capsys):
+def test_the_record_of_a_graph_can_be_reported(capsys):
     main(["sim", "spmv.gv", "-i", f"B={WEST}", "-i", "c=@dense", "--json", "r.json", "-q"])
     capsys.readouterr()
     assert main(["report", "r.json"]) == 0

@@ -30,7 +30,7 @@ def test_numbers():
         ("ss", "@random(1)", 200),
     ],
 )
-def test_how_many_entries_are_made_up(format, value, count):
+def test_generated_tensors_have_the_share_of_entries_asked_for(format, value, count):
     program = custard.compile("y = B(i,j)", {"B": format}, dims={"i": 10, "j": 20})
     tensor = read_inputs([f"B={value}"], program)["B"]
     _, values = tensor.to_coo()
@@ -38,7 +38,7 @@ def test_how_many_entries_are_made_up(format, value, count):
     assert ((values > 0) & (values <= 1)).all()
 
 
-def test_scalars_and_empty_tensors_are_made_up():
+def test_scalars_and_empty_tensors_are_generated():
     program = custard.compile("y = a * B(i,j)", dims={"i": 0, "j": 20})
     given = read_inputs(["a=@random", "B=@random"], program)
     assert 0 < given["a"].to_numpy() <= 1
@@ -92,7 +92,7 @@ def test_nan_is_a_number():
     assert np.isnan(read_inputs(["a=nan"], custard.compile("y = a"))["a"].to_numpy())
 
 
-def test_home_and_how_a_tns_file_lists_entries(tmp_path, monkeypatch):
+def test_home_folders_and_listings_of_tns_files(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "x.tns").write_text("0 2\n1 0\n")
     program = custard.compile("y = A(i,j)")

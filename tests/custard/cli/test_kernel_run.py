@@ -58,7 +58,7 @@ def test_a_run_in_c_tells_the_program_and_the_result(folder, capsys):
 
 
 @needs_compiler
-def test_everything_at_once(folder, capsys):
+def test_all_outputs_of_a_run_in_c_at_once(folder, capsys):
     files = ["-o", "kernel.c", "-o", "y=y.tns", "--json", "r.json"]
     assert main([*SPMV, *WITH, *files, "--check", "--time"]) == 0
     out = capsys.readouterr().out
@@ -108,7 +108,7 @@ def test_fast_math_is_for_speed(folder, capsys):
     assert "-ffinite-math-only" in json.loads(Path("r.json").read_text())["flags"]
 
 
-def test_a_compiler_that_is_missing(folder, capsys, monkeypatch):
+def test_a_missing_compiler_is_a_mistake(folder, capsys, monkeypatch):
     monkeypatch.setenv("CC", "/nonexistent")
     assert main([*SPMV, *WITH, "--drop-zeros"]) == 2
     assert main([*SPMV, "-o", "kernel.c"]) == 0

@@ -6,7 +6,7 @@ from custard.cli.command import main
 from custard.cli.options import RESULTS, parse_command
 
 
-def test_a_call_leaves_nothing_to_the_next():
+def test_options_of_a_call_do_not_reach_the_next_call():
     first = parse_command(["y(i) = a(i)", "-g", "a:d", "-d", "i:4"])
     assert (first.inputs, first.dims) == (["a=@dense"], ["i=4"])
     second = parse_command(["y(i) = a(i)"])
@@ -25,7 +25,7 @@ def test_a_command_has_a_help_of_its_own(name, capsys):
 
 @pytest.mark.parametrize("name", ["auto", "explain", "size"])
 @pytest.mark.parametrize("option", [*RESULTS])
-def test_what_says_nothing_to_a_command_is_refused(name, option, capsys):
+def test_options_that_a_command_does_not_take_are_refused(name, option, capsys):
     given = [] if option in ("--check", "--all-lanes") else ["X=x"]
     assert main([name, "y(i) = a(i)", option, *given]) == 2
     assert capsys.readouterr().err.startswith(

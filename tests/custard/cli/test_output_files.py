@@ -41,7 +41,7 @@ def test_the_result_may_replace_an_input(folder, capsys):
     assert Path("x.tns").read_text() == "1 2.0\n2 4.0\n4 10.0\n"
 
 
-def test_json_on_stdout_is_all_that_is_there(folder, capsys):
+def test_json_on_stdout_replaces_all_other_output(folder, capsys):
     given = ["y(i) = x(i) * z(i)", "-i", "x=x.tns", "-i", "z=z.tns", "-i=s=2", "--dims=i=4"]
     given[0] = "y(i) = s * x(i) * z(i)"
     assert main([*given, "-s=reorder(i)", "--set", "queues.depth=3", "--check", "--json"]) == 0

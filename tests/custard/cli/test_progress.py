@@ -16,7 +16,7 @@ def test_progress_is_for_terminals_and_long_runs(monkeypatch):
         assert progress.status.status == "8,192 cycles, 4,096 cycles/s"
 
 
-def test_that_kernels_are_compiled_is_shown_at_once_on_terminals(monkeypatch):
+def test_compilation_is_shown_at_once_on_terminals(monkeypatch):
     progress = progress_shown.Progress()
     progress.compiling(12)
     assert progress.status is None

@@ -126,7 +126,7 @@ def changed(name, *place, value=None):
         (changed("in C", "times", "median"), "times.median is missing"),
     ],
 )
-def test_what_a_report_needs(document, message, tmp_path):
+def test_a_record_lacking_a_part_of_the_report_is_refused(document, message, tmp_path):
     assert mistake(tmp_path, document) == f"FILE is not a result: {message}"
 
 
@@ -150,7 +150,7 @@ def test_cycles_that_do_not_add_up(tmp_path):
     assert said.endswith(": the cycles of scan_A_i do not add up to those of the run")
 
 
-def test_what_is_no_record(tmp_path):
+def test_data_that_are_no_record_are_refused(tmp_path):
     hint = "\nhint: give a file of a sweep's folder, or of custard --json"
     for document in ({"status": "done"}, "[]", "null", '"cin"'):
         assert mistake(tmp_path, document) == "FILE is not a result" + hint

@@ -18,7 +18,7 @@ def test_files_are_told_by_their_options():
     assert pages(asked()) == {}
 
 
-def test_what_can_be_written(tmp_path):
+def test_files_that_can_be_written_pass_the_check(tmp_path):
     require_pages(asked())
     trace = str(tmp_path / "t.pftrace")
     require_pages(asked(trace=trace, window="0:9"))

@@ -9,7 +9,7 @@ from custard.cli.command import main
 from custard.to_sam.program import SamProgram
 
 
-def test_json_of_what_is_only_compiled(capsys):
+def test_the_record_of_a_compiled_program(capsys):
     assert main(["a = B(i)", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["primitives"] == {"array": 1, "level_scanner": 1, "level_writer": 1, "reducer": 1}

@@ -133,7 +133,7 @@ MEMORY = {
 }
 
 
-def test_what_levels_of_memory_did_has_a_table():
+def test_traffic_of_memory_levels_has_a_table():
     told = as_json(replace(_run(), memory=MEMORY))
     assert json.loads(json.dumps(told)) == told
     assert told["memory"]["LLB"]["total"]["bytes_written"] == 512

@@ -14,7 +14,7 @@ def test_the_graph_is_written_and_drawn(folder):
     assert "intersecter" in Path("g.svg").read_text()
 
 
-def test_graphs_that_run_in_turn_are_told_apart(folder, capsys):
+def test_graphs_that_run_in_turn_have_files_of_their_own(folder, capsys):
     arguments = ["y(i) = a * x(i) * z(i)", "-i", "a=2", "-i", "x=x.tns", "-i", "z=z.tns"]
     arguments += ["--dims", "i=4", "-s", "precompute(x(i)*z(i),i,i,T)", "--check"]
     assert main([*arguments, "--dot", "g.gv", "--json", "run.json"]) == 0

@@ -12,7 +12,7 @@ def made(value, shape, most=10**6):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
-def test_an_image_has_a_share_of_places_that_go_together(share):
+def test_an_image_has_its_share_of_entries_in_connected_places(share):
     found = made(f"@image({share})", (3, 40, 50))
     assert (found >= 0).all()
     assert np.count_nonzero(found) == round(share * found.size)
@@ -35,12 +35,12 @@ def test_weights_are_pruned_by_size():
 
 
 @pytest.mark.parametrize("value", ["@image(2)", "@image(x)", "@pruned(0.5", "@image()"])
-def test_what_is_no_share(value):
+def test_a_malformed_share_is_a_mistake(value):
     with pytest.raises(UserError, match="does not give a share of all places"):
         made(value, (4, 4))
 
 
-def test_what_keeps_too_many_or_is_too_large():
+def test_pruning_that_keeps_too_many_and_tensors_that_are_too_large_are_mistakes():
     with pytest.raises(UserError, match=r"@pruned\(5:4\) keeps 5 of 4"):
         made("@pruned(5:4)", (4, 4))
     with pytest.raises(UserError, match=r"X=@image\(0.5\) would have 16 places, more than 1e\+01"):

@@ -57,7 +57,7 @@ def test_a_reader_that_has_gone():
 
 @pytest.mark.parametrize("script", ["exec 2>&-", "exec 2>/dev/full"])
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_mistake_that_nobody_can_hear(script, unbuffered):
+def test_a_mistake_with_stderr_closed(script, unbuffered):
     environment = {"PYTHONUNBUFFERED": unbuffered}
     assert ran("y(i) = ", script=script, environment=environment) == (2, "")
 
@@ -73,7 +73,7 @@ def test_a_working_folder_that_is_gone(more, tmp_path):
     )
 
 
-def test_a_dense_file_that_no_memory_holds(tmp_path):
+def test_a_dense_file_larger_than_memory_is_refused(tmp_path):
     matrix = tmp_path / "huge.mtx"
     matrix.write_text(
         "%%MatrixMarket matrix coordinate real general\n3000000000 3000000000 1\n1 1 2.5\n"

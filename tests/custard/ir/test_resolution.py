@@ -22,7 +22,7 @@ def test_the_last_variable_resolves():
     assert found["F"].variables == ("k",)
 
 
-def test_a_variable_that_resolves_already_gets_help():
+def test_a_second_subscript_of_a_variable_gets_a_new_variable():
     """i is a subscript of A itself, so a variable of extent 1 stands for i+1."""
     program, found = accesses("y(i) = A(i,i+1)")
     assert program.loops == ("i", "A1")

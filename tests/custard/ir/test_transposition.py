@@ -20,7 +20,7 @@ def test_the_note_has_the_format_that_avoids_it():
     )
 
 
-def test_of_a_tensor_that_is_used_twice_no_format_avoids_it():
+def test_no_format_is_named_for_a_tensor_that_is_used_twice():
     assert told("y(i) = A(j,i) * A(i,j)")[1] is None
 
 

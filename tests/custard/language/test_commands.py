@@ -141,7 +141,7 @@ def test_errors(text, message):
     assert str(error.value) == message
 
 
-def test_loops_that_are_not_there_are_passed_over():
+def test_unknown_loops_of_a_reorder_are_passed_over():
     commands = parse_schedule(["reorder(k,inner,i)", "locate(B,x)", "reorder(inn)"])
     kept, notes = without_unknown_loops(commands, ["i", "inne", "k"])
     assert [(command.name, command.arguments) for command in kept] == [
@@ -219,7 +219,7 @@ MATVEC = "y(i) = A(i,j) * x(j)"
         ("sam", "split(i,i0,i1,4);split(k,k0,k1,2)", "split names k, which is not a loop"),
     ],
 )
-def test_what_became_of_a_loop_is_told(target, schedule, what):
+def test_an_error_names_the_loops_that_replaced_a_loop(target, schedule, what):
     with pytest.raises(UserError) as error:
         custard.compile(MATVEC, {}, schedule, target)
     assert error.value.what == what

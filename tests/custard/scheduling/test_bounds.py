@@ -65,7 +65,7 @@ def test_inputs_within_the_bounds(target, command, n):
         ),
     ],
 )
-def test_inputs_that_break_them(target, command, values, what):
+def test_inputs_that_break_the_bounds_are_refused(target, command, values, what):
     with pytest.raises(UserError) as caught:
         run(target, command, len(values), values)
     assert caught.value.what == what
@@ -74,7 +74,7 @@ def test_inputs_that_break_them(target, command, values, what):
 
 
 @TARGETS
-def test_without_a_value_there_is_no_first(target):
+def test_an_input_without_values_breaks_no_bound_on_the_first(target):
     found = run(target, "bound(i,b,2,MinExact)", 3, [0, 0, 0])
     assert target == "c" or found.output.to_numpy().tolist() == [0, 0, 0]
 

@@ -79,14 +79,14 @@ def test_a_renamed_loop_changes_no_format():
         ("y(i) = b(i) + 2", False),
     ],
 )
-def test_sums_of_what_is_not_zero_beyond_an_extent_are_masked(text, masked):
+def test_sums_of_terms_that_are_not_zero_beyond_an_extent_are_masked(text, masked):
     found = derived(text, [Split("i", "i0", "i1", 4)], "i0 i1")
     masks = [node for node in cin.walk(found.program.value) if isinstance(node, cin.Mask)]
     assert bool(masks) == masked
     assert all(str(found.formats[mask.tensor]) == "ds:0,1" for mask in masks)
 
 
-def test_what_vanishes_with_its_tensors():
+def test_expressions_that_vanish_with_their_tensors():
     value = program_of("y(i) = b(i) * (c(i) + d)").value
     assert vanishes(value, "i")
     assert not vanishes(value, "j")

@@ -140,7 +140,7 @@ def test_lanes_of_a_sum_are_summed_by_one_reducer(order, config):
     assert "unioner" not in primitives(program.graph)
 
 
-def test_a_part_that_is_computed_before_takes_cycles_of_its_own():
+def test_a_precomputed_part_takes_cycles_of_its_own():
     random = np.random.default_rng(1)
     tensors = {name: random.integers(0, 2, (8, 8)) for name in "BCD"}
     program = custard.compile(
@@ -157,7 +157,7 @@ def test_a_part_that_is_computed_before_takes_cycles_of_its_own():
     assert run.tokens == first.tokens + second.tokens
 
 
-def test_extents_that_disagree_are_told_in_the_words_of_the_expression():
+def test_extents_that_disagree_are_told_by_the_users_variables():
     program = custard.compile("x(i) = a(i) + b(i)", schedule="split(i,i0,i1,4)")
     with pytest.raises(UserError, match="the extent of i is 5 by mode 0 of a and 6 by mode 0 of b"):
         program.run({"a": np.ones(5), "b": np.ones(6)})

@@ -37,7 +37,7 @@ def test_loops_are_the_same_on_all_targets(target):
 
 
 @pytest.mark.parametrize("target", ["sam", "c"])
-def test_under_strict_a_loop_that_is_not_there_is_a_mistake(target):
+def test_under_strict_an_unknown_loop_is_a_mistake(target):
     with pytest.raises(UserError):
         custard.compile(MATMUL, DENSE, ["reorder(i,l)"], target, strict=True)
 
@@ -55,7 +55,7 @@ def test_under_strict_a_loop_that_is_not_there_is_a_mistake(target):
         ),
     ],
 )
-def test_hints_tell_what_works(target, schedule, hint):
+def test_hints_name_a_schedule_that_works(target, schedule, hint):
     with pytest.raises(UserError) as caught:
         custard.compile(MATMUL, DENSE, [f"reorder(i,j,k);{schedule}"], target)
     assert caught.value.hint == hint

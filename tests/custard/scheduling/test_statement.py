@@ -28,13 +28,13 @@ def test_variables_of_loops_that_go_through_all_of_them():
     assert split.variables(["i0"]) == ()
 
 
-def test_another_program_takes_on_the_loops_that_it_has():
+def test_a_statement_takes_the_derivations_that_apply_to_it():
     statement = Statement(MATVEC, ("i", "j")).with_derivation(Split("j", "j0", "j1", 4))
     other = Statement.of(program("w(j) = x(j) * x(j)"), statement)
     assert (other.loops, other.derivations) == (("j0", "j1"), statement.derivations)
 
 
-def test_a_part_is_computed_before():
+def test_a_precomputed_part_becomes_a_program_of_its_own():
     part = program("w(j) = x(j) * x(j)").value
     before, after = precomputed(program("y(i) = A(i,j) * (x(j) * x(j))"), part, "w", ())
     assert str(before.target) == "w(j)"

@@ -16,14 +16,14 @@ def statements(expression, *schedule, formats=None):
     return [str(statement) for statement in program.statements]
 
 
-def test_a_part_is_summed_before_where_nothing_else_has_the_variable():
+def test_variables_used_only_in_a_part_are_reduced_in_the_part():
     assert statements(MTTKRP, "reorder(i,k,l,j)", "precompute(B(i,k,l)*D(l,j),j,j)") == [
         "forall(i) forall(k) forall(l) forall(j) workspace(i,j,k) = sum(l, B(i,k,l) * D(l,j))",
         "forall(i) forall(k) forall(j) A(i,j) = sum(k, workspace(i,j,k) * C(k,j))",
     ]
 
 
-def test_the_variable_that_is_named_is_summed_behind():
+def test_a_variable_named_by_precompute_is_reduced_outside_of_the_part():
     assert statements(SPGEMM, "reorder(i,j,k)", "precompute(B(i,k)*C(k,j),k,k,w)") == [
         "forall(i) forall(j) forall(k) w(i,j,k) = B(i,k) * C(k,j)",
         "forall(i) forall(j) forall(k) A(i,j) = sum(k, w(i,j,k))",
@@ -75,7 +75,7 @@ def test_mistakes_in_tiles(command, words):
         statements(SPGEMM, command)
 
 
-def test_a_part_of_a_part():
+def test_a_workspace_may_be_read_by_another_workspace():
     found = statements(
         "y(i) = a(i) * b(i) * c(i) + d(i)",
         "precompute(a(i)*b(i)*c(i),i,i)",
@@ -88,7 +88,7 @@ def test_a_part_of_a_part():
     ]
 
 
-def test_workspaces_are_dense_where_all_coordinates_are_there():
+def test_workspaces_with_all_coordinates_are_dense():
     program = custard.compile(
         SPGEMM,
         {"B": "ds:0,1", "C": "dd:0,1"},
@@ -155,7 +155,7 @@ def test_a_name_that_is_taken_stands_for_the_new_loop():
     ]
 
 
-def test_a_workspace_is_named_by_the_variables_that_the_loops_around_leave():
+def test_a_workspace_is_written_with_the_variables_that_outer_loops_leave():
     parts = ["precompute(C(k,l)*D(l,j),j,j)", "precompute(workspace(j)*B(i,k),j,j)"]
     assert statements("A(i,j) = C(k,l) * D(l,j) * B(i,k)", *parts)[1:] == [
         "forall(i) forall(k) forall(j) workspace2(i,j) = sum(k, workspace(k,j) * B(i,k))",
@@ -179,18 +179,18 @@ def test_units_that_the_target_lacks_are_ignored_if_asked_for(target, unit):
     assert np.array_equal(program.run({"B": b, "C": b.T}).to_numpy(), b @ b.T)
 
 
-def test_a_unit_that_is_ignored_is_one_of_a_loop():
+def test_a_parallelize_of_an_unknown_loop_is_not_ignored():
     with pytest.raises(UserError, match="parallelize names l, which is not a loop"):
         custard.compile(SPGEMM, None, "parallelize(l,GPUBlock,NoRaces)", ignore_units=True)
 
 
-def test_positions_are_what_a_scanner_goes_through():
+def test_pos_leaves_a_loop_that_scans_positions_anyway():
     assert statements(SDDMM, "pos(j,p,B)", "coord(p,c)") == [
         "forall(i) forall(k) forall(c) A(i,c) = sum(k, B(i,c) * C(i,k) * D(k,c))"
     ]
 
 
-def test_equal_shares_of_entries_are_a_loop_that_one_tensor_has():
+def test_equal_shares_of_entries_are_a_loop_of_one_tensor():
     shares = ("fuse(i,j,f)", "pos(f,p,A)", "split(p,p0,p1,4)")
     assert statements(MATVEC, *shares) == [
         "forall(p0) forall(i) forall(j) y(i) = sum(p0, j, A(p0,i,j) * x(j))"
@@ -207,7 +207,7 @@ def test_equal_shares_of_entries_are_a_loop_that_one_tensor_has():
     ]
 
 
-def test_a_sum_over_shares_stands_where_each_point_is_in_one_of_them():
+def test_a_sum_over_shares_stands_where_each_point_is_in_one_share():
     positions = ("pos(i,p,b)", "split(p,s,t,2)")
     for value, due in [
         ("b(i) * c(i)", "sum(s, b(s,t) * c(t))"),
@@ -248,7 +248,7 @@ def test_shares_give_the_same_values(engine, form, schedule):
         assert np.array_equal(program.run({"A": a, "x": x}, engine=engine).to_numpy(), a @ x)
 
 
-def test_shares_balance_lanes_where_rows_do_not():
+def test_shares_of_entries_balance_lanes_that_rows_do_not():
     """One row of 256 entries and 16 of one: a lane has all of the long row, or a quarter of all."""
     a = np.zeros((17, 256))
     a[0], a[np.arange(1, 17), np.arange(1, 17)] = 1, 2
@@ -264,7 +264,7 @@ def test_shares_balance_lanes_where_rows_do_not():
     assert cycles[0] > 2 * cycles[1]
 
 
-def test_what_was_split_before_is_shared_out_by_coordinates():
+def test_a_loop_that_was_split_before_is_shared_out_by_coordinates():
     program = custard.compile(MATVEC, {}, "split(j,j0,j1,4);pos(j1,p,A);split(p,p0,p1,2)")
     assert (
         "p goes over coordinates, as the loop was split before, or does not go through levels one "
@@ -341,7 +341,7 @@ def test_mistakes(expression, schedule, what):
     assert caught.value.span is not None
 
 
-def test_half_of_what_is_fused_cannot_be_computed_before():
+def test_a_precomputed_part_cannot_have_only_one_of_two_fused_loops():
     with pytest.raises(UserError, match="has l0 alone, which f fuses with k"):
         custard.compile(
             "y(i) = A(i,k,l)",
@@ -349,7 +349,7 @@ def test_half_of_what_is_fused_cannot_be_computed_before():
         )
 
 
-def test_what_is_not_parallel_stays_as_it_is():
+def test_parallelize_over_one_lane_or_none_changes_nothing():
     plain = custard.compile(SPGEMM, schedule="reorder(i,k,j)").graph
     for command in ("parallelize(i,NotParallel,NoRaces)", "parallelize(i,Lanes,1)"):
         assert custard.compile(SPGEMM, schedule=f"reorder(i,k,j);{command}").graph == plain

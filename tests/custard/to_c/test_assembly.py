@@ -78,7 +78,7 @@ def test_results_with_more_positions_than_32_bits_count(small_indices, form, cou
 
 @pytest.mark.parametrize("extent", [2**50, 2**61, 2**63 - 1])
 @pytest.mark.parametrize("form", ["sd", "dd"])
-def test_what_does_not_fit_at_all_is_a_mistake_and_no_crash(form, extent):
+def test_a_result_larger_than_memory_is_a_mistake_and_no_crash(form, extent):
     program = compiled("X(i,j) = b(i)", {"X": form, "b": "s"}, dims={"j": extent})
     with pytest.raises(UserError) as caught:
         program.run({"b": np.ones(2)})

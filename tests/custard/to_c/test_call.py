@@ -38,7 +38,7 @@ def test_new_inputs_must_fit(new):
         bound().run(**new)
 
 
-def test_what_is_converted_is_told():
+def test_conversions_of_inputs_are_noted():
     program = custard.compile("y(i) = A(i,j)", {"y": "d", "A": "CSR"}, target="c")
     (note,) = program.bind({"A": sp.coo_array(A)}).notes
     assert note == "A is converted from coo on each call, as the kernel reads another format"

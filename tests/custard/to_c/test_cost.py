@@ -22,7 +22,7 @@ def costs(text, formats, inputs, order):
     return cost(program, resolved, InputFibers(tensors, extents))
 
 
-def test_by_hand():
+def test_costs_worked_out_by_hand():
     matrix = Tensor.from_numpy(np.array([[1, 1, 0], [0, 0, 0], [0, 1, 0]]), "ds")
     formats = {"y": "d", "A": "ds", "x": "d"}
     found = costs("y(i) = A(i,j) * x(j)", formats, {"A": matrix, "x": np.ones(3)}, "ij")

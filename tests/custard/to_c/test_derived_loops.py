@@ -37,7 +37,7 @@ def matrix(rows: int, columns: int, seed: int, density: float = 0.4) -> np.ndarr
         "bound(i,ib,23,MaxExact);split(ib,i0,i1,4);unroll(i1,4)",
     ],
 )
-def test_coordinates(form, schedule):
+def test_loops_derived_from_coordinates_compute_the_same(form, schedule):
     program = custard.compile(MATVEC, {"y": "d", "A": form, "x": "d"}, schedule, "c")
     for columns in (11, 1, 0):
         a, x = matrix(23, columns, 1), np.arange(1.0, columns + 1)
@@ -56,7 +56,7 @@ def test_coordinates(form, schedule):
         "pos(i,p,A);coord(p,c);split(c,c0,c1,3)",
     ],
 )
-def test_positions(form, schedule):
+def test_loops_over_positions_compute_the_same(form, schedule):
     program = custard.compile(MATVEC, {"y": "d", "A": form, "x": "d"}, schedule, "c")
     for rows in (23, 1, 0):
         a, x = matrix(rows, 11, 2), np.arange(1.0, 12)
@@ -218,7 +218,7 @@ def test_notes(schedule, note):
     np.testing.assert_array_equal(found, a.sum(axis=1))
 
 
-def test_positions_that_a_workspace_has_taken_in():
+def test_positions_of_a_tensor_that_went_into_a_workspace():
     """The values go through a workspace over j: what reads it has no positions of A any more."""
     schedule = ["pos(j,jpos,A)", "split(jpos,jpos0,jpos1,3)", "reorder(i,jpos0,k,jpos1)"]
     formats = {"Y": "ds", "A": "ds", "X": "dd"}

@@ -26,12 +26,12 @@ def test_a_sparse_operand_has_its_positions():
     assert number("X(i,j) = B(i,j)", {"B": "ds"}) == 5
 
 
-def test_a_product_has_those_of_one_and_a_sum_of_all():
+def test_a_product_has_the_positions_of_one_operand_and_a_sum_those_of_all():
     assert number("X(i,j) = B(i,j) * c(j)", {"B": "ds", "c": "s"}) == 5
     assert number("X(i,j) = B(i,j) + B(i,j)", {"B": "ds"}) == 10
 
 
-def test_of_dense_operands_nothing_is_known():
+def test_dense_operands_tell_no_number_of_values():
     assert number("X(i,j) = B(i,j)", {"B": "dd"}) is None
 
 
@@ -55,5 +55,5 @@ def test_factors_that_share_a_variable_are_not_counted():
     assert count_of("X(i,j) = B(i,j) * c(j)", {"B": "ds", "c": "s"}, "ij") is None
 
 
-def test_nor_are_sums():
+def test_sums_are_not_counted():
     assert count_of("X(i,j) = B(i,j) + B(i,j)", {"B": "ds"}, "ij") is None

@@ -41,7 +41,7 @@ def test_a_product_is_gone_with_a_factor_and_a_sum_with_all_terms():
     assert without(total, [key["a"], key["b"]]) is None
 
 
-def test_what_divides_stays_with_zero():
+def test_a_denominator_stays_with_value_zero():
     quotient = tree("y(i) = 1 / a(i)")
     left = without(quotient, [keys(quotient)["a"]])
     assert left.denominator == Scalar(left.denominator.dtype, 0)

@@ -32,7 +32,7 @@ def test_a_note_says_what_is_computed_first():
 @pytest.mark.parametrize(
     "options", [{"strict": True}, {"schedule": "reorder(i,k,j)"}, {"schedule": "reorder(k,j,i)"}]
 )
-def test_what_is_asked_for_is_kept(options):
+def test_a_schedule_of_the_user_is_kept(options):
     assert NOTE not in compiled(TEXT, **options).notes
 
 
@@ -204,7 +204,7 @@ def test_rows_of_several_dimensions_are_made_first():
 
 
 @needs_compiler
-def test_a_row_that_is_not_made_is_absent():
+def test_a_row_that_is_never_written_is_absent():
     a = sp.csr_array(np.array([[np.inf, 1.0]]))
     b, c = sp.csr_array(np.array([[0.0, 0.0], [2.0, 0.0]])), np.array([[3.0, 4.0], [5.0, 6.0]])
     formats = {"X": "dd", "A": "CSR", "B": "CSR", "C": "dd"}
@@ -263,7 +263,7 @@ def test_vectors_are_multiplied_in_the_type_of_the_whole_product():
 
 @needs_compiler
 @pytest.mark.parametrize("entries", [3, 300])
-def test_what_is_read_less_often_than_it_has_values_is_not_made_first(entries):
+def test_a_vector_that_is_read_less_often_than_it_has_values_is_not_made_first(entries):
     random = np.random.default_rng(entries)
     places = tuple(random.integers(0, 200, (2, entries)))
     a = sp.coo_array((np.ones(entries), places), shape=(200, 200)).tocsr()

@@ -164,7 +164,7 @@ def test_fibers_of_any_length(dtype, index, machine, form, monkeypatch):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_only_what_is_picked_counts(value):
+def test_values_that_are_not_gathered_do_not_count(value):
     random = np.random.default_rng(2)
     matrix = ragged(20, 30, random)
     x = random.random(30)

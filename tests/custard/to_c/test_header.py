@@ -9,7 +9,7 @@ def lines(expression, formats, flags=("-O3",), prefix="", **more):
     return documented(program.lowered, flags, prefix).header
 
 
-def test_it_says_what_is_computed_and_how_to_compile_it():
+def test_a_header_has_the_expression_and_the_command_to_compile():
     found = lines("y(i) = A(i,j) * x(j)", {"y": "d", "A": "CSR", "x": "d"})
     assert found[0] == "y(i) = A(i,j) * x(j)"
     assert "    A:ds:0,1" in found
@@ -28,7 +28,7 @@ def test_a_result_that_is_assembled_has_to_be_released():
     assert "copy_compute() makes the arrays of X, which copy_release() frees." in text
 
 
-def test_a_dense_result_is_the_callers():
+def test_a_dense_result_belongs_to_the_caller():
     text = " ".join(lines("y(i) = x(i)", {"y": "d", "x": "s"}))
     assert "release() frees nothing." in text
 

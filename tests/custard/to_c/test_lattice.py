@@ -71,7 +71,7 @@ def test_whether_the_whole_dimension_is_iterated_over(formula, dense):
     assert lattice.is_dense(formula) is dense
 
 
-def test_conjunctions_leave_out_what_holds_always():
+def test_conjunctions_leave_out_parts_that_always_hold():
     assert conjunction([]) == ALWAYS
     assert conjunction([ALWAYS, ALWAYS]) == ALWAYS
     assert conjunction([ALWAYS, b]) == b
@@ -80,7 +80,7 @@ def test_conjunctions_leave_out_what_holds_always():
     assert conjunction([b, b]) == b
 
 
-def test_conditions_are_looked_at_inside_where_something_iterates():
+def test_conditions_are_tested_inside_if_another_part_iterates():
     assert conjunction([p, b]) == b
     assert conjunction([p, q]) == When(Op("&&", (p.condition, q.condition), BOOL))
     assert conjunction([p, ALWAYS]) == p
@@ -98,7 +98,7 @@ def test_conditions_can_be_replaced():
     assert lattice.replaced(formula, lambda _: d) == due
 
 
-def test_what_is_iterated_over_is_listed_once():
+def test_operands_that_are_iterated_over_are_listed_once():
     assert lattice.iterated(Any((All((c, b)), c, p, ALWAYS, d))) == [2, 1, 3]
     assert lattice.iterated(ALWAYS) == []
 
@@ -120,6 +120,6 @@ def test_what_is_iterated_over_is_listed_once():
         (disjunction([conjunction([disjunction([b, c]), d]), Has(4)]), None),
     ],
 )
-def test_operands_that_a_union_only_has_together(formula, due):
+def test_operands_that_a_union_has_only_together(formula, due):
     found = lattice.with_joint_operands(formula, lambda keys: int("".join(map(str, keys))))
     assert found == (formula if due is None else due)

@@ -194,7 +194,7 @@ def test_a_linked_list_is_written_in_the_order_of_the_loops(levels, order, engin
     assert bool(clash) == (not able and not as_stored)
 
 
-def test_what_is_summed_outside_of_a_linked_list_is_reduced_first():
+def test_sums_outside_of_a_linked_list_are_reduced_first():
     schedule = ["reorder(k,j,i)"]
     program = custard.compile("X(i,j) = B(i,k) * C(j,k)", {"X": "dl"}, schedule)
     assert "reducer" in [node.kind for node in program.graph.nodes]
@@ -206,7 +206,7 @@ def test_what_is_summed_outside_of_a_linked_list_is_reduced_first():
     assert error.value.what.startswith("X cannot be located into: it is stored as dl:0,1")
 
 
-def test_locating_the_old_value_of_a_result_says_nothing_of_the_result():
+def test_locating_the_old_value_of_a_result_does_not_change_its_writer():
     formats = {"y": "h", "B": "ss"}
     commands = ["reorder(i,j)", "locate(y,j)"]
     program = custard.compile("y(i) = B(i,j) * y(j)", formats, commands)
@@ -217,7 +217,7 @@ def test_locating_the_old_value_of_a_result_says_nothing_of_the_result():
     assert np.array_equal(found.to_numpy(), B[:, :3] @ y)
 
 
-def test_only_what_lies_inside_of_a_sum_has_to_be_inserted():
+def test_only_levels_inside_of_a_sum_have_to_insert():
     formats = {"X": "sh", "B": "ss", "C": "ss"}
     product = "X(i,j) = B(i,k) * C(k,j)"
     program = custard.compile(product, formats, ["reorder(i,k,j)", "locate(X,j)"])
@@ -283,7 +283,7 @@ def test_a_result_cannot_be_a_range():
     )
 
 
-def test_the_notes_tell_what_is_done_on_the_fly():
+def test_notes_tell_conversions_on_the_fly():
     program = custard.compile("X(i,j) = B(i,j) * C(i,j)", {"B": "uq", "C": "sh"})
     assert program.notes == (
         "duplicates of B are joined on the fly at i: its level there is compressed non-unique",
@@ -315,7 +315,7 @@ def test_hash_tables_are_located_on_demand(levels, expression, due):
     assert np.array_equal(program.run({"B": B, "C": C}).to_numpy(), due)
 
 
-def test_locating_leaves_out_what_is_not_there():
+def test_locating_leaves_out_coordinates_that_are_not_found():
     formats = {"X": "ss", "B": "ss", "C": "hh"}
     commands = ["locate(C,i)", "locate(C,j)"]
     program = custard.compile("X(i,j) = B(i,j) * C(i,j)", formats, commands)

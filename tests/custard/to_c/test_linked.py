@@ -55,7 +55,7 @@ def _called(program, inputs, names):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_two_halves_make_what_one_function_makes(case):
+def test_assemble_and_recompute_together_equal_compute(case):
     text, formats, inputs = CASES[case]
     program = custard.compile(text, formats, target="c")
     whole = program.run(inputs)

@@ -21,7 +21,7 @@ def test_a_union_has_a_loop_for_both_and_one_for_each():
     assert whiles("y(i) = a(i) * b(i) + c(i)", {**formats, "c": "s"}) == 3
 
 
-def test_where_there_are_too_many_points_each_operand_is_asked():
+def test_with_too_many_points_each_operand_is_asked():
     names = "abcdef"
     formats = {"y": "s", **dict.fromkeys(names, "s")}
     assert whiles(f"y(i) = {' + '.join(f'{name}(i)' for name in names)}", formats) == 1
@@ -66,7 +66,7 @@ def test_products_are_merged_with_others_where_their_factors_meet(expression, le
     np.testing.assert_array_equal(program.run(tensors).to_numpy(), due)
 
 
-def test_where_factors_go_apart_nothing_else_is_asked():
+def test_where_factors_do_not_meet_other_operands_are_not_tested():
     """One body for all that meet, one for what is left of either, and the rest of each."""
     formats = {"y": "s", "a": "s", "b": "s", "c": "s"}
     text = custard.compile("y(i) = a(i) * b(i) + c(i)", formats, target="c").source

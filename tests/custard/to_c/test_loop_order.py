@@ -26,7 +26,7 @@ CSR = dict.fromkeys("XAB", "CSR")
          "iklj"),
     ],
 )  # fmt: skip
-def test_orders(text, formats, loops):
+def test_the_cheapest_orders_of_programs(text, formats, loops):
     assert "".join(custard.compile(text, formats, target="c").cin.loops) == loops
 
 
@@ -48,7 +48,7 @@ def test_a_schedule_and_strict_are_followed():
         ("X(j,i) = A(i,j) + B(j,i)", lambda a, b: a.T + b),
     ],
 )
-def test_what_is_transposed_comes_out_right(form, text, due):
+def test_transposed_operands_give_the_same_result(form, text, due):
     random = np.random.default_rng(1)
     a, b = (np.where(random.random((17, 17)) < 0.3, random.integers(1, 9, (17, 17)), 0)
             for _ in range(2))  # fmt: skip

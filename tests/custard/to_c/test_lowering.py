@@ -41,7 +41,7 @@ def test_two_sparse_operands_are_merged():
     assert loops("y(i) = a(i) + b(i)", {"y": "s", "a": "s", "b": "s"}) == ["while"] * 3
 
 
-def test_what_is_there_everywhere_comes_first():
+def test_terms_that_are_everywhere_come_first():
     """Sparse terms are added to it: nothing asks at each coordinate what they have there."""
     assert loops("X(i,j) = A(i,j) + D(i,j)", {"X": "dd", "A": "CSR", "D": "dd"}) == [
         "i", "j", "pA1"

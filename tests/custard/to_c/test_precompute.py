@@ -30,7 +30,7 @@ def test_products(result, schedule):
     np.testing.assert_array_equal(found.to_numpy(), a @ b)
 
 
-def test_what_is_read_from_a_workspace_has_no_positions():
+def test_a_workspace_has_no_positions_for_pos():
     a, x = matrix(13, 17, 3), np.arange(1.0, 18)
     schedule = (
         "fuse(i,j,f);pos(f,p,A);split(p,p0,p1,8);precompute(A(i,j)*x(j),f,f);"
@@ -42,7 +42,7 @@ def test_what_is_read_from_a_workspace_has_no_positions():
     np.testing.assert_array_equal(found.to_numpy(), a @ x)
 
 
-def test_a_part_of_what_is_computed_before():
+def test_a_workspace_may_be_read_by_another_workspace():
     a, b = matrix(9, 7, 5), matrix(9, 7, 6)
     schedule = "precompute(A(i,j)+B(i,j),j,j);precompute(A(i,j),j,j)"
     program = custard.compile("X(i,j) = A(i,j) + B(i,j)", dict.fromkeys("XAB", "ds"), schedule, "c")
@@ -53,7 +53,7 @@ def test_a_part_of_what_is_computed_before():
     ("form", "policy"),
     [("d", "dense"), ("s", "coord"), ("u", "coord"), ("h", "hash"), ("bucket", "bucket")],
 )
-def test_the_format_of_a_workspace_tells_what_it_is(form, policy):
+def test_the_format_of_a_workspace_tells_its_kind(form, policy):
     schedule = "reorder(i,k,j);precompute(A(i,k)*B(k,j),j,jw,W)"
     formats = {"X": "ds", "A": "ds", "B": "ds"}
     program = custard.compile(MATMUL, {**formats, "W": form}, schedule, "c")

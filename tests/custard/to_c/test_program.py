@@ -109,7 +109,7 @@ def test_matrices_of_scipy_in_any_format_and_order(made, form):
     assert (matrix.toarray() == before.toarray()).all()
 
 
-def test_results_outlive_what_they_came_from():
+def test_results_outlive_their_program_and_inputs():
     found = [
         compiled("X(i,j) = A(i,j)", {"X": "CSR", "A": "CSR"}).run({"A": n * DENSE}).to_numpy()
         for n in range(50)
@@ -396,7 +396,7 @@ def other_compiler(monkeypatch, tmp_path):
     cc._compiler.cache_clear()
 
 
-def test_a_compiler_that_is_not_there(other_compiler):
+def test_a_named_compiler_that_does_not_exist_is_a_mistake(other_compiler):
     program = custard.compile(MATVEC, FORMATS, target="c")
     other_compiler("/nonexistent")
     assert refused({"A": DENSE, "x": X}, program) == (
@@ -493,7 +493,7 @@ def test_the_command_in_the_header_compiles_the_file(tmp_path):
 
 
 @pytest.mark.parametrize("expression", ["y = a", "X(i,j) = B(i,j)", "X(i) = b(i) + c"])
-def test_headers_say_what_a_file_is(expression):
+def test_headers_have_expression_formats_and_schedule(expression):
     source = custard.compile(expression, schedule=[], target="c").source
     head = source[: source.index("#include")]
     assert head.startswith(f"// {expression}\n")
@@ -521,7 +521,7 @@ def test_a_bound_program_takes_new_arrays():
         bound.run(z=X)
 
 
-def test_what_is_converted_is_noted():
+def test_conversions_are_noted():
     program = compiled(formats={**FORMATS, "A": "CSC"})
     matrix = scipy.sparse.csr_array(DENSE)
     assert program.bind({"A": matrix.tocsc(), "x": X}).notes == ()

@@ -29,7 +29,7 @@ def test_variables_that_nothing_reads_are_left_out():
     assert pruned([used, unused, Assign(c, n)]) == [Assign(c, n)]
 
 
-def test_variables_are_kept_for_what_comes_after_in_loops():
+def test_variables_are_kept_for_later_rounds_of_a_loop():
     step = Assign(a, a + 1)
     body_ = [Declare(a, ZERO), While(a < n, [Declare(b, a), Assign(c, b, "+"), step])]
     assert pruned(body_) == body_

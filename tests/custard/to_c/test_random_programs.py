@@ -109,7 +109,7 @@ def test_no_sanitizer_complains(tmp_path):
         ("X(i) = sum(l, C(l,i)) * sum(l, D(l,i))", {"X": "s", "C": "qq", "D": "qq"}),
     ],
 )
-def test_programs_that_went_wrong(expression, formats):
+def test_programs_that_were_wrong_once(expression, formats):
     random = np.random.default_rng(1)
     tensors = {
         "B": random.integers(1, 9, (2, 2, 2, 2)),
@@ -124,7 +124,7 @@ def test_programs_that_went_wrong(expression, formats):
     np.testing.assert_array_equal(found.to_numpy(), evaluate(expression, given))
 
 
-def test_operands_that_are_asked_whether_they_are_there():
+def test_operands_that_are_tested_at_each_coordinate():
     """Also inside of the loops over others; so many that a lattice would have too many points."""
     random = np.random.default_rng(0)
     expression = "X(l,j) = Y(l,j) + (B(l,j) * C(l,k) - 0.5 * C(j,k)) * B(l,i)"

@@ -33,7 +33,7 @@ def test_each_helper_comes_once_and_behind_what_it_needs():
     assert "grown" not in text
 
 
-def test_nothing_is_there_that_is_not_called():
+def test_only_called_helpers_are_printed():
     assert list(helpers(["grow_X1", "something_of_the_kernel"])) == []
     # A function of the kernel may be called nearly like a helper.
     assert list(helpers(["grow_workspace_double_1"])) == []
@@ -68,7 +68,7 @@ def memory():
 
 
 @pytest.mark.parametrize("count", [2**61, 2**62, 2**63 - 1, -1, -(2**63)])
-def test_what_is_too_large_is_no_memory(memory, count):
+def test_arrays_that_are_too_large_are_no_memory(memory, count):
     """2**61 numbers of eight bytes are 2**64 bytes, which would be none."""
     assert memory.moved(None, count, 8) is None
     assert memory.zeroed(None, 0, count, 8) is None
@@ -81,7 +81,7 @@ def test_no_elements_are_some_memory(memory):
         memory.dropped(place)
 
 
-def test_what_was_there_stays_and_what_is_new_is_zero(memory):
+def test_a_resized_array_keeps_its_values_and_zeroes_new_ones(memory):
     place = memory.moved(None, 3, 8)
     np.ctypeslib.as_array((c_int64 * 3).from_address(place))[:] = 7, 8, 9
     place = memory.zeroed(place, 2, 1000, 8)

@@ -152,7 +152,7 @@ def test_other_results_take_one_pass(text, formats, schedule):
         ("X(i,j) = A(i,j)", {"X": "CSR", "A": "CSC"}),
     ],
 )
-def test_a_transposition_is_done_so_by_itself(text, formats):
+def test_a_transposition_is_scattered_without_a_schedule(text, formats):
     program = compiled(text, formats)
     assert any(note.endswith(NOTE) for note in program.notes)
     assert not any("transposed" in note for note in program.notes)

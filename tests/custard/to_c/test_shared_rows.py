@@ -75,7 +75,7 @@ def test_results_and_loops_of_other_kinds(expression, formats, schedule):
     check(expression, {"B": "dd", **stored}, schedule, inputs, due)
 
 
-def test_values_that_were_there_stay():
+def test_an_accumulated_result_keeps_its_old_values():
     a, b, x = rows(3, 9, 0, 1, columns=9), np.arange(27.0).reshape(9, 3), np.ones((4, 3))
     formats = {"X": "dd", "A": "ds", "B": "dd"}
     schedule = "reorder(i,k,j);" + SHARES.format(3)

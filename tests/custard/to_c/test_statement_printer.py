@@ -194,7 +194,7 @@ def test_random_expressions_mean_in_c_what_they_are(trees):
         (op("&&", op("||", p, q, type=BOOL), r, type=BOOL), "(!p && !q) || !r"),
     ],
 )
-def test_what_is_required(condition, due):
+def test_a_requirement_ends_the_kernel(condition, due):
     assert f"if ({due})\n    goto failed;" in body(Require(condition))
 
 

@@ -17,7 +17,7 @@ def test_an_access_keeps_its_storage_where_the_loops_can_follow_it():
     assert found.storage.rearranged == {}
 
 
-def test_a_tensor_is_transposed_where_they_cannot():
+def test_a_tensor_is_transposed_where_the_loops_cannot_follow_its_storage():
     found = prepared("y(i) = A(j,i)", {"A": "ds"}, loops="ij")
     slot = found.operand("A").slot
     assert (slot.modes, slot.variables) == (((1,), (0,)), ("i", "j"))
@@ -45,7 +45,7 @@ def test_extents_are_read_from_the_tensor_that_has_them():
     assert storage.extent("j") is storage.extent("j")
 
 
-def test_an_extent_that_nothing_has_is_a_parameter():
+def test_an_extent_that_no_tensor_has_is_a_parameter():
     found = prepared("y = sum(i, sum(j, a(j)))", {})
     storage = found.storage
     storage.assembly = Assembly(

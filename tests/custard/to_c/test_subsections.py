@@ -136,7 +136,7 @@ def test_sums_go_through_what_either_term_holds():
     assert found.values.size == np.count_nonzero(due)
 
 
-def test_room_for_the_result_depends_on_what_is_stored():
+def test_room_for_the_result_depends_on_the_stored_coordinates():
     """A result is given room for so many values as lie in windows, not for the whole extent."""
     for levels in "snl":
         formats = {"X": levels, "F": "d", "Y": "s"}

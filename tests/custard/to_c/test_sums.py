@@ -23,23 +23,23 @@ def numbers(found):
     return [name for name in names if name.startswith("sum")]
 
 
-def test_into_a_number_where_no_loop_around_binds_its_variables():
+def test_a_sum_goes_into_a_number_where_no_outer_loop_binds_its_variables():
     found = program("y(i) = A(i,j) * x(j)", {"y": "d", "A": "CSR", "x": "d"})
     assert (numbers(found)[0], workspaces(found)) == ("sum", [])
 
 
-def test_into_the_result_where_its_levels_are_full():
+def test_a_sum_goes_into_the_result_where_its_levels_are_full():
     found = program("y(i) = A(j,i)", {"y": "d", "A": "CSR"})
     assert (numbers(found), workspaces(found)) == ([], [])
 
 
-def test_into_a_workspace_where_they_are_not():
+def test_a_sum_goes_into_a_workspace_where_the_levels_are_not_full():
     formats = {"X": "CSR", "B": "CSR", "C": "CSR"}
     found = program("X(i,j) = B(i,k) * C(k,j)", formats, ["reorder(i,k,j)"])
     assert workspaces(found) == ["w(j)"]
 
 
-def test_a_schedule_may_ask_for_one():
+def test_a_schedule_may_ask_for_a_workspace():
     formats = {"y": "d", "A": "CSR", "x": "d"}
     found = program("y(i) = A(i,j) * x(j)", formats, ["precompute(x(j),j,j,w)"])
     assert workspaces(found) == ["w(j)"]

@@ -31,7 +31,7 @@ def test_precompute(formats, schedule):
     np.testing.assert_array_equal(found, np.correlate(X, F, "valid"))
 
 
-def test_what_precompute_refuses():
+def test_mistakes_in_precompute():
     with pytest.raises(UserError) as error:
         custard.compile("y(i) = A(i,i+1) * x(i)", {}, "precompute(A(i,i+1),i,i,w)", "c")
     assert str(error.value) == (
@@ -57,7 +57,7 @@ def test_loops_are_in_the_order_of_the_storage():
     assert "the loop order is j, i: the tensors are stored so" in program.notes
 
 
-def test_or_in_a_cheaper_one():
+def test_loops_are_in_a_cheaper_order_than_that_of_storage():
     program = custard.compile(MATMUL, {**CSR, "C": "CSC"}, target="c")
     assert any("it costs far less than" in note for note in program.notes)
     strict = custard.compile(MATMUL, {**CSR, "C": "CSC"}, target="c", strict=True)
@@ -85,6 +85,6 @@ def test_flags_and_header():
     assert program.header[:2] == (MATMUL, "X:ds:0,1")
 
 
-def test_streams_are_not_of_this_target():
+def test_commands_about_streams_are_refused():
     with pytest.raises(UserError, match="target c does not take skip"):
         custard.compile(MATMUL, CSR, ["skip(B,k)"], "c")

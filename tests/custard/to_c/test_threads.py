@@ -153,7 +153,7 @@ def test_a_prefix_is_that_of_parts_too():
          "leaves the loop to the C compiler: it does not go along arrays"),
     ],
 )  # fmt: skip
-def test_what_is_not_shared_is_told(schedule, note):
+def test_loops_that_threads_cannot_share_are_noted(schedule, note):
     program = custard.compile(MATMUL, {"X": "ds", "A": "ds", "B": "ds"}, schedule, "c")
     assert f"{schedule.split(';')[1]} {note}" in program.notes
 

@@ -61,7 +61,7 @@ SIZE = Field("A", "size0")
         [Require(n < SIZE), CallStatement(Call("f", (n,)))],
     ],
 )
-def test_what_is_well_formed(body):
+def test_a_well_formed_kernel_is_verified(body):
     verify(kernel(*body))
 
 
@@ -95,7 +95,7 @@ def test_what_is_well_formed(body):
         ),
     ],
 )
-def test_what_is_not(body, message):
+def test_a_fault_in_a_kernel_is_named(body, message):
     with pytest.raises(AssertionError, match=message):
         verify(kernel(*body))
 

@@ -59,7 +59,7 @@ def test_a_filter_is_searched_and_the_schedule_may_have_it_scanned():
 
 @needs_compiler
 @pytest.mark.parametrize("formats", ["ss ss", "bb bb", "nn hh", "dn uq"])
-def test_both_engines_read_the_same_of_memory(formats):
+def test_both_engines_read_equally_much_memory(formats):
     """Searches and windows read words and runs once, on both engines."""
     rng = np.random.default_rng(1)
     x = rng.random((4, 70)) * (rng.random((4, 70)) < 0.1)

@@ -36,7 +36,7 @@ def estimated(text, inputs, order, lanes=None):
     return cycles(plain, formats, fibers, lanes), made
 
 
-def test_by_hand():
+def test_costs_worked_out_by_hand():
     """Row 0 of B has columns 0 and 1, row 1 has column 1; x has them all."""
     inputs = {"B": Tensor.from_numpy(np.array([[1, 1], [0, 1]]), "ss")}
     inputs["x"] = Tensor.from_numpy(np.ones(2), "s")
@@ -54,7 +54,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("text", CASES)
-def test_against_the_simulator(text):
+def test_costs_are_near_the_simulated_cycles(text):
     inputs = CASES[text]
     loops = concretize(notation.parse(text)).loops
     for order in permutations(loops):

@@ -29,5 +29,5 @@ def test_golden(name, golden):
     golden(GOLDEN / f"{name}.txt", f"{row.expression}\n\n{listed(graph)}")
 
 
-def test_there_is_no_file_too_many():
+def test_every_golden_file_belongs_to_a_test():
     assert {path.stem for path in GOLDEN.iterdir()} == set(ROWS)

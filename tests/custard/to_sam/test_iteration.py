@@ -37,6 +37,6 @@ def test_lanes_give_the_same_result(lanes, loop):
     np.testing.assert_allclose(program.run({"B": b, "C": c}).to_numpy(), b @ c)
 
 
-def test_an_empty_dimension_is_lowered_for():
+def test_an_empty_dimension_needs_droppers():
     program = custard.compile("y(i) = A(i,j)")
     assert program.run({"A": np.zeros((3, 0))}).to_numpy().tolist() == [0, 0, 0]

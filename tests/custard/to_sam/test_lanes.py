@@ -11,7 +11,7 @@ def counted(text, schedule, formats=None):
     return found
 
 
-def test_what_lies_in_the_loop_is_copied_and_the_rest_is_not():
+def test_blocks_inside_of_a_dealt_loop_are_copied_and_others_are_not():
     found = counted("y(i) = A(i,j) * x(j)", ["parallelize(i,Lanes,3)"])
     assert (found["parallelizer"], found["serializer"]) == (1, 1)
     assert (found["intersecter"], found["reducer"]) == (3, 3)

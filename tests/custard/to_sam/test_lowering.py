@@ -105,7 +105,7 @@ def test_bitvectors_are_merged_by_words():
         ("x(i) = b(i) + c(i) * d(i)", ("coiterate(c,i)",)),
     ],
 )
-def test_a_merge_with_what_is_no_bitvector_is_by_coordinates(expression, schedule):
+def test_a_merge_of_a_bitvector_with_another_format_is_by_coordinates(expression, schedule):
     assert not any("bitvector" in kind for kind in kinds(expression, bits(expression), schedule))
 
 
@@ -131,7 +131,7 @@ def test_bitvectors_that_are_asked_for():
 
 
 @pytest.mark.parametrize(("target", "level"), [("sam", "h"), ("sam", "d"), ("c", "b")])
-def test_bitvectors_that_cannot_be(target, level):
+def test_bitvector_commands_that_cannot_be_followed_are_mistakes(target, level):
     formats = {"x": "d", "b": level, "c": "b"}
     with pytest.raises(custard.UserError) as error:
         custard.compile("x(i) = b(i) * c(i)", formats, "bitvector(b,i)", target=target)
@@ -155,7 +155,7 @@ def test_scanners_that_skip_are_told_by_the_intersecter():
     assert program.graph.node("intersect_i").parameters["skips"] == [0]
 
 
-def test_what_skips_is_scanned():
+def test_operands_that_skip_are_scanned_and_not_located():
     """A dense level is else located, and a bitvector merged by words."""
     for level in "db":
         found = kinds("x(i) = b(i) * c(i)", {"b": "s", "c": level}, ["skip(c,i)"])
@@ -181,7 +181,7 @@ def test_the_lanes_of_a_loop_skip_each_on_its_own():
         ("x(i) = b(i) * c(i)", {"b": "h"}, "its level there is hashed"),
     ],
 )
-def test_what_cannot_skip(expression, formats, why):
+def test_skip_commands_that_cannot_be_followed_are_mistakes(expression, formats, why):
     with pytest.raises(custard.UserError) as error:
         custard.compile(expression, formats, "skip(b,i)")
     assert str(error.value).startswith(f"b cannot be skipped through at i: {why}")
@@ -195,7 +195,7 @@ def test_only_operands_skip():
         custard.compile("x(i) = b(i) * c(i)", schedule="skip(b,i)", target="c")
 
 
-def test_what_is_computed_before_skips_where_it_is_read():
+def test_a_workspace_may_skip_where_it_is_read():
     """The workspace is the result of one graph and an operand of the next."""
     commands = ["reorder(i,j)", "precompute(B(i,j)*C(i,j),j,j,T)", "skip(T,j)"]
     program = custard.compile("X(i,j) = B(i,j) * C(i,j) * D(i,j)", schedule=commands)
@@ -214,7 +214,7 @@ def test_the_upper_words_of_a_bit_tree_decide_which_lower_ones_are_read():
         assert run.blocks[f"scan_{name}_i"].tokens["bv"]["data"] == 2  # of 0 and 2; not 1 or 3
 
 
-def test_computed_terms_of_two_levels_are_aligned_with_what_they_meet():
+def test_computed_terms_of_two_levels_are_aligned_after_a_merge():
     found = kinds("X(i,j) = B(i,j) + sum(k, C(k,i) * D(k,j))", schedule=["reorder(k,i,j)"])
     assert found["fiber_aligner"] == 1
     assert found["reducer"] == 1
@@ -255,7 +255,7 @@ def test_a_diagonal_on_the_left_has_one_level():
     assert custard.compile("X(i,i) = X(i,i) + b(i)").graph.result.around is None
 
 
-def test_an_empty_mode_needs_a_dropper_more():
+def test_an_empty_mode_needs_another_dropper():
     formats = {"A": "dd", "y": "s"}
     assert "coordinate_dropper" not in kinds("y(i) = A(i,j)", formats)
     assert kinds("y(i) = A(i,j)", formats, dims={"j": 0})["coordinate_dropper"] == 1
@@ -284,5 +284,5 @@ def test_an_empty_mode_needs_a_dropper_more():
         ),
     ],
 )
-def test_the_notes_tell_what_was_decided(expression, formats, schedule, note):
+def test_the_notes_tell_the_decisions(expression, formats, schedule, note):
     assert note in custard.compile(expression, formats, schedule).notes

@@ -45,7 +45,7 @@ def test_dense_programs_locate_and_scatter(program):
 
 @settings(relaxed, max_examples=examples(200))
 @given(programs(accumulate=True))
-def test_what_is_added_to_keeps_the_rest(program):
+def test_accumulation_keeps_the_other_old_values(program):
     """The old value is added to; beside a diagonal on the left, it stays as it was."""
     assume("+=" not in program.expression or "X" in program.tensors)
     check(program)
@@ -88,7 +88,7 @@ def test_a_sum_without_points_leaves_nothing_around_it():
     found.validate()
 
 
-def test_what_is_located_may_be_absent():
+def test_a_located_operand_may_be_absent():
     """Under the sum with X, the product is absent where B is; D's fibers are there all the same."""
     rng = np.random.default_rng(0)
     shapes = {"B": (2, 5), "C": (2, 2), "D": (2, 2, 5), "X": (2, 5)}

@@ -16,12 +16,12 @@ def test_an_empty_fiber_drops_the_coordinate_that_holds_it():
     assert "drop_i" in found
 
 
-def test_a_dense_result_has_a_zero_there():
+def test_an_empty_fiber_gives_zero_in_a_dense_result():
     found = nodes("y(i) = A(i,j) * x(j)", {"y": "d", "A": "dd", "x": "d"})
     assert not any(name.startswith("drop_") for name in found)
 
 
-def test_a_sum_further_out_is_one_of_tensors():
+def test_a_sum_over_an_outer_variable_reduces_tensors():
     found = nodes("X(i,j) = B(i,k) * C(k,j)", schedule=["reorder(i,k,j)"])
     assert found["reduce_k"].parameters["dimensions"] == 1
     found = nodes("X(i,j) = B(i,k) * C(k,j)", schedule=["reorder(k,i,j)"])

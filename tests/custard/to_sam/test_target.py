@@ -13,7 +13,7 @@ def test_loops_are_in_the_order_of_the_storage():
 
 
 @pytest.mark.parametrize("command", ["reorder(i,j)", "locate(x,j)", "skip(x,j)"])
-def test_commands_that_speak_of_loops_keep_the_order_of_the_text(command):
+def test_commands_that_name_loops_keep_the_order_of_the_text(command):
     formats = {"A": "ds:0,1", "x": "h" if command.startswith("locate") else "s"}
     program = custard.compile("y(i) = A(i,j) * x(j)", formats, [command])
     assert program.statements[-1].loops == ("i", "j")

@@ -55,7 +55,7 @@ def test_figure_6_in_words_of_four_bits():
     )
 
 
-def test_a_fiber_that_is_not_there_has_no_words():
+def test_an_absent_fiber_has_no_words():
     rows = Tensor.of([[0, 1.0], [1, 1], [0, 0]], "bb")
     due = ("2, S0, S0, 3, S1, S1, D", "0, S0, S0, 1, S1, S1, D")
     scan(rows, "0, N, 1, S0, S0, D", due, 64, level=1)

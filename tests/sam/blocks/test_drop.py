@@ -91,7 +91,7 @@ def test_zeros_go_with_their_coordinates():
     check_zeros("D", "D", "D", "D")
 
 
-def test_what_is_no_number_is_no_zero():
+def test_nan_is_not_dropped_as_zero():
     check_zeros("0, 1, S0, D", "nan, inf, S0, D", "0, 1, S0, D", "nan, inf, S0, D")
 
 

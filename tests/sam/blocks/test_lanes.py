@@ -11,7 +11,7 @@ FLAT = {"lanes": 2, "streams": ["ref", "val"], "depth": 0}
 DEEP = {"lanes": 2, "streams": ["crd", "val"], "depth": 1}
 
 
-def test_coordinates_are_dealt_in_turn_with_what_goes_along():
+def test_coordinates_are_dealt_in_turn_with_their_payloads():
     check_block(
         "parallelizer",
         FLAT,
@@ -101,7 +101,7 @@ def test_a_coordinate_a_cycle_is_dealt():
     st.lists(st.lists(st.lists(st.integers(0, 9), max_size=3), max_size=6), min_size=1, max_size=4),
     st.integers(1, 4),
 )
-def test_what_is_dealt_and_joined_comes_back(nested, lanes):
+def test_a_stream_dealt_and_joined_is_the_same(nested, lanes):
     """Three levels: outer coordinates, those that are dealt, and values in them."""
     crd = format_stream(to_tokens([list(range(len(inner))) for inner in nested], 2))
     val = format_stream(to_tokens(nested, 3))

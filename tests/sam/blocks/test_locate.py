@@ -29,11 +29,11 @@ def test_every_coordinate_of_a_dense_level_is_found():
     check(DENSE, "0, 3, S0, 2, S1, D", "1, 0, S0, D", ("0, 3, S0, 2, S1, D", "4, 7, S0, 2, S1, D"))
 
 
-def test_an_operand_that_is_not_there_has_no_coordinate():
+def test_an_absent_operand_has_no_coordinate():
     check(DENSE, "0, 3, S0, 2, S1, D", "N, 0, S0, D", ("S0, 2, S1, D", "S0, 2, S1, D"))
 
 
-def test_what_is_not_there_has_no_reference_where_all_coordinates_are_kept():
+def test_a_missing_coordinate_has_no_reference_where_all_coordinates_are_kept():
     due = ("0, 3, S0, 2, S1, D", "N, N, S0, 2, S1, D")
     check(DENSE, "0, 3, S0, 2, S1, D", "N, 0, S0, D", due, keeps=True)
 
@@ -44,7 +44,7 @@ def test_empty_fibers_stay_empty():
     check(DENSE, "S1, D", "1, S0, D", ("S1, D", "S1, D"))
 
 
-def test_what_a_hash_table_lacks_is_dropped_with_its_payload():
+def test_a_coordinate_that_a_hash_table_lacks_is_dropped_with_its_payload():
     """Four buckets a row, coordinate mod 4 first: row 0 has 1 and 3 in place, row 1 has 2."""
     check(
         HASHED,

@@ -27,7 +27,7 @@ DECLARED = {
 RIGHT = {"slot": "B", "level": 3}
 
 
-def test_what_may_be_missing_may_be():
+def test_optional_parameters_may_be_missing():
     check(DECLARED, RIGHT)
     check(DECLARED, {**RIGHT, "keeps": True, "lanes": [0, 2], "from": None, "kind": "two"})
 

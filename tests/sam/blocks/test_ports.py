@@ -28,7 +28,7 @@ MADE = {
 
 
 @pytest.mark.parametrize("kind", MADE)
-def test_what_ports_refer_to_are_ports(kind):
+def test_ports_refer_to_ports_of_the_same_block(kind):
     """An output passes on inputs of its block, and references hang below one of them."""
     ports = {port.name: port for port in KINDS[kind].ports(MADE[kind])}
     inputs = {name for name, port in ports.items() if port.direction == "in"}

@@ -350,7 +350,7 @@ def test_lanes_of_two_dimensions():
     check_block(kind, parameters, inputs, due)
 
 
-def test_lanes_that_end_differently_are_no_lanes():
+def test_lanes_that_end_differently_are_refused():
     with pytest.raises(StreamError, match="the lanes end their fibers differently"):
         run_block(*lanes(1, ["1, S1, 2, S2, D"], ["1, S2, D"]))
     values = {"in_val_0": "1, S0, D", "in_val_1": "1, S0, 2, S1, D"}

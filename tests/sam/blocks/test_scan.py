@@ -113,7 +113,7 @@ def test_a_singleton_level_has_one_coordinate_per_fiber():
 
 
 @pytest.mark.parametrize("ref", ["0, D", "7, D", "2.5, D"])
-def test_a_variable_is_scanned_whatever_asks_for_it(ref):
+def test_a_variable_is_scanned_for_any_reference_or_value(ref):
     check_block(
         "level_scanner",
         {"variable": "i"},

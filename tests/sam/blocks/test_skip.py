@@ -96,7 +96,7 @@ def test_a_level_of_more_than_all_places_is_refused():
         crd(huge, 0, "0, D", [0])
 
 
-def test_an_intersecter_tells_those_that_are_behind():
+def test_an_intersecter_tells_the_scanners_that_are_behind():
     """By hand: b waits for 9 twice; c, which has ended, lets it go to the next fiber."""
     parameters = {"payloads": [[], []], "skips": [0, 1]}
     streams = {"in_crd0": "1, 2, 9, 12, S0, 3, S1, D", "in_crd1": "9, S0, 3, S1, D"}
@@ -140,7 +140,7 @@ def test_three_operands_of_which_two_skip():
     assert found == {"skip0": [4, 6, 2 * SPAN], "skip2": [4, 4, 2 * SPAN]}
 
 
-def test_what_is_skipped_by_hand():
+def test_skipped_coordinates_worked_out_by_hand():
     """b has 0 to 9, and c 9 alone.
 
     Both scanners emit in cycle 1 for the first time. In cycle 2 the intersecter sees 0 and 9, and

@@ -27,11 +27,11 @@ def test_coordinates_are_scaled_and_added():
     affine([2, -1], 3, ["0, 1, S0, 4, S1, D", "1, 9, S0, 2, S1, D"], "2, -4, S0, 9, S1, D")
 
 
-def test_what_is_absent_stays_so():
+def test_an_absent_coordinate_stays_absent():
     affine([1, 1], 0, ["0, N, 3, S0, D", "1, 2, N, S0, D"], "1, N, N, S0, D")
 
 
-def test_what_lies_outside_of_an_extent_is_absent():
+def test_a_sum_outside_of_its_extent_is_absent():
     affine([1], -1, ["0, 1, 4, 5, S0, D"], "N, 0, 3, N, S0, D", slot="A", level=0)
 
 
@@ -56,18 +56,18 @@ def window(tensor, scale, constant, ref, due, extent, offset=None):
     )
 
 
-def test_a_window_holds_what_is_stored_between_two_bounds():
+def test_a_window_has_the_stored_coordinates_between_two_bounds():
     """Three places from 1, 4 and 7 on."""
     due = "0, 1, S0, 1, 2, S0, 2, S1, D", "0, 1, S0, 2, 3, S0, 4, S1, D"
     window(SPARSE, 1, 0, "0, 0, 0, S0, D", due, 3, "1, 4, 7, S0, D")
 
 
-def test_places_outside_have_nothing():
+def test_a_window_outside_of_the_level_is_empty():
     window(SPARSE, 1, -2, "0, D", ("3, 4, S0, D", "0, 1, S0, D"), 6)
     window(DENSE, 1, 0, "0, 0, S0, D", ("2, S0, 0, S1, D", "0, S0, 3, S1, D"), 3, "-2, 3, S0, D")
 
 
-def test_a_stride_passes_over_what_lies_between():
+def test_a_stride_passes_over_coordinates_in_between():
     """Coordinates 1, 5 and 9 are 4 apart; 2 and 6 are not among them."""
     window(SPARSE, 4, 1, "0, D", ("0, 1, 2, S0, D", "0, 2, 4, S0, D"), 5)
 
@@ -162,7 +162,7 @@ def subsections(tensor, scale, constant, others, scales, ref, due, extents, offs
     )
 
 
-def test_subsections_that_hold_something_as_in_figure_3_of_the_convolution_paper():
+def test_nonempty_subsections_as_in_figure_3_of_the_convolution_paper():
     """Coordinates 2, 8 and 9 of 10, in subsections of two places from 0 to 7 on."""
     stored = Tensor.from_coo([[2, 8, 9]], [1.0, 2.0, 3.0], (10,), "s")
     due = "1, 2, 7, S0, D", "0, 0, 0, S0, D"
@@ -189,7 +189,7 @@ def test_subsections_follow_an_offset():
     subsections(stored, 1, 0, ["j"], [1], "0, N, 0, S0, D", due, {"i": 2, "j": 2}, "2, N, 1, S0, D")
 
 
-def test_there_are_no_subsections_without_places():
+def test_a_level_of_extent_0_has_no_subsections():
     due = "S0, D", "S0, D"
     subsections(SPARSE, 1, 0, ["j"], [1], "0, D", due, {"i": 3, "j": 0})
     subsections(SPARSE, 1, 0, ["j"], [1], "0, D", due, {"i": 0, "j": 3})

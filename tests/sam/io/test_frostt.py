@@ -64,7 +64,7 @@ def test_a_header_with_values_and_an_option_that_says_there_are_none(save):
     )
 
 
-def test_from_0(save):
+def test_coordinates_may_count_from_0(save):
     path = save("a.tns", "0 2 1.5\n1 0 2\n")
     assert read(path, zero_based=True).to_numpy().tolist() == [[0, 0, 1.5], [2, 0, 0]]
     assert refused(path, zero_based=True, shape=(2, 2)).startswith(

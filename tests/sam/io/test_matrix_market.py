@@ -136,7 +136,7 @@ def test_refuses(save, text, message):
         ("pattern", "1 1 1", "expected 2 numbers, not 3"),
     ],
 )
-def test_what_scipy_takes_wrongly_is_refused(save, field, line, error):
+def test_files_that_scipy_misreads_are_refused(save, field, line, error):
     banner = f"%%MatrixMarket matrix coordinate {field} general\n"
     assert error in refused(save("a.mtx", f"{banner}2 2 1\n{line}\n"))
 

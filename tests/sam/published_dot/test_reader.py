@@ -220,7 +220,7 @@ IKJ = dot(
 
 @pytest.mark.parametrize("text", [KIJ, IKJ], ids=["kij", "ikj"])
 @pytest.mark.parametrize("seed", range(4))
-def test_accumulators_take_what_is_held_over_inner_coordinates(text, seed):
+def test_accumulators_take_held_coordinates_without_copies(text, seed):
     draw = np.random.default_rng(seed)
     B = (draw.integers(1, 9, (5, 7)) * (draw.random((5, 7)) < 0.3)).astype(float)
     C = (draw.integers(1, 9, (7, 6)) * (draw.random((7, 6)) < 0.3)).astype(float)

@@ -99,7 +99,7 @@ def test_the_text_is_of_the_dialect():
         ),
     ],
 )
-def test_what_the_dialect_has_no_words_for(program, error):
+def test_graphs_that_the_dialect_cannot_express_are_mistakes(program, error):
     with pytest.raises(UserError) as refusal:
         to_dot(custard.compile(*program).graph, "published")
     assert str(refusal.value) == error

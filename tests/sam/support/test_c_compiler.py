@@ -32,7 +32,7 @@ def program(path, text):
 
 
 @pytest.mark.parametrize("text", ["", " ", "\t"])
-def test_an_empty_cc_is_none(text, monkeypatch):
+def test_an_empty_cc_names_no_compiler(text, monkeypatch):
     monkeypatch.setenv("CC", text)
     assert cc.build([ANSWER])[0].answer() == 42
 
@@ -67,7 +67,7 @@ def test_a_compiler_that_is_no_program(monkeypatch, tmp_path):
     assert mistake() == f"the C compiler {fake} cannot be run: Exec format error"
 
 
-def test_what_the_compiler_says_is_quoted():
+def test_messages_of_the_compiler_are_quoted():
     assert mistake("int answer(void) { return nothing; }").startswith("the C compiler ")
 
 
@@ -117,7 +117,7 @@ def test_a_cache_without_room(monkeypatch, folder):
     assert not list(folder.glob("*.so"))
 
 
-def test_what_is_compiled_is_told_and_timed_once(folder):
+def test_compilations_are_told_and_timed_once(folder):
     told = []
     with cc.watched(told.append) as first:
         cc.build([ANSWER, ANSWER.replace("42", "43"), ANSWER])

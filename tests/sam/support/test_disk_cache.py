@@ -37,7 +37,7 @@ def test_an_entry_is_found_again():
         lambda path: path.unlink(),
     ],
 )
-def test_an_entry_that_is_not_whole_is_none(spoil):
+def test_a_damaged_entry_counts_as_missing(spoil):
     spoil(disk_cache.put(NAMES[0], b"content"))
     assert disk_cache.find(NAMES[0]) is None
     disk_cache.put(NAMES[0], b"content")
@@ -132,7 +132,7 @@ def test_a_private_folder_that_another_may_write_is_not_taken(monkeypatch, tmp_p
     disk_cache._private.cache_clear()
 
 
-def test_a_cache_that_goes_meanwhile(folder):
+def test_a_folder_that_is_removed_meanwhile(folder):
     import shutil
 
     disk_cache.put(NAMES[0], b"content")

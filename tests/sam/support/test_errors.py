@@ -1,11 +1,11 @@
 from sam.support.errors import UserError, nearest, quoted
 
 
-def test_what_is_short_is_quoted_whole():
+def test_short_texts_are_quoted_whole():
     assert quoted("x" * 200) == "x" * 200
 
 
-def test_what_is_long_is_quoted_in_part():
+def test_long_texts_are_quoted_in_part():
     text = "beginning " + "x" * 10**6 + " end"
     assert len(quoted(text)) == 200
     assert quoted(text).startswith("beginning xxx")
@@ -34,6 +34,6 @@ def test_carets_stay_below_what_they_mark():
     assert shown[carets.index("^") :] == "HERE"
 
 
-def test_options_of_a_letter_are_not_near_each_other():
+def test_one_letter_options_are_not_near_each_other():
     assert nearest("-k", ["-v", "-s"]) is None
     assert nearest("--trget", ["-t", "--target"]) == "--target"

@@ -15,7 +15,7 @@ def refused(call, *arguments):
     return str(error.value)
 
 
-def test_text_and_bytes_take_the_place_of_what_was_there(tmp_path):
+def test_text_and_bytes_replace_the_old_file(tmp_path):
     path = tmp_path / "a"
     write_whole(path, b"\0\xff")
     assert path.read_bytes() == b"\0\xff"
@@ -37,13 +37,13 @@ def test_a_link_stays_a_link(tmp_path):
     assert (tmp_path / "file").read_text() == "new"
 
 
-def test_what_is_no_file_is_written_as_it_is(tmp_path):
+def test_a_path_that_is_no_regular_file_is_written_directly(tmp_path):
     write_whole(os.devnull, "text")
     assert Path(os.devnull).is_char_device()
     assert refused(write_whole, tmp_path, "text") == f"cannot write {tmp_path}: Is a directory"
 
 
-def test_a_failure_leaves_what_was_there(tmp_path, monkeypatch):
+def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
     (tmp_path / "a").write_text("old")
 
     def full(*_):

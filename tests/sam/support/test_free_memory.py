@@ -20,7 +20,7 @@ def test_sizes_in_words(size, words):
     assert free_memory.in_words(size) == words.replace("1.02e+03", "1.02e+03")
 
 
-def test_what_is_larger_than_what_is_free_is_refused(monkeypatch):
+def test_arrays_larger_than_free_memory_are_refused(monkeypatch):
     monkeypatch.setattr(free_memory, "available", lambda: 2**20)
     free_memory.require(2**20, "the array")
     with pytest.raises(UserError) as caught:

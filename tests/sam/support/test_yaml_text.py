@@ -57,7 +57,7 @@ TEXT = """
 
 
 @pytest.mark.parametrize("word", TEXT.split())
-def test_what_is_a_number_or_more_in_yaml_1_1_alone_is_text(word):
+def test_numbers_and_truths_of_yaml_1_1_only_are_text(word):
     assert parse_yaml(word, "f.yaml") == word
 
 

@@ -52,7 +52,7 @@ class TestChecks:
         assert refused(tensor.validate) == text
 
 
-def test_parts_that_are_not_of_the_types_that_they_should_be():
+def test_parts_of_wrong_types_are_refused():
     levels = (Dense(1), Compressed(np.array([0, 1]), np.array([0])))
     with pytest.raises(UserError, match="its values are of the type float16\nhint: the types of"):
         Tensor((1, 1), (0, 1), levels, np.ones(1, "float16")).validate()

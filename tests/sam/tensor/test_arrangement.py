@@ -39,7 +39,7 @@ class TestArrange:
         assert lists(arranged) == [[[0, 2], [0, 2]], [[0, 1, 2], [1, 0]]]
         assert arranged.values.tolist() == [0, 5]
 
-    def test_prunes_what_was_stored_without_entries(self):
+    def test_prunes_coordinates_stored_without_entries(self):
         rows = Compressed(np.array([0, 3]), np.array([0, 1, 2]))
         columns = Compressed(np.array([0, 1, 1, 2]), np.array([1, 0]))
         tensor = Tensor((3, 2), (0, 1), (rows, columns), np.array([4.0, 5.0]))
@@ -94,7 +94,7 @@ class TestSpread:
             due[i, j, i] = array[j, i]
         assert np.array_equal(found.to_numpy(), due)
 
-    def test_keeps_what_lies_around(self):
+    def test_keeps_entries_off_the_diagonal(self):
         around = Tensor.from_numpy([[1.0, 2.0], [3.0, 4.0]], "ss", (1, 0))
         found = Tensor.from_numpy([0, 7], "s").spread(((0, 1),), around)
         assert found.to_numpy().tolist() == [[0, 2], [3, 7]]

@@ -27,7 +27,7 @@ def test_entries_are_sorted_and_equal_ones_summed(modes, numbers, bits):
     assert values.tolist() == [due[place] for place in sorted(due)]
 
 
-def test_what_is_in_order_is_not_copied():
+def test_entries_in_order_are_not_copied():
     coordinates, values = entries([[0, 0, 1], [0, 2, 1]], [1, 2, 3])
     found, kept = sorted_entries(coordinates, values)
     assert found is coordinates
@@ -59,7 +59,7 @@ def test_sums_keep_their_type():
         ([[1, 0], [0, 5]], False),
     ],
 )
-def test_increase(coordinates, due):
+def test_increasing_coordinates_are_recognised(coordinates, due):
     assert increase(np.array(coordinates, np.int64)) == due
     late = np.arange(3000).reshape(1, -1)
     assert increase(late)

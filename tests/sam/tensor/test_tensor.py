@@ -41,7 +41,7 @@ class TestFigure1:
             assert np.array_equal(tensor.to_numpy(), FIGURE)
             tensor.validate()
 
-    def test_what_it_tells(self):
+    def test_properties_of_a_tensor(self):
         tensor = Tensor.from_coo([ROWS, COLUMNS], VALUES, (4, 4), "ds", (1, 0))
         assert (tensor.ndim, tensor.nnz, tensor.dtype) == (2, 5, np.float64)
         assert tensor.format == "ds:1,0"

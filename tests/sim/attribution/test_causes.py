@@ -41,7 +41,7 @@ def test_the_last_event_up_to_a_cycle(events):
     assert events.at(1, 9) == 3
 
 
-def test_events_by_what_they_waited_for(events):
+def test_events_are_grouped_by_the_thing_awaited(events):
     assert [(b, c, e.tolist()) for b, c, e in events.groups()] == [(0, 0, [1]), (1, 0, [3, 4])]
 
 

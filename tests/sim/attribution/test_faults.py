@@ -23,7 +23,7 @@ def product(overrides):
 
 
 @pytest.mark.parametrize("overrides", [{}, MEMORY])
-def test_one_by_one_as_all_at_once(monkeypatch, overrides):
+def test_walks_one_by_one_equal_walks_all_at_once(monkeypatch, overrides):
     log = product(overrides).log
     monkeypatch.setattr(faults, "_FEW", 0)
     together = shares(log)
@@ -40,7 +40,7 @@ def copied(n=20, **overrides):
     return program.simulate({"b": np.ones(n)}, overrides=overrides, attribution=True)
 
 
-def test_a_slow_reader_is_at_fault_for_what_is_blocked():
+def test_a_slow_reader_is_at_fault_for_blocked_cycles():
     """The writer of values takes one in 10 cycles; all queues before it have two places."""
     slow = {"blocks.names.write_x_vals.initiation_interval_cycles": 10, "queues.depth": 2}
     run = copied(**slow)
@@ -49,7 +49,7 @@ def test_a_slow_reader_is_at_fault_for_what_is_blocked():
     assert blocked["write_x_vals"] > 0.9 * sum(blocked.values())
 
 
-def test_a_slow_giver_is_at_fault_for_what_is_starved():
+def test_a_slow_giver_is_at_fault_for_starved_cycles():
     """The array gives a value in 10 cycles: of 20 waits of the writer 19 are the array's, whole."""
     slow = {"blocks.names.array_b.initiation_interval_cycles": 10}
     run = copied(**slow)

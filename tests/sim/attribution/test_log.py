@@ -75,7 +75,7 @@ def test_a_log_goes_on_in_a_file(monkeypatch):
 
 
 @compiler
-def test_what_queues_and_memories_did_over_time_is_the_same():
+def test_both_engines_count_the_same_over_time():
     levels = [
         {"name": "DRAM", "latency_cycles": 30, "bandwidth_gb_per_s": 3, "line_bytes": 32},
         {"name": "LLB", "capacity_bytes": 300, "latency_cycles": 2},

@@ -8,13 +8,13 @@ from sim.attribution.shares import Shares, late_until, shares
 from tests.support.runs import MEMORY, spmv, waits
 
 
-def test_the_parts_add_up():
+def test_shares_add_up_to_the_cycles():
     one = Shares(5, {"in": {"a": 2, "memory of b": 1}}, {"out": {"c": 4}}, {"DRAM latency": 3}, 7)
     assert one.total == 22
 
 
 @pytest.mark.parametrize("overrides", [{}, {"queues.depth": 2}, MEMORY])
-def test_they_are_those_of_the_statistics(overrides):
+def test_shares_equal_the_statistics(overrides):
     run = spmv(overrides, attribution=True)
     for name, found in shares(run.log).items():
         block = run.blocks[name]
@@ -27,7 +27,7 @@ def test_they_are_those_of_the_statistics(overrides):
             }
 
 
-def test_waits_for_a_block_that_waits_for_nothing_are_its_fault():
+def test_a_block_that_does_not_wait_is_at_fault_for_waits_on_it():
     """The giver fires in cycles 0, 5 and 10 by itself; the taker waits for each token."""
     token = Awaited("in", "give.out -> take.in", True, 0, 1, 1)
     giver = waits([], [], 10)

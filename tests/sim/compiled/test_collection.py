@@ -8,7 +8,7 @@ from sim.compiled.collection import no_collection
 
 
 @pytest.mark.parametrize("on", [True, False])
-def test_it_is_off_inside_and_as_it_was_behind(on):
+def test_collection_is_off_inside_and_restored_afterwards(on):
     was = gc.isenabled()
     try:
         (gc.enable if on else gc.disable)()

@@ -27,7 +27,7 @@ def test_parts_whose_queue_cannot_be_cut_stay_together():
     assert found[0] == found[2] == found[3] != found[1]
 
 
-def test_what_passes_between_threads_costs_both():
+def test_tokens_between_threads_cost_both():
     assert busiest([1, 2], [Passage(0, 1, 5.0)], [0, 1]) == 7
     assert busiest([1, 2], [Passage(0, 1, 5.0)], [0, 0]) == 3
     assert busiest([], [], []) == 0

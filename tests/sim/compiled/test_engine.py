@@ -295,7 +295,7 @@ def in_runs(draw, names, length):
 @given(in_runs("BC", 200), configs, st.integers(2, 200), st.sampled_from("sb"))
 @example({"B": np.tri(3, 200, 150), "C": np.eye(3, 200, 197)}, {}, 9, "b")
 @example({"B": np.tri(3, 200, 150), "C": np.eye(3, 200, 197)}, {}, 200, "s")
-def test_what_one_operand_alone_has_is_dropped(inputs, config, distance, level):
+def test_coordinates_of_only_one_operand_are_dropped(inputs, config, distance, level):
     """Several firings at once, as long as none of them has to wait for what comes after a gap."""
     inputs["B"][:, ::distance] = 0
     program = custard.compile("X(i,j) = B(i,j) * C(i,j)", {"B": f"s{level}", "C": "ss", "X": "ss"})
@@ -315,7 +315,7 @@ shares = st.floats(0, 1) | st.sampled_from([0.05, 0.1, 0.2])
 @example(2, 0.3, 0.2, {}, "(B+D)")
 @example(2, 0.5, 0.5, {"queues.depth": 20}, "B")
 @example(3, 0.2, 0.9, {"queues.depth": 64}, "(B-C.T)")
-def test_now_one_operand_is_dropped_and_now_the_other(seed, share, other, config, left):
+def test_operands_are_dropped_in_alternation(seed, share, other, config, left):
     """Short fibers and long ones, of which few coordinates are the same."""
     rng = np.random.default_rng(seed)
     shapes = {"B": (12, 60), "C": (60, 12), "D": (12, 60)}
@@ -373,7 +373,7 @@ def test_messages_come_in_the_right_cycle(depth, latencies):
         assert found[-1] == repr((inputs["b"] * inputs["c"]).tolist())
 
 
-def test_a_deadlock_of_what_skips_is_told_alike():
+def test_a_deadlock_of_skipping_scanners_is_told_alike():
     """A dropper has room for one coordinate, and what it waits for needs the next one."""
     commands = ["reorder(i,j,k)", "skip(B,k)", "skip(C,k)"]
     program = custard.compile("X(i,j)=B(i,k)*C(k,j)", {"C": "ss:1,0"}, commands)
@@ -613,7 +613,7 @@ def test_compiled_code_is_kept_on_disk(tmp_path, monkeypatch):
     assert [path.stat().st_ino for path in tmp_path.glob("*.so")] == [written]
 
 
-def test_a_compiler_that_is_not_there_is_named(monkeypatch):
+def test_a_missing_compiler_is_named(monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler -O3")
     with pytest.raises(UserError) as caught:
         cc.compiler()

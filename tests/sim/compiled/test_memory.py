@@ -39,7 +39,7 @@ def compiled(layout):
     found.close()
 
 
-def test_it_has_the_levels_and_regions_of_the_layout(layout, compiled):
+def test_a_hierarchy_in_c_has_the_levels_and_regions_of_the_layout(layout, compiled):
     assert [level.ports for level in compiled.levels] == layout.ports == [2, 1]
     assert [level.room for level in compiled.levels] == [-1, 64]
     assert len(compiled.regions) == len(layout.regions)

@@ -29,7 +29,7 @@ def part(dtype=float, **memory):
     return SimpleNamespace(memory=SimpleNamespace(**memory), dtype=np.dtype(dtype))
 
 
-def test_something_at_a_path():
+def test_an_object_at_a_path():
     memory = SimpleNamespace(level=SimpleNamespace(seg=[1]), many=("a", "b"))
     assert at(memory, ("level", "seg")) == [1]
     assert at(memory, ("many", "1")) == "b"

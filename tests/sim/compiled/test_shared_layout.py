@@ -33,7 +33,7 @@ def required(shared):
     shared.require(library)
 
 
-def test_what_is_compared():
+def test_sizes_offsets_and_values_are_compared():
     assert SharedLayout({"Queue": CQueue}, {"FEW": 64}).expressions() == {
         "sizeof(Queue)": 24,
         "offsetof(Queue, from)": 0,

@@ -112,7 +112,7 @@ def test_a_step_of_a_user_is_not_stored():
         assert stored_translations.name((of_user, (), (), None, INT)) is None
 
 
-def test_names_tell_apart_what_decides_the_c():
+def test_names_tell_apart_all_facts_that_decide_the_c():
     from sam.arithmetic import Operation
     from sam.blocks.base import Port as Declared
 

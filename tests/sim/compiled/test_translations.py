@@ -33,11 +33,11 @@ def test_a_kernel_of_many_lines_is_compiled_with_few_optimisations():
         (SimpleNamespace(a=1, b=0.5), SimpleNamespace(a=1, b=1.5), False),
     ],
 )
-def test_what_of_a_memory_is_written_into_the_c(one, other, same):
+def test_parts_of_a_memory_that_are_written_into_the_c(one, other, same):
     """Of whole numbers and arrays, the type; other constants as they are."""
     assert (translations._memory(one, []) == translations._memory(other, [])) == same
 
 
-def test_an_object_that_nothing_is_known_of_has_no_key():
+def test_an_object_of_unknown_type_has_no_key():
     with pytest.raises(translations._Unknown):
         translations._memory(object(), [])

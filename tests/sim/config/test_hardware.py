@@ -158,7 +158,7 @@ def test_the_most_particular_place_holds() -> None:
         assert memory.levels[memory.home(Region(tensor, level, part))].name == home
 
 
-def test_overrides_leave_what_they_came_from_alone() -> None:
+def test_overrides_do_not_change_the_config_they_start_from() -> None:
     base, overrides = (
         load("finite"),
         {"queues.kinds.crd": {"depth": 1}, "queues.kinds.crd.depth": 2},

@@ -98,7 +98,7 @@ def test_bounds():
     assert max(told.values()) <= run.cycles
 
 
-def test_alternatives_say_what_to_write():
+def test_alternatives_name_the_words_to_write():
     explanation = spmv(schedule=["reorder(i,j)"]).simulate(INPUTS).explain()
     tried = [one.what for one in explanation.what_ifs]
     assert {"parallelize(i,Lanes,2)", "skip(A,j)", "A:ds:0,1"} <= set(tried)

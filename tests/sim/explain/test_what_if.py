@@ -21,7 +21,7 @@ def never_slower(run):
 
 @settings(relaxed, max_examples=examples(100))
 @given(programs(), configs)
-def test_to_make_a_cause_ideal_never_costs_cycles(program, config):
+def test_making_a_cause_ideal_never_costs_cycles(program, config):
     schedule = [f"reorder({','.join(program.order)})"] if program.order else []
     compiled = custard.compile(program.expression, program.formats, schedule, dims=program.dims)
     try:

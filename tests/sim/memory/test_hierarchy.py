@@ -204,7 +204,7 @@ def small(capacity, line=8, inner=None, lengths=(64, 64), **more):
     return hierarchy(levels + ([inner] if inner else []), regions)
 
 
-def test_the_line_goes_that_was_used_least_recently():
+def test_with_lru_the_line_that_was_used_least_recently_is_evicted():
     machine = small(2 * 8)
     touch(machine, "a0 a1 a0 a2 a0 a1")
     stats = told(machine)
@@ -216,7 +216,7 @@ def test_the_line_goes_that_was_used_least_recently():
     assert stats["L1"].peak_bytes == 16
 
 
-def test_with_fifo_the_line_goes_that_came_first():
+def test_with_fifo_the_line_that_came_first_is_evicted():
     machine = small(2 * 8, replacement="fifo")
     touch(machine, "a0 a1 a0 a2 a0 a1")
     line = told(machine)["L1"].tensors["B"]
@@ -260,7 +260,7 @@ def test_changed_lines_are_written_back():
     assert (stats["L1"].tensors["B"].reads, stats["L1"].tensors["B"].writes) == (4, 3)
 
 
-def test_what_is_changed_in_the_end_is_written_back_without_taking_time():
+def test_lines_left_changed_at_the_end_are_written_back_in_no_time():
     machine = small(1024)
     touch(machine, "A0 A1 A0 b0")
     before = machine.busy
@@ -382,7 +382,7 @@ def test_a_region_may_be_kept_further_out_than_in_the_innermost_level():
 # Places
 
 
-def test_what_has_a_place_is_not_cached():
+def test_arrays_with_a_place_are_not_cached():
     program = custard.compile("X(i,j)=B(i,j)", {"B": "ds", "X": "dd"})
     levels = [
         {**DRAM, "energy_pj_per_byte": 10},
@@ -405,7 +405,7 @@ def test_what_has_a_place_is_not_cached():
     assert pad["X"].peak_bytes == 16 * 8
 
 
-def test_what_does_not_fit_is_refused():
+def test_arrays_that_do_not_fit_are_refused():
     program = custard.compile("x(i)=b(i)", {"b": "d", "x": "d"})
 
     def run(capacity, places, line=8):

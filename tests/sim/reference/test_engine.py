@@ -174,7 +174,7 @@ def test_published_timing_traces(name, pushes, paced):
         assert came == due, theirs
 
 
-def test_a_scanner_ends_a_fiber_when_what_follows_it_is_there(pushes, paced):
+def test_a_scanner_ends_a_fiber_once_the_next_token_of_its_input_is_there(pushes, paced):
     inputs = {"in_ref": words([0, *[""] * 5, 2, *[""] * 4, "S0", "D"])}
     run_block("level_scanner", {"slot": "B", "level": 1}, inputs, tensors={"B": ROWS})
     due = {0: "1", 1: "4", 2: "7", 6: "S0", 7: "0", 8: "2", 11: "S1", 12: "D"}
@@ -308,7 +308,7 @@ def test_where_the_cycles_of_a_slow_reader_go():
     assert run.tokens == 8
 
 
-def test_what_an_unbounded_queue_holds_at_most():
+def test_the_peak_of_an_unbounded_queue():
     run = simulate(
         chain(1, "1, 2, S0, D"), overrides={"blocks.names.sink.initiation_interval_cycles": 3}
     )

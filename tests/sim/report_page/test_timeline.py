@@ -10,7 +10,7 @@ from tests.support.runs import MEMORY, spmv, waits
 
 
 @pytest.mark.parametrize(("cycles", "due"), [(0, 1), (1, 1), (128, 1), (129, 2), (1000, 8)])
-def test_there_are_at_most_so_many_stretches(cycles, due):
+def test_the_number_of_stretches_is_limited(cycles, due):
     assert stretch(cycles) == due
 
 

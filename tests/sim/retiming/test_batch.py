@@ -112,7 +112,7 @@ def test_products_under_many_configs(program, seed, density, settings):
 
 @settings(relaxed, max_examples=examples(200, compiles=True))
 @given(st.lists(times, min_size=1, max_size=16), st.integers(0, 2**32))
-def test_some_deadlock_and_the_others_go_on(settings, seed):
+def test_configs_that_deadlock_leave_the_others_alone(settings, seed):
     generator = np.random.default_rng(seed)
     inputs = {name: 1.0 * (generator.random(40) < 0.5) for name in "bcde"}
     agree(THREE, inputs, settings)

@@ -25,7 +25,7 @@ def test_bytes_are_codes_and_repetitions():
     assert list(unpack(b"")) == []
 
 
-def test_a_path_tells_what_is_waited_for_in_order():
+def test_a_path_tells_the_waits_in_order():
     events = [
         Event("take", (0, 2)),
         Event("take", (1,)),
@@ -39,7 +39,7 @@ def test_a_path_tells_what_is_waited_for_in_order():
 
 
 @compiles
-def test_an_intersecter_says_what_it_takes():
+def test_codes_of_an_intersecter():
     """b has 0 and 2, c has 1 and 2: b's 0 goes alone, then c's 1, then both, and both are done."""
     program = custard.compile("x(i)=b(i)*c(i)", {"b": "s", "c": "s", "x": "s"})
     bound = bind(program.graph, {"b": np.array([1.0, 0, 1]), "c": np.array([0, 1.0, 1])})

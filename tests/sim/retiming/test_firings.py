@@ -40,7 +40,7 @@ def test_the_result_the_tokens_and_the_firings_are_those_of_a_run():
             assert one.block.fired == run.blocks[name].fired
 
 
-def test_it_stops_when_there_are_as_many_codes_as_there_may_be():
+def test_a_run_stops_at_the_limit_of_codes():
     size = 50_000
     inputs = {"b": np.ones(size), "c": np.ones(size) * (np.arange(size) % 3 > 0)}
     with closing(Firings(machine(inputs=inputs), 1)) as firings:

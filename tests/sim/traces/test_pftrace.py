@@ -36,7 +36,7 @@ def slices(path):
 
 
 @pytest.mark.parametrize("engine", ["simpy", "compiled"])
-def test_slices_add_up_to_what_the_run_tells(tmp_path, engine):
+def test_slices_add_up_to_the_statistics_of_the_run(tmp_path, engine):
     run = sparse_product(overrides={"queues.depth": 4, **MEMORY}, engine=engine)
     assert run.to_trace(tmp_path / "t.pftrace") is None
     found, counted = slices(tmp_path / "t.pftrace")

@@ -27,7 +27,7 @@ def asked(path="/", headers=(HOST,), query=b"token=secret"):
     return sent[0]["status"], b"".join(one.get("body", b"") for one in sent).decode()
 
 
-def test_the_token_lets_in():
+def test_a_request_with_the_token_is_answered():
     assert asked() == (200, "")
     assert asked(headers=(HOST, (b"x-token", b"secret")), query=b"") == (200, "")
     assert asked("/app.js", query=b"") == (200, "")
@@ -46,7 +46,7 @@ def test_the_token_lets_in():
         ),
     ],
 )
-def test_strangers_are_refused(headers, query, why):
+def test_requests_from_other_hosts_or_without_the_token_are_refused(headers, query, why):
     status, text = asked(headers=headers, query=query)
     assert status == 403
     assert text.startswith(why)

@@ -8,7 +8,7 @@ from custard.cli.serve.command import main
 from sam.support.errors import UserError
 
 
-def test_a_port_that_is_taken():
+def test_a_taken_port_is_a_mistake():
     pytest.importorskip("uvicorn")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

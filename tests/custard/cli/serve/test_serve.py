@@ -103,7 +103,7 @@ def test_a_run_and_its_command(server, tmp_path):
     assert f"{found['cycles']:,} cycles" in page
 
 
-def test_what_is_compiled(server):
+def test_a_compiled_program_is_shown(server):
     _, found = server.ask("/api/compile", {**SPMV, "formats": {"A": "CSR"}})
     assert found["inputs"] == {"A": 2, "x": 1}
     assert found["formats"]["A"] == "ds:0,1"
@@ -154,7 +154,7 @@ def test_files_that_are_no_tensors(server):
     assert (status, found["error"]) == (413, "large.mtx has more than 64 MiB")
 
 
-def test_strangers(server):
+def test_requests_of_strangers_are_refused(server):
     assert server.ask("/", token="")[0] == 403
     assert server.ask("/api/words", token="wrong") == (
         403,

@@ -71,6 +71,6 @@ def test_a_program_is_shown_as_its_target_has_it():
     assert "source" in answer({**MATVEC, "target": "c", "do": "compile"})
 
 
-def test_what_the_page_completes():
+def test_words_that_the_page_completes():
     assert sample().exists()
     assert words_to_complete()

@@ -36,7 +36,7 @@ PRODUCT = "expression: y(i) = A(i,j) * x(j)\n"
 VECTOR = "expression: y(i) = x(i)\n"
 
 
-def test_without_more_there_is_one_point(read, tmp_path):
+def test_a_file_without_points_and_grid_has_one_point(read, tmp_path):
     asked = read(PRODUCT + "inputs: {A: '@random(0.5)', x: 2.5}")
     [point] = asked.points
     assert point.axes == {}

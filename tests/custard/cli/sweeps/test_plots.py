@@ -50,7 +50,7 @@ def test_the_legend_names_the_columns_of_numbers(tmp_path):
     assert "<!-- ijk, depth = 4 -->" in drawn
 
 
-def test_words_stand_in_their_order(tmp_path):
+def test_words_on_an_axis_keep_the_order_of_the_table(tmp_path):
     drawn = _drawn(_plot(x="order"), tmp_path)
     assert drawn.index("<!-- ijk -->") < drawn.index("<!-- ikj -->")
 
@@ -74,7 +74,7 @@ def test_a_pareto_plot_has_its_front(tmp_path):
          "two points of a line have the same set.queues.depth\nhint: name more axes in series"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_drawn(tmp_path, settings, message):
+def test_plots_that_cannot_be_drawn_are_mistakes(tmp_path, settings, message):
     with pytest.raises(UserError) as refusal:
         draw(_plot(**settings), TABLE, AXES, tmp_path / "p.png")
     assert str(refusal.value) == message

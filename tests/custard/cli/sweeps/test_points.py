@@ -85,7 +85,7 @@ def test_a_file_that_is_no_result_is_run_again(results, text):
     assert results.status(point) == "done"
 
 
-def test_a_folder_that_cannot_be(tmp_path):
+def test_a_folder_that_cannot_be_made_is_a_mistake(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"cannot make .*file/results: Not a directory"):
         _run([_point(how="well")], Results(tmp_path / "file" / "results", {}))
@@ -155,7 +155,7 @@ def test_shards_together_are_the_whole(numbers, count):
 
 
 @pytest.mark.parametrize("text", ["", "1", "0/2", "3/2", "1/2/3", "-1/2", "a/b"])
-def test_what_is_no_shard(text):
+def test_a_malformed_shard_is_a_mistake(text):
     with pytest.raises(UserError) as refusal:
         shard([], text)
     assert str(refusal.value) == f'"{text}" is not a shard\nhint: I/N with I from 1 to N, as in 1/4'

@@ -7,7 +7,7 @@ from sam.support.errors import UserError
 from sam.support.yaml_sections import validated
 
 
-def test_what_is_left_out():
+def test_keys_that_are_left_out_have_defaults():
     found = validated(PointSection, {}, "s.yaml")
     assert (found.config, found.engine, found.seed, found.check) == ("ideal", "auto", 0, False)
     assert found.given() == {}

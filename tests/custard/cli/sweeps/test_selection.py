@@ -106,13 +106,13 @@ def test_a_mean_over_x_is_one_more_place():
     assert found.notes == []
 
 
-def test_a_mean_over_another_column_takes_it_away():
+def test_a_mean_over_another_column_removes_the_column():
     # speedups: small 2 and 9, large 8 and 4
     found = _select(x="set.depth", mean="matrix", baseline={"order": "ijk"}, inverse=True)
     assert _series(found) == {"": {"ikj": [(2, _near(4)), (4, _near(6))], "ijk": [(2, 1), (4, 1)]}}
 
 
-def test_means_are_of_what_all_have():
+def test_means_are_taken_over_values_that_all_groups_have():
     failed = {7: "deadlock after cycle 9: 3 blocks wait"}
     found = _select(failed, x="set.depth", mean="matrix", series=["order"])
     assert _series(found) == {
@@ -131,7 +131,7 @@ def test_means_are_of_what_all_have():
     assert found.notes[1] == "depth = 4: the geometric mean is without large"
 
 
-def test_points_that_are_not_there_are_told():
+def test_missing_points_are_noted():
     changed = {0: "over the limit of 5 seconds", 2: "no", 3: "no", 4: "no, " + "x" * 90, 5: ""}
     found = _select(changed, x="set.depth", baseline={"order": "ijk"})
     assert found.notes == [

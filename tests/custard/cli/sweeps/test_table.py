@@ -34,14 +34,14 @@ def test_each_point_is_a_row(results):
     )
 
 
-def test_times_are_there_on_request(results):
+def test_times_are_columns_on_request(results):
     columns = table(*results, ["cycles"], times=True)
     assert columns["seconds"] == [1.5, 1.5, None]
     assert columns["peak_memory_bytes"] == [3, 3, None]
     assert "seconds" not in table(*results, ["cycles"])
 
 
-def test_a_metric_that_is_null_is_one(results):
+def test_a_null_metric_is_still_a_metric(results):
     assert table(*results, ["bottleneck"])["bottleneck"] == [None, None, None]
 
 

@@ -66,7 +66,7 @@ def test_peak_memory_is_that_of_the_point():
 
 
 @linux
-def test_what_points_leave_behind_counts_for_no_other_one():
+def test_memory_left_by_a_point_does_not_count_for_the_next():
     limits = Limits(memory_bytes=64 * MB)
     point = {"how": "memory", "bytes": 40 * MB, "keeps": 20 * MB}
     outcomes = _measured(*[point] * 4, {"how": "memory", "bytes": 80 * MB}, limits=limits)
@@ -75,7 +75,7 @@ def test_what_points_leave_behind_counts_for_no_other_one():
 
 
 @linux
-def test_a_process_that_keeps_much_measures_no_more():
+def test_a_process_that_keeps_much_memory_measures_no_more():
     first, second, third = _measured(
         {"how": "tell"}, {"how": "tell", "keeps": 300 * MB}, {"how": "tell"}
     )
@@ -91,7 +91,7 @@ def test_a_process_that_keeps_much_measures_no_more():
         ("exit", "its process ended with status 3"),
     ],
 )
-def test_a_bad_point_does_not_take_others_along(how, error):
+def test_a_bad_point_does_not_end_the_others(how, error):
     tasks = [("1", {"how": "well"}), ("2", {"how": how}), ("3", {"how": "well"})]
     found = dict(run_local(tasks, misbehave, Limits(), jobs=1))
     assert [found[name]["status"] for name in "123"] == ["done", "failed", "done"]
@@ -155,7 +155,7 @@ def test_points_of_a_kind_are_measured_together():
     assert sorted(many) == [11] * 33
 
 
-def test_those_together_fail_each_for_itself():
+def test_points_measured_together_fail_one_by_one():
     well, mistake = {"how": "tell"}, {"how": "tell mistake"}
     first, failed, last = _together(well, mistake, well)
     assert failed["error"] == "the reels are empty\nhint: fill them"
@@ -164,7 +164,7 @@ def test_those_together_fail_each_for_itself():
 
 
 @pytest.mark.parametrize("how", ["exit", "signal", "bug", "memory", "time"])
-def test_what_fails_together_is_measured_alone(how):
+def test_points_that_fail_together_are_measured_alone(how):
     limits = Limits(memory_bytes=64 * MB) if how == "memory" else Limits()
     limits = Limits(seconds=0.6) if how == "time" else limits
     bad = {"how": f"alone {how}", "bytes": 80 * MB}  # which is well when it is alone
@@ -173,7 +173,7 @@ def test_what_fails_together_is_measured_alone(how):
     assert _numbers(outcomes)[1:] == [1, 1]
 
 
-def test_a_mistake_of_all_is_told_of_all():
+def test_a_mistake_in_a_whole_group_fails_each_point():
     well, bad = {"how": "well"}, {"how": "alone mistake"}
     outcomes = _together(well, bad, well)
     assert [outcome["status"] for outcome in outcomes] == ["done", "failed", "failed"]
@@ -182,7 +182,7 @@ def test_a_mistake_of_all_is_told_of_all():
     }
 
 
-def test_a_bug_of_one_is_found_alone():
+def test_the_point_with_a_bug_is_found_by_measuring_alone():
     outcomes = _together({"how": "tell"}, {"how": "tell bug"}, {"how": "tell"})
     assert _numbers(outcomes) == [3, 1, 3]
 
@@ -193,7 +193,7 @@ def test_memory_is_limited_on_linux_only(monkeypatch):
         Limits(memory_bytes=1)
 
 
-def test_what_is_closed_early_leaves_no_process():
+def test_a_closed_iterator_leaves_no_process():
     tasks = [("1", {"how": "well"}), ("2", {"how": "time"})]
     outcomes = run_local(tasks, misbehave, Limits(), jobs=2)
     assert next(outcomes)[0] == "1"
@@ -206,7 +206,7 @@ def test_what_is_closed_early_leaves_no_process():
             os.kill(process, 0)
 
 
-def test_whoever_is_done_leaves_no_process():
+def test_a_finished_run_leaves_no_process():
     [(_, outcome)] = run_local([("1", {"how": "tell"})], misbehave, Limits(), jobs=3)
     with pytest.raises(ProcessLookupError):
         os.kill(outcome["record"]["pid"], 0)

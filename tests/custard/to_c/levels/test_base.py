@@ -46,7 +46,7 @@ def test_an_array_has_one_local_variable():
     assert level.cursor() != level.cursor()
 
 
-def test_what_may_be_absent_is_guarded():
+def test_loads_at_absent_places_are_guarded():
     there = Var("there", BOOL)
     value, other = Const(3), Const(0)
     assert guarded(START, value, other) == value

@@ -16,7 +16,7 @@ def test_buckets_are_sorted_where_the_order_matters():
     assert level.merged(place_of(1)) == [(3, 7)]
 
 
-def test_else_they_come_as_they_stand():
+def test_buckets_come_in_their_own_order_where_order_does_not_matter():
     level = StoredLevel(TABLES, 12)
     assert level.scanned(place_of(0), ordered=False) == [(8, 0), (5, 1), (9, 2)]
 

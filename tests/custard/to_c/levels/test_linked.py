@@ -16,6 +16,6 @@ def test_each_node_tells_the_next_one():
     assert level.merged(place_of(0)) == [(1, 2), (5, 0)]
 
 
-def test_how_many_nodes_there_are_is_not_known():
+def test_the_number_of_nodes_is_not_known():
     lists = Linked(np.array([0]), np.array([-1]), np.array([1]))
     assert StoredLevel(lists, 6).functions.positions(Const(1)) is None

@@ -22,13 +22,13 @@ def test_a_coordinate_is_the_one_above_and_the_offset_of_its_diagonal():
     assert level.scanned(below(1, 2)) == [(3, 6)]
 
 
-def test_outside_of_the_matrix_there_is_none():
+def test_there_is_no_coordinate_outside_of_the_matrix():
     level = StoredLevel(Offset(6, 4, np.array([-3, 3])), 6, number=2)
     assert level.scanned(below(0, 1)) == []
     assert level.scanned(below(1, 3)) == []
 
 
-def test_where_the_level_above_keeps_inside_nothing_is_asked():
+def test_no_test_is_needed_where_the_level_above_keeps_inside():
     level = StoredLevel(Offset(6, 4, np.array([-3, 1])), 6, number=2)
     first, end = level.functions.limits(place_of(0))
     assert [evaluated(one, level.names) for one in (first, end)] == [3, 9]

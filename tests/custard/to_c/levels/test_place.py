@@ -4,7 +4,7 @@ from custard.to_c.levels.place import START, Place
 from custard.to_c.loop_ir import BOOL, ZERO, Const, Var
 
 
-def test_it_starts_at_the_one_position_of_the_root():
+def test_a_place_starts_at_the_one_position_of_the_root():
     assert (START.position, START.coordinates, START.present) == (ZERO, (), None)
 
 
@@ -14,7 +14,7 @@ def test_each_level_adds_a_position_and_a_coordinate():
     assert (place.positions, place.coordinates, place.position) == ((ZERO, p), (i,), p)
 
 
-def test_what_may_be_absent_stays_so_below():
+def test_a_place_below_one_that_may_be_absent_may_be_absent():
     there, also = Var("there", BOOL), Var("also", BOOL)
     place = Place(present=there).below(Const(1), Const(2))
     assert place.present == there

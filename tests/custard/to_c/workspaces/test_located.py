@@ -41,7 +41,7 @@ def test_values_are_added_and_located():
     assert workspace.ready() == []  # nothing goes through it, so nothing is listed
 
 
-def test_those_that_are_set_are_listed_in_order_where_a_loop_goes_through_them():
+def test_set_coordinates_are_listed_in_order_where_a_loop_goes_through_them():
     workspace, names = made(5)
     coordinate, told = Var("x"), Told(Var("x"))
     loop = workspace.function(0).iterate(START, 0, True, True).loop(coordinate, lambda: [told])
@@ -59,7 +59,7 @@ def test_over_two_variables_rows_are_set_as_a_whole():
     assert names["w_set"] == [False, True, False]
 
 
-def test_where_all_are_set_it_is_an_array():
+def test_a_vector_with_all_values_set_is_an_array():
     workspace, names = made(3, full=True)
     assert (workspace.levels, workspace.set) == ("d", None)
     insert(workspace, names, 2.0, 1)

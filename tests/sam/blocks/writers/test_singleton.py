@@ -47,7 +47,7 @@ def test_an_empty_list_of_coordinates():
     assert len(tensor.values) == 0
 
 
-def test_what_does_not_repeat_is_written_like_a_compressed_level():
+def test_a_non_unique_level_outside_of_a_chain_is_written_like_a_compressed_level():
     for levels in ("us", "su", "uu"):
         tensor = write(levels, (4, 4), FIGURE_1, VALUES)
         assert tensor.format == f"{levels}:0,1"

@@ -37,7 +37,7 @@ def test_paths_that_are_off_and_those_that_need_them(monkeypatch, off, on):
     assert names(paths_on()) == on
 
 
-def test_a_path_that_there_is_not(monkeypatch):
+def test_an_unknown_path_is_a_mistake(monkeypatch):
     monkeypatch.setenv("SAM_PATHS_OFF", "pull,folowing")
     with pytest.raises(UserError) as caught:
         paths_on()

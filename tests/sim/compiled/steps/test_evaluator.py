@@ -191,7 +191,7 @@ def test_a_test_may_have_numbers_as_truths():
     assert c("if s.on and s.n > 2 or s.m:\n    s.n = 0", STATE).startswith(due)
 
 
-def test_a_call_does_not_change_what_is_computed_before_it():
+def test_a_call_does_not_change_earlier_operands():
     body = "def next(s):\n    s.n = s.n + 1\n    return s.n\n===\ns.m = s.n + next(s)"
     assert c(body, STATE) == dedent("""\
         t1 = s_n;

@@ -21,7 +21,7 @@ def test_an_assignment_in_a_loop_counts_twice():
     assert assignments(syntax(function)) == {"a": 2, "b": 1, "c": 2, "d": 2}
 
 
-def test_what_is_no_definition_has_no_syntax():
+def test_a_lambda_or_builtin_has_no_syntax():
     with pytest.raises((OSError, TypeError, SyntaxError, AssertionError)):
         syntax(eval("lambda: 3"))
     with pytest.raises(TypeError):

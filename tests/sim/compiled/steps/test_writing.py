@@ -39,7 +39,7 @@ def test_a_test_tells_a_truth_of_the_state(writing):
     assert "s_n" not in writing.reached.known
 
 
-def test_what_two_points_have_in_common(writing):
+def test_facts_that_two_points_share(writing):
     one = FiringState(frozenset({0, 1}), {("take", 0): "", ("give", 0): "0@0"}, {"a": 1, "b": True})
     other = FiringState(frozenset({1, 2}), {("take", 0): ""}, {"a": 1, "b": 1})
     both = writing.join(one, other)
@@ -92,7 +92,7 @@ def test_numbers_in_c(writing, value, due):
         ([Known(1)], "an array, a list or a memory as a number"),
     ],
 )
-def test_what_is_no_number_is_refused(writing, value, what):
+def test_values_that_are_no_numbers_are_refused(writing, value, what):
     with pytest.raises(UserError) as caught:
         writing.open(value)
     assert str(caught.value) == f"the step: {what} has no translation to C\nhint: use engine simpy"

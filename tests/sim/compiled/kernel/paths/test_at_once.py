@@ -24,7 +24,7 @@ def test_another_input_starts_the_row_anew():
     assert "if (1) row = 0;\n            if (1) goto again0;" in text.replace("    " * 4, " " * 12)
 
 
-def test_it_does_not_apply_to_short_queues_or_where_the_state_changes():
+def test_the_path_does_not_apply_to_short_queues_or_where_the_state_changes():
     assert "at_once" not in uses(kernel(MERGE, [short(0), short(1)], [long(0)], ports=PORTS))
     counts = "s.n = s.n + 1\n"
     body = MERGE.replace(

@@ -15,7 +15,7 @@ def test_a_kernel_begins_with_data_and_has_other_tokens_behind():
     assert "GIVE0(step0_kind, step0_value)" in other
 
 
-def test_it_does_not_apply_to_a_step_that_looks_at_no_token():
+def test_the_path_does_not_apply_to_a_step_that_peeks_at_no_token():
     assert not uses(kernel("p.crd.give(0, 1)\nreturn True", [], [long(0)], ports=("crd",)))
     off = kernel(FORWARD, [long(0)], [long(0)], ["data"], ports=("a", "crd")).source()
     assert "any_tokens:" not in off

@@ -33,6 +33,6 @@ s.last = a
     assert "if (!take0) goto again1;" in text
 
 
-def test_it_needs_two_groups_of_inputs_and_data_first():
+def test_the_path_needs_two_groups_of_inputs_and_the_path_data():
     assert "following" not in uses(kernel(FORWARD, [long(0)], [long(0)], ports=("a", "crd")))
     assert "following" not in uses(kernel(MERGE, *ENDS, ["data"], ports=("a", "b", "crd")))

@@ -36,7 +36,7 @@ def test_a_reader_that_may_not_take_lets_in_only_if_it_did():
     assert "if (take0 && q0->prepared)" in text
 
 
-def test_both_ends_go_without_it():
+def test_without_the_path_both_ends_are_plain():
     for off in ("prepare", "short", "pull"):
         reader = kernel(FORWARD, [short(0, ahead=True)], [long(0)], [off], ports=("a", "crd"))
         ends = ([long(0)], [short(0, ahead=True)])

@@ -19,7 +19,7 @@ def test_other_inputs_are_looked_at_again():
     assert "    int64_t e1 = end_of(q1);" in text
 
 
-def test_it_applies_to_short_inputs_only():
+def test_the_path_applies_to_short_inputs_only():
     assert "pull" not in uses(kernel(FORWARD, [long(0)], [short(0)], ports=("a", "crd")))
     off = kernel(FORWARD, [short(0)], [long(0)], ["pull"], ports=("a", "crd")).source()
     assert "b->pull" not in off

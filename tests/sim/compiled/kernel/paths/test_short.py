@@ -14,7 +14,7 @@ def test_the_end_of_a_short_output_is_in_memory():
     assert "int64_t T1 = r1->tail;" in text
 
 
-def test_it_applies_to_short_outputs_only():
+def test_the_path_applies_to_short_outputs_only():
     assert "short" not in uses(kernel(FORWARD, [short(0)], [long(0)], ports=("a", "crd")))
     off = kernel(FORWARD, [long(0)], [short(0)], ["short"], ports=("a", "crd"))
     assert "int64_t T0 = r0->tail;" in off.source()

@@ -27,7 +27,7 @@ def test_a_firing_for_data_leads_to_one_that_knows_the_state():
     assert steady.count("goto steady;") == 1
 
 
-def test_it_does_not_apply_if_no_state_is_known_or_data_first_is_off():
+def test_the_path_does_not_apply_without_a_known_state_or_without_the_path_data():
     assert "steady" not in uses(kernel(FORWARD, [long(0)], [long(0)], ports=("a", "crd")))
     off = kernel(BEGIN, [long(0)], [long(0)], ["data"], state={"begun": False}, ports=("a", "crd"))
     assert "steady" not in off.source()
