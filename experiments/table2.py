@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import custard
 from custard.language.formats import LEVEL_FORMATS
 from experiments import figures
-from experiments.corpus import CORPUS, Entry, read
+from experiments.taco_programs.entries import CORPUS, Entry, read
 from sam.blocks import KINDS
 from sam.graph import End, Graph, Node
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import custard
 import sim
 from custard import UserError
-from experiments.corpus import engines_differ
 from experiments.dense import evaluate
+from experiments.taco_programs.attempts import engines_differ
 from sam.derivations import Split, derived, with_derived
 from sam.graph import Edge, End, Graph, Node, Slot
 from sam.memory_regions import tile_sizes

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import custard
 from custard import UserError
-from experiments.corpus import engines_differ
 from experiments.dense import evaluate
+from experiments.taco_programs.attempts import engines_differ
 from sam.blocks import primitives
 from tests.support.profiles import examples
 from tests.support.programs import Program, programs
