@@ -20,7 +20,7 @@ from sim.memory.hierarchy import Layout
 
 Array = np.ndarray[Any, Any]
 
-_RUN, _WAIT, _CAUSE = 255, 254, 253
+_HIGHER, _RUN, _WAIT, _CAUSE = 12, 13, 14, 15
 _REQUEST_WORDS = 7
 _FLAG = 1 << 31
 
@@ -229,25 +229,23 @@ def _requests(kept: Sequence[tuple[Any, ...]], layout: Layout) -> Requests:
 
 def decoded_waits(words: Array) -> tuple[Array, Array, Array]:
     """``ready``, ``asked`` and ``cause`` of entries in the words of a compiled engine's log."""
-    kind = (words & 255).astype(np.int64)
-    wide = words >> 8
-    is_entry = kind < _CAUSE
-    runs = np.where(is_entry, words >> 20, np.where(kind == _RUN, wide, 0)).astype(np.int64)
-    waits = np.where(is_entry, (words >> 8) & 4095, np.where(kind == _WAIT, wide, 0))
-    asked = np.cumsum(runs + waits.astype(np.int64))[is_entry]
-    starts = np.flatnonzero(np.concatenate(([True], is_entry)))[:-1]
-    wait = _sums(waits.astype(np.int64), starts)
-    cause = _sums(np.where(is_entry, kind, np.where(kind == _CAUSE, wide, 0)), starts)
+    kind, run, wait = words & 15, (words >> 10).astype(np.int64), (words >> 4 & 63).astype(np.int64)
+    is_entry = kind < _HIGHER
+    cause = np.where(is_entry, kind, 0).astype(np.int64)
+    if len(further := np.flatnonzero(~is_entry)):
+        of, above = kind[further], words[further].astype(np.int64) >> 4
+        run[further] = np.select([of == _HIGHER, of == _RUN], [run[further] << 6, above << 12])
+        wait[further] = np.select([of == _HIGHER, of == _WAIT], [wait[further] << 6, above << 12])
+        cause[further] = np.where(of == _CAUSE, above, 0)
+        starts = np.flatnonzero(np.concatenate(([True], is_entry)))[:-1]
+        run, wait, cause = (np.add.reduceat(part, starts) for part in (run, wait, cause))
+    asked = np.cumsum(run + wait)
     return asked - wait, asked, cause
-
-
-def _sums(values: Array, starts: Array) -> Array:
-    return np.add.reduceat(values, starts) if len(starts) else values[:0]
 
 
 def decoded_requests(words: Array, levels: int) -> Requests:
     """The requests in the words of a log of the compiled engine."""
-    table = words.reshape(-1, _REQUEST_WORDS + 2 * levels).astype(np.int64)
+    table = words.view(np.uint32).reshape(-1, _REQUEST_WORDS + 2 * levels).astype(np.int64)
     asked = table[:, 0] | table[:, 1] << 32
     placed = asked + table[:, 2]
     taken = placed + (table[:, 3] & _FLAG - 1)

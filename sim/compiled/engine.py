@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -31,11 +31,12 @@ from sim.compiled import crew
 from sim.compiled.bundles import bundles
 from sim.compiled.collection import no_collection
 from sim.compiled.kernel.paths.prepare import may_prepare
+from sim.compiled.logs import CLog, Logs
 from sim.compiled.memory import SHARED_HIERARCHY, CompiledHierarchy
 from sim.compiled.objects import TYPES, Objects, at, pointers
 from sim.compiled.parts import CompiledPart, SharedQueue, numbers
 from sim.compiled.residual import c_type
-from sim.compiled.structures import GAP, SHARED, CBlock, CLog, CMachine, Status
+from sim.compiled.structures import GAP, SHARED, CBlock, CMachine, Status
 from sim.compiled.translations import libraries, text, translated
 from sim.config.hardware import Config
 from sim.deadlock import WaitingBlock, deadlock
@@ -53,8 +54,6 @@ _SHARED = replace(
 
 _ROUNDS, _FEW_ROUNDS = 4096, 16
 _SECONDS_BETWEEN_LOOKS = 0.25
-# The most words of a log in memory; further words go to a file.
-_WORDS_KEPT = 2**24
 _NEVER = 2**62
 # Queues compare cycles that are less than _APART from each other. That holds unless the busiest
 # block fires less than once in _SELDOM cycles of a long run.
@@ -106,8 +105,9 @@ class _CompiledMachine:
         ]
         self.runtime, *built = libraries([_SHARED.exported(text("scheduler.c")), *sources])
         _SHARED.require(self.runtime)
-        self.runtime.run.restype = self.runtime.count_words.restype = ctypes.c_int64
+        self.runtime.run.restype = ctypes.c_int64
         self.objects = Objects(self.runtime)
+        self.logs = Logs(self.runtime) if attribution else None
         self.hierarchy: CompiledHierarchy | None = None
         if self.machine.layout is not None:
             [library] = libraries([SHARED_HIERARCHY.exported(text("hierarchy.c"))])
@@ -176,9 +176,9 @@ class _CompiledMachine:
             counts=ctypes.addressof(one.counts),
             fire=ctypes.cast(library.fire, ctypes.c_void_p),
             interval=part.timing.initiation_interval,
-            waits_log=CLog(limit=_WORDS_KEPT),
-            requests_log=CLog(limit=_WORDS_KEPT),
         )
+        if self.logs is not None:
+            one.log_to(self.logs)
         self.kept += [state, own]
         self.states.append(state)
         if self.hierarchy is not None and one.asks:
@@ -378,42 +378,30 @@ class _CompiledMachine:
             config=self.machine.config.resolved(),
             engine="compiled",
             sinks=bound.sinks(memories),
-            log=self._log(cycles) if self.attribution else None,
+            log=None if self.logs is None else self._log(self.logs, cycles),
         )
 
-    def _log(self, cycles: int) -> Log:
+    def _log(self, logs: Logs, cycles: int) -> Log:
         """The waits of all parts."""
         layout, waits = self.machine.layout, []
         for one in self.parts:
             self.runtime.end_entries(ctypes.byref(one.block))
-        entered = self._words([one.block.waits_log for one in self.parts])
-        requested = self._words([one.block.requests_log for one in self.parts])
-        for one, words, asked in zip(self.parts, entered, requested, strict=True):
-            block, requests = one.block, None
+            asked, requests = logs.words(one.requests), None
             if layout is not None and len(asked):
                 requests = decoded_requests(asked, len(layout.ports))
-            entries = partial(decoded_waits, words)
             inputs = len(one.part.inputs)
             awaited = [
                 awaited_at(self.machine, channel, n < inputs)
                 for n, channel in enumerate(one.awaited)
             ]
+            entries = partial(_entries, logs, one.log)
             interval = one.part.timing.initiation_interval
-            waits.append(Waits(entries, requests, awaited, interval, _last(block)))
+            waits.append(Waits(entries, requests, awaited, interval, _last(one.block)))
         moved = {str(e): one.moved for e, one in self.channels.items() if not one.wire}
         traffic = [] if self.hierarchy is None else self.hierarchy.moved
         names_of_parts = [one.part.name for one in self.parts]
         over_time = OverTime.of(cycles, moved, traffic)
         return Log(names_of_parts, waits, cycles, over_time, *names(layout))
-
-    def _words(self, logs: Sequence[CLog]) -> list[np.ndarray]:
-        """The words of some logs: parts of one array, which takes large pages."""
-        lengths = [self.runtime.count_words(ctypes.byref(log)) for log in logs]
-        words = np.split(np.empty(sum(lengths), np.uint32), np.cumsum(lengths[:-1]))
-        for log, part in zip(logs, words, strict=True):
-            if not self.runtime.copy_log(ctypes.byref(log), ctypes.c_void_p(part.ctypes.data)):
-                raise MemoryError
-        return words
 
     def close(self) -> None:
         """Gives back the memory that C has taken."""
@@ -421,8 +409,6 @@ class _CompiledMachine:
             self.crew.close()
         for shared in self.queues:
             self.runtime.close_queue(ctypes.byref(shared.queue))
-        for one in self.parts:
-            self.runtime.close_logs(ctypes.byref(one.block))
         if self.hierarchy is not None:
             self.hierarchy.close()
         self.objects.close()
@@ -431,6 +417,11 @@ class _CompiledMachine:
 def _last(block: CBlock) -> int:
     """The cycle of the last firing; -1 before the first."""
     return block.ready - block.interval if block.fired else -1
+
+
+def _entries(logs: Logs, log: CLog) -> Any:
+    """The entries of a log of waits."""
+    return decoded_waits(logs.words(log))
 
 
 def _given(one: CompiledPart) -> list[dict[str, int]]:

@@ -3,45 +3,56 @@
  * A log that has come to its limit goes on in a file, which nobody else sees. */
 #include <pthread.h>
 
-enum { FIRST_WORDS = 5 << 10, MORE_WORDS = 1 << 16 };
-
-/* Where the pieces of all logs lie: large pages, used up one after the other, since to get pages one
- * by one takes longer than to fill them. All are given back when no log is left. */
+/* Where the pieces of some logs lie: large pages, used up one after the other, since to get pages
+ * one by one takes longer than to fill them. Threads that share a run share them. */
 typedef struct LogPage LogPage;
 struct LogPage {
     LogPage *before;
     int64_t used, size; /* bytes */
 };
-static struct {
+struct LogPages {
     pthread_mutex_t lock;
     LogPage *page;
-    int64_t logs;
-} log_pages = {.lock = PTHREAD_MUTEX_INITIALIZER};
+};
+
+LogPages *open_pages(void) {
+    LogPages *made = malloc(sizeof *made);
+    if (made) *made = (LogPages){.lock = PTHREAD_MUTEX_INITIALIZER};
+    return made;
+}
+
+void close_pages(LogPages *pages) {
+    for (LogPage *page = pages->page; page;) {
+        LogPage *before = page->before;
+        free(page);
+        page = before;
+    }
+    free(pages);
+}
 
 /* A new piece of a log, or NULL. */
-static LogPiece *new_piece(Log *l, int64_t words) {
-    const int64_t bytes = (int64_t)sizeof(LogPiece) + 8 * (words / 2);
+static LogPiece *new_piece(LogPages *pages, int64_t words) {
+    const int64_t bytes = (int64_t)sizeof(LogPiece) + 8 * (words / 4);
     LogPiece *made = NULL;
-    pthread_mutex_lock(&log_pages.lock);
-    LogPage *page = log_pages.page;
+    pthread_mutex_lock(&pages->lock);
+    LogPage *page = pages->page;
     if (!page || page->used + bytes > page->size) {
         const int64_t least = bytes + (int64_t)sizeof *page;
         const int64_t size = least > LARGE_PAGE ? least : LARGE_PAGE;
         page = reserve(size);
         if (page) {
-            *page = (LogPage){log_pages.page, sizeof *page, size};
-            log_pages.page = page;
+            *page = (LogPage){pages->page, sizeof *page, size};
+            pages->page = page;
         }
     }
     if (page) {
         made = (LogPiece *)((char *)page + page->used);
         made->next = NULL;
         made->length = 0;
-        made->room = words / 2 * 2;
+        made->room = words / 4 * 4;
         page->used += bytes;
-        log_pages.logs += !l->first;
     }
-    pthread_mutex_unlock(&log_pages.lock);
+    pthread_mutex_unlock(&pages->lock);
     return made;
 }
 
@@ -50,7 +61,7 @@ static int move_to_file(Log *l) {
     if (!l->file && !(l->file = tmpfile())) return 0;
     for (LogPiece *piece = l->first;; piece = piece->next) {
         const size_t length = (size_t)piece->length;
-        if (fwrite(piece->words, 4, length, l->file) != length) return 0;
+        if (fwrite(piece->words, sizeof *piece->words, length, l->file) != length) return 0;
         l->in_file += piece->length;
         if (piece == l->last) break;
     }
@@ -69,8 +80,8 @@ static int room_for(Log *l, int64_t words) {
     }
     LogPiece *next = l->last ? l->last->next : NULL;
     if (!next || next->room < words) {
-        const int64_t room = l->last ? MORE_WORDS : FIRST_WORDS;
-        if (!(next = new_piece(l, room > words ? room : words + 1))) return 0;
+        const int64_t room = l->last ? l->more_words : l->first_words;
+        if (!(next = new_piece(l->pages, room > words + 3 ? room : words + 3))) return 0;
         *(l->last ? &l->last->next : &l->first) = next;
     }
     next->length = 0;
@@ -78,33 +89,33 @@ static int room_for(Log *l, int64_t words) {
     return 1;
 }
 
-/* Parts of an entry that are too large for it. */
-static uint32_t *wide(uint32_t *at, uint64_t part, uint32_t kind) {
-    for (; part >= WIDE; part -= WIDE - 1) *at++ = (uint32_t)(WIDE - 1) << 8 | kind;
-    *at++ = (uint32_t)part << 8 | kind;
+/* A part of an entry that is too large for it, as words. */
+static uint16_t *wide(uint16_t *at, uint64_t part, int kind) {
+    for (; part >= WIDE; part -= WIDE - 1) *at++ = (uint16_t)((WIDE - 1) << 4 | kind);
+    *at++ = (uint16_t)(part << 4 | (uint64_t)kind);
     return at;
 }
 
 /* Keeps how far the log of a block's waits has come. */
 void end_entries(Block *b) {
-    if (b->log) b->waits_log.last->length = b->log - b->waits_log.last->words;
+    if (b->log) b->waits_log->last->length = b->log - b->waits_log->last->words;
 }
 
 /* Makes an entry of a wait, of any length, or none of NOTHING, and room for more. */
 static int write_wait(Block *b, uint64_t run, uint64_t wait, uint64_t cause) {
-    Log *l = &b->waits_log;
-    const int none = cause == (uint64_t)NOTHING;
-    const uint64_t more = none ? 0 : (run + wait + cause) / (WIDE - 1);
+    Log *l = b->waits_log;
+    const int none = cause == (uint64_t)NOTHING, above = 2 * PART_BITS;
+    const uint64_t more = none ? 0 : ((run >> above) + (wait >> above) + cause) / (WIDE - 1);
     end_entries(b);
-    if (!room_for(l, 4 + (int64_t)more + ENTRIES)) return 0;
-    uint32_t *at = l->last->words + l->last->length;
+    if (!room_for(l, 5 + (int64_t)more + 2 * ENTRIES)) return 0;
+    uint16_t *at = l->last->words + l->last->length;
     b->log_end = l->last->words + l->last->room;
     b->log = at;
     if (none) return 1;
-    if (run >= PART) at = wide(at, run, RUN), run = 0;
-    if (wait >= PART) at = wide(at, wait, WAIT), wait = 0;
-    if (cause >= CAUSE) at = wide(at, cause, CAUSE), cause = 0;
-    *at++ = (uint32_t)(run << (PART_BITS + 8) | wait << 8 | cause);
+    if (run >> above) at = wide(at, run >> above, RUN), run &= (1 << above) - 1;
+    if (wait >> above) at = wide(at, wait >> above, WAIT), wait &= (1 << above) - 1;
+    if (cause >= HIGHER) at = wide(at, cause, CAUSE), cause = 0;
+    LOG_ENTRY(at, run, wait, cause)
     b->log = at;
     return 1;
 }
@@ -112,10 +123,10 @@ static int write_wait(Block *b, uint64_t run, uint64_t wait, uint64_t cause) {
 /* Makes an entry of a request. */
 static int note(Block *b, int64_t asked, int raises) {
     const Hierarchy *h = b->hierarchy;
-    const int64_t words = REQUEST_WORDS + 2 * h->levels;
-    Log *l = &b->requests_log;
+    const int64_t words = (REQUEST_WORDS + 2 * h->levels) * 2;
+    Log *l = b->requests_log;
     if (!room_for(l, words)) return 0;
-    uint32_t *at = l->last->words + l->last->length;
+    uint32_t *at = (uint32_t *)(l->last->words + l->last->length);
     l->last->length += words;
     *at++ = (uint32_t)asked;
     *at++ = (uint32_t)(asked >> 32);
@@ -137,20 +148,9 @@ static int note(Block *b, int64_t asked, int raises) {
     return 1;
 }
 
-/* Gives back the memory of a block's logs. */
-void close_logs(Block *b) {
-    Log *logs[] = {&b->waits_log, &b->requests_log};
-    pthread_mutex_lock(&log_pages.lock);
-    for (int n = 0; n < 2; n++) {
-        if (logs[n]->file) fclose(logs[n]->file);
-        if (logs[n]->first) log_pages.logs--;
-    }
-    while (!log_pages.logs && log_pages.page) {
-        LogPage *before = log_pages.page->before;
-        free(log_pages.page);
-        log_pages.page = before;
-    }
-    pthread_mutex_unlock(&log_pages.lock);
+/* Gives back the file of a log. */
+void close_log(Log *l) {
+    if (l->file) fclose(l->file);
 }
 
 /* How many words a log has. */
@@ -162,14 +162,14 @@ int64_t count_words(const Log *l) {
 }
 
 /* Copies a log, first what lies in its file; 0 where that cannot be read. */
-int copy_log(Log *l, uint32_t *to) {
+int copy_log(Log *l, uint16_t *to) {
     if (l->file) {
         rewind(l->file);
-        if (fread(to, 4, (size_t)l->in_file, l->file) != (size_t)l->in_file) return 0;
+        if (fread(to, sizeof *to, (size_t)l->in_file, l->file) != (size_t)l->in_file) return 0;
         to += l->in_file;
     }
     for (const LogPiece *piece = l->first; piece; piece = piece == l->last ? NULL : piece->next) {
-        memcpy(to, piece->words, (size_t)piece->length * 4);
+        memcpy(to, piece->words, (size_t)piece->length * sizeof *to);
         to += piece->length;
     }
     return 1;

@@ -14,6 +14,7 @@ from sam.graph import Edge
 from sim.attribution.over_time import bins
 from sim.compiled.bundles import Bundle
 from sim.compiled.kernel.ends import QueueEnd, slots
+from sim.compiled.logs import CLog, Logs
 from sim.compiled.residual import Residual
 from sim.compiled.structures import CBlock, CQueue
 from sim.compiled.translations import Translation
@@ -34,6 +35,7 @@ class CompiledPart:
 
     ``counts``  for each output, the tokens given of each of ``TOKEN_KINDS``
     ``waits``   for each of its ``slots``, the cycles that it waited
+    ``log``, ``requests``  the logs of its waits and of its requests, if they are kept
     """
 
     part: Part
@@ -44,6 +46,14 @@ class CompiledPart:
     counts: ctypes.Array[Any] = field(default_factory=numbers)
     waits: ctypes.Array[Any] = field(default_factory=numbers)
     block: CBlock = field(default_factory=CBlock)
+    log: CLog = field(default_factory=CLog)
+    requests: CLog = field(default_factory=CLog)
+
+    def log_to(self, logs: Logs) -> None:
+        """Has C log its waits and its requests."""
+        self.log, self.requests = logs.open(), logs.open()
+        self.block.waits_log = ctypes.addressof(self.log)
+        self.block.requests_log = ctypes.addressof(self.requests)
 
     @cached_property
     def slots(self) -> list[tuple[int, int]]:

@@ -90,12 +90,16 @@ typedef struct LogPiece LogPiece;
 struct LogPiece {
     LogPiece *next;
     int64_t length, room; /* in words */
-    uint32_t words[];
+    uint16_t words[];
 };
+
+typedef struct LogPages LogPages;
 
 /* A log of words, in memory and ahead of these in a file. */
 typedef struct {
+    LogPages *pages;       /* where its pieces lie */
     LogPiece *first, *last; /* pieces behind the last are empty */
+    int64_t first_words, more_words; /* of its first piece, and of others */
     int64_t in_memory; /* the words of pieces before the last */
     int64_t limit;     /* the most of them before they go to the file; 0 where there is no limit */
     int64_t in_file;
@@ -138,8 +142,8 @@ struct Block {
     int64_t outstanding, place; /* the number of places, 0 where unbounded; the next place */
     /* Of a block whose waits are kept: the log of these, its next word and its end, the cycle of its
      * last entry, and what makes entries that kernels cannot. */
-    Log waits_log, requests_log;
-    uint32_t *log, *log_end;
+    Log *waits_log, *requests_log;
+    uint16_t *log, *log_end;
     int64_t logged;
     int (*write)(Block *, uint64_t run, uint64_t wait, uint64_t cause);
     int (*note)(Block *, int64_t asked, int raises);

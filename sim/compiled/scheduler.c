@@ -81,18 +81,22 @@ static int64_t highest(const Queue *q, const uint32_t *recent, const uint32_t *g
     return high;
 }
 
-/* Adds tokens given or taken in some cycles to the counts over time: all at once if they fall into
- * one bin, else half by half. Of each cycle the lower half is known, and a whole cycle near it. */
-static void add_all(Bins *bins, const int64_t *control, const uint32_t *cycles, int64_t length) {
-#define CYCLE(k) ((control[k] >> 2) + (int32_t)(cycles[k] - (uint32_t)(control[k] >> 2)))
+/* Adds tokens to the counts over time: all at once if they fall into one bin, else half by half. Of
+ * the cycle of each, the lower half is in ``cycles``, near that of its control word; or, without
+ * ``cycles``, it lies a latency before that. */
+static void add_all(Bins *bins, const int64_t *control, const uint32_t *cycles, int64_t latency,
+                    int64_t length) {
+#define CYCLE(k) \
+    ((control[k] >> 2) + (cycles ? (int32_t)(cycles[k] - (uint32_t)(control[k] >> 2)) : -latency))
     const int64_t last = CYCLE(length - 1);
     if (CYCLE(0) >> bins->shift == last >> bins->shift && last >> bins->shift < BINS) {
         add_to_bins(bins, last, length);
     } else if (length < 4) {
         for (int64_t k = 0; k < length; k++) add_to_bins(bins, CYCLE(k), 1);
     } else {
-        add_all(bins, control, cycles, length / 2);
-        add_all(bins, control + length / 2, cycles + length / 2, length - length / 2);
+        const int64_t half = length / 2;
+        add_all(bins, control, cycles, latency, half);
+        add_all(bins, control + half, cycles ? cycles + half : NULL, latency, length - half);
     }
 #undef CYCLE
 }
@@ -109,18 +113,19 @@ static int account_until(Queue *q, int64_t until) {
     while (q->seen < until) {
         int64_t first = q->seen, at = first & (q->places - 1), end = (first | wrap) + 1;
         int64_t length = (end < until ? end : until) - first;
-        uint32_t cycles[PACK + BATCH + PACK], *given = cycles + PACK;
-        for (int64_t k = 0; k < length; k++)
-            given[k] = (uint32_t)((control[at + k] >> 2) - q->latency);
-        if (q->stamps) memcpy(given, (char *)q->from + q->stamps + at * 4, (size_t)length * 4);
         if (q->given) {
-            add_all(q->given, control + at, given, length);
-            add_all(q->taken, control + at, taken + at, length);
+            const char *stamps = q->stamps ? (char *)q->from + q->stamps + at * 4 : NULL;
+            add_all(q->given, control + at, (const uint32_t *)stamps, q->latency, length);
+            add_all(q->taken, control + at, taken + at, 0, length);
             if (q->depth && q->peak == q->depth) {
                 q->seen += length;
                 continue;
             }
         }
+        uint32_t cycles[PACK + BATCH + PACK], *given = cycles + PACK;
+        for (int64_t k = 0; k < length; k++)
+            given[k] = (uint32_t)((control[at + k] >> 2) - q->latency);
+        if (q->stamps) memcpy(given, (char *)q->from + q->stamps + at * 4, (size_t)length * 4);
         uint32_t some[FEW + BATCH], *recent = q->newest ? NULL : some, before = given[0] - 1;
         if (q->seen == 0)
             for (int64_t n = 0; n < FEW; n++) q->latest[n] = before;

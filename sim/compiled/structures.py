@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from enum import IntEnum
 
+from sim.compiled.logs import CLog
 from sim.compiled.objects import CAccumulator, CGrowing
 from sim.compiled.shared_layout import SharedLayout
 
@@ -46,16 +47,6 @@ class CQueue(ctypes.Structure):
     ]
 
 
-class CLog(ctypes.Structure):
-    """``Log`` in ``runtime.h``."""
-
-    _fields_ = [
-        *((name, ctypes.c_void_p) for name in ("first", "last")),
-        *((name, ctypes.c_int64) for name in ("in_memory", "limit", "in_file")),
-        ("file", ctypes.c_void_p),
-    ]
-
-
 class CBlock(ctypes.Structure):
     """``Block`` in ``runtime.h``."""
 
@@ -77,7 +68,7 @@ class CBlock(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("asker", "taken", "served", "waited", "made")),
         ("places", ctypes.c_void_p),
         *((name, ctypes.c_int64) for name in ("outstanding", "place")),
-        *((name, CLog) for name in ("waits_log", "requests_log")),
+        *((name, ctypes.c_void_p) for name in ("waits_log", "requests_log")),
         *((name, ctypes.c_void_p) for name in ("log", "log_end")),
         ("logged", ctypes.c_int64),
         *((name, ctypes.c_void_p) for name in ("write", "note")),

@@ -23,7 +23,6 @@ int64_t fire(Block *b) {{
     int64_t now, cause, ready = b->ready, *restrict waits = b->waits;
     const int64_t interval = b->interval;
     int64_t last;
-    LOG_LOCALS
 {locals}
     int64_t fired = 0, most, row = 0;
 {prepared}spent:
@@ -41,7 +40,6 @@ crowded:
 {ends}{ordered}{blocked}back:
     b->ready = ready;
     b->fired += fired;
-    LOG_BACK
 {back}
     return fired;
 }}

@@ -8,32 +8,35 @@ import scipy.sparse
 
 import custard
 from sim.attribution.log import decoded_waits
-from sim.compiled import engine
+from sim.compiled import logs
 
 compiler = pytest.mark.skipif(
     not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
 )
-RUN, WAIT, CAUSE = 255, 254, 253
+HIGHER, RUN, WAIT, CAUSE = 12, 13, 14, 15
 
 
 def words(*entries):
-    return np.array(entries, np.uint32)
+    return np.array(entries, np.uint16)
 
 
 def test_entries_in_one_word():
     """Two cycles after cycle 0 it could fire, waits 3, and then 4 later 1, for the second port."""
-    ready, asked, cause = decoded_waits(words(2 << 20 | 3 << 8, 4 << 20 | 1 << 8 | 1))
+    ready, asked, cause = decoded_waits(words(2 << 10 | 3 << 4, 4 << 10 | 1 << 4 | 1))
     assert (ready.tolist(), asked.tolist(), cause.tolist()) == ([2, 9], [5, 10], [0, 1])
 
 
-def test_entries_with_wide_parts():
-    parts = words(5000 << 8 | RUN, 70_000 << 8 | WAIT, 300 << 8 | CAUSE, 0, 1 << 20 | 2 << 8 | 7)
-    ready, asked, cause = decoded_waits(parts)
-    assert (ready.tolist(), asked.tolist(), cause.tolist()) == (
-        [5000, 75_001],
-        [75_000, 75_003],
-        [300, 7],
+def test_entries_with_large_parts():
+    parts = words(
+        *(1 << 10 | 2 << 4 | HIGHER, 5 << 10 | 6 << 4 | 3),
+        *(2 << 4 | RUN, 4095 << 4 | WAIT, 1 << 4 | WAIT, 300 << 4 | CAUSE, 1 << 4),
+        1 << 10 | 2 << 4 | 7,
     )
+    ready, asked, cause = decoded_waits(parts)
+    first, second = 69 + 134, 69 + 134 + 2 * 4096 + 4096 * 4096 + 1
+    assert ready.tolist() == [69, first + 8192, second + 1]
+    assert asked.tolist() == [first, second, second + 3]
+    assert cause.tolist() == [3, 300, 7]
 
 
 def test_no_entries():
@@ -68,7 +71,7 @@ def test_waits_that_do_not_fit_into_a_word():
 
 @compiler
 def test_a_log_goes_on_in_a_file(monkeypatch):
-    monkeypatch.setattr(engine, "_WORDS_KEPT", 1)
+    monkeypatch.setattr(logs, "WORDS_KEPT", 1)
     levels = [{"name": "DRAM", "latency_cycles": 30, "bandwidth_gb_per_s": 3}]
     run = both({"queues.depth": 2, "memory.levels": levels}, n=40)
     assert sum(len(waits.asked) for waits in run.log.waits) > 4 * 2048
