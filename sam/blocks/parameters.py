@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sam.levels import LEVELS
 from sam.support.errors import UserError, one_of, quoted, shown
 
 MOST = 2**16
@@ -87,4 +86,3 @@ def nullable(of: Parameter) -> Parameter:
 FLAG = Parameter("true or false", lambda value: isinstance(value, bool))
 TEXT = Parameter("text", lambda value: isinstance(value, str))
 STREAM = choice(("crd", "ref", "val", "bv"))
-LEVEL_FORMAT = choice(LEVELS)

@@ -26,7 +26,6 @@ _DECOMPRESSORS: dict[str, tuple[bytes, Callable[[], Any]]] = {
     ".bz2": (b"BZh", bz2.BZ2Decompressor),
     ".xz": (b"\xfd7zXZ\x00", lzma.LZMADecompressor),
 }
-SUFFIXES = tuple(_COMPRESS)
 
 
 def compression_of(path: Path) -> str | None:

@@ -8,7 +8,6 @@ sparse      it takes more dimensions, so that an array of all values may be too 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -22,18 +21,3 @@ class Class(NamedTuple):
     def __str__(self) -> str:
         ordering = "dense" if self.order < 2 else "sparse"
         return f"{ordering} {'scattering' if self.scatters else 'appending'}"
-
-
-def classified(loops: Sequence[str], stored: Sequence[str]) -> Class:
-    """The class of an expression.
-
-    ``loops``   its variables in the order of the loops
-    ``stored``  those of the result in the order of its storage
-    """
-    written = [variable for variable in loops if variable in stored]
-    matching = 0
-    while matching < len(stored) and written[matching] == stored[matching]:
-        matching += 1
-    summed = [n for n, variable in enumerate(loops) if variable not in stored]
-    inside = sum(variable in stored for variable in loops[summed[0] :]) if summed else 0
-    return Class(bool(summed), max(len(stored) - matching, inside))

@@ -4,7 +4,6 @@ import pytest
 
 from sam.blocks.parameters import (
     FLAG,
-    LEVEL_FORMAT,
     STREAM,
     TEXT,
     check,
@@ -69,5 +68,3 @@ def test_a_parameter_that_is_missing():
 def test_words_of_the_graph():
     assert STREAM.holds("crd")
     assert not STREAM.holds(["crd"])
-    assert LEVEL_FORMAT.holds("s")
-    assert not LEVEL_FORMAT.holds("z")

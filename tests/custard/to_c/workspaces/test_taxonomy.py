@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import custard
-from custard.to_c.workspaces.taxonomy import Class, classified
+from custard.to_c.workspaces.taxonomy import Class
 from sam.support import c_compiler as cc
 from tests.support.workspaces import compiled, sparse
 
@@ -29,7 +29,7 @@ from tests.support.workspaces import compiled, sparse
     ],
 )
 def test_classes(expression, loops, stored, scatters, order, words):
-    found = classified(loops, stored)
+    found = _classified(loops, stored)
     assert found == Class(scatters, order)
     assert str(found) == words
     # The workspace that the compiler makes has so many dimensions.
@@ -39,6 +39,21 @@ def test_classes(expression, loops, stored, scatters, order, words):
     ends = [note.split(" workspace over ")[1] for note in notes if "workspace" in note]
     kept = [v for v in stored if v in [w for w in loops if w in stored][-order:]]
     assert ends == ([f"{', '.join(kept)}: {words}"] if order else [])
+
+
+def _classified(loops, stored):
+    """The class of an expression.
+
+    ``loops``   its variables in the order of the loops
+    ``stored``  those of the result in the order of its storage
+    """
+    written = [variable for variable in loops if variable in stored]
+    matching = 0
+    while matching < len(stored) and written[matching] == stored[matching]:
+        matching += 1
+    summed = [n for n, variable in enumerate(loops) if variable not in stored]
+    inside = sum(variable in stored for variable in loops[summed[0] :]) if summed else 0
+    return Class(bool(summed), max(len(stored) - matching, inside))
 
 
 def _orders(expression):
