@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         times = [
             one for kernel in kernels.KERNELS for one in kernels.measured(kernel, options.quick)
         ]
-        ratios = {name: growth.grown(name, options.quick) for name in growth.GROWN}
+        ratios = {name: growth.grown(name) for name in growth.GROWN}
         located = growth.beside_located(options.quick)
         pruned = resnet.in_c(options.quick)
     else:

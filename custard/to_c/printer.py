@@ -121,7 +121,7 @@ def _with_arguments(kernel: Kernel, body: Body) -> list[Stmt]:
     def change(statement: Stmt) -> Body | None:
         if not isinstance(statement, Parallel):
             return None
-        structs, taken = _taken(kernel, statement, body)
+        structs, taken = _taken(kernel, statement)
         instead = dict(statement.structs)
         arguments = [instead.get(name, name) for name in structs]
         arguments += [var.name for var in taken]
@@ -222,7 +222,7 @@ def _function(kernel: Kernel, entry: Entry) -> Iterator[str]:
     yield "}"
 
 
-def _taken(kernel: Kernel, shared: Parallel, body: Body) -> tuple[list[str], list[Var]]:
+def _taken(kernel: Kernel, shared: Parallel) -> tuple[list[str], list[Var]]:
     """The structs and variables of the kernel that a thread uses."""
     fields = {struct.name: None for struct in kernel.structs}
     found = list(all_expressions(shared.body))
@@ -239,7 +239,7 @@ def _taken(kernel: Kernel, shared: Parallel, body: Body) -> tuple[list[str], lis
 
 def _thread(kernel: Kernel, shared: Parallel, body: Body) -> Iterator[str]:
     """The function of a thread."""
-    structs, taken = _taken(kernel, shared, body)
+    structs, taken = _taken(kernel, shared)
     written = {struct.name for struct in kernel.structs if struct.written}
     # Pointers to arrays that are only read.
     declared = [one for one in body if isinstance(one, Declare) and one.var.type.pointer]

@@ -52,7 +52,7 @@ void naive(int64_t n, int64_t width, int64_t entries, const int64_t *restrict at
 """Figure 2 of the convolution paper, on the left: each element is located."""
 
 
-def grown(name: str, quick: bool) -> float:
+def grown(name: str) -> float:
     """The ratio of a kernel's times with a hundred times the places and as many entries."""
     rng = np.random.default_rng(2)
     expression, formats, shape, times, filter_shape, order = GROWN[name]

@@ -32,7 +32,7 @@ def of_graph(run: Run, drawn: PlacedGraph, prefix: str) -> str:
         for line in drawn.lines
     )
     blocks = "".join(
-        _block(prefix, box, kinds[box.name], run.attribution, run.cycles)
+        _block(box, kinds[box.name], run.attribution, run.cycles)
         for box in drawn.boxes
         if box.name in kinds
     )
@@ -61,7 +61,7 @@ def _stream(prefix: str, edge: str, path: str, stats: StreamStats | None, cycles
     )
 
 
-def _block(prefix: str, box: Box, kind: str, attribution: Mapping[str, Shares], cycles: int) -> str:
+def _block(box: Box, kind: str, attribution: Mapping[str, Shares], cycles: int) -> str:
     shares = attribution[box.name]
     parts = split(shares)
     busy = shares.busy / cycles if cycles else 0.0
