@@ -5,14 +5,15 @@ Where several threads write to one place, each writes to a copy of its own, and 
 up in the order of the threads: so the order of floating-point sums depends only on the number of
 threads.
 
-    a dense result, each place written by one thread     shared
+    a dense result, each place written by one thread     shared, each thread zeroes its rows
     a dense result in rows, each thread's in a range     shared, but for its first row
     other dense results, numbers, that threads add to    a copy for each thread
     a workspace                                          one for each thread
     a result that is appended to                         a part for each thread
 
 Parts are put together in two passes: their entries are counted, the counts summed up to the places
-where each part begins, and then all threads copy (``ThreadParts``).
+where each part begins, and then all threads copy. The first part stays where it is and gets room
+for the others (``ThreadParts``).
 """
 
 from __future__ import annotations
@@ -51,13 +52,16 @@ from custard.to_c.loop_ir import (
     array,
     both,
     cast,
+    either,
     op,
+    select,
 )
 from custard.to_c.outputs import CoordinateRange, Output, RangedVariable, ScalarOutput, TensorOutput
 from custard.to_c.shared_rows import RowsOutput, rows_of
 from custard.to_c.storage import Storage
 from custard.to_c.values import adding, number
 from custard.to_c.workspaces import Keyed, WorkspaceOutput
+from sam.derivations import Split, parts
 
 if TYPE_CHECKING:
     from custard.to_c.lowering import Lowering
@@ -122,12 +126,14 @@ class SharedLoop:
                 own.output, pending={**own.output.pending, leaf: (own_share,)}, threaded=True
             )
             loops = lowering.loop(self.order, self.tree, inner)
+            zeroed = self.zeroed(loop, begin, end) if own.output is self.output else []
             body = [
                 Declare(begin, share(extent, thread), const=True),
                 Declare(end, share(extent, thread + 1), const=True),
                 *prologue,
                 *([Require(both(*required))] if required else []),
                 *own.first,
+                *zeroed,
                 *loops,
                 *own.last,
             ]
@@ -163,6 +169,27 @@ class SharedLoop:
         assert isinstance(self.output, TensorOutput)
         touched = set(self.lowering.nest.originals(self.order[0]))
         return not touched <= set(self.output.assembly.variables)
+
+    def zeroed(self, loop: DerivedLoop, begin: Expr, end: Expr) -> list[Stmt]:
+        """Statements in which a thread zeroes its own rows of a dense result whose places are not
+        all written; empty if the thread's share of the loop is not a range of rows."""
+        output, nest, leaf = self.output, self.lowering.nest, self.order[0]
+        if not isinstance(output, TensorOutput) or output.sparse or output.accumulate:
+            return []
+        if output.bound:
+            return []
+        assembly, (name, primes), made = output.assembly, parts(leaf), nest.made(leaf)
+        if isinstance(made, Split) and name == made.outer:
+            leaf, tile = made.variable + primes, loop.tile(made, primes)
+            size = assembly.size(0)
+            begin, end = begin * tile, select(op("<", end * tile, size), end * tile, size)
+        if assembly.zeroed or not assembly.partial or leaf != assembly.variables[0]:
+            return []
+        assembly.zeroed = True
+        count = assembly.block(1, len(assembly.levels))
+        p = Var(self.builder.fresh("p"))
+        zero = Assign(assembly.values[p], number(0, output.dtype))
+        return [For(p, begin * count, end * count, [zero])]
 
     def copied(self, output: TensorOutput) -> Own:
         """A copy of a dense result, all zero at first, to be added to the result."""
@@ -267,7 +294,7 @@ class ThreadParts:
         self.builder.outer += self.places
         return Own(self.output, first, last, before, self.together(), structs=structs)
 
-    def part(self, t: Var) -> tuple[Var, Declare]:
+    def part(self, t: Expr) -> tuple[Var, Declare]:
         """The part of a thread, and its declaration."""
         var = Var(self.builder.fresh("part"), self.type)
         return var, Declare(var, Op("+", (self.parts, t), self.type), const=True)
@@ -284,8 +311,8 @@ class ThreadParts:
         return For(t, ZERO, THREADS, [declared, *sizes])
 
     def together(self) -> list[Stmt]:
-        """Counts, sums the counts up, and copies."""
-        return [*self.counted(), *self.made_room(), self.copied()]
+        """Counts, sums the counts up, and copies all parts behind the first one."""
+        return [*self.counted(), *self.exchanged(), *self.made_room(), self.copied()]
 
     def own_count(self, part: Var, n: int, above: Expr) -> Expr:
         """The number of positions of a part in a unit, for ``above`` positions in the one above."""
@@ -313,52 +340,76 @@ class ThreadParts:
             above = count
         return [For(t, ZERO, THREADS, body)]
 
+    def exchanged(self) -> list[Stmt]:
+        """Exchanges the arrays of the result and of the first part, which needs no copy then."""
+        assembly = self.assembly
+        part, declared = self.part(ZERO)
+        found: list[Stmt] = [declared]
+        for member in [*assembly.arrays(), *(unit.capacity for unit in assembly.units)]:
+            had = Var(self.builder.fresh("had"), member.type)
+            of_part = Field(part.name, member.name, member.type)
+            found += [Declare(had, member), Assign(member, of_part), Assign(of_part, had)]
+        return found
+
     def made_room(self) -> list[Stmt]:
         """Room for all entries."""
-        assembly = self.assembly
-        return [
-            Require(
-                both(*(assembly.grow(n, places[THREADS]) for n, places in enumerate(self.places)))
-            )
-        ]
+        rooms = []
+        for n, (unit, places) in enumerate(zip(self.assembly.units, self.places, strict=True)):
+            count = places[THREADS]
+            rooms.append(either(op("<=", count, unit.capacity), self.assembly.grow(n, count)))
+        return [Require(both(*rooms))]
 
     def copied(self) -> Stmt:
-        """Statements in which each thread copies its part."""
+        """Statements in which each thread copies a share of each part but the first."""
         builder, assembly = self.builder, self.assembly
-        t = Var(builder.fresh("thread"))
-        part, declared = self.part(t)
-        body: list[Stmt] = [declared, *self.summed(t)]
+        t, u = Var(builder.fresh("thread")), Var(builder.fresh("u"))
+        part, declared = self.part(u)
+        body: list[Stmt] = [declared]
         above: Expr = ONE
         for n, (unit, places) in enumerate(zip(assembly.units, self.places, strict=True)):
-            begin, end = places[t], places[t + 1]
+            begin, end = places[u], places[u + 1]
             if n:
                 block = assembly.block(self.begin(n), unit.first)
                 outer = self.places[n - 1]
-                to = outer[t] * block
-                body += self.moved(unit.segments, part, to, above * block, after=1, add=begin)
+                to = outer[u] * block
+                body += self.moved(unit.segments, part, t, to, above * block, after=1, add=begin)
             count = Var(builder.fresh("count"))
             body.append(Declare(count, end - begin, const=True))
             for crd in unit.coordinates.values():
-                body += self.moved(crd, part, begin, count)
+                body += self.moved(crd, part, t, begin, count)
             above = count
         block = assembly.block(assembly.units[-1].last + 1, len(assembly.levels))
         values = assembly.values
         assert isinstance(values, Field)
-        body += self.moved(values, part, self.places[-1][t] * block, above * block)
+        body += self.moved(values, part, t, self.places[-1][u] * block, above * block)
         name = builder.function(f"{assembly.name}_copy")
-        return Parallel(name, "", t, THREADS, (), body, (), (), False)
+        copies = [*self.summed(t), For(u, ONE, THREADS, body)]
+        return Parallel(name, "", t, THREADS, (), copies, (), (), False)
 
     def moved(
-        self, member: Field, part: Var, to: Expr, count: Expr, after: int = 0, add: Expr = ZERO
+        self,
+        member: Field,
+        part: Var,
+        thread: Var,
+        to: Expr,
+        count: Expr,
+        after: int = 0,
+        add: Expr = ZERO,
     ) -> list[Stmt]:
-        """Copies elements of an array of a part behind those of the parts before."""
+        """Copies a thread's share of an array of a part behind those of the parts before."""
         p, begin = Var(self.builder.fresh("p")), Var(self.builder.fresh("begin"))
         source = Load(Field(part.name, member.name, member.type), p + after)
         value: Expr = source
         if add != ZERO:
             value = cast(cast(source, INT) + add, source.type)
         place = member[begin + p + after]
-        return [Declare(begin, to, const=True), For(p, ZERO, count, [Assign(place, value)])]
+        first, last = (Var(self.builder.fresh(name)) for name in ("first", "last"))
+        return [
+            Declare(begin, to, const=True),
+            Declare(first, share(count, thread), const=True),
+            Declare(last, share(count, thread + 1), const=True),
+            For(p, first, last, [Assign(place, value)]),
+        ]
 
     def summed(self, t: Var) -> list[Stmt]:
         """Adds up the segments of the first unit of all parts."""
@@ -370,11 +421,11 @@ class ThreadParts:
         parents = Var(self.builder.fresh("parents"))
         segments = Field(part.name, unit.segments.name, unit.segments.type)
         inner = [declared, Assign(total, cast(Load(segments, p + 1), INT), "+")]
-        place = unit.segments[p + 1]
+        place = unit.segments[p + 1]  # the first part's, as arrays are exchanged
         first, last = Var(self.builder.fresh("first")), Var(self.builder.fresh("last"))
         body: list[Stmt] = [
-            Declare(total, ZERO),
-            For(u, ZERO, THREADS, inner),
+            Declare(total, cast(place, INT)),
+            For(u, ONE, THREADS, inner),
             Assign(place, cast(total, assembly.index)),
         ]
         return [

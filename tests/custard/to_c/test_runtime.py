@@ -1,6 +1,8 @@
 """The helper functions of generated C, each called from Python."""
 
+import sys
 from ctypes import c_bool, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
 import pytest
@@ -65,6 +67,17 @@ def memory():
     found.next.restype, found.next.argtypes = c_int64, (c_int64,) * 4
     found.dropped.argtypes = (c_void_p,)
     return found
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts page faults as Linux does")
+def test_a_large_array_grows_without_a_copy(memory):
+    """Its pages are moved: a copy would touch all of them."""
+    array = memory.moved(None, 1 << 26, 1)
+    before = getrusage(RUSAGE_SELF).ru_minflt
+    array = memory.moved(array, 1 << 27, 1)
+    faults = getrusage(RUSAGE_SELF).ru_minflt - before
+    memory.dropped(array)
+    assert faults < 100
 
 
 @pytest.mark.parametrize("count", [2**61, 2**62, 2**63 - 1, -1, -(2**63)])

@@ -173,3 +173,51 @@ def test_without_openmp_one_thread_does_the_work_of_all(monkeypatch):
     assert not has_threads()
     assert "the C compiler has no OpenMP: one thread does the work of all" in bound.notes
     assert bound.run().to_numpy().tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "rows"),
+    [
+        ("parallelize(i,CPUThread,NoRaces)", "i_first * X->size1; p < i_last * X->size1"),
+        ("split(i,i0,i1,4);reorder(i0,i1,k,j);parallelize(i0,CPUThread,NoRaces)",
+         "i0_first * 4 * X->size1; p < (i0_last * 4 < X->size0 "
+         "? i0_last * 4 : X->size0) * X->size1"),
+        ("divide(i,i0,i1,6);reorder(i0,i1,k,j);parallelize(i0,CPUThread,NoRaces)",
+         "i0_first * i1_size * X->size1; p < (i0_last * i1_size < X->size0 "
+         "? i0_last * i1_size : X->size0) * X->size1"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("levels", ["ds", "ss"])
+def test_threads_zero_their_own_rows(schedule, rows, levels, monkeypatch):
+    a, b = matrix(13, 17, 3), matrix(17, 11, 4)
+    a[4:9] = 0
+    monkeypatch.setattr(np, "empty", lambda shape, dtype=float: np.full(shape, 7, dtype))
+    formats = {"X": "dd", "A": levels, "B": "dd"}
+    program = check(MATMUL, formats, f"reorder(i,k,j);{schedule}", {"A": a, "B": b}, a @ b)
+    *_, thread, kernel = re.split("static int|^int", program.source, flags=re.MULTILINE)
+    assert f"for (int64_t p = {rows}; p++)" in re.sub(r"\s+", " ", thread)
+    assert "= 0.0" not in kernel
+
+
+def test_what_threads_add_to_is_zeroed_before(monkeypatch):
+    """One thread zeroes the result: each share of k, or of tiles of j, goes through all rows."""
+    a, b = matrix(13, 17, 3), matrix(17, 11, 4)
+    monkeypatch.setattr(np, "empty", lambda shape, dtype=float: np.full(shape, 7, dtype))
+    for schedule in (
+        "reorder(k,i,j);parallelize(k,CPUThread,Atomics)",
+        "split(j,j0,j1,4);reorder(j0,i,k,j1);parallelize(j0,CPUThread,NoRaces)",
+    ):
+        formats = {"X": "dd", "A": "ds", "B": "dd"}
+        program = check(MATMUL, formats, schedule, {"A": a, "B": b}, a @ b)
+        kernel = program.source.split("\nint compute")[1]
+        assert re.search(r"< X->size0 \* X->size1; p\w*\+\+\)\n *X_values\[p\w*\] = 0.0", kernel)
+
+
+def test_the_first_part_of_a_result_is_not_copied():
+    a, b = matrix(40, 40, 9), matrix(40, 40, 10)
+    for result in ("ds", "ss", "uq"):
+        schedule = "reorder(i,k,j);parallelize(i,CPUThread,NoRaces)"
+        program = check(MATMUL, {"X": result, "A": "ds", "B": "ds"}, schedule,
+                        {"A": a, "B": b}, a @ b)  # fmt: skip
+        copy = program.source.split("int X_copy(")[1].split("\n}")[0]
+        assert "for (int64_t u = 1; u < threads; u++)" in copy

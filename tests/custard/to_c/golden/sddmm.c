@@ -60,13 +60,15 @@ struct D {
 #include <sys/mman.h>
 #endif
 
-// Puts an array into large pages if it is large: large pages cause fewer page faults.
+// Puts an array into large pages if it is large: large pages cause fewer page faults. All pages of
+// the array are advised, from the first to the last: Linux moves no array that is advised in part,
+// so realloc() would copy it.
 static void *in_large_pages(void *array, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
-    const size_t page = 4096, large = (size_t)1 << 22;
+    const size_t large = (size_t)1 << 22, before = (uintptr_t)array % 4096;
     if (array && bytes >= large)
-        madvise((void *)((uintptr_t)array & -page), bytes, MADV_HUGEPAGE);
+        madvise((char *)array - before, before + bytes, MADV_HUGEPAGE);
 #endif
     return array;
 }
