@@ -37,10 +37,12 @@ from custard.to_c.loop_ir import (
     BOOL,
     FALSE,
     ZERO,
+    Assign,
     Comment,
     Declare,
     For,
     If,
+    Load,
     Parallel,
     Stmt,
     Var,
@@ -203,7 +205,7 @@ class OwnSum:
         after = lowering.guarded(self.order, tree, output, flag is not None)
         if flag is not None and not reads(after, flag) and not _changed_by_threads(before, flag):
             before = without_variable(before, flag)
-        return [*before, *after]
+        return _continued(var, before, after)
 
     def in_workspace(self, own: Sequence[str], kept: Sequence[str]) -> list[Stmt]:
         """Computes the sum into a workspace over the variables that are kept."""
@@ -296,6 +298,17 @@ def fused(
     order = [v for v in lowering.program.loops if v in output.assembly.variables or v in own]
     order = [v for v in order if v not in output.bound]
     return order, tree.operand, output.accumulating()
+
+
+def _continued(var: Var, loops: Sequence[Stmt], after: Sequence[Stmt]) -> list[Stmt]:
+    """Loops that add up a number, and what is done with it. If it is only added to an element of
+    an array, the number begins with that element: the loops are short in small dense blocks, and
+    one more addition behind them takes a good part of the time."""
+    match [*loops, *after]:
+        case [Declare() as declared, *rest, Assign(Load() as place, found, "+" | "|")]:
+            if found == var and place.type == var.type and any(isinstance(s, For) for s in rest):
+                return [replace(declared, value=place), *rest, Assign(place, var)]
+    return [*loops, *after]
 
 
 def _may_be_empty(total: Total) -> bool:

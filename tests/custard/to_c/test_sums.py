@@ -33,6 +33,13 @@ def test_a_sum_goes_into_the_result_where_its_levels_are_full():
     assert (numbers(found), workspaces(found)) == ([], [])
 
 
+def test_a_number_that_is_added_to_an_element_begins_with_it():
+    formats = {"y": "dd", "A": "dsdd", "x": "dd"}
+    text = custard.compile("y(i,k) = A(i,j,k,l) * x(j,l)", formats, target="c").source
+    assert "double sum = y_values[i * y->size1 + k];" in text
+    assert "y_values[i * y->size1 + k] = sum;" in text
+
+
 def test_a_sum_goes_into_a_workspace_where_the_levels_are_not_full():
     formats = {"X": "CSR", "B": "CSR", "C": "CSR"}
     found = program("X(i,j) = B(i,k) * C(k,j)", formats, ["reorder(i,k,j)"])

@@ -68,11 +68,11 @@ int compute(struct y *y, const struct A *A, const struct x *x)
         for (int64_t pA1 = A_segments1[i]; pA1 < A_segments1[i + 1]; pA1++) {
             int64_t j = A_coordinates1[pA1];
             for (int64_t k = 0; k < k_size; k++) {
-                double sum = 0.0;
+                double sum = y_values[i * y->size1 + k];
                 for (int64_t l = 0; l < l_size; l++)
                     sum += A_values[(pA1 * A->size2 + k) * A->size3 + l]
                             * x_values[j * x->size1 + l];
-                y_values[i * y->size1 + k] += sum;
+                y_values[i * y->size1 + k] = sum;
             }
         }
     }
