@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,7 @@ def cases() -> Iterator[Case]:
         yield from _scaled(size, entries, large)
         yield from _sparse_results(size, entries, large)
         yield from _several(size, entries, large)
+        yield from _blocks(size, entries, large)
     yield from _unequal()
     yield _outer()
     for n in (1000, 200):
@@ -315,6 +316,46 @@ def _several(size: str, entries: int, large: bool) -> Iterator[Case]:
         yield case("SpGEMM COO", f"uniform {entries // 2000} k", "X(i,j) = A(i,k) * B(k,j)",
                    dict.fromkeys("XAB", "COO"), {"A": listed, "B": listed},
                    lambda A, B: ordered(A @ B))  # fmt: skip
+
+
+@cache
+def blocked(entries: int, side: int) -> tuple[sp.bsr_array, Tensor]:
+    """A matrix of square blocks at places drawn alike, as scipy has it, and as ours."""
+    places = uniform(entries // (side * side) // PER_ROW * PER_ROW)
+    rows = places.shape[0]
+    values = np.random.default_rng(7).random((places.nnz, side, side))
+    shape = (rows * side, rows * side)
+    blocks = sp.bsr_array((values, places.indices, places.indptr), shape=shape)
+    outer = np.stack(places.tocoo().coords).repeat(side * side, axis=1)
+    inner = np.tile(np.indices((side, side)).reshape(2, -1), places.nnz)
+    extents = (rows, rows, side, side)
+    stored = Tensor.from_coo(np.concatenate([outer, inner]), values.ravel(), extents)
+    return blocks, stored.convert("dsdd")
+
+
+def _blocks(size: str, entries: int, large: bool) -> Iterator[Case]:
+    """Matrices of dense blocks times a vector."""
+
+    def inputs(side: int) -> Mapping[str, Any]:
+        matrix = blocked(entries, side)[1]
+        return {"A": matrix, "x": dense(matrix.shape[1], side)}
+
+    def times(given: Mapping[str, Any]) -> Callable[[], Any]:
+        x = given["x"]
+        matrix = blocked(entries, x.shape[1])[0]
+        return lambda: (matrix @ x.ravel()).reshape(x.shape)
+
+    for side in (2, 3, 4, 8):
+        yield Case(
+            f"SpMV BCSR {side}",
+            f"uniform {size}",
+            "y(i,k) = A(i,j,k,l) * x(j,l)",
+            {"y": "dd", "A": "dsdd", "x": "dd"},
+            partial(inputs, side),
+            times,
+            1.2,
+            large=large,
+        )
 
 
 def _chains(entries: int) -> Iterator[Case]:

@@ -71,6 +71,7 @@ class Assembly:
     ``made``        the statements that allocate its arrays; ``room_first`` must hold behind them
     ``partial``     the variables whose loops may pass over some coordinates
     ``zeroed``      whether the loops that write to it zero it themselves
+    ``extents``     the variables whose extents are known, with these
     """
 
     def __init__(
@@ -83,9 +84,11 @@ class Assembly:
         index: Type,
         expected: Expr,
         counted: Callable[[Sequence[str]], Expr | None] = lambda variables: None,
+        extents: Mapping[str, int] | None = None,
     ) -> None:
         self.builder, self.name, self.levels = builder, name, levels
         self.variables, self.dtype, self.index = tuple(variables), dtype, index
+        self.extents = extents or {}
         self.units = self._units()
         values = array(c_type(dtype))
         self.values: Expr = (
@@ -205,6 +208,8 @@ class Assembly:
 
     def size(self, level: int) -> Expr:
         """The extent of a level's mode."""
+        if self.variables[level] in self.extents:
+            return Const(self.extents[self.variables[level]])
         return Field(self.name, f"size{level}")
 
     def unit_of(self, variable: str, last: bool) -> int | None:

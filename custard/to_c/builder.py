@@ -58,6 +58,7 @@ class Types:
     ``wide``     whether a key that stands for some coordinates may need more than 64 bits
     ``far``      the variables whose extents are too large for an array of all their coordinates
     ``policies``  the kind of workspace by variables, where the schedule asks for none
+    ``extents``  the variables whose extents are known, with these
     """
 
     values: Mapping[str, np.dtype[Any]] = field(default_factory=dict)
@@ -67,6 +68,7 @@ class Types:
     wide: bool = False
     far: frozenset[str] = frozenset()
     policies: Mapping[tuple[str, ...], str] = field(default_factory=dict)
+    extents: Mapping[str, int] = field(default_factory=dict)
 
     def value(self, tensor: str) -> np.dtype[Any]:
         """The type of a tensor's values."""

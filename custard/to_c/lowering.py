@@ -116,6 +116,7 @@ class Lowering:
             types.result,
             expected(tree, storage) or ONE,
             lambda variables: counted(tree, variables, storage),
+            types.extents,
         )
         output = TensorOutput(dtype=dtype, assembly=assembly, drop_zeros=drop_zeros)
         self._note_ignored()

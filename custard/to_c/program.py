@@ -17,6 +17,7 @@ from custard.program import Program
 from custard.scheduling.bounds import require_bounds, require_few_pairs
 from custard.scheduling.loops import LoopNest
 from custard.to_c.arguments import StoredInput, Tensors, has_runs, stored, types_of
+from custard.to_c.blocks import block_extents
 from custard.to_c.builder import Types
 from custard.to_c.call import OPENMP, Bound, Plan
 from custard.to_c.header import documented
@@ -106,7 +107,9 @@ class CProgram(Program):
         assembled has ``assemble`` and ``recompute`` beside ``compute``
         (``custard.to_c.linked``). Raises UserError for a prefix that is no name.
         """
-        lowered = self.lowered if types is None else self._lower(self.formats, types)
+        lowered = self.lowered
+        if types is not None:  # others link it to inputs of any extents
+            lowered = self._lower(self.formats, replace(types, extents={}))
         flags = _exact_where_complex(lowered, self.flags)
         return linked(lowered, flags, prefix, self.drop_zeros)
 
@@ -214,11 +217,13 @@ class CProgram(Program):
             wide = _needs_wide_keys(lowered, policies, extents)
             firsts = [one for one in lowered.fillings if one.policy == LOCATED]
             far = frozenset(v for one in firsts if not pays(one, sizes) for v in one.variables)
-        key = runs, wide, far, *policies.items(), *((n, s.dtype, s.index) for n, s in kept.items())
+        small = block_extents(slots, kept, extents) if self.nest.is_plain else {}
+        facts = runs, wide, far, *policies.items(), *small.items()
+        key = *facts, *((n, s.dtype, s.index) for n, s in kept.items())
         found = self.known.get(key)
         if found is None:
             types = types_of(slots, kept)
-            found = replace(types, wide=wide, runs=runs, far=far, policies=policies)
+            found = replace(types, wide=wide, runs=runs, far=far, policies=policies, extents=small)
             self._remember(key, found)
         return found
 
@@ -244,6 +249,7 @@ class CProgram(Program):
             types.wide,
             types.far,
             tuple(types.policies.items()),
+            tuple(types.extents.items()),
             tuple(sorted((n, str(f)) for n, f in formats.items())),
             self.flags,
         )

@@ -125,6 +125,8 @@ class Storage:
         for level, code in enumerate(slot.levels):
             functions = LEVEL_FUNCTIONS[code](code, name, level, index, self.builder)
             functions.innermost = level == len(slot.levels) - 1
+            if slot.form(level) is None:
+                functions.known_extent = self.types.extents.get(slot.variables[level])
             self.functions[name, level] = functions
 
     def value_array(self, operand: Operand) -> Expr:
@@ -169,9 +171,9 @@ class Storage:
     def extent(self, variable: str) -> Expr:
         """The number of coordinates of a variable."""
         base = cin.base(variable)
-        fixed = dict(self.program.fixed)
-        if base in fixed:
-            return Const(fixed[base])
+        known = {**self.types.extents, **dict(self.program.fixed)}
+        if base in known:
+            return Const(known[base])
         name = f"{self.builder.loop_names.get(base, base)}_size"
         for slot, struct in self.slots.items():
             plain = [v if slot.form(n) is None else None for n, v in enumerate(slot.variables)]

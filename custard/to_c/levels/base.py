@@ -9,7 +9,7 @@ from custard.language.formats import LEVEL_FORMATS, LevelFormat
 from custard.to_c.builder import KernelBuilder
 from custard.to_c.levels.iterators import Counted, Iterator, Runs
 from custard.to_c.levels.place import Place
-from custard.to_c.loop_ir import INT, WORD, Call, Expr, Field, Type, Var, array, cast, select
+from custard.to_c.loop_ir import INT, WORD, Call, Const, Expr, Field, Type, Var, array, cast, select
 
 
 class LevelFunctions(ABC):
@@ -18,7 +18,8 @@ class LevelFunctions(ABC):
     ``arrays``   the fields of its storage that are arrays of indices (``words``: of bits)
     ``numbers``  those that are numbers, besides the extent of the mode
 
-    ``innermost`` tells whether there is no level below.
+    ``innermost`` tells whether there is no level below; ``known_extent`` is the extent of the mode,
+    or None.
     """
 
     arrays: ClassVar[tuple[str, ...]] = ()
@@ -30,6 +31,7 @@ class LevelFunctions(ABC):
         self.format: LevelFormat = LEVEL_FORMATS[code]
         self.tensor, self.level, self.index, self.names = tensor, level, index, names
         self.innermost = True
+        self.known_extent: int | None = None
 
     @classmethod
     def fields(cls, level: int, index: Type) -> list[tuple[str, Type]]:
@@ -43,6 +45,8 @@ class LevelFunctions(ABC):
     @property
     def size(self) -> Expr:
         """The extent of the level's mode."""
+        if self.known_extent is not None:
+            return Const(self.known_extent)
         return Field(self.tensor, f"size{self.level}")
 
     def array(self, name: str) -> Var:
