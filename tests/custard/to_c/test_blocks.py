@@ -35,7 +35,7 @@ def found(form, shape):
         ("ds", (2, 3), {}),
     ],
 )
-def test_the_full_levels_below_all_others_that_are_small(form, shape, due, monkeypatch):
+def test_extents_are_those_of_small_full_levels_below_all_others(form, shape, due, monkeypatch):
     monkeypatch.setattr(blocks, "_MANY", 1)
     assert found(form, shape) == due
 
