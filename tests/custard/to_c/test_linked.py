@@ -64,7 +64,8 @@ def test_assemble_and_recompute_together_equal_compute(case):
         found = _called(program, inputs, names)
         assert found.format == whole.format
         for one, other in zip(found.to_coo(), whole.to_coo(), strict=True):
-            np.testing.assert_array_equal(one, other)
+            # Linked C has the workspace for unknown inputs, which may add up in another order.
+            np.testing.assert_allclose(one, other, rtol=1e-14)
 
 
 def test_a_dense_result_and_one_without_zeros_have_no_halves():
