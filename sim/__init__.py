@@ -6,17 +6,27 @@ from typing import TYPE_CHECKING, Any
 from sam.support.errors import UserError
 
 if TYPE_CHECKING:
+    from sim.endless import OutOfCycles
     from sim.many import simulate_many
     from sim.simulation import simulate
     from sim.stats import BlockStats, Run, StreamStats
 
-__all__ = ["BlockStats", "Run", "StreamStats", "UserError", "simulate", "simulate_many"]
+__all__ = [
+    "BlockStats",
+    "OutOfCycles",
+    "Run",
+    "StreamStats",
+    "UserError",
+    "simulate",
+    "simulate_many",
+]
 
 # Imported when they are first asked for, so that the command has its help at once.
 _LATER = {
     "simulate": "sim.simulation",
     "simulate_many": "sim.many",
     "BlockStats": "sim.stats",
+    "OutOfCycles": "sim.endless",
     "Run": "sim.stats",
     "StreamStats": "sim.stats",
 }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 from sam.support import free_memory
 from sam.support.errors import UserError
+from sim.stats import Run, in_turn
 
 Progress = Callable[[int], None]
 """Called now and then with the cycle that a run has come to."""
@@ -29,12 +31,33 @@ def no_progress(block: str) -> UserError:
     )
 
 
-def too_long(max_cycles: int) -> UserError:
-    """The error for a run that is not done within a limit."""
-    return UserError(
-        f"the run is not done after {max_cycles} cycles, the limit that it was given",
-        hint="raise --max-cycles (max_cycles in Python, limits.cycles in a sweep)",
-    )
+class OutOfCycles(UserError):
+    """A run is not done within the cycles that it may take.
+
+    ``find_reached`` gives the run up to there, if somebody asks for it.
+    """
+
+    def __init__(self, max_cycles: int, find_reached: Callable[[], Run]) -> None:
+        super().__init__(
+            f"the run is not done after {max_cycles} cycles, the limit that it was given",
+            hint="raise --max-cycles (max_cycles in Python, limits.cycles in a sweep)",
+        )
+        self._find_reached = find_reached
+
+    @cached_property
+    def reached(self) -> Run:
+        """The run up to its limit: statistics of its first cycles, and no result.
+
+        The engine compiled has run some blocks further, and so runs the graph again for this.
+        """
+        return self._find_reached()
+
+    def after(self, runs: Sequence[Run], max_cycles: int) -> OutOfCycles:
+        """The error for a program of several graphs, which may take so many cycles in all.
+
+        ``runs`` are those of the graphs before this one.
+        """
+        return OutOfCycles(max_cycles, lambda: in_turn([*runs, self.reached]))
 
 
 def no_memory(held: Mapping[str, int]) -> UserError:

@@ -123,7 +123,8 @@ def simulate(
     ``validate``  whether to watch every stream, on the engine simpy. By default only where the
                   environment has SAM_VALIDATE=1, as in the tests, unless the engine is compiled
     ``elsewhere`` tensors of other graphs of the same program, which the config may name too
-    ``max_cycles``  the cycles within which the run must be done
+    ``max_cycles``  the cycles within which the run must be done; else OutOfCycles is raised, a
+                  UserError whose ``reached`` is the run up to there
     ``attribution``  whether the run keeps why each firing waited, as its critical path needs
     ``tokens``    whether it also keeps each token with its cycles, on the engine simpy
     ``threads``   how many threads the engine compiled may divide the blocks of a long run among;

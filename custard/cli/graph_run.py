@@ -15,7 +15,7 @@ from custard.cli.arguments import engine, stdout
 from custard.cli.combinations import require_run, require_together
 from custard.cli.inputs import Wanted, read_wanted
 from custard.cli.options import parse_graph_command
-from custard.cli.output_files import output_of, put_record, require_apart, tell
+from custard.cli.output_files import output_of, put_record, require_apart, tell, tell_unfinished
 from custard.cli.progress import Progress
 from custard.cli.run_files import pages, require_pages, write_pages
 from custard.cli.simulation_run import as_run
@@ -28,6 +28,7 @@ from sam.support import c_compiler
 from sam.support.errors import UserError
 from sam.support.files import require_folder, write_whole
 from sim.config.hardware import Config
+from sim.endless import OutOfCycles
 from sim.simulation import require_engine, simulate
 
 _MOST_BYTES = 64 * 2**20
@@ -119,9 +120,14 @@ def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Name
         target = cin.Access(result.slot.tensor or "", tuple(str(n) for n in order))
         outputs.append(output_of(text, target))
     tensors = read_wanted(arguments.inputs, wanted, arguments.seed)
-    with Progress() as progress:
-        started = time.perf_counter()
-        with c_compiler.watched(progress.compiling) as compiled:
+    about = {
+        **_described(graph, arguments.graph),
+        "inputs": list(arguments.inputs),
+        "seed": arguments.seed,
+    }
+    started = time.perf_counter()
+    try:
+        with Progress() as progress, c_compiler.watched(progress.compiling) as compiled:
             run = simulate(
                 graph,
                 tensors,
@@ -133,11 +139,13 @@ def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Name
                 attribution=bool(pages(arguments)),
                 threads=arguments.threads or 1,
             )
-        seconds = time.perf_counter() - started - compiled.seconds
+    except OutOfCycles as late:
+        unfinished = record.unfinished(late, about, started, compiled.seconds)
+        tell_unfinished(unfinished, arguments)
+        raise unfinished from None
+    seconds = time.perf_counter() - started - compiled.seconds
     told = {
-        **_described(graph, arguments.graph),
-        "inputs": list(arguments.inputs),
-        "seed": arguments.seed,
+        **about,
         **report.as_json(run),
         "seconds": seconds,
         "compile_seconds": compiled.seconds,

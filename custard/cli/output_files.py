@@ -21,6 +21,8 @@ from sam.tensor import Tensor
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from custard.cli.unfinished import UnfinishedRun
+
 # A result written here is a MatrixMarket text, and nothing else is printed.
 _STDOUT = Path("-")
 
@@ -48,6 +50,15 @@ def tell(
         io.write(path, result)
         console.print(f"{tensor} is in {path}", soft_wrap=True)
     return 0 if told.get("matches_numpy", True) else 1
+
+
+def tell_unfinished(late: UnfinishedRun, arguments: argparse.Namespace) -> None:
+    """Tells of the cycles of a run before it was ended."""
+    from custard.cli import run_record as record
+
+    if late.record is not None:
+        record.show(console_of(arguments), late.record, arguments.all_lanes)
+        put_record(arguments.json, late.record)
 
 
 def console_of(arguments: argparse.Namespace) -> Console:

@@ -101,6 +101,7 @@ class _ProgramRecord(_Record):
     notes: list[str]
     target: str = "sam"
     difference: str | None = None
+    unfinished: str | None = None
     matches_numpy: bool | None = None
 
 

@@ -15,6 +15,7 @@ from rich.text import Text
 from custard.cli import run_report as report
 from custard.cli.arguments import Parser, complain, parse, stdout
 from custard.cli.inputs import read_inputs
+from custard.cli.unfinished import UnfinishedRun
 from custard.ir import cin
 from custard.program import Program
 from custard.version import PACKAGE, release
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from custard.to_c.program import CProgram
     from custard.to_sam.program import SamProgram
     from sim.config.hardware import Config
+    from sim.endless import OutOfCycles
     from sim.simulation import Progress
     from sim.stats import Run
 
@@ -87,25 +89,49 @@ def simulate(
 
     ``inputs`` are texts as of ``-i``. With ``compare`` the record tells whether the result
     ``matches_numpy`` and, if not, the first ``difference``. ``compiling`` is called with the
-    number of kernels before they are compiled, and with 0 afterwards. Raises UserError.
+    number of kernels before they are compiled, and with 0 afterwards. Raises UserError, which is
+    UnfinishedRun for a run that takes more than ``max_cycles``.
     """
+    from sim.endless import OutOfCycles
+
     tensors = read_inputs(inputs, program, seed)
     expected = _expected(program, tensors) if compare else None
+    about = {**of_program(program, schedule), "inputs": list(inputs), "seed": seed}
     started = time.perf_counter()
     with c_compiler.watched(compiling) as compiled:
-        run = program.simulate(
-            tensors,
-            machine,
-            engine=engine,
-            progress=progress,
-            validate=validate,
-            max_cycles=max_cycles,
-            attribution=attribution,
-            threads=threads,
-        )
+        try:
+            run = program.simulate(
+                tensors,
+                machine,
+                engine=engine,
+                progress=progress,
+                validate=validate,
+                max_cycles=max_cycles,
+                attribution=attribution,
+                threads=threads,
+            )
+        except OutOfCycles as late:
+            raise unfinished(late, about, started, compiled.seconds) from None
     seconds = time.perf_counter() - started - compiled.seconds
-    about = {**of_program(program, schedule), "inputs": list(inputs), "seed": seed}
     return run, _of_run(about, run, seconds, compiled.seconds, expected)
+
+
+def unfinished(
+    late: OutOfCycles, about: Mapping[str, Any], started: float, compile_seconds: float
+) -> UnfinishedRun:
+    """The error for a run that was ended, with its record; ``about`` is that of its program."""
+    run = late.reached
+    if not run.cycles:
+        return UnfinishedRun(late, None)
+    told = {
+        **about,
+        **report.as_json(run),
+        "seconds": time.perf_counter() - started - compile_seconds,
+        "compile_seconds": compile_seconds,
+        "unfinished": late.what,
+    }
+    first = f"the run is not done: all numbers are of its first {run.cycles:,} cycles"
+    return UnfinishedRun(late, {**told, "notes": [*about["notes"], first]})
 
 
 def simulate_many(
@@ -126,6 +152,8 @@ def simulate_many(
     ``simulate``, or the error, as soon as that is known. Raises UserError for inputs that do not
     fit.
     """
+    from sim.endless import OutOfCycles
+
     tensors = read_inputs(inputs, program, seed)
     expected = _expected(program, tensors) if compare else None
     about = {**of_program(program, schedule), "inputs": list(inputs), "seed": seed}
@@ -146,7 +174,9 @@ def simulate_many(
         compiling = compiled.seconds - compiled_before
         seconds = last - started - compiling
         for n, outcome in held:
-            if not isinstance(outcome, Exception):
+            if isinstance(outcome, OutOfCycles):
+                outcome = unfinished(outcome, about, last, 0.0)
+            elif not isinstance(outcome, Exception):
                 share = 1 / len(held)
                 outcome = _of_run(about, outcome, seconds * share, compiling * share, expected)
             finished(n, outcome)
@@ -319,6 +349,9 @@ def report_file(console: Console, path: Path) -> int:
     inner = found.get("record", found) if isinstance(found, dict) else found
     told = schema.record(inner, str(path))
     show(console, told)
+    if told.get("unfinished"):
+        complain(told["unfinished"])
+        return 2
     if told.get("difference"):
         complain(told["difference"])
         return 1

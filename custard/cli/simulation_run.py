@@ -11,9 +11,17 @@ from custard.cli import several
 from custard.cli.arguments import engine
 from custard.cli.combinations import require_run
 from custard.cli.inputs import needs_no_input
-from custard.cli.output_files import console_of, output_of, put_json, put_record, tell
+from custard.cli.output_files import (
+    console_of,
+    output_of,
+    put_json,
+    put_record,
+    tell,
+    tell_unfinished,
+)
 from custard.cli.progress import Progress
 from custard.cli.run_files import pages, require_pages, write_pages
+from custard.cli.unfinished import UnfinishedRun
 from custard.to_sam.program import SamProgram, Stage
 from sam.graph import Graph
 from sam.support.errors import UserError
@@ -51,7 +59,11 @@ def run(program: SamProgram, arguments: argparse.Namespace) -> int:
         status, records = several.run(program, arguments, chosen, console_of(arguments))
         put_json(arguments.json, records)
         return status
-    found, told = _simulated(program, chosen[0].config, arguments)
+    try:
+        found, told = _simulated(program, chosen[0].config, arguments)
+    except UnfinishedRun as late:
+        tell_unfinished(late, arguments)
+        raise
     assert found.output is not None
     status = tell(program.cin.target.tensor, found.output, told, outputs, arguments)
     write_pages(found, arguments, console_of(arguments))

@@ -170,30 +170,36 @@ class SamProgram(Program):
         The graphs are ``self.graphs``, but lowered again where a mode is empty, or where an input
         without a format is a dense array, which is then stored dense.
         """
+        from sim.endless import OutOfCycles
         from sim.simulation import simulate
 
         given, dense, notes = self._given(inputs)
         known, tensors = self._extents(given), self._tensors(given)
-        runs = []
+        runs: list[Any] = []
+        left = max_cycles
         for stage in self.stages:
             graph, own = self._graph(stage, given, dense, known)
-            run = simulate(
-                graph,
-                own,
-                config,
-                overrides,
-                engine,
-                progress,
-                validate,
-                tensors,
-                max_cycles,
-                attribution,
-                tokens,
-                threads,
-            )
+            try:
+                run = simulate(
+                    graph,
+                    own,
+                    config,
+                    overrides,
+                    engine,
+                    progress,
+                    validate,
+                    tensors,
+                    left,
+                    attribution,
+                    tokens,
+                    threads,
+                )
+            except OutOfCycles as mistake:
+                assert max_cycles is not None
+                raise mistake.after(runs, max_cycles) from None
             assert run.output is not None
-            if max_cycles is not None:
-                max_cycles -= run.cycles
+            if left is not None:
+                left -= run.cycles
             runs.append(run)
             given[stage.tensor] = run.output
         again = partial(
@@ -255,6 +261,7 @@ class SamProgram(Program):
         Arguments and errors are those of ``sim.simulate_many``.
         """
         from sim.config.hardware import load
+        from sim.endless import OutOfCycles
         from sim.many import outcomes_of, runs_of
         from sim.simulation import require_engine, require_limit
         from sim.stats import Run
@@ -278,6 +285,8 @@ class SamProgram(Program):
                 again = partial(self.simulate, inputs, engine=engine)
                 outcome = self._whole(parts[n], notes, inputs, engine, again)
             else:
+                if isinstance(outcome, OutOfCycles) and max_cycles is not None:
+                    outcome = outcome.after(parts[n], max_cycles)
                 failed[n] = outcome
             done[n] = outcome
             if finished is not None:

@@ -40,7 +40,7 @@ from sim.compiled.structures import GAP, SHARED, CBlock, CMachine, Status
 from sim.compiled.translations import libraries, text, translated
 from sim.config.hardware import Config
 from sim.deadlock import WaitingBlock, deadlock
-from sim.endless import no_memory, no_progress, require_memory, too_long
+from sim.endless import OutOfCycles, no_memory, no_progress, require_memory
 from sim.machine import HANDOVER, elaborate
 from sim.stats import TOKEN_KINDS, BlockStats, Run, StreamStats
 
@@ -84,11 +84,37 @@ def run(
         machine.close()
 
 
-class _CompiledMachine:
-    """The parts and queues of a machine, laid out for C."""
+def _reached(bound: BoundGraph, config: Config, cycles: int) -> Run:
+    """The first cycles of a run that takes more."""
+    machine = _CompiledMachine(bound, config, end=cycles)
+    try:
+        machine.run(None)
+        return machine.report()
+    except MemoryError:
+        raise no_memory({}) from None
+    finally:
+        machine.close()
 
-    def __init__(self, bound: BoundGraph, config: Config, attribution: bool = False) -> None:
-        self.machine, self.attribution = elaborate(bound, config), attribution
+
+def out_of_cycles(bound: BoundGraph, config: Config, cycles: int) -> OutOfCycles:
+    """The error for a run that takes more than so many cycles."""
+    return OutOfCycles(cycles, partial(_reached, bound, config, cycles))
+
+
+class _CompiledMachine:
+    """The parts and queues of a machine, laid out for C.
+
+    ``end``  the cycle before which the run is ended, if it is
+    """
+
+    def __init__(
+        self,
+        bound: BoundGraph,
+        config: Config,
+        attribution: bool = False,
+        end: int | None = None,
+    ) -> None:
+        self.machine, self.attribution, self.end = elaborate(bound, config), attribution, end
         self.kept: list[Any] = []
         self.states: list[ctypes.Array[ctypes.c_char]] = []
         self.parts = [CompiledPart(part, *translated(part)) for part in self.machine.parts]
@@ -100,6 +126,7 @@ class _CompiledMachine:
                 [shared.taken_from() for shared in one.queues_in],
                 [shared.given_to() for shared in one.queues_out],
                 attribution,
+                limited=end is not None,
             )
             for one in self.parts
         ]
@@ -176,6 +203,7 @@ class _CompiledMachine:
             counts=ctypes.addressof(one.counts),
             fire=ctypes.cast(library.fire, ctypes.c_void_p),
             interval=part.timing.initiation_interval,
+            end=_NEVER if self.end is None else self.end,
         )
         if self.logs is not None:
             one.log_to(self.logs)
@@ -245,7 +273,7 @@ class _CompiledMachine:
     def run(
         self, progress: Progress | None, max_cycles: int | None = None, threads: int = 1
     ) -> None:
-        """Runs all blocks to their ends."""
+        """Runs all blocks to their ends, or to that of the run."""
         before, look_at = self._moved(), time.monotonic() + _SECONDS_BETWEEN_LOOKS
         status = self._warm_up(threads) if threads > 1 else 0
         while True:
@@ -257,7 +285,7 @@ class _CompiledMachine:
             if progress is not None:
                 progress(self.last_cycle())
             if max_cycles is not None and self.last_cycle() >= max_cycles:
-                raise too_long(max_cycles)
+                raise self._out_of_cycles(max_cycles)
             if time.monotonic() < look_at:
                 continue
             require_memory(self._held())
@@ -266,12 +294,17 @@ class _CompiledMachine:
                 raise no_progress(self._busiest())
             before = now
         if max_cycles is not None and self.last_cycle() >= max_cycles:
-            raise too_long(max_cycles)
+            raise self._out_of_cycles(max_cycles)
         self._require_firings()
+        if any(one.block.status == Status.LATE for one in self.parts):
+            return
         stuck = [one for one in self.parts if one.block.status != Status.FINISHED_BLOCK]
         if stuck:
             waits = [self.wait(one) for one in stuck]
             raise deadlock(waits, self._held(), self.last_cycle())
+
+    def _out_of_cycles(self, max_cycles: int) -> OutOfCycles:
+        return out_of_cycles(self.machine.bound, self.machine.config, max_cycles)
 
     def _go_on(self, rounds: int) -> int:
         """Runs up to ``rounds`` sweeps over the blocks: see ``run`` in ``scheduler.c``."""
@@ -346,13 +379,14 @@ class _CompiledMachine:
     # Reporting
 
     def report(self) -> Run:
-        """The result and the statistics of a finished run."""
+        """The statistics of a run, and its result unless it was ended before."""
+        finished = self.end is None
+        cycles = 1 + self.last_cycle() if self.end is None else self.end
         for shared in self.queues:
-            if not self.runtime.settle(ctypes.byref(shared.queue)):
+            if not self.runtime.settle(ctypes.byref(shared.queue), ctypes.c_int64(cycles)):
                 raise MemoryError
         self.objects.copy_back()
         bound, memories = self.machine.bound, self.machine.memories
-        cycles = 1 + self.last_cycle()
         given = {one.part.name: _given(one) for one in self.parts}
         tokens = {
             channel.edge: counts
@@ -360,8 +394,8 @@ class _CompiledMachine:
             for output, counts in zip(one.part.outputs, given[one.part.name], strict=True)
             for channel in output.channels
         }
-        result, notes = bound.output(memories)
-        memory = {} if self.hierarchy is None else self.hierarchy.finish()
+        result, notes = bound.output(memories) if finished else (None, ())
+        memory = {} if self.hierarchy is None else self.hierarchy.finish(finished)
         return Run(
             graph=bound.graph,
             output=result,
@@ -377,7 +411,7 @@ class _CompiledMachine:
             },
             config=self.machine.config.resolved(),
             engine="compiled",
-            sinks=bound.sinks(memories),
+            sinks=bound.sinks(memories) if finished else {},
             log=None if self.logs is None else self._log(self.logs, cycles),
         )
 

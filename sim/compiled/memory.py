@@ -145,9 +145,12 @@ class CompiledHierarchy:
     def peak(self) -> list[int]:
         return [level.peak for level in self.levels]
 
-    def finish(self) -> dict[str, MemoryStats]:
-        """The statistics of the levels, once the last cycle is over."""
-        if not self.library.finish(ctypes.byref(self.hierarchy)):
+    def finish(self, finished: bool = True) -> dict[str, MemoryStats]:
+        """The statistics of the levels, once the last cycle is over.
+
+        What a run that is ``finished`` has changed is written back.
+        """
+        if finished and not self.library.finish(ctypes.byref(self.hierarchy)):
             raise MemoryError
         return statistics(self.layout, self)
 

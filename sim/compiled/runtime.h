@@ -24,9 +24,9 @@
 
 /* Why a block came to a stop. A BLOCKED block needs room in a queue of finite depth. A CROWDED block
  * has used up a stretch of an unbounded queue. An ORDERED block must not go on before others have
- * come as far. */
+ * come as far. A LATE block would fire in a cycle before which the run is ended. */
 enum {
-    RUNNING, STARVED, BLOCKED, CROWDED, FINISHED_BLOCK, ORDERED, FAILED, OVER_CAPACITY, NO_MEMORY
+    RUNNING, STARVED, BLOCKED, CROWDED, FINISHED_BLOCK, ORDERED, LATE, FAILED, OVER_CAPACITY, NO_MEMORY
 };
 
 /* The most firings in one call, which a part of a packed count can hold; fewer firings where each may
@@ -34,6 +34,14 @@ enum {
 enum { MOST_FIRINGS = 65535, FEW_FIRINGS = 1024, AT_ONCE = 8 };
 
 #define RARE(test) __builtin_expect(!!(test), 0)
+
+/* Ends the last call of a block whose next firing is not in the run any more. Only kernels that define
+ * LIMITED ask. What the firing has changed in the memory of the block stays, and is not reported. */
+#ifdef LIMITED
+#define ENDED_BEFORE(cycle) if ((cycle) >= b->end) goto late;
+#else
+#define ENDED_BEFORE(cycle)
+#endif
 
 typedef struct Block Block;
 typedef struct Piece Piece;
@@ -124,6 +132,7 @@ struct Block {
     uint64_t bit;
     int64_t interval, ready, fired;
     int64_t status, port, which; /* why it stopped, at which port, at which queue of its outputs */
+    int64_t end;       /* the cycle before which the run is ended, if its kernel is LIMITED */
     /* Of a block that depends on time: the cycle that its next firing is ordered by, when it is
      * ORDERED; the last such cycle that it may go on in; and how many cycles that may lie after all
      * that others have yet to do. */

@@ -199,8 +199,17 @@ int open_queue(Queue *q) {
     return 1;
 }
 
-/* Accounts for the last taken tokens. */
-int settle(Queue *q) { return q->batch == INT64_MAX || account_until(q, q->head); }
+/* Accounts for the last tokens; those that nobody has taken stayed until the end of the run. */
+int settle(Queue *q, int64_t end) {
+    if (q->batch == INT64_MAX) return 1;
+    while (q->head < q->tail) {
+        uint32_t *taken = taken_of(q, q->from);
+        const int64_t last = end_of(q);
+        for (; q->head < last; q->head++) taken[q->head & (q->places - 1)] = (uint32_t)end;
+        if (!account(q)) return 0;
+    }
+    return account_until(q, q->head);
+}
 
 void close_queue(Queue *q) {
     while (q->from != q->to) {

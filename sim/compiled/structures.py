@@ -22,9 +22,10 @@ class Status(IntEnum):
     CROWDED = 3
     FINISHED_BLOCK = 4
     ORDERED = 5
-    FAILED = 6
-    OVER_CAPACITY = 7
-    NO_MEMORY = 8
+    LATE = 6
+    FAILED = 7
+    OVER_CAPACITY = 8
+    NO_MEMORY = 9
 
 
 class CQueue(ctypes.Structure):
@@ -60,7 +61,7 @@ class CBlock(ctypes.Structure):
         ("bit", ctypes.c_uint64),
         *(
             (name, ctypes.c_int64)
-            for name in ("interval", "ready", "fired", "status", "port", "which")
+            for name in ("interval", "ready", "fired", "status", "port", "which", "end")
         ),
         *((name, ctypes.c_int64) for name in ("key", "limit", "ahead")),
         *((name, ctypes.c_int64) for name in ("asks", "until", "reach")),

@@ -53,12 +53,19 @@ class Translation:
     sources: dict[Hashable, str] = field(default_factory=dict)
     others: dict[Hashable, Any] = field(default_factory=dict)
 
-    def source(self, inputs: Sequence[QueueEnd], outputs: Sequence[QueueEnd], logged: bool) -> str:
-        """The C source between some queues."""
+    def source(
+        self,
+        inputs: Sequence[QueueEnd],
+        outputs: Sequence[QueueEnd],
+        logged: bool,
+        limited: bool = False,
+    ) -> str:
+        """The C source between some queues; arguments as ``kernel.source.source`` has them."""
         paths = paths_on()
-        key = (tuple(inputs), tuple(outputs), logged, paths)
+        key = (tuple(inputs), tuple(outputs), logged, limited, paths)
         if key not in self.sources:
-            self.sources[key] = source(self.residual.body, inputs, outputs, logged, paths)
+            body = self.residual.body
+            self.sources[key] = source(body, inputs, outputs, logged, paths, limited)
         return self.sources[key]
 
 

@@ -16,6 +16,7 @@ cycle are served at its end, in the order of blocks.
 from __future__ import annotations
 
 from collections.abc import Generator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,11 +32,11 @@ from sim.config.hardware import Config
 from sim.deadlock import WaitingBlock, deadlock
 from sim.endless import (
     IDLE_FIRINGS,
+    OutOfCycles,
     Progress,
     Unfinished,
     no_progress,
     require_memory,
-    too_long,
 )
 from sim.machine import HANDOVER, Channel, InputPort, OutputPort, Part, elaborate
 from sim.memory.hierarchy import Access, Hierarchy, statistics
@@ -87,7 +88,7 @@ def run(
         if events == most_events:
             raise Unfinished
         if max_cycles is not None and environment.peek() >= max_cycles:
-            raise too_long(max_cycles)
+            raise OutOfCycles(max_cycles, partial(machine.report, max_cycles))
         events += 1
         if events % _EVENTS_BETWEEN_LOOKS == 0:
             require_memory(machine.held())
@@ -315,14 +316,16 @@ class _Processes:
         """The tokens in each queue."""
         return {str(queue.edge): len(queue.tokens) for queue in self.queues}
 
-    def report(self) -> Run:
-        """The statistics of a finished run."""
+    def report(self, ended: int | None = None) -> Run:
+        """The result and the statistics of a finished run, or of one that was ended in a cycle."""
         bound, memories = self.machine.bound, self.machine.memories
-        cycles = 1 + self.last_cycle()
-        output, notes = bound.output(memories)
+        finished = ended is None
+        cycles = 1 + self.last_cycle() if ended is None else ended
+        output, notes = bound.output(memories) if finished else (None, ())
         memory = {}
         if self.machine.layout is not None:
-            self.arbiter.hierarchy.finish()
+            if finished:
+                self.arbiter.hierarchy.finish()
             memory = statistics(self.machine.layout, self.arbiter.hierarchy)
         return Run(
             graph=bound.graph,
@@ -338,8 +341,8 @@ class _Processes:
             },
             config=self.machine.config.resolved(),
             engine="simpy",
-            sinks=bound.sinks(memories),
-            log=self._log(cycles) if self.attribution else None,
+            sinks=bound.sinks(memories) if finished else {},
+            log=self._log(cycles) if self.attribution and finished else None,
         )
 
     def _log(self, cycles: int) -> Log:

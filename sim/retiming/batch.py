@@ -14,8 +14,8 @@ from contextlib import ExitStack, closing
 from sam.blocks import StreamError
 from sam.support.errors import UserError
 from sim.binding import BoundGraph
+from sim.compiled.engine import out_of_cycles
 from sim.config.hardware import Config
-from sim.endless import too_long
 from sim.machine import elaborate
 from sim.retiming.firing_kernel import Untraceable
 from sim.retiming.firings import Abandoned, Firings
@@ -120,7 +120,7 @@ class _Batch:
         """Finishes a config with its run."""
         cycles, most = timing.cycles(lane), self.max_cycles[n]
         if most is not None and cycles > most:
-            self.finish(n, too_long(most))
+            self.finish(n, out_of_cycles(self.bound, self.configs[n], most))
             return
         output, notes = firings.output
         self.finish(

@@ -82,6 +82,44 @@ def test_a_block_that_gives_for_ever_is_ended(engine, monkeypatch):
 
 
 @engines
+def test_what_a_run_has_reached_at_its_limit(engine):
+    """Of y = 2 b with 6 entries: the scanner gives one in each cycle, and all blocks follow."""
+    program = custard.compile("y(i) = 2 * b(i)")
+    with pytest.raises(sim.OutOfCycles) as caught:
+        program.simulate({"b": np.arange(1.0, 7)}, engine=engine, max_cycles=5)
+    run = caught.value.reached
+    assert run.cycles == 5
+    assert run.output is None
+    assert run.engine == engine
+    assert run.blocks["scan_b_i"].fired == 5
+    assert run.blocks["scan_b_i"].done == 0
+    assert run.blocks["array_b"].fired == 4
+    for block in run.blocks.values():
+        waits = sum(block.starved.values()) + sum(block.blocked.values())
+        assert block.busy + waits + block.memory + block.done == 5
+    assert run.streams["scan_b_i.ref -> array_b.in_ref"].tokens["data"] == 5
+
+
+@engines
+def test_what_a_program_of_two_graphs_has_reached(engine):
+    program = custard.compile(
+        "y(i) = A(i,j) * x(j) * x(j)", schedule=["precompute(x(j)*x(j),j,j,w)"]
+    )
+    inputs = {"A": np.eye(4), "x": np.ones(4)}
+    parts = program.simulate(inputs, engine=engine).parts
+    limit = parts[0].cycles + 2
+    with pytest.raises(sim.OutOfCycles, match=f"not done after {limit} cycles") as caught:
+        program.simulate(inputs, engine=engine, max_cycles=limit)
+    reached = caught.value.reached
+    assert reached.cycles == limit
+    assert [part.cycles for part in reached.parts] == [parts[0].cycles, 2]
+    [failed] = program.simulate_many(
+        inputs, [{}], engine=engine, max_cycles=limit, return_errors=True
+    )
+    assert failed.reached.blocks == reached.blocks
+
+
+@engines
 def test_a_limit_of_cycles(engine):
     program = custard.compile("X(i,j) = B(i,k) * C(k,j)", schedule="reorder(i,k,j)")
     inputs = {"B": np.eye(5), "C": np.eye(5)}

@@ -76,7 +76,7 @@ def test_programs_of_several_graphs():
     assert [*map(facts, runs)] == [*map(facts, alone)]
     limits = [run.cycles for run in runs]
     found = program.simulate_many(INPUTS, loaded, max_cycles=min(limits), return_errors=True)
-    assert {type(one) for one in found} <= {sim.Run, UserError}
+    assert {type(one) for one in found} <= {sim.Run, sim.OutOfCycles}
 
 
 def test_mistakes_come_at_once():

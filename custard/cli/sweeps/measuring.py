@@ -28,6 +28,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from custard.cli.unfinished import UnfinishedRun
 from sam.support.errors import UserError
 
 Settings = Mapping[str, Any]
@@ -138,7 +139,8 @@ class _Answers:
         if isinstance(result, UserError):
             if self.limit and _is_of_memory(result):
                 result = UserError(f"{result.what}; {self.limit}", hint=result.hint)
-            return {"status": "failed", "error": str(result)}
+            reached = {"reached": result.record} if isinstance(result, UnfinishedRun) else {}
+            return {"status": "failed", "error": str(result), **reached}
         if isinstance(result, MemoryError):
             because = f": {self.limit}" if self.limit else ""
             return {"status": "failed", "error": f"out of memory{because}"}

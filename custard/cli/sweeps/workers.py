@@ -6,7 +6,8 @@ they come:
 
 ``status``             done or failed
 ``record``             what the measure returned, if done
-``error``              why it failed, for a person; ``traceback``, if it is a bug
+``error``              why it failed, for a person; ``traceback``, if it is a bug; ``reached``, the
+                       record of the first cycles of a run that took more than its limit
 ``seconds``            wall time of the point; its share, if several were measured together
 ``peak_memory_bytes``  the most memory that its process had resident meanwhile, for all points
                        measured together; null or left out where unknown

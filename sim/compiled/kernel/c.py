@@ -51,6 +51,9 @@ ENDS = """starved:
 finished:
     b->status = FINISHED_BLOCK;
     goto back;
+late:
+    b->status = LATE;
+    goto back;
 failed:
     b->status = FAILED;
     goto back;
@@ -142,6 +145,7 @@ BEGIN = """        if (RARE(fired == most)) goto spent;
 AT = "        at{0} = h{0} & ({1} - 1);\n"
 
 FIRED = """#define FIRED \\
+    ENDED_BEFORE(now) \\
     if (now > ready) { waits[cause] += now - ready; LOG_WAIT } \\
     ready = now + interval; fired++;
 """
@@ -167,7 +171,9 @@ WIRE = """    int64_t k{n} = state->k{n};
 WIRE_BACK = """    state->k{n} = k{n};
     state->v{n} = v{n};
 """
-ORDER = "        if (ready > limit) { b->key = ready; b->asks = 0; goto ordered; }\n"
+ORDER = """        ENDED_BEFORE(ready)
+        if (ready > limit) { b->key = ready; b->asks = 0; goto ordered; }
+"""
 READ = """        for (; h{q} != e{q} && in{q}->control[{at}] >> 2 <= ready; h{q}++) {{
             k{n} = in{q}->control[{at}] & 3;
             v{n} = in{q}->column0[{at}];
@@ -187,6 +193,7 @@ TOUCHING_FIRED = """#define TOUCH(n, index, write) \\
         int64_t place_ = b->outstanding ? b->places[b->place] : 0; \\
         asked = now; \\
         if (place_ > now) now = place_; \\
+        ENDED_BEFORE(now) \\
         if (now > b->until) { b->key = now; b->asks = 1; goto ordered; } \\
         asks = 1; \\
         LOG_PLACE \\
@@ -194,6 +201,7 @@ TOUCHING_FIRED = """#define TOUCH(n, index, write) \\
       } \\
       if (!b->touch(b, b->regions[n], index, write, now)) goto no_memory; }
 #define FIRED \\
+    ENDED_BEFORE(asks ? b->taken : now) \\
     had = made; \\
     if (asks) { \\
         now = asked; \\

@@ -60,11 +60,14 @@ def source(
     outputs: Sequence[QueueEnd],
     logged: bool = False,
     paths: Sequence[Path] = PATHS,
+    limited: bool = False,
 ) -> str:
     """The C source of a block's kernel between queues.
 
-    It keeps a log of its waits if ``logged``: see ``waits.h``.
+    It keeps a log of its waits if ``logged``: see ``waits.h``. If ``limited``, it fires in no cycle
+    that comes after the end of the run, and has no fast paths.
     """
-    text = BlockKernel(body, inputs, outputs, paths).source()
+    text = BlockKernel(body, inputs, outputs, () if limited else paths).source()
     ports = len(body.inputs) + len(slots([queue.ports for queue in outputs]))
+    text = f"#define LIMITED\n{text}" if limited else text
     return f"#define LOGGED {ports}\n{text}" if logged else text

@@ -25,6 +25,7 @@ from sim.compiled import engine as compiled_engine
 from sim.compiled import parts
 from sim.compiled.kernel.source import PATHS
 from sim.config.hardware import load
+from sim.endless import OutOfCycles
 from tests.custard.to_c.test_levels import LEVELS, RESULT_LEVELS, chained, in_words, skipping
 from tests.support.profiles import PROFILE, examples
 from tests.support.programs import programs
@@ -277,6 +278,38 @@ def test_scanners_skip(data, latencies):
     if not isinstance(found, str):
         due = evaluate(program.expression, program.tensors, program.dims)
         assert literal_eval(found[-1]) == due.tolist()
+
+
+def reached(program: custard.Program, inputs: Any, config: Any, engine: str, cycles: int) -> Any:
+    """What is told of a run that may take so many cycles, or the text of its error."""
+    try:
+        run = program.simulate(
+            inputs, overrides=config, engine=engine, max_cycles=cycles, validate=False
+        )
+    except OutOfCycles as late:
+        run = late.reached
+    except UserError as error:
+        return str(error)
+    return run.cycles, run.blocks, run.streams, run.memory
+
+
+@settings(relaxed, max_examples=examples(400, compiles=True))
+@given(st.data(), st.floats(0, 1))
+def test_runs_are_ended_in_any_cycle(data, share):
+    program = data.draw(programs(levels="dsubr", result_levels="dsub", operators="**+-/"))
+    order = [f"reorder({','.join(program.order)})"] if program.order else []
+    skips = data.draw(skipping(program.expression, program.formats, order, program.dims))
+    compiled = custard.compile(
+        program.expression, program.formats, [*order, *skips], dims=program.dims
+    )
+    config = data.draw(st.one_of(configs, with_memory("X", *program.tensors)))
+    try:
+        run = compiled.simulate(program.tensors, overrides=config, engine="compiled")
+        cycles = int(share * run.cycles)
+    except UserError:
+        cycles = int(share * 100)
+    found = [reached(compiled, program.tensors, config, e, cycles) for e in ("compiled", "simpy")]
+    assert found[0] == found[1]
 
 
 @st.composite

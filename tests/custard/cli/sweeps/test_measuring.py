@@ -3,6 +3,8 @@
 import resource
 
 from custard.cli.sweeps import measuring
+from custard.cli.unfinished import UnfinishedRun
+from sam.support.errors import UserError
 
 
 def test_a_peak_that_is_not_reset_is_told_where_it_grows(tmp_path, monkeypatch):
@@ -18,3 +20,13 @@ def test_a_peak_that_is_not_reset_is_told_where_it_grows(tmp_path, monkeypatch):
         peak.begin()
         found.append(peak.so_far())
     assert found == [5000, None, 7000, None]
+
+
+def test_a_run_that_is_not_done_is_kept_with_its_first_cycles():
+    answers = measuring._Answers(asker=None, peak=None, limit="")
+    late = UnfinishedRun(UserError("it is not done", hint="wait"), {"cycles": 7})
+    assert answers._outcome(late) == {
+        "status": "failed",
+        "error": "it is not done\nhint: wait",
+        "reached": {"cycles": 7},
+    }

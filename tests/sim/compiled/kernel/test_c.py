@@ -10,6 +10,7 @@ def test_the_ends_of_a_call_are_labels_that_say_why():
     assert labels == [
         ("starved", "STARVED"),
         ("finished", "FINISHED_BLOCK"),
+        ("late", "LATE"),
         ("failed", "FAILED"),
         ("over_capacity", "OVER_CAPACITY"),
         ("no_memory", "NO_MEMORY"),

@@ -1,0 +1,44 @@
+"""Commands whose run is ended by ``--max-cycles``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from custard.cli.command import main
+from tests.support.command import MATMUL
+
+MATRICES = ["-i", "B=@random(0.5)", "-i", "C=@random(0.5)", "--dims", "i=5,j=5,k=5"]
+LATE = (
+    "custard: the run is not done after 20 cycles, the limit that it was given\n"
+    "hint: raise --max-cycles (max_cycles in Python, limits.cycles in a sweep)\n"
+)
+
+
+@pytest.mark.parametrize("graph", [False, True])
+def test_the_report_has_the_cycles_before(folder, capsys, graph):
+    """Of an expression and of a graph in a file."""
+    program = [MATMUL]
+    if graph:
+        assert main([MATMUL, "--dot", "g.gv"]) == 0
+        capsys.readouterr()
+        program = ["sim", "g.gv"]
+    assert main([*program, *MATRICES, "--max-cycles", "20", "--json", "run.json"]) == 2
+    out, err = capsys.readouterr()
+    assert err == LATE
+    assert "note: the run is not done: all numbers are of its first 20 cycles" in out
+    assert "20 cycles, 20 ns at 1 GHz" in out
+    told = json.loads(Path("run.json").read_text())
+    assert told["cycles"] == 20
+    assert told["result"] is None
+    assert main(["report", "run.json"]) == 2
+    again, err = capsys.readouterr()
+    assert again == out
+    assert err == LATE.partition("hint")[0]
+
+
+def test_nothing_is_told_of_no_cycles(capsys):
+    assert main([MATMUL, *MATRICES, "--max-cycles", "0"]) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert "not done after 0 cycles" in err
