@@ -122,7 +122,9 @@ class BoundGraph:
         try:
             stored = written(result.slot, shape, [writers[n] for n in sorted(writers)], dtype)
         except UserError as mistake:
-            raise mistake.about(f"what the graph writes to {result.slot.tensor}") from None
+            raise mistake.about(
+                f"the arrays that the graph writes to {result.slot.tensor}"
+            ) from None
         around = None
         if result.around is not None:
             around = _by_derived(self.graph, result.slot, self.given[result.around], self.extents)

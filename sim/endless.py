@@ -64,7 +64,7 @@ def no_memory(held: Mapping[str, int]) -> UserError:
     """The error for a run that does not fit in memory; ``held`` has the tokens by queue."""
     if not held or not max(held.values()):
         return UserError(
-            "there is no memory for what the graph stores",
+            "there is no memory for the arrays that the graph stores",
             hint="compressed levels instead of dense or bitvector ones, or smaller inputs",
         )
     queue = max(held, key=lambda name: held[name])

@@ -176,8 +176,8 @@ def require_graph(graph: Graph, inputs: Mapping[str, Any] | None) -> None:
     if missing:
         raise UserError(
             f"{missing[0]} is computed by another graph of the program",
-            hint="program.simulate(inputs, ...) runs all graphs in turn, and takes what "
-            "sim.simulate does",
+            hint="program.simulate(inputs, ...) runs all graphs in turn, and takes the "
+            "arguments of sim.simulate",
         )
 
 

@@ -24,7 +24,7 @@ from sam.tensor import Tensor
 _SHOWN = 10
 _USAGE = Usage(
     "auto",
-    "Ranks schedules, and the formats that are not given, by what they take on the inputs.",
+    "Ranks schedules, and the formats that are not given, by their time on the inputs.",
     'custard auto "X(i,j) = B(i,k) * C(k,j)" -i B=west0067.mtx -i C=west0067.mtx --simulate 3',
     {
         "--time": {

@@ -16,7 +16,7 @@ from custard.targets import require_simulated
 
 _USAGE = Usage(
     "explain",
-    "Says why a run takes as long as it does, and what would save how many cycles.",
+    "Tells why a run takes as long as it does, and which changes would save cycles.",
     'custard explain "y(i) = A(i,j) * x(j)" -i A=west0067.mtx -i x=@dense --config finite',
     without=("--validate", *RESULTS),
 )

@@ -45,7 +45,8 @@ _OPTIONS: Mapping[str, _Options] = {
         "-f": _many(
             "formats",
             "TENSOR:FORMAT",
-            "levels and mode order (A:ds:0,1) or a name (A:CSR); all compressed by default",
+            "levels and mode order (A:ds:0,1) or a name (A:CSR); by default all compressed, a "
+            "matrix on target c CSR",
         ),
         "-s": _many("schedule", "COMMAND", "a scheduling command, as in reorder(i,k,j)"),
         "--dims": _many("dims", "VARIABLE=N", "extents that no input fixes, as in i=5,j=6"),
@@ -148,8 +149,8 @@ _OPTIONS: Mapping[str, _Options] = {
             "action": "store_true",
             "help": "target sam: a row for the block of each lane",
         },
-        "-q --quiet": {"action": "store_true", "help": "no report: files and mistakes alone"},
-        "-v --verbose": {"action": "store_true", "help": "say what takes time, as compiling does"},
+        "-q --quiet": {"action": "store_true", "help": "no report: only files and mistakes"},
+        "-v --verbose": {"action": "store_true", "help": "report slow steps, such as compiling"},
     },
 }
 

@@ -363,8 +363,8 @@ class _LoopScheduler(Scheduler):
             raise mistake(command, what, 0, one_of(tensor, [result]))
         if strategy == "Insert":
             self.notes[
-                f"{result} is appended to in its order, and what threads append is counted before "
-                "it is put in its place"
+                f"{result} is appended to in its order, and threads count their entries before "
+                "they put them in place"
             ] = None
 
 

@@ -192,9 +192,7 @@ class _Rewriting:
             order = self.order(inside)
             outer = "d" * (len(inside) > 1)
             self.formats[name] = Format(outer + "s" * (len(inside) - len(outer)), order)
-            self.notes[f"sums over {subscripts[0]} leave out what its last tile has too much"] = (
-                None
-            )
+            self.notes[f"sums over {subscripts[0]} mask the padding of the last tile"] = None
         return cin.Multiply((cin.Mask(name, inside), operand))
 
     def access(self, access: cin.Access) -> cin.Access:

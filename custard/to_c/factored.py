@@ -131,7 +131,7 @@ def _by_rows(program: cin.LoopProgram, formats: Mapping[str, Format], whole: _Fo
         inner = _cheapest(cin.LoopProgram(own, access, split.first), {**formats, FIRST: vectors})
         if inner.cost < _SHARE * whole.cost:
             names = ", ".join(rows)
-            note = f"{split.first} is computed first, for each {names}: what it has twice is joined"
+            note = f"{split.first} is computed first, for each {names}: equal places are joined"
             best = _Found(split.with_factor(inner.value), whole.cost, (*inner.notes, note))
     return best
 

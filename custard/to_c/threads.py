@@ -107,7 +107,7 @@ class SharedLoop:
             if left and (output.bound or output.pending):
                 return "the result is appended to in order, and only its outermost loop is shared"
             if not left:
-                return "what it writes to is appended to"
+                return "its output is appended to"
         return None
 
     def statements(self) -> list[Stmt]:

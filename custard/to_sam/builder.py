@@ -173,7 +173,7 @@ class Builder:
         for n, scanner in skips.items():
             skip_to(self.graph, scanner, ports.skips[n])
             tensor, loop = self.skipping.pop(scanner).arguments
-            self.note(f"{tensor} skips at {loop} what the others lack")
+            self.note(f"{tensor} skips at {loop} coordinates that the others lack")
         pairs = zip(payloads, ports.payloads, strict=True)
         return Fiber(variable, ports.crd), [moved(of_fiber, ends) for of_fiber, ends in pairs]
 
@@ -289,7 +289,7 @@ class Builder:
         for scanner, choice in self.skipping.items():
             tensor, loop = choice.arguments
             readers = {node.kind for node in self.graph.readers(End(scanner, "crd"))}
-            why = "nothing that is scanned is intersected with it there"
+            why = "no scanned operand is intersected with it there"
             if UNION.kind in readers:
                 why = "it is united with others there, and a union needs each coordinate"
             raise mistake(

@@ -175,7 +175,7 @@ class _FileFormat:
 def _read(name: str, data: bytes, kind: _FileFormat, suffix: str | None, asked: _Asked) -> Tensor:
     if (asked.pattern or asked.zero_based) and kind is not _KINDS[".tns"]:
         raise UserError(
-            f"{name} states what it holds: pattern and 0-based are options of .tns files"
+            f"{name} describes its own content: pattern and 0-based are options of .tns files"
         )
     try:
         if suffix is not None:

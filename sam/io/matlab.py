@@ -234,7 +234,7 @@ def _version_4(data: bytes) -> list[tuple[str, _Array]]:
         precision, form = code // 10 % 10, code % 10
         good = code in range(5000) and precision < len(_VERSION_4) and form < 3
         if not good or min(rows, columns) < 0 or imaginary not in (0, 1) or length < 1:
-            raise _Malformed("its header is no header of version 4 or 5")
+            raise _Malformed("its header is not of version 4 or 5")
         begin = place + 20 + length
         name = data[place + 20 : begin].rstrip(b"\0").decode("latin-1")
         dtype = np.dtype(order + _VERSION_4[precision])

@@ -105,7 +105,7 @@ class Drawn:
         while self.nodes[first.source].type in _PASSED:
             node = self.nodes[first.source]
             if node.id in passed:
-                raise UserError(f"{node.where} is in a loop of nothing but such nodes")
+                raise UserError(f"{node.where} is in a loop of only such nodes")
             passed.add(node.id)
             feeding = [one for one in self.edges if one.target == node.id]
             if len(feeding) != 1:

@@ -77,8 +77,8 @@ def test_an_error_on_one_of_several_graphs_tells_how_to_run_all():
         sim.simulate(program.graph, inputs)
     assert str(caught.value) == (
         "T is computed by another graph of the program\n"
-        "hint: program.simulate(inputs, ...) runs all graphs in turn, and takes what sim.simulate "
-        "does"
+        "hint: program.simulate(inputs, ...) runs all graphs in turn, and takes the arguments "
+        "of sim.simulate"
     )
     assert (program.simulate(inputs).output == np.eye(3)).all()
     assert len(repr(program)) < 600

@@ -71,7 +71,7 @@ class Guard:
 
     def _refused(self, request: Request) -> str | None:
         if request.headers.get("host") not in self.hosts:
-            return "this server answers to 127.0.0.1 alone\n"
+            return "this server answers only to 127.0.0.1\n"
         origin = request.headers.get("origin")
         if origin is not None and origin.removeprefix("http://") not in self.hosts:
             return "another page asks, and may not\n"

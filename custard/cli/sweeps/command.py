@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
     """Runs the command; returns its exit status, 1 where a point failed. Raises UserError."""
     parser = Parser(
         prog="custard sweep",
-        description="Runs a program for each point of a file, or tells what came of that.",
+        description="Runs a program for each point of a file, or makes tables and plots.",
         allow_abbrev=False,
     )
     parser.add_argument("file", metavar="SWEEP.yaml", type=Path)

@@ -270,7 +270,7 @@ class Evaluator(FiringWriter):
         elif isinstance(target, ast.Name):
             self.frames[-1].names[target.id] = value
         else:
-            raise self.refuse("a loop variable that is no name")
+            raise self.refuse("a loop variable that is not a name")
 
     def store(self, target: ast.expr, value: Any) -> None:
         match target:

@@ -83,6 +83,8 @@ def test_sums_of_terms_that_are_not_zero_beyond_an_extent_are_masked(text, maske
     found = derived(text, [Split("i", "i0", "i1", 4)], "i0 i1")
     masks = [node for node in cin.walk(found.program.value) if isinstance(node, cin.Mask)]
     assert bool(masks) == masked
+    note = "sums over i mask the padding of the last tile"
+    assert (note in found.notes) == masked
     assert all(str(found.formats[mask.tensor]) == "ds:0,1" for mask in masks)
 
 

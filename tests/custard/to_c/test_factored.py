@@ -115,7 +115,7 @@ def test_extents_of_nothing():
 
 
 CHAIN = "X(i,j) = A(i,k) * B(k,l) * C(l,j)"
-ROWS = "sum(k, A(i,k) * B(k,l)) is computed first, for each i: what it has twice is joined"
+ROWS = "sum(k, A(i,k) * B(k,l)) is computed first, for each i: equal places are joined"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ ROWS = "sum(k, A(i,k) * B(k,l)) is computed first, for each i: what it has twice
         (dict.fromkeys("XABC", "CSR"), ROWS, "sum(l, C(l,j) * sum(k, A(i,k) * B(k,l)))"),
         (
             dict.fromkeys("XABC", "CSC"),
-            "sum(l, B(k,l) * C(l,j)) is computed first, for each j: what it has twice is joined",
+            "sum(l, B(k,l) * C(l,j)) is computed first, for each j: equal places are joined",
             "sum(k, A(i,k) * sum(l, B(k,l) * C(l,j)))",
         ),
         ({"X": "dd", "A": "dd", "B": "CSR", "C": "CSR"}, ROWS,

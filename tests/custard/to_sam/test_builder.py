@@ -35,7 +35,7 @@ def test_words_of_bits_are_merged_by_their_own_blocks():
 
 def test_a_scanner_skips_where_an_intersecter_tells_it_to():
     program = custard.compile("y(i) = a(i) * b(i)", schedule=["skip(a,i)"])
-    assert "a skips at i what the others lack" in program.notes
+    assert "a skips at i coordinates that the others lack" in program.notes
     with pytest.raises(UserError) as caught:
         custard.compile("y(i) = a(i) + b(i)", schedule=["skip(a,i)"])
     assert caught.value.what == (

@@ -150,7 +150,7 @@ def test_scanners_that_skip_are_told_by_the_intersecter():
         "intersect_i.skip2 -> scan_d_i.in_skip",
     }
     program = custard.compile("x(i) = b(i) * c(i)", schedule="skip(b,i)")
-    assert program.notes == ("b skips at i what the others lack",)
+    assert program.notes == ("b skips at i coordinates that the others lack",)
     assert program.graph.node("scan_b_i").parameters["skips"] is True
     assert program.graph.node("intersect_i").parameters["skips"] == [0]
 
@@ -176,8 +176,8 @@ def test_the_lanes_of_a_loop_skip_each_on_its_own():
     [
         ("x(i) = b(i) + c(i)", {}, "it is united with others there, and a union needs each"),
         ("x(i) = (b(i) + c(i)) * d(i)", {}, "it is united with others there, and a union"),
-        ("x(i) = 2 * b(i)", {}, "nothing that is scanned is intersected with it there"),
-        ("x(i) = b(i) * c(i)", {"c": "d"}, "nothing that is scanned is intersected with it"),
+        ("x(i) = 2 * b(i)", {}, "no scanned operand is intersected with it there"),
+        ("x(i) = b(i) * c(i)", {"c": "d"}, "no scanned operand is intersected with it"),
         ("x(i) = b(i) * c(i)", {"b": "h"}, "its level there is hashed"),
     ],
 )
@@ -199,7 +199,7 @@ def test_a_workspace_may_skip_where_it_is_read():
     """The workspace is the result of one graph and an operand of the next."""
     commands = ["reorder(i,j)", "precompute(B(i,j)*C(i,j),j,j,T)", "skip(T,j)"]
     program = custard.compile("X(i,j) = B(i,j) * C(i,j) * D(i,j)", schedule=commands)
-    assert "T skips at j what the others lack" in program.notes
+    assert "T skips at j coordinates that the others lack" in program.notes
 
 
 def test_the_upper_words_of_a_bit_tree_decide_which_lower_ones_are_read():

@@ -56,6 +56,4 @@ def test_refuses(tmp_path):
     path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(512) + b"\x89HDF\r\n")
     assert "is a MATLAB file of version 7.3, which is not read" in refused(path)
     path.write_bytes(b"no matrix at all, and long enough")
-    assert refused(path) == (
-        "a.mat is not a MATLAB file: its header is no header of version 4 or 5"
-    )
+    assert refused(path) == ("a.mat is not a MATLAB file: its header is not of version 4 or 5")

@@ -69,5 +69,5 @@ def test_a_loop_of_broadcasts():
         'digraph { a [type="broadcast"]; b [type="x"]; a -> a [type="crd"]; a -> b [type="crd"] }'
     )
     found = drawn(parsed(text))
-    with pytest.raises(UserError, match="is in a loop of nothing but such nodes"):
+    with pytest.raises(UserError, match="is in a loop of only such nodes"):
         found.into(found.nodes["b"])

@@ -102,7 +102,7 @@ def _dense(stored):
         ),
         (
             dot("x=s0,b=s0", "1 broadcast\n2 broadcast\n3 reduce", "1 2 val\n2 1 val\n2 3 val"),
-            'node "2" of type broadcast is in a loop of nothing but such nodes',
+            'node "2" of type broadcast is in a loop of only such nodes',
         ),
         (
             dot("x=s0,b=s0", "1 mul\n2 reduce", "1 2 vals"),

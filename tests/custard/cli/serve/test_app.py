@@ -38,7 +38,7 @@ def test_a_request_with_the_token_is_answered():
     [
         ((HOST,), b"token=other", "the token is missing or wrong"),
         ((HOST,), b"", "the token is missing or wrong"),
-        (((b"host", b"evil.example"),), b"token=secret", "this server answers to 127.0.0.1 alone"),
+        (((b"host", b"evil.example"),), b"token=secret", "this server answers only to 127.0.0.1"),
         (
             (HOST, (b"origin", b"http://evil.example")),
             b"token=secret",

@@ -163,7 +163,7 @@ def test_requests_of_strangers_are_refused(server):
     status, text = server.ask("/api/words", headers={"Origin": "http://example.org"})
     assert (status, text) == (403, "another page asks, and may not\n")
     status, text = server.ask("/api/words", headers={"Host": "example.org"})
-    assert (status, text) == (403, "this server answers to 127.0.0.1 alone\n")
+    assert (status, text) == (403, "this server answers only to 127.0.0.1\n")
 
 
 def test_fifty_requests_at_once(server):

@@ -227,7 +227,7 @@ def deep():
         (
             "for s.n in range(3):\n    pass",
             "for s.n in range(3):",
-            "a loop variable that is no name",
+            "a loop variable that is not a name",
         ),
         ("s.list[s.n] = 1", None, "an assignment to s.list[s.n]"),
         ("p.a = 1", None, "an assignment to p.a"),
