@@ -121,7 +121,7 @@ MAX = 2**31 - 1
 @pytest.mark.parametrize(
     ("text", "due"),
     [
-        # By hand: what is bracketed is computed first, each operation in its own type.
+        # By hand: brackets are computed first, each operation in its own type.
         ("a + (a + c)", [4294967299, 8]),
         ("a + a + c", [3, 8]),
         ("c - (c - a)", [MAX, 1]),

@@ -20,7 +20,7 @@ from tests.support.profiles import examples
 MATRIX = np.array([[0.0, 1, 0, 2], [0, 0, 0, 0], [3, 0, 4, 0], [0, 5, 0, 6]])
 FORMATS = ("dd", "ds", "ss", "uq", "dh", "hs", "ds:1,0", "dr", "bb", "sb", "dl", "ls", "dd:1,0")
 ENGINES = ("simpy", "compiled", "c")
-# Values that an index may be changed to: near the bounds, and far beyond what memory there is.
+# Values that an index may be changed to: near the bounds, and far beyond the memory.
 ODD = (-(2**40), -2, -1, 0, 1, 3, 4, 5, 2**20, 2**33, 2**62)
 
 

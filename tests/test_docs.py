@@ -62,7 +62,7 @@ def missing(due: list[str], output: str) -> str | None:
 
 @pytest.fixture
 def copy(tmp_path, monkeypatch):
-    """The repository with its own copies of what commands may write beside.
+    """The repository with its own copies of the folders that commands may write to.
 
     C is compiled with a reader's flags, which the tests otherwise replace by quicker ones.
     """
@@ -88,7 +88,7 @@ class Shell:
         self.place, self.path, self.told = copy, os.environ["PATH"], copy / "told"
 
     def run(self, command: str) -> tuple[int, str]:
-        """The exit status of a command, and what it prints."""
+        """The exit status of a command, and its output."""
         if command.startswith("custard "):
             words = shlex.split(command, comments=True)[1:]
             return ran(words, self.place, self.told), self.told.read_text()

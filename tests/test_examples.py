@@ -122,7 +122,7 @@ def test_a_step_without_a_translation_runs_on_simpy(untranslatable, monkeypatch)
     ("room", "cycles", "read"), [(None, 5944, (4076, 6812)), (2048, 8066, (4076, 16684))]
 )
 def test_a_machine_with_memory(engine, room, cycles, read):
-    """What the README says of it."""
+    """The numbers of the README."""
     matrix = ROOT / "experiments/data/west0067.mtx"
     program = custard.compile("X(i,j)=B(i,k)*C(k,j)", schedule="reorder(i,k,j)")
     run = program.simulate(

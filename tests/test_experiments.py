@@ -259,7 +259,7 @@ def test_a_file_that_the_user_named_and_is_not_there(tmp_path, capsys):
 
 @pytest.fixture
 def alone(tmp_path, monkeypatch):
-    """Without what is not shipped: no folder ``shared`` beside the repository."""
+    """Without files that are not shipped: no folder ``shared`` beside the repository."""
     monkeypatch.setattr(cycles, "REFERENCE", tmp_path / "shared/cycles.json")
     monkeypatch.setattr(table2, "PROGRAMS", tmp_path / "shared/accepted.txt")
     monkeypatch.setattr(figure14, "SHARED", tmp_path / "shared")

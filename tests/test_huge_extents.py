@@ -1,4 +1,5 @@
-"""Extents far beyond the memory: what stores only entries works on all engines, the rest is told.
+"""Extents far beyond the memory: formats that store only entries work on all engines, others are
+refused.
 
 The tensors have so few entries that dictionaries of them are the dense reference.
 """

@@ -10,7 +10,7 @@ from tests.support.imports import imported, modules
 
 ROOT = Path(__file__).parents[1]
 
-# What the packages may not import, by the begin of the names of modules.
+# The modules that packages may not import, by the beginning of their names.
 _BARRED = {
     "sam": ("sim", "custard", "experiments", "benchmarks", "tests"),
     "sim": ("custard", "experiments", "benchmarks", "tests"),

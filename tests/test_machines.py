@@ -27,7 +27,7 @@ def kinds(graph):
 
 
 def lanes_of(name, count):
-    """What the nodes of the copies of one are called."""
+    """The names of the copies of a node in lanes."""
     return [name, *(f"{name}_{n}" for n in range(2, count + 1))]
 
 
@@ -284,7 +284,7 @@ def test_sigma_multiplies_what_both_bitmaps_have_and_adds_it_up_in_a_tree():
 
 @pytest.mark.parametrize("name", ["capstan", "extensor", "gamma", "outerspace", "sigma"])
 def test_a_config_names_the_source_of_each_number(name):
-    """What has none says that it is the default."""
+    """A number without a source says that it is the default."""
     found = config.load(name)
     text = (config.resources.files("hw_configs") / f"{name}.yaml").read_text()
     about = text.split("\n\n")[0]

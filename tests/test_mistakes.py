@@ -1,7 +1,7 @@
 """Mistakes of a user: each gives one UserError, whose whole text stands here.
 
-Through Python first, from the expression to the files, then through the command line. What single
-modules refuse in addition stands in their own tests.
+Through Python first, from the expression to the files, then through the command line. Other
+refusals of single modules stand in their own tests.
 """
 
 import subprocess
@@ -415,7 +415,7 @@ def test_inputs(inputs, lines):
 
 
 def test_modules_that_hints_name_are_there():
-    """In a process that has imported no more than what a user's program does."""
+    """In a process that has imported no more than a user's program."""
     code = "import custard, sam, sim; sam.io.read, sam.dot.from_dot"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.stderr == b""

@@ -1,4 +1,4 @@
-"""Computed subscripts: what they mean, on both targets, beside plain loops over all points."""
+"""Computed subscripts on both targets, beside plain loops over all points."""
 
 import json
 import re
@@ -305,7 +305,7 @@ def test_positions_beside_a_form_on_the_left():
 
 @needs_c
 def test_an_outer_loop_goes_through_nonempty_subsections():
-    """Whatever the order, the loops depend on what is stored, and not on the extents."""
+    """In any order, the cost of the loops depends on the stored coordinates, not on the extents."""
     far = Tensor.from_coo([[5, 10**9, 10**9 + 1]], [1.0, 2.0, 3.0], (2 * 10**9,), "s")
     for order in ("reorder(i,k)", "reorder(k,i)"):
         program = custard.compile("Y(i) = X(i+k) * F(k)", {"X": "s", "Y": "s"}, order, "c")
@@ -472,7 +472,7 @@ def test_generated_inputs_have_room_for_their_subscripts():
 
 
 def test_an_outer_loop_on_sam_goes_through_nonempty_subsections():
-    """Cycles depend on what is stored: each entry lies in three windows."""
+    """Cycles depend on the stored entries: each lies in three windows."""
     far = Tensor.from_coo([[5, 500, 90_000]], [1.0, 2.0, 3.0], (10**5,), "s")
     program = custard.compile("Y(i) = X(i+k) * F(k)", {"X": "s", "F": "d"}, "reorder(i,k)")
     run = program.simulate({"X": far, "F": F})

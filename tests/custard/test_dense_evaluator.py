@@ -1,4 +1,4 @@
-"""The check's evaluator against the tests' own, and what counts as a difference."""
+"""The check's evaluator against the tests' own, and its test for a difference."""
 
 import numpy as np
 import pytest

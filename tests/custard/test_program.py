@@ -1,4 +1,4 @@
-"""Programs: formats that nobody gave, empty modes, what a run tells."""
+"""Programs: default formats, empty modes, zeros."""
 
 import numpy as np
 import pytest

@@ -16,7 +16,7 @@ ARRAY[0, 1, 3], ARRAY[1, 2, 0] = 5, 7
 
 @dataclass
 class Listed:
-    """What entries_of uses of ``sparse.COO``."""
+    """The interface of ``sparse.COO`` that entries_of uses."""
 
     coords: np.ndarray
     data: np.ndarray
@@ -53,7 +53,7 @@ class TestPydata:
 
 
 class Torch:
-    """What entries_of uses of a torch tensor; numpy arrays stand in for the dense ones."""
+    """The interface of torch tensors that entries_of uses; numpy arrays stand in for dense ones."""
 
     def __init__(self, layout, indices, values, shape):
         self.layout, self.shape, self.dtype = layout, shape, values.dtype

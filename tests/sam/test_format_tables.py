@@ -65,7 +65,7 @@ def test_a_format_of_target_c_is_one_of_sam_levels():
 
 
 def test_no_kind_is_compared_by_name_outside_of_the_blocks():
-    """What others need of a kind it declares: a role, ports, the type of values, a drawing."""
+    """A kind declares all facts that others need: a role, ports, the type of values, a drawing."""
     names = {f'"{name}"' for name in KINDS}
     of_machines = ("binding", "machine", "notebook", "stream_checker", "tiling", "value_types")
     paths = [path for path in (ROOT / "sam").rglob("*.py") if "blocks" not in path.parts]

@@ -166,7 +166,7 @@ def test_a_meaning_that_is_not_known_is_due():
 
 
 def test_every_output_says_what_it_makes_or_passes_on():
-    """But for values that are computed, releases of tiles and what skips, each output of each kind
+    """Except for computed values, releases of tiles and skip messages, each output of each kind
     tells where its tokens come from, so that nothing of a compiler's graph stays unknown."""
     examples = {
         "level_scanner": {"slot": "x", "level": 0},

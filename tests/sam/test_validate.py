@@ -1,4 +1,4 @@
-"""What a graph is refused for, and what its edges are found to carry."""
+"""Faults for which a graph is refused, and the streams on the edges of sound graphs."""
 
 import gc
 import weakref
@@ -223,7 +223,7 @@ def test_a_loop():
     )
 
 
-# b is scanned, and told where to go on by what intersects it with itself.
+# b is scanned, and the intersecter of b with itself tells its scanner where to go on.
 SKIPPING = Graph(
     nodes=(
         Node("root", "root"),

@@ -50,7 +50,7 @@ def schedules(draw: st.DrawFn, program: Program, tiles: int) -> list[str]:
 def machines(draw: st.DrawFn, tiles: int) -> dict[str, object]:
     """A memory for each level of tiles and one outside of them at least, and short queues.
 
-    What a kernel is compiled for has few values, as that takes longer than to run it.
+    Facts that kernels are compiled for have few values, as compiling takes longer than a run.
     """
     levels = []
     for number in range(draw(st.integers(1 + tiles, 3))):

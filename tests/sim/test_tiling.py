@@ -100,8 +100,8 @@ def moved(run, level, tensor):
 
 @engines
 def test_a_tile_still_held_is_not_loaded_again(engine):
-    """What fits is moved once. In the order i, k, j a tile of B is used without a break, and all
-    tiles of C come again for each i."""
+    """Tiles that fit are moved once. In the order i, k, j a tile of B is used without a break, and
+    all tiles of C come again for each i."""
     inputs = {"B": sparse(12, 0.3, 1), "C": sparse(12, 0.3, 2)}
     program = product("reorder(i,k,j)", "tile(4)")
     sizes = {}

@@ -1,4 +1,4 @@
-"""Wires: what a block reads on one depends on time, and both engines agree on when."""
+"""Wires: the message that a block reads depends on time, and both engines agree on the cycle."""
 
 import shutil
 

@@ -90,7 +90,7 @@ def _chained(levels: str) -> str:
 
 
 def check(case: Case, flags: tuple[str, ...] = QUICK) -> None:
-    """Runs a program, and compares its value with what it must be."""
+    """Runs a program, and compares its value with the dense evaluator's."""
     found = case.compiled(flags).run(case.tensors)
     found.validate()
     np.testing.assert_array_equal(found.to_numpy(), case.due)

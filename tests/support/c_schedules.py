@@ -40,8 +40,8 @@ def scheduled(draw: st.DrawFn, kinds=schedules.C, most: int = 6, **options) -> C
     return case
 
 
-# The kernel's threads are POSIX threads, which ThreadSanitizer follows. What is compiled is kept by
-# its flags, which tell the file's contents.
+# The kernel's threads are POSIX threads, which ThreadSanitizer follows. Libraries are kept by their
+# flags, which therefore tell the file's contents.
 _THREADS = Path(__file__).parents[2] / "benchmarks/omp_on_threads.c"
 WATCHED = (
     *(*LIBRARY, "-g", "-O1", "-fsanitize=thread", "-include", str(_THREADS)),
@@ -50,7 +50,7 @@ WATCHED = (
 
 
 def check(case: Case, flags: tuple[str, ...] | None = None) -> None:
-    """The program gives what the dense evaluator gives."""
+    """The program agrees with the dense evaluator."""
     program = case.compiled() if flags is None else case.compiled(flags)
     for threads in (1, 3) if program.lowered.threaded else (1,):
         found = program.run(case.tensors, threads=threads)

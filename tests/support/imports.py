@@ -23,7 +23,7 @@ def modules() -> dict[str, Path]:
 def imported(name: str, later: bool = True) -> set[str]:
     """The modules that a module imports, those of other packages by their first name.
 
-    ``later``  those too that it imports in functions, or for its types alone
+    ``later``  also modules that it imports in functions, or only for types
     """
     tree = ast.parse(modules()[name].read_text(encoding="utf-8"))
     statements = ast.walk(tree) if later else _at_once(tree)

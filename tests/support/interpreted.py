@@ -1,4 +1,4 @@
-"""Loops of target c, run in Python: what small parts of a kernel do, without a compiler.
+"""Loops of target c, run in Python: the effect of small parts of a kernel, without a compiler.
 
 Variables, arrays and the members of structs are in one dictionary, by the text that C has for
 them: ``"n"``, ``"A->size0"``; an array is a list.
@@ -116,7 +116,7 @@ def evaluated(node: Expr, names: Names) -> Any:
 
 
 class Told(Stmt):
-    """A statement that keeps what some expressions are where it stands."""
+    """A statement that keeps the values of some expressions at its place."""
 
     def __init__(self, *wanted: Expr) -> None:
         self.wanted, self.found = wanted, list[Any]()
@@ -156,7 +156,7 @@ def run(body: Sequence[Stmt], names: Names) -> None:
 
 
 class StoredLevel:
-    """The level functions of a level of a tensor, and the names of what is stored in it.
+    """The level functions of a level of a tensor, and its arrays and numbers by name.
 
     ``level``  one of ``sam.levels``; ``size`` is the extent of its mode
     """
@@ -187,7 +187,7 @@ class StoredLevel:
         return told.found
 
     def merged(self, above: Place = START, low: int | None = None) -> list[Any]:
-        """The same by the steps of a merge, from the coordinate ``low`` on where it is given."""
+        """The coordinates by the steps of a merge, from the coordinate ``low`` on, if any."""
         iterator = self.functions.iterate(above, 0, True, True)
         if low is not None:
             iterator.seek(Const(low))

@@ -22,7 +22,7 @@ _RARELY = st.sampled_from((False,) * 9 + (True,))
 
 @dataclass(frozen=True)
 class Program:
-    """What a user would hand to the compiler, and to the dense evaluator.
+    """The arguments of the compiler and of the dense evaluator, as a user would give them.
 
     ``formats``  levels and mode order of each tensor that has modes, the result `X` among them
     ``order``    all the variables, outermost first, as for `reorder`

@@ -24,7 +24,7 @@ BLOCK = "block"
 
 @dataclass(frozen=True)
 class Result:
-    """What came out of a block: ``streams`` as text, by output port, and the whole run."""
+    """The output of a block: ``streams`` as text, by output port, and the whole run."""
 
     streams: Mapping[str, str]
     run: Run
@@ -70,7 +70,7 @@ def run_block(
 ) -> Result:
     """Runs one block on an input stream for each port, with ``tensors`` by slot."""
     graph = around(kind, parameters, inputs, tensors or {}, extents or {})
-    # A block takes what comes, well-formed or not.
+    # A block takes any tokens, well-formed or not.
     run = simulate(graph, tensors, config, overrides, engine, validate=False)
     streams = {name: format_stream(tokens) for name, tokens in run.sinks.items()}
     return Result(streams, run)
@@ -85,7 +85,7 @@ def check_block(
 ) -> None:
     """Checks the streams that come out; also with each input slow, and with short queues.
 
-    A block is a Kahn process: what it does must not depend on when its tokens come.
+    A block is a Kahn process: its output must not depend on the cycles of its tokens.
     """
     __tracebackhide__ = True
     overrides = more.pop("overrides", {})

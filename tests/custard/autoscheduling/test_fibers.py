@@ -1,4 +1,4 @@
-"""What loops go through, counted: by hand, by brute force, and of a sample."""
+"""Iterations of loops, counted: by hand, by brute force, and of a sample."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Target c: which schedules are looked at, and what they would take."""
+"""Target c: the candidates, and estimates of their time."""
 
 from dataclasses import replace
 

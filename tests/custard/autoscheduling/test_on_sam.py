@@ -1,4 +1,4 @@
-"""Target sam: which schedules are looked at, and what they would take."""
+"""Target sam: the candidates, and estimates of their cycles."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""``custard.autoschedule``: what it ranks first, that all of it is right, and mistakes."""
+"""``custard.autoschedule``: the first choice, right results, and mistakes."""
 
 import numpy as np
 import pytest

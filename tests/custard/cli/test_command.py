@@ -1,4 +1,4 @@
-"""The command line: what it prints and writes, every mistake's whole text, and the exit status."""
+"""The command line: its output and files, every mistake's whole text, and the exit status."""
 
 import shlex
 import subprocess

@@ -1,4 +1,4 @@
-"""``custard explain`` and the files about a run: what they print and write, and every mistake."""
+"""``custard explain`` and the files about a run: output, content, and every mistake."""
 
 import json
 import shutil

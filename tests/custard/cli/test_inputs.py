@@ -1,4 +1,4 @@
-"""The language of ``-i``: what is read, what is made up, and where extents come from."""
+"""The language of ``-i``: files, generated tensors, and their extents."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Records in files: what a report needs is checked, each mistake is told once."""
+"""Records in files: parts that a report needs are checked, each mistake is told once."""
 
 import io
 import json

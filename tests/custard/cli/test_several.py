@@ -1,4 +1,4 @@
-"""Several values of --set: a table, a plot, and what goes with one machine alone."""
+"""Several values of --set: a table, a plot, and options that go with one machine only."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the command does where the system refuses something: stdout, folders, memory, plots."""
+"""The command where the system refuses something: stdout, folders, memory, plots."""
 
 import os
 import subprocess

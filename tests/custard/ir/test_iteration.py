@@ -1,4 +1,4 @@
-"""Counts of iterations: those of real inputs and the assumed ones answer alike."""
+"""Counts of iterations: counts of real and of assumed inputs agree."""
 
 import numpy as np
 import pytest

@@ -266,7 +266,7 @@ hashed       P  x  I   (x)  -    (x)  -  -
 """
 PROPERTIES = ("full", "ordered", "unique", "branchless", "compact")
 
-# What the configurable properties are, by DESIGN.md, section 4: as Figure 4 has them.
+# The configurable properties, by DESIGN.md, section 4, as in Figure 4.
 CONFIGURED = {
     "dense": {"ordered", "unique"},
     "range": {"ordered", "unique"},
@@ -295,7 +295,7 @@ def test_the_cells_of_table_1(name):
 
 
 def test_a_bitvector_is_like_a_compressed_level():
-    """SAM, Section 4.3: one bit a coordinate, and positions for the ones alone."""
+    """SAM, Section 4.3: one bit a coordinate, and positions only for ones."""
     assert having("iterates_words") == "b"
     assert having("iterates_positions") == "suqchobln"
     bitvector, compressed = LEVEL_FORMATS["b"], LEVEL_FORMATS["s"]
@@ -304,7 +304,7 @@ def test_a_bitvector_is_like_a_compressed_level():
 
 
 def test_a_linked_list_is_like_a_compressed_level():
-    """SAM, Section 6.5: but what is appended may come in any order."""
+    """SAM, Section 6.5: but coordinates may be appended in any order."""
     assert having("appends_anywhere") == "l"
     linked, compressed = LEVEL_FORMATS["l"], LEVEL_FORMATS["s"]
     like = {"code": "s", "name": "compressed", "appends_anywhere": False}

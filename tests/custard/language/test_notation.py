@@ -1,4 +1,4 @@
-"""What parses, to which tree, at which places; every error word for word; real users' programs."""
+"""Texts that parse, their trees and places; every error word for word; real users' programs."""
 
 import shlex
 from fractions import Fraction

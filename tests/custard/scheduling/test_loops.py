@@ -1,4 +1,4 @@
-"""Loop nests: which loops there are, and what each was derived from."""
+"""Loop nests: the loops, and the derivation of each."""
 
 from custard.scheduling.loops import LoopNest
 from sam.derivations import Fuse, Rename, Split

@@ -1,4 +1,4 @@
-"""Tensors that kernels assemble: their room, and what does not fit."""
+"""Tensors that kernels assemble: their room, and results that do not fit."""
 
 from dataclasses import replace
 

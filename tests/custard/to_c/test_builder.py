@@ -1,4 +1,4 @@
-"""A kernel under construction: names, arrays, and what comes first."""
+"""A kernel under construction: names, arrays, and first statements."""
 
 from custard.to_c.builder import KernelBuilder
 from custard.to_c.loop_ir import INT, INT32, ONE, Assign, Declare, Field, Require, Var, array

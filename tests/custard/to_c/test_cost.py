@@ -1,4 +1,4 @@
-"""What programs in C cost on inputs: by hand, and which is cheaper."""
+"""The cost of programs in C: by hand, and in comparison."""
 
 import numpy as np
 import pytest

@@ -219,7 +219,7 @@ def test_notes(schedule, note):
 
 
 def test_positions_of_a_tensor_that_went_into_a_workspace():
-    """The values go through a workspace over j: what reads it has no positions of A any more."""
+    """The values go through a workspace over j: the loops that read it have no positions of A."""
     schedule = ["pos(j,jpos,A)", "split(jpos,jpos0,jpos1,3)", "reorder(i,jpos0,k,jpos1)"]
     formats = {"Y": "ds", "A": "ds", "X": "dd"}
     program = custard.compile("Y(i,j) = A(i,j) * X(i,k) * X(j,k)", formats, schedule, target="c")
@@ -284,7 +284,7 @@ def test_a_name_that_is_taken_stands_for_the_new_loop(schedule, note):
 
 
 def test_a_sum_that_has_one_of_two_fused_loops_leaves_the_other():
-    """The second sum has l and not i: its loops are those of l, and then that over i."""
+    """The second sum has l and not i: its loops are those of l, then the loop over i."""
     program = custard.compile(
         "X(l,i) = B(k) * D(i) + C(k,l)",
         {"X": "ss", "B": "s", "C": "ss"},
@@ -309,7 +309,7 @@ def test_a_sum_that_has_one_of_two_fused_loops_leaves_the_other():
     ],
 )
 def test_coordinates_of_others_where_a_fiber_has_no_positions(schedule):
-    """Rows of C that are empty, or all of it, have a tile for what B has there."""
+    """Empty rows of C, or an empty C, have a tile for the coordinates of B."""
     b = np.arange(12.0).reshape(3, 4)
     formats = {"X": "ds", "B": "dd", "C": "ss" if "pos(i" in schedule else "ds"}
     program = custard.compile("X(i,j) = B(i,j) + C(i,j)", formats, schedule, "c")

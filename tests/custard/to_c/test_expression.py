@@ -1,4 +1,4 @@
-"""Trees: what is left of them where operands are absent, and how they are changed."""
+"""Trees: the rest of a tree where operands are absent, and changes of trees."""
 
 from custard.to_c.expression import (
     Minus,

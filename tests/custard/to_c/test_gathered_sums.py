@@ -1,4 +1,4 @@
-"""Sums of products with a gathered factor: which loops become calls, and what those give."""
+"""Sums of products with a gathered factor: the loops that become calls, and their values."""
 
 import re
 
@@ -92,7 +92,7 @@ def test_factors_that_do_not_change_multiply_each_product(expression, scale):
 
 
 def test_an_infinite_factor_multiplies_each_product():
-    """Not their sum; and it leaves rows alone that have none."""
+    """Not their sum; and rows without entries stay zero."""
     matrix = np.zeros((4, 20))
     matrix[0, :3] = [1, 2, -1]
     matrix[1, 5:8] = [1, 2, 3]

@@ -1,4 +1,4 @@
-"""The C of a dozen kernels is what a person has read, and compiles without a warning."""
+"""The C of a dozen kernels, which a person has read, and which compiles without a warning."""
 
 import subprocess
 

@@ -23,7 +23,7 @@ def points(formula, most=MANY):
         (ALWAYS, [set()]),
         # b(i) * c(i): both, or nothing is left to do.
         (conjunction([b, c]), [{1, 2}]),
-        # b(i) + c(i): both, then what is left of either.
+        # b(i) + c(i): both, then the rest of either.
         (disjunction([b, c]), [{1, 2}, {1}, {2}]),
         (disjunction([b, c, d]), [{1, 2, 3}, {1, 2}, {1, 3}, {2, 3}, {1}, {2}, {3}]),
         # (b(i) + c(i)) * d(i)

@@ -18,7 +18,7 @@ from tests.support.programs import programs
 
 relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
-# Those that hold any tensor; q and c do where they hang on u or c. A result cannot be a range.
+# Levels that hold any tensor; q and c do where they hang on u or c. A result cannot be a range.
 RESULT_LEVELS = "dsuuhbl"
 LEVELS = RESULT_LEVELS + "rn"
 
@@ -176,7 +176,7 @@ T = np.array([B, C[::-1], np.zeros((3, 4))])
 @pytest.mark.parametrize("levels", ["dll", "dls", "hlb", "ddl", "hdl", "dhl", "lsd", "sls"])
 @pytest.mark.parametrize("engine", ["simpy", "compiled"])
 def test_a_linked_list_is_written_in_the_order_of_the_loops(levels, order, engine):
-    """So where all levels above it insert, and those below it are as the loops inside."""
+    """All levels above the list must insert, and those below it follow the inner loops."""
     formats = {"X": levels, "B": "sss"}
     program = custard.compile("X(i,j,k) = B(i,j,k)", formats, [f"reorder({','.join(order)})"])
     run = program.simulate({"B": T}, "finite", engine=engine)

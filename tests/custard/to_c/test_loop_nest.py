@@ -67,7 +67,7 @@ def test_products_are_merged_with_others_where_their_factors_meet(expression, le
 
 
 def test_where_factors_do_not_meet_other_operands_are_not_tested():
-    """One body for all that meet, one for what is left of either, and the rest of each."""
+    """A body where all meet, one where either is left, and a loop for the rest of each."""
     formats = {"y": "s", "a": "s", "b": "s", "c": "s"}
     text = custard.compile("y(i) = a(i) * b(i) + c(i)", formats, target="c").source
     kernel = text[text.index("int compute(") :]

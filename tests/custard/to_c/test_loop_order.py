@@ -1,4 +1,4 @@
-"""The loop order that is chosen where the schedule gives none, and what it computes."""
+"""The loop order that is chosen where the schedule gives none, and its results."""
 
 import numpy as np
 import pytest
@@ -71,7 +71,7 @@ def test_fibers_of_very_unequal_lengths_are_sought_in():
 
 
 def test_a_hypersparse_product():
-    """A row costs what it touches, however many columns there are."""
+    """The cost of a row depends on its entries, not on the number of columns."""
     extent = 4_000_000
     random = np.random.default_rng(3)
     places = random.integers(0, extent, (2, 2000))

@@ -9,7 +9,7 @@ from tests.support.command import needs_compiler
 
 
 def loops(expression, formats, schedule=()):
-    """The loops of a kernel, outermost first, ``while`` for those of merges."""
+    """The loops of a kernel, outermost first, ``while`` for merges."""
     kernel = custard.compile(expression, formats, schedule, "c").lowered.kernel
     found = [one for one in statements(kernel.body) if isinstance(one, For | While)]
     return [one.var.name if isinstance(one, For) else "while" for one in found]
@@ -42,7 +42,7 @@ def test_two_sparse_operands_are_merged():
 
 
 def test_terms_that_are_everywhere_come_first():
-    """Sparse terms are added to it: nothing asks at each coordinate what they have there."""
+    """Sparse terms are added afterwards: no loop tests them at each coordinate."""
     assert loops("X(i,j) = A(i,j) + D(i,j)", {"X": "dd", "A": "CSR", "D": "dd"}) == [
         "i", "j", "pA1"
     ]  # fmt: skip

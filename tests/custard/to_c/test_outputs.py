@@ -60,7 +60,7 @@ def test_sums_of_two_of_which_either_may_be_missing(form, name):
 
 @pytest.mark.parametrize("form", ["ds", "ss", "sd", "uq", "dd", "hb"])
 def test_rows_that_have_no_product(form):
-    """What has no entries below it is not stored above either."""
+    """A coordinate without entries below it is not stored."""
     b, c = np.diag([1, 0, 2, 0]), np.ones((4, 3))
     found = run("X(i,j) = B(i,k) * C(k,j)", {"X": form, "B": "ss", "C": "ss"}, {"B": b, "C": c})
     np.testing.assert_array_equal(found.to_numpy(), b @ c)

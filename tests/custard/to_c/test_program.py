@@ -1,4 +1,4 @@
-"""Programs on target c: what they take, what they refuse, and that many may run at once."""
+"""Programs on target c: inputs that they take and refuse, and runs at the same time."""
 
 import copy
 import ctypes
@@ -61,7 +61,7 @@ def test_compressed_matrices_of_scipy_are_not_copied(index, form, kind, made):
     assert same_memory(bound, "x", values=x)
     assert bound.types.index("A") == (INT32 if index is np.int32 else INT)
     np.testing.assert_array_equal(bound.run().to_numpy(), DUE)
-    # What is changed in place is seen by the next run.
+    # A change in place is seen by the next run.
     a.data *= 2
     x += 1
     np.testing.assert_array_equal(bound.run().to_numpy(), 2 * DENSE @ x)
@@ -144,7 +144,7 @@ def test_one_tensor_more_than_once():
         formats = {"X": "ss", "B": form}
         found = compiled("X(i,j) = B(i,k) * B(k,j)", formats).run({"B": square})
         np.testing.assert_array_equal(found.to_numpy(), square @ square)
-        # In two orders: what cannot be gone through as it is stored is transposed.
+        # In two orders: a matrix whose storage the loops cannot follow is transposed.
         found = compiled("X(i,j) = B(i,j) + B(j,i)", formats).run({"B": square})
         np.testing.assert_array_equal(found.to_numpy(), square + square.T)
     csr = scipy.sparse.csr_array(square)
@@ -375,7 +375,7 @@ def test_processes_that_fill_one_cache(tmp_path):
         for _ in range(4)
     ]
     assert [process.communicate()[0] for process in started] == ["right\n"] * 4
-    # The libraries, what is known of the compiler's flags, their records, and nothing half done.
+    # The libraries, facts about the compiler's flags, their records, and nothing half done.
     assert {path.suffix for path in (tmp_path / "cache").iterdir()} == {".so", ".flags", ".sum"}
 
 
@@ -430,7 +430,7 @@ def test_flags_that_a_compiler_does_not_know_are_left_out(other_compiler, tmp_pa
     assert known == tuple(flag for flag in FLAGS if flag != "-fcx-fortran-rules")
     program = custard.compile(MATVEC, FORMATS, target="c")
     np.testing.assert_array_equal(program.run({"A": DENSE, "x": X}).to_numpy(), DUE)
-    # Found out once, by this process and by those to come.
+    # Found out once, for this process and later ones.
     before = log.read_text()
     cc._supported.cache_clear()
     assert cc.supported(FLAGS) == known

@@ -1,4 +1,4 @@
-"""Random programs on target c give what the dense evaluator gives, and what target sam gives."""
+"""Random programs on target c agree with the dense evaluator and with target sam."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ relaxed = settings(suppress_health_check=list(HealthCheck))
 
 @pytest.fixture(autouse=True, scope="module")
 def _cache(tmp_path_factory):
-    """Those of the full profile are never seen again, so they are not kept."""
+    """Kernels of the full profile are never used again, so they are not kept."""
     before = os.environ.get("SAM_CACHE")
     if PROFILE == "full":
         os.environ["SAM_CACHE"] = str(tmp_path_factory.mktemp("cache"))
@@ -65,7 +65,7 @@ def test_zeros_that_are_dropped_leave_the_values_as_they_are(case):
 @settings(relaxed, max_examples=examples(150, compiles=True))
 @given(cases(max_order=3, explicit_sums=True, accumulate=True, levels="dsuhb"))
 def test_sam_and_c_agree(case):
-    """Not only in their values: what is stored is the same too."""
+    """Not only in their values: the storage is the same too."""
     compiled = custard.compile(case.expression, case.formats, case.schedule, dims=case.dims)
     due = compiled.run(case.tensors)
     found = case.compiled().run(case.tensors)
@@ -103,7 +103,7 @@ def test_no_sanitizer_complains(tmp_path):
             "X(i,j,k) = B(i,l,j,k) + C(l,i) + D(i,j,k)",
             {"X": "ddd", "B": "dddu:1,2,0,3", "C": "qc", "D": "sss"},
         ),
-        # What is located in a hash table may not be there, also beside what is merged.
+        # A coordinate located in a hash table may be absent, even beside merged operands.
         ("X(i,j) = (sum(l, C(l,j)) + E(i)) * D(i,j)", {"X": "dd", "C": "dh", "D": "dh", "E": "d"}),
         ("X(i) = C(l,i) + D(l,i)", {"X": "d", "C": "qc", "D": "qc"}),
         ("X(i) = sum(l, C(l,i)) * sum(l, D(l,i))", {"X": "s", "C": "qq", "D": "qq"}),

@@ -1,4 +1,4 @@
-"""Random programs on target c under random schedules give what the dense evaluator gives."""
+"""Random programs on target c under random schedules agree with the dense evaluator."""
 
 from hypothesis import HealthCheck, given, settings
 

@@ -321,7 +321,7 @@ def test_many_components(kind, shift, distinct):
         workspace.insert(key, n % 5)
     found = workspace.components()
     assert list(found.items()) == sorted(due.items())
-    # It grows for what is distinct, not for what is inserted.
+    # It grows for distinct values, not for each insertion.
     assert workspace.library.capacity(workspace.place) <= max(4096, 8 * len(due))
     workspace.library.drop(workspace.place)
 

@@ -111,7 +111,7 @@ def test_types(dtype):
     ("shape", "wide"), [((50, 90), False), ((50, 110), True), ((5001, 1), True)]
 )
 def test_more_positions_than_32_bits_count(shape, wide, monkeypatch):
-    """Counts of 32 bits end at 5000; so does what a row may have, lest its count overflows."""
+    """Counts of 32 bits end at 5000; so do the entries of a row, lest its count overflows."""
     whole = c_program.printed
     monkeypatch.setattr(
         c_program, "printed", lambda kernel: whole(kernel).replace("INT32_MAX", "5000")

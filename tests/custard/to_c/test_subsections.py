@@ -1,4 +1,4 @@
-"""Loops over the subsections that hold something: their cost is what is stored, in any order."""
+"""Loops over nonempty subsections: their cost depends on the stored coordinates, in any order."""
 
 import numpy as np
 import pytest
@@ -107,7 +107,7 @@ def test_two_modes_of_two_billion(levels, order):
     ],
 )
 def test_a_part_of_the_values(levels, command):
-    """A tile, or a thread's share, collects what it needs of its halo."""
+    """A tile, or a thread's share, collects its part of the halo."""
     rng = np.random.default_rng(1)
     x = rng.integers(1, 9, (9, 70)) * (rng.random((9, 70)) < 0.2) * 1.0
     filters = rng.integers(-3, 4, (2, 3)) * 1.0

@@ -38,7 +38,7 @@ def test_booleans_are_joined_and_complex_numbers_multiplied_by_a_function():
 
 
 def computed(text, names):
-    """The value of an expression of numbers, by what each of them is."""
+    """The value of an expression, given the value of each name."""
     found = prepared(text, {})
 
     def arrays(operand):

@@ -11,8 +11,8 @@ SIZES = [(0.2, 3, 3), (0.3, 9, 4), (0.05, 31, 6)]
 
 
 def _cycles(order, formats, density, size, kept, length=500):
-    """The cycles of a valid convolution, the useful multiplications, and what is allowed: a cycle
-    for each entry in windows and for each window."""
+    """The cycles of a valid convolution, the useful multiplications, and the bound: a cycle for
+    each entry in windows and for each window."""
     rng = np.random.default_rng(6)
     x = (rng.random(length) < density) * 1.0
     f = np.zeros(size)
@@ -29,7 +29,7 @@ def _cycles(order, formats, density, size, kept, length=500):
 @pytest.mark.parametrize("result", "ds")
 @pytest.mark.parametrize("filters", CODES)
 def test_cycles_of_a_valid_convolution(order, filters, result):
-    """At most those of the entries in windows and of the windows, and 5 %; at least the useful
+    """At most a cycle for each entry in windows and for each window, and 5 %; at least the useful
     multiplications: each format of the filter with a compressed image."""
     formats = {"X": "s", "F": filters, "Y": result}
     for density, size, kept in SIZES:

@@ -67,7 +67,7 @@ def test_costs_are_near_the_simulated_cycles(text):
     [
         ("X(i,j) = B(i,k) * C(k,j)", "ikj", "i"),
         ("X(i,j) = B(i,k) * C(k,j)", "ikj", "k"),
-        ("X(i,j) = B(i,k) * C(k,j)", "kij", "k"),  # a reducer takes what both lanes give at once
+        ("X(i,j) = B(i,k) * C(k,j)", "kij", "k"),  # a reducer takes from both lanes at once
         ("x(i) = B(i,j) * c(j)", "ji", "j"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The graphs of Table 1 of the SAM paper are those that a person has read."""
+"""The graphs of Table 1 of the SAM paper, which a person has read."""
 
 from pathlib import Path
 

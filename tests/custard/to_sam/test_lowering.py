@@ -76,7 +76,7 @@ def bits(expression):
 
 
 def test_bitvectors_are_merged_by_words():
-    """Capstan's loop header (SAM, Section 6.5) is two scanners and what does the and or the or."""
+    """Capstan's loop header (SAM, Section 6.5) is two scanners and a block for and or for or."""
     product, total = "x(i) = b(i) * c(i)", "x(i) = b(i) - c(i) + d(i)"
     found = kinds(product, bits(product))
     assert (found["bitvector_scanner"], found["bitvector_intersecter"]) == (2, 1)
@@ -117,7 +117,7 @@ def test_a_dense_operand_is_located_at_the_ones_that_are_left():
 
 
 def test_bitvectors_that_are_asked_for():
-    """Compressed levels are packed into words to be merged, and words alone unpacked again."""
+    """Compressed levels are packed into words to be merged, and only merged words are unpacked."""
     both = ["bitvector(b,i)", "bitvector(c,i)"]
     found = kinds("x(i) = b(i) * c(i)", {"c": "b"}, both)
     assert (found["level_scanner"], found["bitvector_scanner"]) == (1, 1)
@@ -221,7 +221,7 @@ def test_computed_terms_of_two_levels_are_aligned_after_a_merge():
 
 
 def test_a_list_of_coordinates_repeats_the_outer_ones():
-    """Rows over columns, and, where positions of slices are told, those over rows."""
+    """Rows are repeated over columns, and positions of slices, where they are told, over rows."""
     wires = edges("X(i,j) = B(i,j)", {"X": "uq", "B": "ss"})
     assert wires >= {
         "scan_B_i.crd -> repeat_X_i_j.in_crd",

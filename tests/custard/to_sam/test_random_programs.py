@@ -1,4 +1,4 @@
-"""Random programs on target sam give what the dense evaluator gives.
+"""Random programs on target sam agree with the dense evaluator.
 
 The evaluator shares no code with the compiler, and reads the text of the expression itself.
 """

@@ -128,7 +128,7 @@ class Machine:
         self.finished = False
 
     def fire(self, inputs):
-        """Tries the step once with each input hidden, then fires it; tells what it did."""
+        """Tries the step once with each input hidden, then fires it; gives its effects."""
         before = snapshot(self.state, self.memory)
         for port in inputs:
             port.hidden = True

@@ -176,7 +176,7 @@ def cases(draw):
     st.sampled_from([1, 2, 5, "unbounded"]),
 )
 def test_random_fibers_in_words_and_back(operands, kind, width, depth):
-    """Packed, merged, and unpacked: what sets give; the engines agree in all, to the cycle."""
+    """Packed, merged, and unpacked, as sets are; the engines agree in all, to the cycle."""
     overrides = {"blocks.word_bits": width, "queues.depth": depth}
     graph = packed_and_merged(kind, operands)
     runs = [simulate(graph, {}, None, overrides, engine=one) for one in ENGINES]

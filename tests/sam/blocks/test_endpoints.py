@@ -1,4 +1,4 @@
-"""Roots, sources and sinks; and what the harness of ``tests/streams.py`` tells of a failure."""
+"""Roots, sources and sinks; and the text of a failure in ``tests/support/streams.py``."""
 
 import pytest
 from _pytest.outcomes import Failed

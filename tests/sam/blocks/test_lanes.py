@@ -102,7 +102,7 @@ def test_a_coordinate_a_cycle_is_dealt():
     st.integers(1, 4),
 )
 def test_a_stream_dealt_and_joined_is_the_same(nested, lanes):
-    """Three levels: outer coordinates, those that are dealt, and values in them."""
+    """Three levels: outer coordinates, dealt coordinates, and values in them."""
     crd = format_stream(to_tokens([list(range(len(inner))) for inner in nested], 2))
     val = format_stream(to_tokens(nested, 3))
     flat = {"lanes": lanes, "streams": [], "depth": 0}

@@ -18,7 +18,7 @@ TOLD = f"{BLOCK}.in_skip"
 
 
 def scanned(tensor, level, ref, messages, latency=1):
-    """What a scanner emits that is told a message in each cycle, from cycle 0 on."""
+    """The stream of a scanner that gets a message in each cycle, from cycle 0 on."""
     tokens = ", ".join([*map(str, messages), "D"])
     return run_block(
         "level_scanner",
@@ -161,8 +161,8 @@ def test_skipped_coordinates_worked_out_by_hand():
 
 
 def test_short_queues_skip_more():
-    """b and c take turns with runs of 50. What one scanner emits while the other is dropped has to
-    be dropped then: with room for all of that, ever more."""
+    """b and c take turns with runs of 50. Tokens that one scanner emits while the other is dropped
+    have to be dropped later: with room for all of them, ever more."""
     vectors = {name: np.arange(2000) // 50 % 2 == n for n, name in enumerate("bc")}
     inputs = {name: Tensor.of(1.0 * vector, "s") for name, vector in vectors.items()}
     program = custard.compile("x(i) = b(i) * c(i)", schedule=["skip(b,i)", "skip(c,i)"])

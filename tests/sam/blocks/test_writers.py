@@ -54,7 +54,7 @@ def test_modes_of_extent_0():
 
 
 def test_written_puts_memories_together():
-    """Two rows of three; what no writer has stored is empty, or 0."""
+    """Two rows of three; rows that no writer has stored are empty, or 0."""
     slot = Slot("X", "X", "ds")
     rows = SimpleNamespace()
     columns = SimpleNamespace(segments=Growing([0]), coordinates=Growing([2]))

@@ -151,7 +151,7 @@ def test_accumulators_take_held_coordinates_without_copies(text, seed):
 
 
 def test_held_coordinates_are_repeated_for_any_other_reader():
-    """The rows of the entries of B, one for each: what a list of coordinates has."""
+    """The row of each entry of B, as in a list of coordinates."""
     text = dot(
         "x=s0,B=ss01",
         """

@@ -1,4 +1,4 @@
-"""Graphs in the published dialect: the same when read, and refused where it has no words."""
+"""Graphs in the published dialect: equal when read again, or refused if it cannot express them."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Memory that is free, and what is refused where there is too little."""
+"""Free memory, and arrays that are refused where there is too little."""
 
 import pytest
 

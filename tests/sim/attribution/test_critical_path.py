@@ -39,7 +39,7 @@ def compiled(program):
 
 
 def adds_up(run):
-    """Whether the parts of the path, and those of each block, add up and agree with BlockStats."""
+    """Whether the parts of the path, and the shares of blocks, add up and equal BlockStats."""
     assert sum(part.cycles for part in run.critical_path) == run.cycles
     assert all(part.cycles > 0 for part in run.critical_path)
     for one in run.parts or (run,):

@@ -1,4 +1,4 @@
-"""Whose fault waits are, by hand, and the same one by one as all at once."""
+"""Whose fault waits are, by hand; walks one by one equal walks all at once."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What happened over time, in stretches that get longer as a run goes on."""
+"""Activity over time, in stretches that get longer as a run goes on."""
 
 import numpy as np
 

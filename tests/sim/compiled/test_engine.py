@@ -1,4 +1,4 @@
-"""The compiled engine gives what the SimPy engine gives, to the last cycle."""
+"""The compiled engine agrees with the SimPy engine, to the last cycle."""
 
 import re
 import shutil
@@ -168,7 +168,7 @@ _ALL = [*_SPARSE, "dd"]
     paths_off,
 )
 def test_long_fibers(expression, formats, seed, density, config, off):
-    """Many firings of each block do the same one after the other, with room for some or for all."""
+    """Many like firings of each block in a row, with room for some or for all."""
     generator = np.random.default_rng(seed)
     shape = generator.integers(1, 9), 30
     inputs = {"B": shape, "C": (30, 40) if "k,j" in expression else shape, "d": shape[:1]}
@@ -281,7 +281,7 @@ def test_scanners_skip(data, latencies):
 
 
 def reached(program: custard.Program, inputs: Any, config: Any, engine: str, cycles: int) -> Any:
-    """What is told of a run that may take so many cycles, or the text of its error."""
+    """The record of a run limited to some cycles, or the text of its error."""
     try:
         run = program.simulate(
             inputs, overrides=config, engine=engine, max_cycles=cycles, validate=False
@@ -329,7 +329,7 @@ def in_runs(draw, names, length):
 @example({"B": np.tri(3, 200, 150), "C": np.eye(3, 200, 197)}, {}, 9, "b")
 @example({"B": np.tri(3, 200, 150), "C": np.eye(3, 200, 197)}, {}, 200, "s")
 def test_coordinates_of_only_one_operand_are_dropped(inputs, config, distance, level):
-    """Several firings at once, as long as none of them has to wait for what comes after a gap."""
+    """Several firings at once, as long as none has to wait for a token after a gap."""
     inputs["B"][:, ::distance] = 0
     program = custard.compile("X(i,j) = B(i,j) * C(i,j)", {"B": f"s{level}", "C": "ss", "X": "ss"})
     found = outcome(program, inputs, config, "compiled")
@@ -407,7 +407,7 @@ def test_messages_come_in_the_right_cycle(depth, latencies):
 
 
 def test_a_deadlock_of_skipping_scanners_is_told_alike():
-    """A dropper has room for one coordinate, and what it waits for needs the next one."""
+    """A dropper has room for one coordinate, and the token that it waits for needs the next."""
     commands = ["reorder(i,j,k)", "skip(B,k)", "skip(C,k)"]
     program = custard.compile("X(i,j)=B(i,k)*C(k,j)", {"C": "ss:1,0"}, commands)
     inputs = {"B": np.triu(np.ones((4, 4))), "C": np.eye(4)}
@@ -507,7 +507,7 @@ def test_short_queues(depth, other):
     "slow", [{"write_X_j": 3}, {"write_X_vals": 3}, {"write_X_i": 3000, "write_X_j": 3}]
 )
 def test_some_outputs_are_full_for_long(slow, depth):
-    """A block that has no room in one output goes on as long as it gives to the others alone."""
+    """A block without room in one output goes on as long as it gives only to the others."""
     generator = np.random.default_rng(depth)
     inputs = {"B": generator.random((50, 50)), "C": generator.random((50, 50))}
     inputs = {name: one * (one < 0.2) for name, one in inputs.items()}
@@ -551,7 +551,7 @@ def test_peaks_of_takings_far_apart(seed):
 
 
 def test_queues_shrink_back():
-    """What waited in stretches of a queue is given back as it is taken."""
+    """Stretches of a queue are freed as their tokens are taken."""
     bound = bind(
         custard.compile("X(i,j)=B(i,j)*c", {"B": "ss"}).graph, {"B": np.ones((1, 9000)), "c": 2.0}
     )
@@ -765,7 +765,7 @@ def one_behind(p, s, m):
 
 
 def on_and_off(p, s, m):
-    """What most firings leave behind is not what each of them leaves behind."""
+    """A state that most firings leave, but not all."""
     kind, value = p.in_val.peek()
     p.in_val.take()
     if not s.on:
@@ -782,7 +782,7 @@ def on_and_off(p, s, m):
 
 
 def loops(p, s, m):
-    """What is known ahead of a loop may change in it."""
+    """A value known ahead of a loop may change in it."""
     kind, value = p.in_val.peek()
     p.in_val.take()
     s.rounds = 0

@@ -1,4 +1,4 @@
-"""The memory hierarchy of the compiled engine: the same as the reference's, access by access."""
+"""The memory hierarchy of the compiled engine equals the reference's, access by access."""
 
 import ctypes
 

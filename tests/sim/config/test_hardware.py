@@ -1,4 +1,4 @@
-"""Configs: what is shipped, which setting wins, overrides, and every mistake's whole text."""
+"""Configs: shipped ones, the most specific setting, overrides, and every mistake's whole text."""
 
 import json
 from importlib import resources

@@ -1,4 +1,4 @@
-"""The memory hierarchy: times, lines and traffic, by hand, and what holds for all of them."""
+"""The memory hierarchy: times, lines and traffic, by hand and as properties."""
 
 import shutil
 from types import SimpleNamespace

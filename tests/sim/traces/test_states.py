@@ -1,4 +1,4 @@
-"""What each block did from cycle to cycle, and the part of a run that a trace shows."""
+"""The states of each block from cycle to cycle, and the part of a run that a trace shows."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def log(*blocks, cycles=20):
 
 
 def told(found):
-    """The changes of a block: from which cycle on it did what."""
+    """The changes of a block: the cycle and the new state."""
     pairs = zip(found.cycles.tolist(), found.state.tolist(), strict=True)
     return [(cycle, found.names[state]) for cycle, state in pairs]
 

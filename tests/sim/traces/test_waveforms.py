@@ -9,7 +9,7 @@ vcdvcd = pytest.importorskip("vcdvcd", reason="vcdvcd is not installed")
 
 
 def texts(path):
-    """By signal, the changes of those that are texts: what vcdvcd does not read."""
+    """The changes of signals that are texts, by signal, which vcdvcd does not read."""
     names, found, cycle = {}, {}, None
     for line in path.read_text().splitlines():
         word = line.split()

@@ -49,7 +49,7 @@ class Server:
         return answered.status, json.loads(text) if is_json else text
 
     def run(self, request):
-        """What a run comes to."""
+        """The answer of a run."""
         status, started = self.ask("/api/jobs", request)
         assert status == 200, started
         while True:

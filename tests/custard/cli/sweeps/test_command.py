@@ -1,4 +1,4 @@
-"""The commands sweep and report: what they print and write, and the exit status."""
+"""The commands sweep and report: their output, files and exit status."""
 
 import csv
 import json

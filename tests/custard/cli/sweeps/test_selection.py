@@ -1,4 +1,4 @@
-"""What a plot shows: rows, ratios, means, panels and series; values worked out by hand."""
+"""The content of plots: rows, ratios, means, panels and series; values worked out by hand."""
 
 import pytest
 
@@ -22,7 +22,7 @@ AXES = ["matrix", "inputs.B", "order", "schedule", "set.depth"]
 
 
 def _table(changed=()):
-    """The table, with the cycles of some rows in place of those above, or an error."""
+    """The table, with other cycles in some rows, or an error."""
     columns = {name: [row[n] for row in ROWS] for n, name in enumerate([*AXES, "cycles"])}
     columns["status"] = ["done"] * len(ROWS)
     columns["error"] = [None] * len(ROWS)

@@ -1,4 +1,4 @@
-"""Variables: what they stand for, and those that stand for nothing."""
+"""Variables: their values, and variables without one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Points in other processes: what comes of those that go wrong, here and on Dask."""
+"""Points in other processes: the outcomes of points that go wrong, here and on Dask."""
 
 import os
 from functools import partial

@@ -1,4 +1,4 @@
-"""What all workspaces have in common: keys that stand for the coordinates of all variables."""
+"""The base of all workspaces: keys that encode the coordinates of all variables."""
 
 import numpy as np
 import pytest

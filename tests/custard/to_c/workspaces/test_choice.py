@@ -28,7 +28,7 @@ def test_loads_of_products():
     known = Sizes({"i": 30, "j": 100, "k": 200}, {"B": [40, 200], "C": [50, 150]})
     formats = {"X": "ss", "B": "ss:1,0", "C": "ss"}
     outer = load(filling(PRODUCT, formats, "reorder(k,i,j)"), known)
-    # Those of k that B has are taken to be in C, too.
+    # The coordinates k of B are assumed to be in C, too.
     assert outer == FillStatistics(1, 40 * 5 * 3, 30 * 100, 2)
     formats["B"] = "ds"
     known = Sizes({"i": 30, "j": 100, "k": 200}, {"B": [30, 60], "C": [200, 600]})
@@ -78,8 +78,7 @@ def test_loads_of_computed_subscripts():
 
 
 def test_loads_of_subsections():
-    """Each of 10 columns lies in 3 windows, and each of their 2 rows too: those that are gone
-    through hold one at least."""
+    """Each of 10 columns lies in 3 windows, and each of their 2 rows too: each holds one."""
     formats = {"X": "ss", "F": "dd", "Y": "ss"}
     found = filling("Y(i,j) = X(i+k,j+l) * F(k,l)", formats, "reorder(j,l,i,k)")
     known = Sizes({"i": 998, "j": 998, "k": 3, "l": 3}, {"X": [10, 20], "F": [3, 9]})

@@ -1,4 +1,4 @@
-"""A vector that is filled once: coordinates are located, or those that are set are listed."""
+"""A vector that is filled once: coordinates are located, or the set ones are listed."""
 
 import numpy as np
 

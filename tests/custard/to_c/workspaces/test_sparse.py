@@ -121,7 +121,7 @@ def test_keys_of_more_than_64_bits(extent):
 @pytest.mark.skipif(not measures_memory(), reason="needs a Linux that tells the most memory")
 @pytest.mark.parametrize("policy", POLICIES)
 def test_memory_grows_with_the_result(policy):
-    """Five times what the result takes are enough; by the extents it would be 320 GB and more."""
+    """Five times the memory of the result is enough; by the extents it would be 320 GB and more."""
     random = np.random.default_rng(1)
     formats = {"X": "ss", "B": "CSC", "C": "CSR"}
     program = compiled("X(i,j) = B(i,k) * C(k,j)", formats, forced(policy))

@@ -11,7 +11,7 @@ from sam.token import DONE, STOP
 
 
 class Ends:
-    """A port that keeps what is given to it, and counts what is taken from it."""
+    """A port that keeps the tokens given to it, and counts those taken from it."""
 
     def __init__(self):
         self.given, self.taken = [], 0

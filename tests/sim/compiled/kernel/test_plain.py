@@ -1,4 +1,4 @@
-"""The plain kernel: what is written around a firing for the queues at its ends."""
+"""The plain kernel: the C around a firing for the queues at its ends."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Statements, expressions and calls of steps: text in, C out; and what is refused."""
+"""Statements, expressions and calls of steps: text in, C out; and refusals."""
 
 from textwrap import dedent
 

@@ -1,4 +1,4 @@
-"""A firing while it is written: variables, and what is known where control has come."""
+"""A firing while it is written: variables, and known facts at a point of control."""
 
 from dataclasses import replace
 

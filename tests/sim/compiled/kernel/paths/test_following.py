@@ -1,4 +1,4 @@
-"""Following: after a firing that took from one input alone, the next looks at that one only."""
+"""Following: after a firing that took from one input alone, the next checks that input only."""
 
 from tests.support.kernels import kernel, long, uses
 from tests.support.steps import FORWARD, MERGE
