@@ -31,7 +31,7 @@ def bounds(run: Run) -> list[LowerBound]:
         for key, name, cycles in _of_graph(part):
             found[key] = found.get(key, 0) + cycles
             names.setdefault(key, []).append(name)
-    told = [LowerBound(" and ".join(dict.fromkeys(names[key])), found[key]) for key in found]
+    told = [LowerBound(", then ".join(dict.fromkeys(names[key])), found[key]) for key in found]
     return sorted(told, key=lambda bound: -bound.cycles)
 
 
@@ -40,7 +40,8 @@ def _of_graph(run: Run) -> list[tuple[str, str, int]]:
     found = []
     blocks = of_machine(run.blocks)
     if blocks:
-        busiest = max(blocks, key=lambda name: blocks[name].busy)
+        on_path = {part.block: part.cycles for part in run.critical_path}
+        busiest = max(blocks, key=lambda name: (blocks[name].busy, on_path.get(name, 0)))
         found.append(("busy", f"{busiest} is busy", blocks[busiest].busy))
     for name, level in run.memory.items():
         rate = bytes_per_cycle(run.config, name)

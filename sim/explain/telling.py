@@ -12,10 +12,10 @@ from sam.support.errors import UserError
 from sim.attribution.critical_path import PathPart
 from sim.explain.bounds import LowerBound, bounds
 from sim.explain.lanes import Imbalance, imbalance
-from sim.explain.what_if import changes
+from sim.explain.what_if import changes, reasons_to_cost
 from sim.stats import Run
 
-_RERUNS, _SHOWN = 8, 6
+_RERUNS, _SHOWN, _WIDTH = 8, 6, 80
 _WORTH = 0.02
 # A trial run is given up after this many times the cycles of the run, and some more.
 _MOST_TIMES, _MOST_MORE = 3, 10_000
@@ -36,12 +36,34 @@ class Cause:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """The cycles that a change would save; ``how`` has the overrides or commands to write."""
+    """The cycles with a change; ``how`` has the options that make it.
+
+    ``saves`` is below 0 if the change costs cycles.
+    """
 
     what: str
     how: tuple[str, ...]
     cycles: int
     saves: int
+
+    @property
+    def told(self) -> str:
+        """The change and the cycles with it."""
+        return f"{self.what}: {self.cycles:,} cycles"
+
+    def change(self, before: int) -> str:
+        """How the cycles change, as a share: ``-12 %``, ``same`` or ``+3 %``."""
+        if self.saves == 0:
+            return "same"
+        return f"{'-' if self.saves > 0 else '+'}{_share(abs(self.saves), before)}"
+
+    def lines(self, before: int) -> list[str]:
+        """What the change saves, and the options that make it."""
+        first = f"  {_share(self.saves, before):>5}  {self.told}"
+        how = " ".join(self.how)
+        if not how or len(first) + len(how) + 4 <= _WIDTH:
+            return [f"{first}  ({how})" if how else first]
+        return [first, *(f"         {one}" for one in self.how)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,18 +89,22 @@ class Explanation:
     def lines(self) -> list[str]:
         """The explanation as lines of text, the sentence first."""
         lines = [self.sentence, "", f"the {self.cycles:,} cycles went to"]
-        for cause in self.causes[:_SHOWN]:
+        shown = len(self.causes) if len(self.causes) == _SHOWN + 1 else _SHOWN
+        for cause in self.causes[:shown]:
             lines.append(f"  {_share(cause.cycles, self.cycles):>5}  {cause.what}")
-        rest = sum(cause.cycles for cause in self.causes[_SHOWN:])
+        rest = sum(cause.cycles for cause in self.causes[shown:])
         if rest:
-            lines.append(f"  {_share(rest, self.cycles):>5}  {len(self.causes) - _SHOWN} others")
-        if self.what_ifs:
+            lines.append(f"  {_share(rest, self.cycles):>5}  {len(self.causes) - shown} others")
+        better = [one for one in self.what_ifs if one.saves > 0]
+        others = [one for one in self.what_ifs if one.saves <= 0]
+        if better:
             lines += ["", "what would save cycles"]
-        for one in self.what_ifs:
-            saved = f"{_share(one.saves, self.cycles):>5}" if one.saves > 0 else "    -"
-            how = f"  ({', '.join(one.how)})" if one.how else ""
-            lines.append(f"  {saved}  {one.what}: {one.cycles:,} cycles{how}")
-        lines += ["", "cycles that this graph cannot go below"]
+        for one in better:
+            lines += one.lines(self.cycles)
+        if others:
+            lines += ["", "what would not"]
+            lines += [f"  {one.change(self.cycles):>7}  {one.told}" for one in others]
+        lines += ["", "cycles that this graph cannot go below on this machine"]
         for bound in self.bounds:
             lines.append(f"  {bound.cycles:>12,}  {bound.why}")
         if self.imbalance is not None:
@@ -137,6 +163,8 @@ def explain(
         for change in changes(run)[:reruns]:
             how = [f'--set "{key}={value}"' for key, value in change.overrides.items()]
             attempt(change.what, how, partial(again, config=run.config, overrides=change.overrides))
+        if any(one.saves < 0 for one in tried):
+            notes += reasons_to_cost(run)
     if run.alternatives is not None:
         for what, alternative in list(run.alternatives().items())[:reruns]:
             attempt(what, [f'-s "{what}"' if what.endswith(")") else f"-f {what}"], alternative)
@@ -220,8 +248,7 @@ def _sentence(
     if uneven is not None and uneven.cycles >= max(saves, _WORTH * run.cycles):
         return f"{found}; {uneven.text}"
     if best is not None and saves:
-        of_all = _share(best.saves, run.cycles)
-        return f"{found}; it would take {of_all} less with {best.what}"
+        return f"{found}; {best.what} would save {_share(best.saves, run.cycles)}"
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sam.validate import validated
 from sim.attribution.critical_path import PathPart
 from sim.stats import Run
 
@@ -36,6 +37,21 @@ def changes(run: Run) -> list[Change]:
             before = found[what].cycles if what in found else 0
             found[what] = Change(what, overrides, before + part.cycles)
     return sorted(found.values(), key=lambda change: -change.cycles)
+
+
+def reasons_to_cost(run: Run) -> list[str]:
+    """Why a change that makes a cause ideal may cost cycles, in words; empty if it never does.
+
+    Firings come no later if the things that they wait for do, unless the work depends on time.
+    """
+    found = []
+    graphs = [one.graph for one in run.parts or (run,)]
+    if any(stream.wire for graph in graphs for stream in validated(graph).streams.values()):
+        found.append("a scanner that skips may run ahead of the messages that it skips by")
+    levels = run.config["memory"]["levels"]
+    if len(levels) > 1 or any(level["ports"] != "per_block" for level in levels):
+        found.append("blocks that share a memory may be served in another order")
+    return found
 
 
 def _ideal(run: Run, part: PathPart) -> list[tuple[str, dict[str, Any]]]:

@@ -82,9 +82,9 @@ def _block(box: Box, kind: str, attribution: Mapping[str, Shares], cycles: int) 
         f'aria-label="{escape(told)}"><title>{escape(told)}</title>'
         f'<rect class="box" x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" '
         f'height="{box.height:.1f}" rx="5" style="--busy:{busy:.3f}"/>'
-        f'<text x="{box.x:.1f}" y="{box.y - 5:.1f}" textLength="" class="name">'
+        f'<text x="{box.x:.1f}" y="{box.y - 6:.1f}" textLength="" class="name">'
         f"{escape(_short(box.name, box.width))}</text>"
-        f'<text x="{box.x:.1f}" y="{box.y + 8:.1f}" class="share">{100 * busy:.0f} %</text>'
+        f'<text x="{box.x:.1f}" y="{box.y + 4:.1f}" class="share">{100 * busy:.0f} %</text>'
         f"{''.join(bar)}</g>"
     ).replace(' textLength=""', "")
 

@@ -97,7 +97,7 @@ def _graph(run: Run, n: int, count: int, unplayed: str | None) -> str:
     )
     drawing = of_graph(run, layout(run.graph), f"{name}:")
     hint = (
-        "Blocks are darker the longer they are busy; streams are wider the more tokens they "
+        "Blocks are greener the longer they are busy; streams are wider the more tokens they "
         "carry. Choose a block or a stream for its details."
     )
     body = (

@@ -17,7 +17,7 @@ from sim.report_page.drawing import PARTS, split
 from sim.report_page.timeline import STRETCHES, states, stretch
 from sim.stats import TOKEN_KINDS, Run, of_machine
 
-_SHOWN = 30
+_SHOWN, _LINES = 30, 2
 
 
 def percent(part: float, whole: float) -> str:
@@ -80,20 +80,27 @@ def _stalled(run: Run, name: str, lanes: Sequence[str]) -> tuple[Any, ...]:
 
 
 def _culprits(faults: Mapping[str, Mapping[str, int]], cycles: int) -> Markup:
+    """The ports at which a block waits the longest, each with the longest fault."""
     told = []
     for port, by in sorted(faults.items(), key=lambda one: -sum(one[1].values())):
         first, *others = by.items()
         more = f", {len(others)} more" if others else ""
         culprit = f"{first[0]} {percent(first[1], cycles)}{more}"
-        told.append(
-            f"<li>{escape(port)} {percent(sum(by.values()), cycles)}: {escape(culprit)}</li>"
-        )
-    return Markup(f"<ul>{''.join(told)}</ul>" if told else "-")
+        told.append(f"{port} {percent(sum(by.values()), cycles)}: {culprit}")
+    return _longest(told)
 
 
 def _listed(by: Mapping[str, int], cycles: int) -> Markup:
-    told = [f"<li>{escape(name)} {percent(n, cycles)}</li>" for name, n in by.items()]
-    return Markup(f"<ul>{''.join(told)}</ul>" if told else "-")
+    ordered = sorted(by.items(), key=lambda one: -one[1])
+    return _longest([f"{name} {percent(n, cycles)}" for name, n in ordered])
+
+
+def _longest(told: Sequence[str]) -> Markup:
+    """The first of some lines; the drawing has the others in the details of the block."""
+    most = _LINES if len(told) > _LINES + 1 else len(told)
+    lines = [*told[:most], *([f"{len(told) - most} more"] if told[most:] else [])]
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return Markup(f"<ul>{items}</ul>" if lines else "-")
 
 
 def path(run: Run) -> str:
@@ -113,15 +120,17 @@ def path(run: Run) -> str:
 def explained(explanation: Explanation) -> str:
     """The changes that would save cycles, and the lower bounds of the graph."""
     tried = [
-        (one.what, one.cycles, percent(max(0, one.saves), explanation.cycles), ", ".join(one.how))
+        (one.what, one.cycles, one.change(explanation.cycles), " ".join(one.how))
         for one in explanation.what_ifs
     ]
     found = ""
     if tried:
-        heads = ("change", "cycles then", "saves", "to be written")
-        found += table("What would save cycles, each tried by a run of its own", heads, tried)
+        heads = ("change", "cycles then", "difference", "options that make it")
+        found += table("Changes that were tried, each by a run of its own", heads, tried, "tried")
+    found += "".join(f'<p class="hint">{escape(note)}</p>' for note in explanation.notes)
     bounds = [(one.why, one.cycles) for one in explanation.bounds]
-    return found + table("Cycles that this graph cannot go below", ("why", "cycles"), bounds)
+    caption = "Cycles that this graph cannot go below on this machine"
+    return found + table(caption, ("why", "cycles"), bounds)
 
 
 def tokens(run: Run) -> str:

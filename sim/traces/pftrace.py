@@ -9,13 +9,16 @@ import os
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from sam.support.errors import UserError
 from sam.support.files import require_folder
 from sim.stats import Run
-from sim.traces.states import DONE, MOST_BYTES, Piece, samples, states, within
+from sim.traces.states import DONE, MOST_BYTES, Piece, Sizes, bits, samples, states, within
 from sim.traces.states import shown as shown_of
 
-_BYTES_PER_CHANGE = 56  # of a slice: the packets of its beginning and its end
+# The bytes of the packets of a slice's beginning and end, and of a counter, without their time.
+_SLICE, _COUNTER = 33, 15
 _SEQUENCE = 1
 
 
@@ -31,7 +34,7 @@ def write(
     """
     protobuf = _protobuf()
     require_folder(path)
-    found = shown_of(run, shown, most_bytes, _BYTES_PER_CHANGE)
+    found = shown_of(run, shown, most_bytes, _sizes(run))
     writer = _PacketWriter(protobuf, found.note)
     try:
         with open(path, "wb") as file:
@@ -52,6 +55,16 @@ def _protobuf() -> Any:
             hint="pip install sparse-abstract-machine[traces]",
         ) from None
     return perfetto_trace_pb2
+
+
+def _sizes(run: Run) -> Sizes:
+    """The bytes of the packets of a run."""
+    time = 1 + len(_varint(run.cycles))
+    return Sizes(
+        changes=lambda found: np.full(len(found.cycles), _SLICE + 2 * time),
+        cycle=0,
+        numbers=lambda values: _COUNTER + time + bits(values) // 7,
+    )
 
 
 def _put(file: BinaryIO, packet: bytes) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -100,7 +99,21 @@ class Shown:
     note: str | None = None
 
 
-def shown(run: Run, asked: tuple[int, int] | None, most_bytes: int, bytes_per_change: int) -> Shown:
+@dataclass(frozen=True)
+class Sizes:
+    """The most bytes that parts of a file take.
+
+    ``changes``  of the changes of a block, one by one
+    ``cycle``    of a cycle in which something changes
+    ``numbers``  of numbers of a queue or memory
+    """
+
+    changes: Callable[[States], Array]
+    cycle: int
+    numbers: Callable[[Array], Array]
+
+
+def shown(run: Run, asked: tuple[int, int] | None, most_bytes: int, sizes: Sizes) -> Shown:
     """The part of a run that a trace shows: the window asked for, as far as there is room.
 
     Raises UserError for cycles that the run does not have.
@@ -113,18 +126,28 @@ def shown(run: Run, asked: tuple[int, int] | None, most_bytes: int, bytes_per_ch
             hint="as in --window 1000:2000",
         )
     end = min(end, max(1, run.cycles))
-    times = [np.zeros(0, np.int64)]
-    sampled = 0
+    times, bytes_of = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     graphs = [*_graphs(run)]
-    for _, part, log, start in graphs:
-        times += [states(log, n).cycles + start for n in range(len(log.blocks))]
-        edges = min(end, start + part.cycles) - max(first, start)
-        sampled += len(part.streams) * max(0, edges // log.over_time.stretch + 1)
-    changes = np.sort(np.concatenate(times))
-    changes = changes[(changes >= first) & (changes < end)]
-    room, note, until = max(0, most_bytes // bytes_per_change - sampled), None, end
-    if len(changes) > room:
-        until = max(int(changes[room]), first + 1)
+    for _, _, log, start in graphs:
+        for n in range(len(log.blocks)):
+            found = states(log, n)
+            times.append(found.cycles + start)
+            bytes_of.append(sizes.changes(found))
+        over_time = log.over_time
+        for values in (*map(over_time.occupancy, over_time.given), *over_time.bytes):
+            ends, values = _sampled(log, values)
+            times.append(ends + start)
+            bytes_of.append(sizes.numbers(values))
+    changes, weights = np.concatenate(times), np.concatenate(bytes_of)
+    inside = (changes >= first) & (changes < end)
+    changes, weights = changes[inside], weights[inside]
+    order = np.argsort(changes, kind="stable")
+    changes, weights = changes[order], weights[order]
+    weights[np.append(True, changes[1:] > changes[:-1])[: len(weights)]] += sizes.cycle
+    used = np.cumsum(weights)
+    note, until = None, end
+    if len(used) and used[-1] > most_bytes:
+        until = max(int(changes[np.searchsorted(used, most_bytes, side="right")]), first + 1)
         note = (
             f"the trace ends at cycle {until:,}, as more would make it larger than "
             f"{most_bytes / 1e6:,g} MB; --window {until}:{end} shows the rest"
@@ -164,11 +187,21 @@ def within(found: States, shown: CycleWindow) -> tuple[Array, Array]:
     return cycles, found.state[start:end]
 
 
-def samples(log: Log, values: Any, shown: CycleWindow) -> Iterator[tuple[int, int]]:
+def samples(log: Log, values: Array, shown: CycleWindow) -> Iterator[tuple[int, int]]:
     """The changes of numbers that are known at the ends of stretches: cycle and value."""
-    before = None
-    for n, value in enumerate(values.tolist()):
-        cycle = min((n + 1) * log.over_time.stretch, log.cycles) - 1
-        if shown.first <= cycle < shown.end and value != before:
-            yield cycle, value
-            before = value
+    cycles, values = _sampled(log, values, shown)
+    yield from zip(cycles.tolist(), values.tolist(), strict=True)
+
+
+def _sampled(log: Log, values: Array, shown: CycleWindow | None = None) -> tuple[Array, Array]:
+    cycles = np.minimum((np.arange(len(values)) + 1) * log.over_time.stretch, log.cycles) - 1
+    if shown is not None:
+        inside = (cycles >= shown.first) & (cycles < shown.end)
+        cycles, values = cycles[inside], values[inside]
+    changed = np.append(True, values[1:] != values[:-1])[: len(values)]
+    return cycles[changed], values[changed]
+
+
+def bits(numbers: Array) -> Array:
+    """How many bits whole numbers have, at least 1."""
+    return np.frexp(np.maximum(numbers, 1).astype(float))[1]

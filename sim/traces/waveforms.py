@@ -11,13 +11,17 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from sam.support.errors import UserError
 from sam.support.files import require_folder
+from sim.attribution.log import Array
 from sim.stats import Run
-from sim.traces.states import MOST_BYTES, Piece, samples, states, within
+from sim.traces.states import MOST_BYTES, Piece, Sizes, States, bits, samples, states, within
 from sim.traces.states import shown as shown_of
 
-_BYTES_PER_CHANGE = 40
+# The bytes of a change beside its text: the name of its signal, and what separates them.
+_BESIDE = 6
 
 
 def write(
@@ -39,7 +43,7 @@ def write(
             hint="pip install sparse-abstract-machine[traces]",
         ) from None
     require_folder(path)
-    found = shown_of(run, shown, most_bytes, _BYTES_PER_CHANGE)
+    found = shown_of(run, shown, most_bytes, _sizes(run))
     title = run.graph.title or "a graph"
     comment = "; ".join(filter(None, (title, "1 ns is a cycle", found.note)))
     try:
@@ -54,6 +58,15 @@ def write(
     except OSError as mistake:
         raise UserError(f"cannot write {path}: {mistake.strerror}") from None
     return found.note
+
+
+def _sizes(run: Run) -> Sizes:
+    """The bytes of the changes of a run."""
+
+    def changes(found: States) -> Array:
+        return np.array([len(name) for name in found.names])[found.state] + _BESIDE
+
+    return Sizes(changes, len(f"#{run.cycles}\n"), lambda values: bits(values) + _BESIDE)
 
 
 _Change = tuple[int, Any, Any]

@@ -6,12 +6,16 @@ from hypothesis import strategies as st
 
 import custard
 from sam.support.errors import UserError
-from sim.explain.what_if import changes
+from sim.explain.what_if import changes, reasons_to_cost
 from tests.sim.compiled.test_engine import configs
 from tests.support.profiles import examples
 from tests.support.programs import programs
 
 relaxed = settings(suppress_health_check=list(HealthCheck))
+
+latencies = st.integers(1, 400)
+rates = st.sampled_from([0.3, 2, 8, "unbounded"])
+outstanding = st.sampled_from([1, 4, "unbounded"])
 
 
 def never_slower(run):
@@ -28,16 +32,35 @@ def test_making_a_cause_ideal_never_costs_cycles(program, config):
         run = compiled.simulate(program.tensors, overrides=config, attribution=True)
     except UserError:
         return
+    assert reasons_to_cost(run) == []
     never_slower(run)
 
 
 @settings(relaxed, max_examples=examples(100))
-@given(
-    st.integers(1, 400),
-    st.sampled_from([0.3, 2, 8, "unbounded"]),
-    st.sampled_from([1, 2, "per_block"]),
-    st.sampled_from([1, 4, "unbounded"]),
-)
+@given(programs(), configs, latencies, rates, outstanding)
+def test_a_memory_with_a_port_for_each_block_never_costs_cycles(
+    program, config, latency, rate, outstanding
+):
+    level = {
+        "name": "DRAM",
+        "latency_cycles": latency,
+        "bandwidth_gb_per_s": rate,
+        "ports": "per_block",
+        "line_bytes": 16,
+    }
+    memory = {"memory.levels": [level], "memory.outstanding_requests": outstanding}
+    schedule = [f"reorder({','.join(program.order)})"] if program.order else []
+    compiled = custard.compile(program.expression, program.formats, schedule, dims=program.dims)
+    try:
+        run = compiled.simulate(program.tensors, overrides=config | memory, attribution=True)
+    except UserError:
+        return
+    assert reasons_to_cost(run) == []
+    never_slower(run)
+
+
+@settings(relaxed, max_examples=examples(100))
+@given(latencies, rates, st.sampled_from([1, 2, "per_block"]), outstanding)
 def test_the_memory_of_one_block(latency, rate, ports, outstanding):
     """One block alone asks memory, so that no order of requests can change."""
     program = custard.compile("x = b(i)", {"b": "d"})
@@ -50,6 +73,17 @@ def test_the_memory_of_one_block(latency, rate, ports, outstanding):
     overrides = {"memory.levels": [level], "memory.outstanding_requests": outstanding}
     run = program.simulate({"b": np.ones(40)}, overrides=overrides, attribution=True)
     never_slower(run)
+
+
+def test_work_that_depends_on_time_may_cost_cycles():
+    level = {"name": "DRAM", "latency_cycles": 3}
+    program = custard.compile("x = b(i) * c(i)", {"b": "s", "c": "s"}, ["skip(b,i)"])
+    given = {"b": np.ones(5), "c": np.ones(5)}
+    run = program.simulate(given, overrides={"memory.levels": [level]})
+    assert reasons_to_cost(run) == [
+        "a scanner that skips may run ahead of the messages that it skips by",
+        "blocks that share a memory may be served in another order",
+    ]
 
 
 def test_a_config_that_has_queues_by_name_is_changed_there_too():

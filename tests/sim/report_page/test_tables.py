@@ -96,3 +96,22 @@ def test_the_roofline_holds():
     assert row[3] == f"{min(1, 4 * intensity):.3g}"
     assert float(row[2]) <= float(row[3])
     assert tables.roofline(spmv()) == ""
+
+
+def test_a_cell_has_the_two_longest_waits_and_how_many_more():
+    faults = {f"in{n}": {"a": n, "b": 1} for n in range(1, 6)}
+    found = re.findall("<li>(.*?)</li>", tables._culprits(faults, 100))
+    assert found == ["in5 6 %: a 5 %, 1 more", "in4 5 %: a 4 %, 1 more", "3 more"]
+    assert len(re.findall("<li>", tables._listed({"DRAM": 1, "LLB": 2, "L1": 3}, 100))) == 3
+
+
+def test_changes_have_their_difference_and_options():
+    explanation = spmv(MEMORY, attribution=True).explain()
+    rows = {row[0]: row for row in text_of(tables.explained(explanation)) if row}
+    assert rows["change"][2:] == ["difference", "options that make it"]
+    best = explanation.what_ifs[0]
+    share = 100 * best.saves / explanation.cycles
+    assert rows[best.what][1:3] == [f"{best.cycles:,}", f"-{share:.0f} %"]
+    unchanged = [one.what for one in explanation.what_ifs if one.saves == 0]
+    assert unchanged
+    assert all(rows[what][2] == "same" for what in unchanged)

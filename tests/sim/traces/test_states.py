@@ -6,8 +6,19 @@ import pytest
 from sam.support.errors import UserError
 from sim.attribution.log import Awaited, Log
 from sim.attribution.over_time import OverTime
-from sim.traces.states import CycleWindow, States, parse_window, samples, shown, states, within
+from sim.traces.states import (
+    CycleWindow,
+    Sizes,
+    States,
+    parse_window,
+    samples,
+    shown,
+    states,
+    within,
+)
 from tests.support.runs import in_two, sparse_product, waits
+
+SIZES = Sizes(lambda found: np.full(len(found.cycles), 40), 0, lambda values: values * 0 + 40)
 
 
 def log(*blocks, cycles=20):
@@ -55,7 +66,7 @@ def test_numbers_are_told_where_they_change_at_the_ends_of_stretches():
 
 def test_all_of_a_run_is_shown_if_there_is_room():
     run = sparse_product(attribution=True)
-    found = shown(run, None, 10**9, 40)
+    found = shown(run, None, 10**9, SIZES)
     assert (found.first, found.end, found.note) == (0, run.cycles, None)
     [piece] = found.pieces
     assert (piece.prefix, piece.start, piece.shown) == ("", 0, CycleWindow(0, run.cycles))
@@ -63,11 +74,11 @@ def test_all_of_a_run_is_shown_if_there_is_room():
 
 def test_graphs_begin_where_those_before_them_end():
     run = in_two(attribution=True)
-    first, second = shown(run, None, 10**9, 40).pieces
+    first, second = shown(run, None, 10**9, SIZES).pieces
     assert (first.prefix, second.prefix) == ("w.", "y.")
     assert (first.start, second.start) == (0, run.parts[0].cycles)
     later = run.parts[0].cycles + 1
-    [piece] = shown(run, (later, later + 2), 10**9, 40).pieces
+    [piece] = shown(run, (later, later + 2), 10**9, SIZES).pieces
     assert (piece.prefix, piece.shown) == ("y.", CycleWindow(1, 3))
 
 
@@ -75,7 +86,7 @@ def test_mistakes():
     run = sparse_product(attribution=True)
     for window in ((10**7, 10**7 + 1), (3, 3), (-1, 5)):
         with pytest.raises(UserError) as caught:
-            shown(run, window, 10**9, 40)
+            shown(run, window, 10**9, SIZES)
         assert str(caught.value) == (
             f"the window {window[0]}:{window[1]} has no cycle of the run, which has "
             f"{run.cycles:,}\nhint: as in --window 1000:2000"

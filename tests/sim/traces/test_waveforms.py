@@ -48,6 +48,15 @@ def test_a_window(tmp_path):
     assert (read.begintime, read.endtime) == (20, 50)
 
 
+def test_a_limit_is_used(tmp_path):
+    run = sparse_product(20)
+    note = run.to_trace(tmp_path / "t.vcd", most_bytes=8_000)
+    read = vcdvcd.VCDVCD(str(tmp_path / "t.vcd"))
+    assert note.startswith(f"the trace ends at cycle {read.endtime:,}, ")
+    changes = (tmp_path / "t.vcd").read_text().partition("$enddefinitions $end")[2]
+    assert 6_000 < len(changes) <= 8_000
+
+
 def test_the_names_of_several_graphs_begin_with_their_results(tmp_path):
     in_two(attribution=True).to_trace(tmp_path / "t.vcd")
     signals = vcdvcd.VCDVCD(str(tmp_path / "t.vcd")).signals
