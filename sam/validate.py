@@ -167,7 +167,25 @@ def _require(capability: str, found: type[Level], where: str, level: int) -> Non
         )
 
 
+def _require_types(slot: Slot) -> None:
+    """Raises UserError for a slot, made by hand, whose parts are not of their types."""
+    wanted = {"levels": str, "modes": tuple, "variables": tuple, "subscripts": tuple}
+    for part, kind in wanted.items():
+        if not isinstance(getattr(slot, part), kind):
+            raise UserError(
+                f"slot {quoted(str(slot.name))}: {part} is {shown(getattr(slot, part))}, which is "
+                f"not a {kind.__name__}"
+            )
+    for group in slot.modes:
+        if not (isinstance(group, tuple) and all(isinstance(mode, int) for mode in group)):
+            raise UserError(
+                f"slot {quoted(str(slot.name))}: modes has {shown(group)}, which is not a tuple of "
+                "the numbers of modes"
+            )
+
+
 def _check_slot(slot: Slot, derived: Sequence[Derivation]) -> None:
+    _require_types(slot)
     if not len(slot.levels) == len(slot.modes) == len(slot.variables):
         raise UserError(f"slot {slot.name} has different numbers of levels, modes and variables")
     _check_levels(slot.levels, f"slot {slot.name}")

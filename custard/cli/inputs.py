@@ -191,8 +191,16 @@ def _read_files(
     return tensors, extents
 
 
+_WITH_A_NUMBER = re.compile(r"@[a-z]+[:=]?\.?[\d.]+")
+
+
 def _is_generated(value: str) -> bool:
-    """Whether the value is generated; a word after @ without a suffix cannot be a file."""
+    """Whether the value is generated; a word after @ without a suffix cannot be a file.
+
+    Nor can a word and a number, as in ``@random:0.1``, which ``_density`` refuses.
+    """
+    if _WITH_A_NUMBER.fullmatch(value):
+        return True
     return value.startswith("@") and Path(value.partition("(")[0]).suffix == ""
 
 
@@ -317,10 +325,10 @@ def _density(value: str, dense: bool) -> float:
     """The share of all places that ``@dense``, ``@random`` or ``@random(share)`` fills."""
     word, bracket, share = value.partition("(")
     if word not in GENERATORS:
-        raise UserError(
-            f"there is no generator {word}",
-            hint=f"a file needs a suffix, as in west0067.mtx; {one_of(word, GENERATORS)}",
-        )
+        hint = "a share stands in brackets, as in @random(0.1)"
+        if not _WITH_A_NUMBER.fullmatch(value):
+            hint = f"a file needs a suffix, as in west0067.mtx; {one_of(word, GENERATORS)}"
+        raise UserError(f"there is no generator {word}", hint=hint)
     if not bracket:
         return 1.0 if dense or word == "@dense" else _DENSITY
     text = share.removesuffix(")")

@@ -194,6 +194,11 @@ def _kind(path: Path, to_write: bool = False) -> _FileFormat:
     suffix = _suffix(path)
     kind = _KINDS.get(_format_suffix(path))
     if kind is None or (compression.compression_of(path) and not kind.text):
+        if kind is not None:
+            raise UserError(
+                f"{path} is compressed, and {_format_suffix(path)} files are read as they are",
+                hint=f"decompress it to {path.stem}",
+            )
         why = f'"{suffix}" is not a known suffix' if suffix else "it has no suffix"
         raise UserError(
             f"cannot tell the format of {path}: {why}",

@@ -106,6 +106,18 @@ def test_an_output_may_have_several_readers_or_none():
             replace(SUM, slots=(replace(SUM.slots[0], variables=("i",)),)),
             "slot b has different numbers of levels, modes and variables",
         ),
+        (
+            replace(SUM, slots=(replace(SUM.slots[0], modes=3),)),
+            "slot b: modes is 3, which is not a tuple",
+        ),
+        (
+            replace(SUM, slots=(replace(SUM.slots[0], modes=(0, 1)),)),
+            "slot b: modes has 0, which is not a tuple of the numbers of modes",
+        ),
+        (
+            replace(SUM, slots=(replace(SUM.slots[0], levels=None),)),
+            "slot b: levels is null, which is not a str",
+        ),
         (replace(SUM, slots=SUM.slots * 2), "two slots of the graph are named b"),
         (
             replace(SUM, slots=(replace(SUM.slots[0], modes=((0,), (2,))),)),

@@ -29,6 +29,14 @@ def _is_log(value: Any) -> bool:
     return is_texts(value) and {*value} <= {"x", "y"}
 
 
+def _several(value: Any) -> Any:
+    """A list where a text stands for the list of it alone."""
+    return [value] if isinstance(value, str) else value
+
+
+_SEVERAL = BeforeValidator(_several)
+
+
 def _is_cell(value: Any) -> bool:
     return isinstance(value, str | int | float)
 
@@ -65,13 +73,17 @@ class Plot(Section):
     kind: Annotated[str, must_be(" or ".join(_KINDS), lambda value: value in _KINDS)] = "line"
     x: Text
     y: Text = "cycles"
-    series: Annotated[list[str], must_be("a list of columns", is_texts)] | None = None
+    series: (
+        Annotated[list[str], must_be("a column, or a list of columns", is_texts), _SEVERAL] | None
+    ) = None
     where: Annotated[dict[str, _Cells], _SECTION] = Field(default_factory=dict)
     facets: Text | None = None
     baseline: Annotated[dict[str, _Cell], _SECTION] = Field(default_factory=dict)
     inverse: Annotated[bool, must_be("true or false", lambda v: isinstance(v, bool))] = False
     mean: Text | None = None
-    log: Annotated[list[str], must_be("a list of x and y", _is_log)] = Field(default_factory=list)
+    log: Annotated[list[str], must_be("x, y or a list of them", _is_log), _SEVERAL] = Field(
+        default_factory=list
+    )
     x_label: Text | None = None
     y_label: Text | None = None
 

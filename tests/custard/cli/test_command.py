@@ -261,6 +261,11 @@ BIG = "1000000000"
             "hint: a file needs a suffix, as in west0067.mtx; did you mean @random?",
         ),
         (
+            ["y(i) = x(i)", "-i", "x=@random:0.1", "--dims", "i=8"],
+            "there is no generator @random:0.1\n"
+            "hint: a share stands in brackets, as in @random(0.1)",
+        ),
+        (
             ["y(i) = x(i)", "-i", "x=@random(2)", "--dims", "i=8"],
             "@random(2) does not give a share of all places\n"
             "hint: @random(SHARE), with a number from 0 to 1, as in @random(0.02)",

@@ -31,6 +31,14 @@ def test_compressed(tmp_path, suffix):
         assert refused(path).endswith("it expands to more than 1100 times its size")
 
 
+@pytest.mark.parametrize("name", ["a.npy.gz", "a.npz.bz2", "a.mat.xz"])
+def test_files_that_are_not_texts_are_not_decompressed(tmp_path, name):
+    assert refused(tmp_path / name) == (
+        f"{name} is compressed, and {name[1:5]} files are read as they are\n"
+        f"hint: decompress it to {name[:5]}"
+    )
+
+
 def test_gzip(tmp_path):
     path = tmp_path / "a.tns.gz"
     write(path, Tensor.from_numpy(FIGURE, "ss"))

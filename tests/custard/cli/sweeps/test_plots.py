@@ -50,6 +50,12 @@ def test_the_legend_names_the_columns_of_numbers(tmp_path):
     assert "<!-- ijk, depth = 4 -->" in drawn
 
 
+def test_a_column_stands_for_the_list_of_it():
+    plot = _plot(x="cycles", series="order", log="y")
+    assert plot.series == ["order"]
+    assert plot.log == ["y"]
+
+
 def test_words_on_an_axis_keep_the_order_of_the_table(tmp_path):
     drawn = _drawn(_plot(x="order"), tmp_path)
     assert drawn.index("<!-- ijk -->") < drawn.index("<!-- ikj -->")
@@ -169,7 +175,7 @@ def test_nothing_to_draw(tmp_path):
     ("settings", "message"),
     [
         ({"x": "a", "kind": "bars"}, 'plot: kind is "bars"; it must be line or bar or pareto'),
-        ({"x": "a", "log": ["z"]}, 'plot: log is ["z"]; it must be a list of x and y'),
+        ({"x": "a", "log": ["z"]}, 'plot: log is ["z"]; it must be x, y or a list of them'),
         ({"x": "a", "sery": []}, 'plot: unknown key "sery"\nhint: did you mean series?'),
         ({"x": 3}, "plot: x is 3; it must be text"),
         (
