@@ -208,7 +208,7 @@ def _accumulator_out(reading: Reading, node: DrawnNode, stream: DrawnStream, cop
 
 
 def _drops_zeros(node: DrawnNode) -> bool:
-    return node.is_set("vals") or node.get("inner") == "vals"
+    return node.is_set("vals") or node.get("inner") in ("val", "vals")
 
 
 def _drop_streams(reading: Reading, node: DrawnNode) -> tuple[DrawnStream, list[DrawnStream]]:

@@ -39,6 +39,27 @@ FILES = {
         lambda B, C, D: B * (C @ D),
         {"B": (5, 6), "C": (5, 3), "D": (3, 6)},
     ),
+    "mat_trans_mul": (
+        HERE / "mat_trans_mul.gv",
+        lambda b, C, d, e, f: b * (C.T @ d) + e * f,
+        {"b": (), "C": (6, 7), "d": (6,), "e": (), "f": (7,)},
+    ),
+    "matmul_kij": (HERE / "matmul_kij.gv", lambda B, C: B @ C, {"B": (5, 6), "C": (6, 7)}),
+    "tensor_times_vector": (
+        HERE / "tensor_times_vector.gv",
+        lambda B, c: B @ c,
+        {"B": (4, 5, 6), "c": (6,)},
+    ),
+    "add_three": (
+        HERE / "add_three.gv",
+        lambda B, C, D: B + C + D,
+        {"B": (5, 6), "C": (5, 6), "D": (5, 6)},
+    ),
+    "matmul_without_zeros": (
+        HERE / "matmul_without_zeros.gv",
+        lambda B, C: B @ C,
+        {"B": (5, 6), "C": (6, 7)},
+    ),
 }
 
 
@@ -60,6 +81,14 @@ def test_values(name, engine):
         ("residual", "mat_residual_s8_d20"),
         ("residual", "mat_residual_s20_d10"),
         ("sddmm", "paper_sddmm_coiter_fused_ref250x100_K1"),
+        ("mat_trans_mul", "mat_mattransmul_s8_d20"),
+        ("mat_trans_mul", "mat_mattransmul_s100_d05"),
+        ("matmul_kij", "matmul_kij_s8_d20"),
+        ("matmul_kij", "matmul_kij_s100_d05"),
+        ("tensor_times_vector", "tensor3_ttv_s6"),
+        ("tensor_times_vector", "tensor3_ttv_s20"),
+        ("add_three", "mat_elemadd3_s20_d10"),
+        ("add_three", "mat_elemadd3_s100_d05"),
     ],
 )
 def test_cycles_are_those_of_the_published_simulator(name, record):
@@ -74,6 +103,8 @@ def test_cycles_are_those_of_the_published_simulator(name, record):
     if name == "sddmm":
         rows, columns = inputs["B"].shape
         inputs = {"B": inputs["B"], "C": np.ones((rows, 1)), "D": np.ones((1, columns))}
+    if name == "mat_trans_mul":
+        inputs |= {"b": 2.0, "e": 3.0}
     values, cycles = run(graph, inputs, "compiled")
     np.testing.assert_array_equal(values, right(**inputs))
     assert abs(cycles - known["cycles"]) <= 0.01 * known["cycles"] + 10
