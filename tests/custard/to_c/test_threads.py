@@ -178,13 +178,12 @@ def test_without_openmp_one_thread_does_the_work_of_all(monkeypatch):
 @pytest.mark.parametrize(
     ("schedule", "rows"),
     [
-        ("parallelize(i,CPUThread,NoRaces)", "i_first * X->size1; p < i_last * X->size1"),
+        ("parallelize(i,CPUThread,NoRaces)", "i_first * X_row; p < i_last * X_row"),
         ("split(i,i0,i1,4);reorder(i0,i1,k,j);parallelize(i0,CPUThread,NoRaces)",
-         "i0_first * 4 * X->size1; p < (i0_last * 4 < X->size0 "
-         "? i0_last * 4 : X->size0) * X->size1"),
+         "i0_first * 4 * X_row; p < (i0_last * 4 < i_size ? i0_last * 4 : i_size) * X_row"),
         ("divide(i,i0,i1,6);reorder(i0,i1,k,j);parallelize(i0,CPUThread,NoRaces)",
-         "i0_first * i1_size * X->size1; p < (i0_last * i1_size < X->size0 "
-         "? i0_last * i1_size : X->size0) * X->size1"),
+         "i0_first * i1_size * X_row; p < (i0_last * i1_size < i_size "
+         "? i0_last * i1_size : i_size) * X_row"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("levels", ["ds", "ss"])
