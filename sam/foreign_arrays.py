@@ -1,4 +1,4 @@
-"""Sparse arrays of pydata/sparse and torch, by their public conversions, without importing them."""
+"""Arrays of pydata/sparse and torch, by their public conversions, without importing them."""
 
 from __future__ import annotations
 
@@ -28,6 +28,14 @@ def entries_of(data: Any) -> CoordinateList | None:
     return None
 
 
+def dense_of(data: Any) -> Any:
+    """A dense tensor of torch as a numpy array, without its gradient; anything else as it is.
+
+    Raises UserError for values that numpy lacks, and where there are none.
+    """
+    return _in_numpy(data.detach()) if str(getattr(data, "layout", "")) == "torch.strided" else data
+
+
 def require_zero_fill(name: str, fill: Any) -> None:
     """Raises UserError if the fill value is not 0."""
     if fill != 0:
@@ -39,17 +47,11 @@ def require_zero_fill(name: str, fill: Any) -> None:
 
 def _torch_entries(data: Any) -> CoordinateList:
     """The entries; modes of torch's that are dense are listed in full."""
-    listed = data.detach().cpu()
+    listed = data.detach()
     if not str(listed.layout).endswith("sparse_coo"):
         listed = listed.to_sparse_coo()
     listed = listed.coalesce()
-    coordinates = listed.indices().numpy()
-    try:
-        values = listed.values().numpy()
-    except TypeError as error:
-        raise UserError(
-            f"values of the type {listed.dtype} are not numbers here: {error}"
-        ) from None
+    coordinates, values = _in_numpy(listed.indices()), _in_numpy(listed.values())
     dense = values.shape[1:]
     if dense:
         count = math.prod(dense)
@@ -57,3 +59,12 @@ def _torch_entries(data: Any) -> CoordinateList:
         outer = np.repeat(coordinates, count, axis=1)
         coordinates = np.concatenate([outer, np.tile(inner, len(values))])
     return coordinates, values.reshape(-1), tuple(listed.shape)
+
+
+def _in_numpy(data: Any) -> Any:
+    """The numbers of a dense tensor of torch. Raises UserError."""
+    try:
+        return data.cpu().resolve_conj().resolve_neg().numpy()
+    except (TypeError, RuntimeError) as error:
+        why = str(error).partition("\n")[0]
+        raise UserError(f"values of the type {data.dtype} are not numbers here: {why}") from None

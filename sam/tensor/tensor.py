@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sam.foreign_arrays import entries_of
+from sam.foreign_arrays import dense_of, entries_of
 from sam.levels import LEVELS, Compressed, Dense, Fibers, Ints, Level, held
 from sam.support import free_memory
 from sam.support.errors import UserError
@@ -113,9 +113,11 @@ class Tensor(ArrayOperators):
                 hint=f"a number, nested lists, a numpy array, scipy.sparse or sam.Tensor{file}",
             )
         try:
-            array = np.asanyarray(data)
+            array = np.asanyarray(dense_of(data))
         except (ValueError, OverflowError) as error:
             raise UserError(f"the nested lists are not a tensor: {error}") from error
+        except (TypeError, RuntimeError) as error:  # an array that numpy may not have
+            raise UserError(f"{type(data).__name__} is not a tensor: {error}") from error
         return Tensor.from_numpy(array, levels, mode_order)
 
     @staticmethod

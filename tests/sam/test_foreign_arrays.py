@@ -77,9 +77,16 @@ class Torch:
 
     class _Dense:
         def __init__(self, array):
-            self._array = array
+            self._array, self.dtype = array, array.dtype
+
+        def _same(self):
+            return self
+
+        cpu = resolve_conj = resolve_neg = _same
 
         def numpy(self):
+            if self._array.dtype == object:
+                raise TypeError("Got unsupported ScalarType BFloat16\nand more")
             return self._array
 
 
@@ -95,6 +102,20 @@ class TestTorch:
         tensor = Tensor.of(Torch("torch.sparse_coo", indices, values, (2, 3)))
         assert tensor.to_numpy().tolist() == [[3, 4, 5], [1, 0, 2]]
 
+    def test_values_that_numpy_lacks(self):
+        indices, values = np.array([[0]]), np.array([None])
+        with pytest.raises(UserError, match="are not numbers here: Got unsupported ScalarType BF"):
+            Tensor.of(Torch("torch.sparse_coo", indices, values, (2,)))
+
+    def test_dense_tensors(self):
+        torch = pytest.importorskip("torch")
+        matrix = torch.tensor(ARRAY[0])
+        for given in (matrix, matrix.clone().requires_grad_(), (matrix * 1j).conj() * 1j):
+            assert np.array_equal(Tensor.of(given).to_numpy(), ARRAY[0])
+        for given in (matrix.to("meta"), matrix.bfloat16()):
+            with pytest.raises(UserError, match="are not numbers here"):
+                Tensor.of(given)
+
     def test_sparse_layouts(self):
         torch = pytest.importorskip("torch")
         matrix = torch.tensor(ARRAY[0])
@@ -105,6 +126,21 @@ class TestTorch:
         assert np.array_equal(Tensor.of(dense_modes).to_numpy(), ARRAY)
         twice = torch.sparse_coo_tensor([[1, 1]], [2.0, 3.0], (3,))
         assert Tensor.of(twice).to_numpy().tolist() == [0, 5, 0]
+
+
+class NotOnThisMachine:
+    """An array of a library that numpy may not have without being asked."""
+
+    def __array__(self, *_, **__):
+        raise TypeError("implicit conversion to a numpy array is not allowed")
+
+
+def test_an_array_that_numpy_may_not_have():
+    with pytest.raises(UserError) as caught:
+        Tensor.of(NotOnThisMachine())
+    assert str(caught.value) == (
+        "NotOnThisMachine is not a tensor: implicit conversion to a numpy array is not allowed"
+    )
 
 
 def test_an_input_of_a_program():
