@@ -130,6 +130,7 @@ class Body:
                    it, alone; the heads of the others have not changed
     ``several``    by leader: ``following`` again, if that uses no memory, keeps the state, and may
                    itself take from these inputs alone
+    ``merging``    ``first`` again, if there is a firing in ``several`` for each of two leaders
     ``giving``     ``first`` again, if that changes no memory and may only give
     """
 
@@ -146,6 +147,7 @@ class Body:
     following: Mapping[int, Sequence[Line]]
     several: Mapping[int, Sequence[Line]]
     general: Sequence[Line]
+    merging: Sequence[Line] = ()
     giving: Sequence[Line] = ()
     touches: int = 0
 

@@ -101,6 +101,7 @@ class Path(ABC):
     def after(self, kernel: BlockKernel, line: Leave, leader: int | None) -> list[str]:
         """C in the place of a new beginning, after a firing that ends at ``line``.
 
-        ``leader`` is the leader that the firing itself follows, if any.
+        ``leader`` is the leader that the firing itself follows, if any. After a line that is a
+        ``goto``, no other path is asked.
         """
         return []

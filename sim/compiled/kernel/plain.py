@@ -281,7 +281,8 @@ class BlockKernel:
                 pushed = self.pushed(q) + self.output_ends[q].given
                 lines.append(pushed if sure else f"if (give{first}) {{ {pushed} }}")
         for path in self.paths:
-            lines += path.after(self, line, leader)
+            if not lines[-1].startswith("goto "):
+                lines += path.after(self, line, leader)
         if line.finished == "1":
             lines.append("goto finished;")
         else:

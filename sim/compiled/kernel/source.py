@@ -16,6 +16,7 @@ from sim.compiled.kernel.path import Path
 from sim.compiled.kernel.paths.at_once import AtOnce
 from sim.compiled.kernel.paths.data import Data
 from sim.compiled.kernel.paths.following import Following
+from sim.compiled.kernel.paths.merging import Merging
 from sim.compiled.kernel.paths.prepare import Prepare
 from sim.compiled.kernel.paths.pull import Pull
 from sim.compiled.kernel.paths.short import Short
@@ -23,7 +24,10 @@ from sim.compiled.kernel.paths.steady import Steady
 from sim.compiled.kernel.plain import BlockKernel
 from sim.compiled.residual import Body
 
-PATHS: tuple[Path, ...] = (Short(), Pull(), Prepare(), Steady(), AtOnce(), Following(), Data())
+PATHS: tuple[Path, ...] = (
+    *(Short(), Pull(), Prepare(), Steady()),
+    *(Merging(), AtOnce(), Following(), Data()),
+)
 """The paths, in the order in which they write."""
 
 OFF = "SAM_PATHS_OFF"

@@ -134,7 +134,7 @@ class _FiringRound:
         first = self._firing(data)
         lines = first.lines
         found: dict[str, Any] = {"first": lines, "steady": [], "general": [], "giving": []}
-        found |= {"following": {}, "several": {}}
+        found |= {"following": {}, "several": {}, "merging": []}
         if not any(isinstance(line, Wait) and not line.output for line in lines):
             return found
         if first.constant and any(isinstance(one, Leave) and gives_alone(one) for one in lines):
@@ -150,6 +150,8 @@ class _FiringRound:
             leaves = (line for line in follows.lines if isinstance(line, Leave))
             if follows.pure and any(leader in leave.again for leave in leaves):
                 found["several"][leader] = self._firing(situation).lines
+        if len(found["several"]) > 1:
+            found["merging"] = self._firing(data).lines
         found["general"] = self._firing(Situation()).lines
         return found
 

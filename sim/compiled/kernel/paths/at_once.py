@@ -7,7 +7,7 @@ firings go on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sim.compiled.kernel.path import Further, KernelParts, Path
 from sim.compiled.kernel.paths.following import alone
@@ -51,21 +51,21 @@ class AtOnce(Path):
     needs = frozenset({"following"})
 
     def applies(self, kernel: BlockKernel) -> bool:
-        return bool(_leaders(kernel))
+        return bool(leaders(kernel))
 
     def write(self, kernel: BlockKernel) -> KernelParts:
-        return KernelParts(further=[Further(_several(kernel, one), ()) for one in _leaders(kernel)])
+        return KernelParts(further=[Further(_several(kernel, one), ()) for one in leaders(kernel)])
 
     def after(self, kernel: BlockKernel, line: Leave, leader: int | None) -> list[str]:
         lines = []
-        for one in sorted(_leaders(kernel) & {*line.again}):
+        for one in sorted(leaders(kernel) & {*line.again}):
             test = alone(kernel, line, one)
             many = f"if ({test} && ++row >= AT_ONCE) goto several{one};"
             lines.append(many if one == leader else f"if ({test}) row = 0;")
         return lines
 
 
-def _leaders(kernel: BlockKernel) -> set[int]:
+def leaders(kernel: BlockKernel) -> set[int]:
     """The leaders of inputs of which several tokens may be dropped at once."""
     few = {kernel.body.taken[queue.ports[0]] for queue in kernel.inputs if queue.short}
     return {*kernel.body.several} - few
@@ -84,21 +84,28 @@ def _several(kernel: BlockKernel, leader: int) -> str:
         firsts=each(_FIRST, led),
         ats=each(_AT, led),
         reset=kernel.reset(),
-        judged=_judged(kernel, kernel.body.several[leader], leader),
+        judged=judged(
+            kernel.body.several[leader],
+            f"alone{leader}",
+            f"judged{leader}",
+            lambda line: _only_takes(kernel, line, leader),
+        ),
         ready=each(_READY, led),
         taken=each(_TAKEN, led),
         heads=each(_HEAD, led),
     )
 
 
-def _judged(kernel: BlockKernel, lines: Sequence[Line], leader: int) -> str:
-    """C that tests whether a firing does no more than take from the inputs of a leader."""
+def judged(
+    lines: Sequence[Line], into: str, label: str, tell: Callable[[Fail | Leave], str]
+) -> str:
+    """C that runs a firing without moving anything, and sets a variable to what ``tell`` gives."""
     parts = []
     for line in lines:
         if isinstance(line, str):
             parts.append(line)
         elif isinstance(line, Fail | Leave):
-            then = f"alone{leader} = {_only_takes(kernel, line, leader)}; goto judged{leader};"
+            then = f"{into} = {tell(line)}; goto {label};"
             parts.append(line.then(then) if isinstance(line, Fail) else line.indent + then)
     return "\n".join(parts)
 

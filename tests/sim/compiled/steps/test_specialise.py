@@ -49,6 +49,13 @@ def test_inputs_that_move_alone_may_be_followed():
     assert [line.again for line in body.first if isinstance(line, Leave)] == [[0], [1], []]
 
 
+def test_inputs_of_which_either_may_be_dropped_are_merged():
+    body = translated(MERGE, ports=("a", "b", "crd")).body
+    assert body.merging == body.first
+    counts = MERGE.replace("p.a.take()", "s.n = s.n + 1\n        p.a.take()", 1)
+    assert not translated(counts, {"n": 0}, ports=("a", "b", "crd")).body.merging
+
+
 def test_inputs_that_always_move_together_are_one_group():
     body = translated("p.a.peek()\np.b.peek()\np.a.take()\np.b.take()").body
     assert body.taken == [0, 0]
