@@ -37,8 +37,16 @@
     format.addEventListener("input", () => { mine.format = format.value; changed(); });
     made.append(format);
     if (isResult) { made.append(make("span", {}, "the result")); return made; }
-    const input = make("select", { id: `input-${name}`, "aria-label": `Values of ${name}` });
-    const options = order === 0 ? [["2", "2"], ["0.5", "0.5"]] : [
+    const told = { id: `input-${name}`, "aria-label": `Values of ${name}` };
+    if (order === 0) {
+      const number = make("input", { ...told, inputmode: "decimal", placeholder: "a number" });
+      number.value = mine.input;
+      number.addEventListener("input", () => { mine.input = number.value.trim(); changed(); });
+      made.append(number);
+      return made;
+    }
+    const input = make("select", told);
+    const options = [
       ["@random", "random"], ["@random(0.01)", "random, 1 % full"], ["@dense", "all ones"],
       ...(order === 2 ? [["@sample", `the matrix ${words.sample}`]] : []), ["file", "a file …"]];
     if (mine.file) options.push([mine.input, mine.file]);
@@ -103,6 +111,12 @@
     told(found.error);
     if (found.error) return;
     tensors(found);
+    const inputs = request().inputs; // those of new tensors are chosen by now
+    if (JSON.stringify(inputs) !== JSON.stringify(asked.inputs)) {
+      const known = await send("/api/compile", { ...asked, inputs });
+      if (mine !== latest) return;
+      if (!known.error) found = known;
+    }
     shown(found);
   }
   const tensors = (found) => {
@@ -128,7 +142,9 @@
     if (found.notes.length) parts.push(["Notes", found.notes.join("\n")]);
     if (found.source) parts.push(["C", found.source]);
     at("program").replaceChildren(...parts.flatMap(([title, text]) => [make("h2", {}, title), make("pre", {}, text)]));
-    if (!at("command").value) command(found.command);
+    command(found.command);
+    for (const name of [found.result, ...Object.keys(found.inputs)])
+      at(`format-${name}`).placeholder = found.formats[name] ?? "scalar";
   };
   const command = (text) => {
     at("command").value = text;

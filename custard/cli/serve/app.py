@@ -124,9 +124,14 @@ class Page:
         if asked is None:
             return _mistake("the request is not a JSON object, or is too large")
         try:
-            return JSONResponse(await self.compiler.do({**asked, "do": "compile"}))
+            work = self.compiler.do({**asked, "do": "compile", "uploads": self._paths()})
+            return JSONResponse(await work)
         except Busy as busy:
             return _mistake(str(busy), 429)
+
+    def _paths(self) -> dict[str, str]:
+        """The paths of files that were uploaded, by number."""
+        return {number: str(path) for number, path in self.uploads.items()}
 
     async def upload(self, request: Request) -> Response:
         name = Path(request.path_params["name"]).name
@@ -161,8 +166,7 @@ class Page:
             return _mistake("the request is not a JSON object, or is too large")
         if self.runner.waiting >= self.runner.most:
             return _mistake("too many runs wait already\nhint: try again in a while", 429)
-        uploads = {number: str(path) for number, path in self.uploads.items()}
-        work = self.runner.do({**asked, "do": "run", "uploads": uploads})
+        work = self.runner.do({**asked, "do": "run", "uploads": self._paths()})
         number = secrets.token_hex(8)
         self.jobs[number] = Job(asyncio.create_task(work))
         while len(self.jobs) > _KEPT_JOBS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -143,15 +143,30 @@ def _compile(request: Mapping[str, Any]) -> dict[str, Any]:
     """The program: its inputs, its CIN and notes, and its graph or its C."""
     found = words(request, inputs=False)
     program: Any = execution.compiled(_parsed(found))
+    inputs = {name: len(program.formats[name].levels) for name in sorted(input_uses(program))}
     told = {
         "cin": [str(one) for one in program.statements],
         "notes": list(program.notes),
         "formats": {name: str(form) for name, form in program.formats.items() if form.levels},
-        "inputs": {name: len(program.formats[name].levels) for name in sorted(input_uses(program))},
+        "inputs": inputs,
         "result": program.cin.target.tensor,
-        "command": shlex.join(["custard", *found]),
+        "command": shlex.join(["custard", *_with_inputs(request, inputs)]),
     }
     return {**told, **program.shown()}
+
+
+def _with_inputs(request: Mapping[str, Any], known: Collection[str]) -> list[str]:
+    """The words of the command with the inputs of the tensors that it has, as far as they are
+    there."""
+    inputs = {}
+    for tensor, value in _texts(request, "inputs").items():
+        try:
+            _input(request, tensor, value)
+        except UserError:
+            continue
+        if tensor in known:
+            inputs[tensor] = value
+    return words({**request, "inputs": inputs}, inputs=True)
 
 
 def _run(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -238,6 +238,14 @@ def test_in_chromium(server, tmp_path, width):
         assert "-s=reorder(i,j)" in command
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         page.screenshot(path=str(tmp_path / "page.png"), full_page=True)
+        page.fill("#schedule", "")
+        page.fill("#expression", "z(i) = a * x(i)")
+        page.fill("#input-a", "2.5", timeout=20_000)
+        now = page.locator("#command")
+        due = "custard 'z(i) = a * x(i)' -i x=@dense -i a=2.5"
+        playwright.expect(now).to_have_value(due, timeout=20_000)
+        assert page.get_attribute("#format-x", "placeholder") == "s:0"
+        assert page.get_attribute("#format-a", "placeholder") == "scalar"
         assert mistakes == []
         browser.close()
     assert cycles_of(command, tmp_path) == cycles

@@ -71,6 +71,13 @@ def test_a_program_is_shown_as_its_target_has_it():
     assert "source" in answer({**MATVEC, "target": "c", "do": "compile"})
 
 
+def test_the_command_of_a_program_has_its_inputs_that_are_there():
+    inputs = {"A": "@upload:1", "x": "@dense", "z": "@dense", "y": "@upload:9"}
+    request = {**MATVEC, "do": "compile", "inputs": inputs, "uploads": {"1": "/tmp/a.mtx"}}
+    found = answer(request)
+    assert found["command"] == "custard 'y(i) = A(i,j) * x(j)' -i A=/tmp/a.mtx -i x=@dense"
+
+
 def test_words_that_the_page_completes():
     assert sample().exists()
     assert words_to_complete()
