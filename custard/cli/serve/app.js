@@ -182,8 +182,11 @@
     command(found.command);
     if (found.cycles !== undefined) at("state").textContent = `${found.cycles.toLocaleString("en")} cycles`;
     if (found.milliseconds !== undefined) {
-      at("state").textContent = `${found.milliseconds.toPrecision(4)} ms`;
-      at("report").replaceChildren(make("p", {}, `The kernel takes ${found.milliseconds.toPrecision(4)} ms; the result has ${found.nnz} stored entries.`));
+      const short = found.milliseconds < 0.1;
+      const took = `${(found.milliseconds * (short ? 1000 : 1)).toPrecision(3)} ${short ? "µs" : "ms"}`;
+      const stored = found.nnz === 1 ? "1 stored entry" : `${found.nnz.toLocaleString("en")} stored entries`;
+      at("state").textContent = took;
+      at("report").replaceChildren(make("p", {}, `The kernel takes ${took}; the result has ${stored}.`));
     }
     at("save").hidden = !found.reported;
     if (found.reported) {
@@ -193,6 +196,7 @@
         src: address, title: "The report of the run", sandbox: "allow-scripts allow-modals" }));
     }
     select("tab-report");
+    at("tab-report").scrollIntoView({ block: "nearest" });
   });
   at("cancel").addEventListener("click", () => { if (job !== null) ask(`/api/jobs/${job}`, { method: "DELETE" }); });
   at("copy").addEventListener("click", () => {

@@ -142,7 +142,12 @@ def _parsed(found: list[str]) -> argparse.Namespace:
 def _compile(request: Mapping[str, Any]) -> dict[str, Any]:
     """The program: its inputs, its CIN and notes, and its graph or its C."""
     found = words(request, inputs=False)
-    program: Any = execution.compiled(_parsed(found))
+    arguments = _parsed(found)
+    program: Any
+    if target_of(arguments.target).simulated:
+        program, _ = execution.prepared(arguments)
+    else:
+        program = execution.compiled(arguments)
     inputs = {name: len(program.formats[name].levels) for name in sorted(input_uses(program))}
     told = {
         "cin": [str(one) for one in program.statements],
