@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -19,8 +20,9 @@ from sim.endless import Progress, Unfinished, no_memory
 from sim.stats import Run
 from sim.tiling import with_tiles
 
-# The events that SimPy handles in a tenth of a second; longer runs go to the compiled engine.
-_FEW_EVENTS = 30_000
+# The events that SimPy handles in a tenth of a second; longer runs go to the compiled engine. So do
+# those that take it more than a few milliseconds, if their kernels are at hand.
+_MANY_EVENTS, _FEW_EVENTS = 30_000, 2_000
 
 
 def _run_compiled(
@@ -30,10 +32,11 @@ def _run_compiled(
     max_cycles: int | None,
     attribution: bool,
     threads: int,
+    at_hand: bool = False,
 ) -> Run:
     from sim.compiled import engine  # here and below: a run imports the engine that it needs
 
-    return engine.run(bound, config, progress, max_cycles, attribution, threads)
+    return engine.run(bound, config, progress, max_cycles, attribution, threads, at_hand)
 
 
 def _run_simpy(
@@ -58,18 +61,21 @@ def _run_either(
     threads: int,
 ) -> Run:
     """Runs on SimPy if that is soon done, else on the compiled engine, if that is possible."""
-    try:
-        return soon_done(bound, config, progress, max_cycles, attribution)
-    except Unfinished:
-        pass
-    if cc.available():
-        from sim.compiled.steps.writing import Untranslatable
+    given = bound, config, progress, max_cycles, attribution
+    with suppress(Unfinished):
+        return soon_done(*given, _FEW_EVENTS)
+    if not cc.available():
+        return _run_simpy(*given, 1)
+    with suppress(cc.NotAtHand):
+        return _run_compiled(*given, threads, at_hand=True)
+    with suppress(Unfinished):
+        return soon_done(*given, _MANY_EVENTS)
+    from sim.compiled.steps.writing import Untranslatable
 
-        try:
-            return _run_compiled(bound, config, progress, max_cycles, attribution, threads)
-        except Untranslatable:
-            pass
-    return _run_simpy(bound, config, progress, max_cycles, attribution, 1)
+    try:
+        return _run_compiled(*given, threads)
+    except Untranslatable:
+        return _run_simpy(*given, 1)
 
 
 def soon_done(
@@ -78,15 +84,16 @@ def soon_done(
     progress: Progress | None,
     max_cycles: int | None,
     attribution: bool = False,
+    most_events: int = _MANY_EVENTS,
 ) -> Run:
-    """Runs on SimPy; raises Unfinished if the run takes more than a few events."""
+    """Runs on SimPy; raises Unfinished if the run takes more than ``most_events``."""
     from sim.reference import engine
 
     return engine.run(
         bound,
         config,
         progress,
-        most_events=_FEW_EVENTS,
+        most_events=most_events,
         max_cycles=max_cycles,
         attribution=attribution,
     )
@@ -118,7 +125,8 @@ def simulate(
     ``inputs``    a tensor by name: numpy, any scipy.sparse format, ``sam.Tensor``, a number
     ``config``    a shipped config by name (``ideal`` by default), a path, or its contents
     ``overrides`` config values by dotted key, as in ``{"queues.depth": 8}``
-    ``engine``    "simpy", "compiled", or "auto": SimPy for short runs, else compiled
+    ``engine``    "simpy", "compiled", or "auto": SimPy for short runs, else compiled,
+                  which takes short runs too if its kernels have been compiled before
     ``progress``  called now and then with the cycle that the run has come to
     ``validate``  whether to watch every stream, on the engine simpy. By default only where the
                   environment has SAM_VALIDATE=1, as in the tests, unless the engine is compiled

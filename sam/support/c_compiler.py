@@ -48,6 +48,10 @@ class Compilation:
 _watching: ContextVar[Compilation | None] = ContextVar("watching", default=None)
 
 
+class NotAtHand(Exception):
+    """Something would have to be compiled that must be at hand."""
+
+
 @contextmanager
 def watched(tells: Callable[[int], None] | None = None) -> Iterator[Compilation]:
     """Gives a ``Compilation`` that counts the kernels compiled in this context."""
@@ -150,11 +154,13 @@ def build(
     sources: Sequence[str],
     headers: Mapping[str, str] | None = None,
     flags: Sequence[str] | Callable[[str], Sequence[str]] = FLAGS,
+    at_hand: bool = False,
 ) -> list[ctypes.CDLL]:
     """The shared libraries of C sources, compiled if they are not in the cache.
 
     ``headers`` has the text of the files that the sources include, by name; ``flags`` the flags of
-    all sources, or of each. Raises UserError where there is no compiler, or it fails.
+    all sources, or of each. Raises UserError where there is no compiler, or it fails; NotAtHand
+    where they must be ``at_hand`` in the cache, and some are not.
     """
     headers = headers or {}
     maker = (*headers.values(), *_more_flags(), *_maker(compiler()))
@@ -165,6 +171,8 @@ def build(
         makes[names[-1]] = partial(_made, names[-1], source, headers, own)
     found = {name: disk_cache.find(name) for name in makes}
     missing = {name: make for name, make in makes.items() if found[name] is None}
+    if missing and at_hand:
+        raise NotAtHand
     if missing:
         with _told(len(missing)), ThreadPoolExecutor(os.cpu_count()) as pool:
             made = pool.map(lambda make: make(), missing.values())

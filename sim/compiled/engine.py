@@ -67,15 +67,17 @@ def run(
     max_cycles: int | None = None,
     attribution: bool = False,
     threads: int = 1,
+    at_hand: bool = False,
 ) -> Run:
     """Runs a bound graph to its end; with ``attribution`` it keeps why each firing waited.
 
     A long run is shared by up to ``threads`` threads, if its parts allow: see ``crew.py``.
 
-    Raises UserError if it deadlocks, makes no progress, or takes more than ``max_cycles``.
+    Raises UserError if it deadlocks, makes no progress, or takes more than ``max_cycles``;
+    NotAtHand where its kernels must be ``at_hand``, and one would have to be made first.
     """
     with no_collection():
-        machine = _CompiledMachine(bound, config, attribution)
+        machine = _CompiledMachine(bound, config, attribution, at_hand=at_hand)
     try:
         machine.run(progress, max_cycles, threads)
         with no_collection():
@@ -113,11 +115,12 @@ class _CompiledMachine:
         config: Config,
         attribution: bool = False,
         end: int | None = None,
+        at_hand: bool = False,
     ) -> None:
         self.machine, self.attribution, self.end = elaborate(bound, config), attribution, end
         self.kept: list[Any] = []
         self.states: list[ctypes.Array[ctypes.c_char]] = []
-        self.parts = [CompiledPart(part, *translated(part)) for part in self.machine.parts]
+        self.parts = [CompiledPart(part, *translated(part, at_hand)) for part in self.machine.parts]
         self.by_name = {one.part.name: one for one in self.parts}
         self.queues = self._share()
         self.channels = {edge: shared for shared in self.queues for edge in shared.edges}
@@ -130,7 +133,8 @@ class _CompiledMachine:
             )
             for one in self.parts
         ]
-        self.runtime, *built = libraries([_SHARED.exported(text("scheduler.c")), *sources])
+        sources = [_SHARED.exported(text("scheduler.c")), *sources]
+        self.runtime, *built = libraries(sources, at_hand=at_hand)
         _SHARED.require(self.runtime)
         self.runtime.run.restype = ctypes.c_int64
         self.objects = Objects(self.runtime)

@@ -74,18 +74,19 @@ _loaded: OrderedDict[Hashable, ctypes.CDLL] = OrderedDict()
 
 
 def libraries(
-    sources: Sequence[str], headers: Mapping[str, str] | None = None
+    sources: Sequence[str], headers: Mapping[str, str] | None = None, at_hand: bool = False
 ) -> list[ctypes.CDLL]:
     """The shared libraries of C sources, compiled unless they are on disk.
 
     ``headers`` are the files that they include, by name; by default those of this package. Raises
-    UserError if there is no compiler, or it fails.
+    what ``c_compiler.build`` raises.
     """
     settings = tuple(os.environ.get(name) for name in ("CC", "SAM_CFLAGS", "SAM_CACHE", "HOME"))
     keys = [(source, settings) for source in sources]
     missing = list(dict.fromkeys(key for key in keys if key not in _loaded))
     if missing:
-        found = cc.build([source for source, _ in missing], headers or _headers(), _flags)
+        texts = [source for source, _ in missing]
+        found = cc.build(texts, headers or _headers(), _flags, at_hand)
         _loaded.update(zip(missing, found, strict=True))
     libraries = [_loaded[key] for key in keys]
     while len(_loaded) > _MOST_KEPT:
@@ -118,15 +119,15 @@ def _headers() -> dict[str, str]:
     return {name: text(name) for name in names}
 
 
-def translated(part: Part) -> tuple[Translation, Residual]:
+def translated(part: Part, at_hand: bool = False) -> tuple[Translation, Residual]:
     """The translation of a part's step, and its residual code with the regions of its memory.
 
-    Raises what ``translate`` raises.
+    Raises what ``translate`` raises; NotAtHand where it must be ``at_hand`` and is not known.
     """
     found = part.kept.get("ports")
     if found is None:
         found = part.kept["ports"] = _ports_in_c(part)
-    return translation(part.step, found, part.state, part.memory, c_type(part.dtype))
+    return translation(part.step, found, part.state, part.memory, c_type(part.dtype), at_hand)
 
 
 def _ports_in_c(part: Part) -> dict[str, Any]:
@@ -146,17 +147,24 @@ def _ports_in_c(part: Part) -> dict[str, Any]:
 
 
 def translation(
-    step: Step, ports: Mapping[str, Any], state: Mapping[str, Any], memory: Any, values: str
+    step: Step,
+    ports: Mapping[str, Any],
+    state: Mapping[str, Any],
+    memory: Any,
+    values: str,
+    at_hand: bool = False,
 ) -> tuple[Translation, Residual]:
     """The translation of a step, and its residual code with the regions of this memory.
 
-    Arguments and errors are those of ``translate``.
+    Arguments and errors are those of ``translate``; NotAtHand is raised where the translation must
+    be ``at_hand`` and is not known.
     """
     regions: list[Region] = []
     try:
         key = (step, _ports(ports), _state(state), _memory(memory, regions), values)
         hash(key)
     except (_Unknown, TypeError):
+        _translates(at_hand)
         found = Translation(translate(step, ports, state, memory, values))
         return found, found.residual
     known = _kept.get(key)
@@ -164,6 +172,7 @@ def translation(
         name = stored_translations.name(key)
         residual = None if name is None else stored_translations.find(name, regions)
         if residual is None:
+            _translates(at_hand)
             residual = translate(step, ports, state, memory, values)
             if name is not None:
                 stored_translations.put(name, residual, regions)
@@ -177,6 +186,11 @@ def translation(
         own = {id(old): new for old, new in zip(known.regions, regions, strict=True)}
         residual = residual.touching(tuple(own[id(region)] for region in residual.regions))
     return known, residual
+
+
+def _translates(at_hand: bool) -> None:
+    if at_hand:
+        raise cc.NotAtHand
 
 
 def _ports(ports: Mapping[str, Any]) -> Hashable:

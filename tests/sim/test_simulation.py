@@ -32,12 +32,29 @@ def test_a_short_run_is_left_to_simpy(monkeypatch):
 def test_a_longer_run_is_left_to_the_compiled_engine(monkeypatch):
     monkeypatch.setenv("SAM_VALIDATE", "0")
     monkeypatch.setattr(simulation, "_FEW_EVENTS", 10)
+    monkeypatch.setattr(simulation, "_MANY_EVENTS", 10)
     assert sim.simulate(PROGRAM.graph, INPUTS).engine == "compiled"
+
+
+@pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+def test_a_run_of_some_milliseconds_takes_kernels_that_are_at_hand(monkeypatch, tmp_path):
+    """SimPy has it as long as they would have to be compiled first."""
+    monkeypatch.setenv("SAM_VALIDATE", "0")
+    monkeypatch.setenv("SAM_CACHE", str(tmp_path))
+    monkeypatch.setattr(simulation, "_FEW_EVENTS", 10)
+    assert sim.simulate(PROGRAM.graph, INPUTS).engine == "simpy"
+    due = sim.simulate(PROGRAM.graph, INPUTS, engine="compiled")
+    run = sim.simulate(PROGRAM.graph, INPUTS)
+    assert run.engine == "compiled"
+    assert run.cycles == due.cycles
+    finite = sim.simulate(PROGRAM.graph, INPUTS, overrides={"queues.depth": 3})
+    assert finite.engine == "simpy"
 
 
 def test_a_longer_run_without_a_compiler_is_left_to_simpy(monkeypatch):
     monkeypatch.setenv("SAM_VALIDATE", "0")
     monkeypatch.setattr(simulation, "_FEW_EVENTS", 10)
+    monkeypatch.setattr(simulation, "_MANY_EVENTS", 10)
     monkeypatch.setattr(cc, "available", lambda: False)
     assert sim.simulate(PROGRAM.graph, INPUTS).engine == "simpy"
 

@@ -100,6 +100,13 @@ def test_processes_compile_a_kernel_once(folder, monkeypatch, tmp_path):
     assert {path.suffix for path in folder.iterdir()} == {".so", ".sum"}
 
 
+def test_a_library_that_must_be_at_hand_is_not_compiled():
+    with pytest.raises(cc.NotAtHand):
+        cc.build([ANSWER], at_hand=True)
+    cc.build([ANSWER])
+    assert cc.build([ANSWER], at_hand=True)[0].answer() == 42
+
+
 def test_another_version_of_the_compiler_compiles_anew(folder, monkeypatch, tmp_path):
     real = " ".join(cc.compiler())
     for version in "12":
