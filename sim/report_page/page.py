@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from importlib import resources
 from typing import Any
 
+from sim.config.hardware import Config
 from sim.explain import Explanation, explain
 from sim.explain.telling import grouped
 from sim.report_page import tables
@@ -144,10 +145,30 @@ def _data(run: Run) -> dict[str, Any]:
 
 def _machine(run: Run) -> str:
     text = json.dumps(run.config, indent=2)
+    ideal = dict(_settings(Config().resolved()))
+    rows = [(key, str(value)) for key, value in _settings(run.config) if ideal.get(key) != value]
+    found = ""
+    if rows:
+        found = tables.table(
+            "Settings that differ from an ideal machine", ("key", "value"), rows, "text"
+        )
     return (
-        f"<details><summary>The config, with all of its defaults</summary>"
+        f"{found}<details><summary>The config, with all of its defaults</summary>"
         f'<pre tabindex="0">{escape(text)}</pre></details>'
     )
+
+
+def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The settings of a config by dotted key, as ``--set`` writes them."""
+    for key, value in config.items():
+        if key in ("name", "description"):
+            continue
+        if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
+            value = {str(one.get("name", n)): one for n, one in enumerate(value)}
+        if isinstance(value, Mapping):
+            yield from ((f"{key}.{within}", one) for within, one in _settings(value))
+        else:
+            yield key, value
 
 
 def _program(run: Run) -> str:

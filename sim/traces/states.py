@@ -176,6 +176,8 @@ def parse_window(text: str) -> tuple[int, int]:
     first, colon, end = text.partition(":")
     if not colon or not first.strip().isdecimal() or not end.strip().isdecimal():
         raise UserError(f'"{text}" is not a window of cycles', hint="as in --window 1000:2000")
+    if int(first) >= int(end):
+        raise UserError(f"the window {text} has no cycle", hint="as in --window 1000:2000")
     return int(first), int(end)
 
 

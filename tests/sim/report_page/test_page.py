@@ -47,6 +47,16 @@ def test_the_page_is_whole():
         assert sum(parts.values()) == run.cycles
 
 
+def test_the_page_has_the_settings_that_make_its_machine():
+    text = spmv({**MEMORY, "queues.depth": 8}).to_html(explained=False)
+    [settings] = re.findall(r"Settings that differ from an ideal machine.*?</table>", text, re.S)
+    found = dict(re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', settings))
+    assert found["queues.depth"] == "8"
+    assert found["memory.levels.DRAM.latency_cycles"] == "9"
+    assert not any(key.startswith(("blocks", "clock", "name")) for key in found)
+    assert "Settings that" not in spmv().to_html(explained=False)
+
+
 def test_names_of_the_user_are_text():
     program = custard.compile("y(i) = x(i)")
     run = program.simulate({"x": np.ones(3)}, attribution=True)

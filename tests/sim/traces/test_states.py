@@ -100,6 +100,12 @@ def test_mistakes():
         )
 
 
+def test_a_window_without_a_cycle_is_refused_before_the_run():
+    for text in ("20:10", "10:10"):
+        with pytest.raises(UserError, match=f"^the window {text} has no cycle"):
+            parse_window(text)
+
+
 def test_a_suffix_that_is_no_trace(tmp_path):
     with pytest.raises(UserError) as caught:
         sparse_product().to_trace(tmp_path / "t.json")
