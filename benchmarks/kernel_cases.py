@@ -87,6 +87,7 @@ def cases() -> Iterator[Case]:
         yield from _blocks(size, entries, large)
     yield from _unequal()
     yield _outer()
+    yield from _arrays()
     for n in (1000, 200):
         yield from _tensor_cases(n)
 
@@ -474,6 +475,21 @@ def _outer() -> Case:
         product,
         1.2,
     )
+
+
+def _arrays() -> Iterator[Case]:
+    """Arrays alone, and few columns beside many diagonals."""
+    matrix, x = dense(1500, 1500), dense(1500)
+    yield Case(
+        "x^T A dense", "1500 square", "y(j) = x(i) * A(i,j)", dict.fromkeys(("y", "x"), "d"),
+        lambda: {"A": matrix, "x": x}, lambda given: lambda: given["x"] @ given["A"], 1.2,
+    )  # fmt: skip
+    few = banded(200_000)
+    yield Case(
+        "SpMM 4", "banded 200 k", "Y(i,j) = A(i,k) * X(k,j)", {"Y": "dd", "A": "CSR", "X": "dd"},
+        lambda: {"A": few, "X": dense(few.shape[1], 4)},
+        lambda given: lambda: given["A"] @ given["X"],
+    )  # fmt: skip
 
 
 def _tensor_cases(n: int) -> Iterator[Case]:

@@ -41,7 +41,7 @@ from sam.tensor import Tensor
 
 @dataclass(frozen=True)
 class Timing:
-    """Medians in CPU seconds, with the number of entries that the sparse input stores."""
+    """Medians in CPU seconds, with the number of entries that the first input stores."""
 
     kernel: str
     data: str
@@ -73,11 +73,11 @@ def measure(case: Case, runs: int) -> Timing:
         begin = time.process_time()
         other()
         others.append(time.process_time() - begin)
-    sparse = given.get("A", given.get("B"))
+    first = given.get("A", given.get("B"))
     return Timing(
         case.kernel,
         case.data,
-        sparse.nnz,
+        getattr(first, "nnz", np.size(first)),
         statistics.median(ours),
         statistics.median(others),
         case.asked,

@@ -42,6 +42,7 @@ from custard.to_c.scattered import Filled, RowCounts, ends_of_rows, is_scattered
 from custard.to_c.storage import Storage
 from custard.to_c.sums import OwnSum, fused, with_sums_elsewhere
 from custard.to_c.threads import THREADS, SharedLoop
+from custard.to_c.unroll_and_jam import unrolled_and_jammed
 from custard.to_c.values import c_type, concrete, presence, value
 from custard.to_c.vectors import with_vectors
 from custard.to_c.workspaces.choice import Filling
@@ -128,7 +129,9 @@ class Lowering:
             (*storage.numbers.values(), *((THREADS,) if self.shared else ())),
             tuple(assembly.functions),
             tuple(builder.heap),
-            builder.body(with_gathered_sums(with_joined_loops(body))),
+            unrolled_and_jammed(
+                builder.body(with_gathered_sums(with_joined_loops(body))), builder.taken
+            ),
             parts=self.parts,
         )
         return Lowered(

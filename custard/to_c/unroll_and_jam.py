@@ -1,0 +1,120 @@
+"""Loops around a loop that adds to the same elements in each round: unroll and jam.
+
+    for (int64_t i = 0; i < i_size; i++) {
+        for (int64_t j = 0; j < j_size; j++)
+            y[j] += x[i] * A[i * j_size + j];
+    }
+
+Each round over i loads all of y and stores it again. So four rounds are taken together: an element
+of y is loaded and stored once for four products, which are added in the same order. The rounds
+that are left follow in a loop of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from custard.to_c.loop_ir import (
+    ONE,
+    Assign,
+    Body,
+    Const,
+    Declare,
+    Expr,
+    For,
+    Load,
+    Op,
+    Stmt,
+    Var,
+    expressions,
+    op,
+    rewritten,
+    statements,
+    substituted,
+)
+
+_TOGETHER = 4
+
+
+def unrolled_and_jammed(body: Body, taken: set[str]) -> list[Stmt]:
+    """The statements with such loops in two; their new names are not among those ``taken``."""
+    own = {one.var.name for one in statements(body) if isinstance(one, Declare | For)}
+    used = own | taken
+
+    def fresh(name: str) -> str:
+        found, n = name, 1
+        while found in used:
+            n += 1
+            found = f"{name}_{n}"
+        used.add(found)
+        return found
+
+    return rewritten(body, lambda one: _in_two(one, fresh) if isinstance(one, For) else None)
+
+
+def _in_two(loop: For, fresh: Callable[[str], str]) -> list[Stmt] | None:
+    """The loop with four rounds at a time, and the one for the others; None if that is not so."""
+    match loop.body:
+        case [*before, For(body=[Assign(Load() as target, value, "+" | "|" as sign)]) as inner]:
+            if not _is_plain(loop) or not _is_plain(inner):
+                return None
+            declared = [one for one in before if isinstance(one, Declare)]
+            changing = {loop.var, *(one.var for one in declared)}
+            same = {node for one in (target, inner.begin, inner.end) for node in expressions(one)}
+            if len(declared) < len(before) or changing & same:
+                return None
+            limits = loop.begin, loop.end, inner.begin, inner.end
+            read = [value, *limits, *(one.value for one in declared)]
+            if any(target.array in expressions(one) for one in read):
+                return None
+            many = _together(loop, declared, replace(inner, body=[]), target, value, sign, fresh)
+            rounds = op("/", loop.end - loop.begin, _TOGETHER) * _TOGETHER
+            rest = Var(fresh(f"{loop.var.name}_rest"))
+            return [
+                Declare(rest, loop.begin + rounds, const=True),
+                replace(loop, end=rest, body=many, step=Const(_TOGETHER)),
+                replace(loop, begin=rest),
+            ]
+    return None
+
+
+def _is_plain(loop: For) -> bool:
+    """Whether a loop counts one by one, in the order of its rounds."""
+    plain = loop.next is None and loop.step == ONE and loop.unroll == 1
+    return plain and not loop.vectors
+
+
+def _together(
+    loop: For,
+    declared: Sequence[Declare],
+    inner: For,
+    target: Expr,
+    value: Expr,
+    sign: str,
+    fresh: Callable[[str], str],
+) -> list[Stmt]:
+    """The body of a loop for several rounds: what each declares, and the sum of their values."""
+    before: list[Stmt] = []
+    total = target
+    for n in range(_TOGETHER):
+        new: dict[Expr, Expr] = {loop.var: loop.var + n} if n else {}
+        for one in declared:
+            var = replace(one.var, name=fresh(one.var.name)) if n else one.var
+            before.append(replace(one, var=var, value=_changed(one.value, new)))
+            new[one.var] = var
+        total = _added(total, _changed(value, new), sign)
+    return [*before, replace(inner, body=[Assign(target, total)])]
+
+
+def _added(total: Expr, value: Expr, sign: str) -> Expr:
+    match value:
+        case Op("-", (subtracted,)):
+            return Op("-", (total, subtracted), total.type)
+    return Op(sign, (total, value), total.type)
+
+
+def _changed(node: Expr, new: dict[Expr, Expr]) -> Expr:
+    for old, other in new.items():
+        node = substituted(node, old, other)
+    return node

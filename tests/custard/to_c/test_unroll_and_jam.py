@@ -1,0 +1,99 @@
+"""Loops of which four rounds are taken together, as each adds to the same elements."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import custard
+from custard.to_c.loop_ir import INT, Assign, Call, Const, Declare, For, Op, Type, Var, array
+from custard.to_c.program import LIBRARY
+from custard.to_c.unroll_and_jam import unrolled_and_jammed
+from experiments.dense import evaluate
+from tests.support.command import needs_compiler
+
+DOUBLE = Type("double")
+x, y, A = (Var(name, array(DOUBLE)) for name in "xyA")
+i, j, n = Var("i"), Var("j"), Var("n")
+ZERO = Const(0)
+ROUNDS = Op("*", (Op("/", (n, Const(4)), INT), Const(4)), INT)
+
+
+def loops(target=y[j], value=x[i], end=n, declared=(), **options):
+    """A loop over i around one over j that adds a value to an element."""
+    inner = For(j, ZERO, end, [Assign(target, value, "+")])
+    return [For(i, ZERO, n, [*declared, inner], **options)]
+
+
+def test_four_rounds_add_to_an_element_in_their_order():
+    rest, four, one = unrolled_and_jammed(loops(), {"i_rest"})
+    assert rest == Declare(Var("i_rest_2"), ROUNDS, const=True)
+    total = y[j]
+    for value in (x[i], x[i + 1], x[i + 2], x[i + 3]):
+        total = Op("+", (total, value), DOUBLE)
+    assert four.body == [For(j, ZERO, n, [Assign(y[j], total)])]
+    assert (four.end, four.step) == (rest.var, Const(4))
+    assert (one.begin, one.end, one.body) == (rest.var, n, loops()[0].body)
+
+
+def test_each_round_has_its_own_declarations():
+    k = Var("k")
+    body = loops(value=A[k], declared=[Declare(k, Call("next", (i,), INT))])
+    _, four, _ = unrolled_and_jammed(body, set())
+    *declared, inner = four.body
+    assert [one.var.name for one in declared] == ["k", "k_2", "k_3", "k_4"]
+    assert [one.value.arguments for one in declared] == [(i,), (i + 1,), (i + 2,), (i + 3,)]
+    assert inner.body[0].value.operands[1] == A[Var("k_4")]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        loops(target=y[i]),  # another element in each round
+        loops(value=y[i]),  # may be the element of a later round
+        loops(end=i),
+        loops(target=y[Var("k")], declared=[Declare(Var("k"), i)]),
+        loops(declared=[Assign(Var("k"), i)]),
+        loops(vectors="simd"),
+        loops(unroll=2),
+        loops(step=Const(2)),
+        loops(next=i + 1),
+    ],
+)
+def test_other_loops_stay(body):
+    assert unrolled_and_jammed(body, set()) == body
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float64", "int32", "bool", "complex128"])
+@pytest.mark.parametrize(
+    ("text", "formats"),
+    [
+        ("Y(i,j) = A(i,k) * X(k,j)", {"Y": "dd", "A": "CSR", "X": "dd"}),
+        ("y(j) = x(i) * A(i,j)", {"y": "d", "x": "d", "A": "dd"}),
+    ],
+)
+def test_values_of_rows_of_all_lengths(text, formats, dtype):
+    program = replace(custard.compile(text, formats, target="c"), flags=(*LIBRARY, "-O1"))
+    assert " += 4) {" in program.source
+    random = np.random.default_rng(3)
+    for rows in (1, 4, 7, 10):
+        A = random.integers(1, 9, (rows, 11)) * (np.arange(11) < np.arange(rows)[:, None] + 1)
+        A = np.where(A > 0, A, 0).astype(dtype)
+        given = {"A": A, "X": random.integers(0, 3, (11, 5)).astype(dtype)}
+        given["x"] = random.integers(0, 3, rows).astype(dtype)
+        given = {name: given[name] for name in formats if name in given}
+        np.testing.assert_array_equal(program.run(given).to_numpy(), evaluate(text, given))
+
+
+@needs_compiler
+def test_terms_that_are_subtracted_stay_so():
+    formats = {"Y": "dd", "A": "CSR", "X": "dd", "D": "dd"}
+    text = "Y(i,j) = D(i,j) - A(i,k) * X(k,j)"
+    random = np.random.default_rng(4)
+    A = random.integers(0, 3, (6, 9)) * 1.0
+    given = {"A": A, "X": random.integers(0, 3, (9, 5)) * 1.0, "D": np.ones((6, 5))}
+    program = custard.compile(text, formats, target="c")
+    assert "- A_values[pA1 + 3] * " in program.source
+    found = program.run(given)
+    np.testing.assert_array_equal(found.to_numpy(), given["D"] - A @ given["X"])
