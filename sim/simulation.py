@@ -21,8 +21,8 @@ from sim.stats import Run
 from sim.tiling import with_tiles
 
 # The events that SimPy handles in a tenth of a second; longer runs go to the compiled engine. So do
-# those that take it more than a few milliseconds, if their kernels are at hand.
-_MANY_EVENTS, _FEW_EVENTS = 30_000, 2_000
+# those that take it more than some milliseconds, if their kernels are at hand.
+_MANY_EVENTS, _FEW_EVENTS = 30_000, 1_000
 
 
 def _run_compiled(
