@@ -4,8 +4,8 @@
 
 Starts are those of the command, and of ``sim.simulate`` on the compiled engine, each beside its
 goal: in a fresh process with a full cache, with an empty cache, so that kernels are compiled (the
-CPU time includes the C compiler's), and in later calls in one process, by the default engine. The program is west0067
-squared with the loops ikj, alone and in lanes.
+CPU time includes the C compiler's), and in later calls in one process, by the default engine. The
+program is west0067 squared with the loops ikj, alone and in lanes.
 
 Files have 1,000,000 random entries (``--quick``: 100,000). Beside ours is scipy's ``mmread`` and
 ``mmwrite`` for .mtx, and for .tns numpy's ``loadtxt`` to read and ``savetxt`` to write. Ours and
