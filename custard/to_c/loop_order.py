@@ -11,6 +11,7 @@ much.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, permutations
@@ -28,7 +29,9 @@ def wanted_orders(program: cin.LoopProgram, formats: Mapping[str, Format]) -> li
 
     They are the orders in which the operands and the result are stored. Full levels may come in
     any order; the variables of all others come before those that have just full levels, for the
-    innermost loops to be dense ones.
+    innermost loops to be dense ones. Of the orders of full levels, that of most tensors comes
+    first; if two orders have as many, that of the result: an array is better written in order than
+    read in order.
     """
     stored = storage_orders(program, formats)
     clashing: list[tuple[str, ...]] = []
@@ -41,7 +44,10 @@ def wanted_orders(program: cin.LoopProgram, formats: Mapping[str, Format]) -> li
     dense = [variable for variable in program.loops if variable not in sparse]
     inner = [(outer, variable) for outer in sparse for variable in dense]
     by_level = _level_by_level(accesses(program), formats)
-    return [*clashing, *inner, *by_level, *stored.values()]
+    tensors = Counter(stored.values())
+    written = stored[program.target]
+    orders = sorted(stored.values(), key=lambda one: (-tensors[one], one != written))
+    return [*clashing, *inner, *by_level, *orders]
 
 
 def _level_by_level(
