@@ -245,9 +245,10 @@ def _load(
     if around not in found:
         return None
     fills = max(found[around].entered, 1.0)
-    points = found[[v for v in program.loops if v in found][-1]].points
+    last = found[[v for v in program.loops if v in found][-1]]
     places = math.prod(fibers.extent(v) for v in over)
-    return FillStatistics(fills, points / fills, places, len(over))
+    run = last.points / max(last.entered, 1.0)
+    return FillStatistics(fills, last.points / fills, places, len(over), run)
 
 
 def _shared_out(candidate: Candidate, fibers: InputFibers, seconds: float) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import expm1, log2, prod
+from math import ceil, exp, expm1, log2, prod
 
 import numpy as np
 
@@ -108,12 +108,14 @@ class FillStatistics:
     ``values``  how many values are put in each time
     ``places``  how many places there are for them
     ``order``   the number of dimensions
+    ``run``     how many coordinates come in order, one behind the other
     """
 
     fills: float
     values: float
     places: float
     order: int = 1
+    run: float = 1.0
 
     @property
     def distinct(self) -> float:
@@ -130,7 +132,7 @@ def load(filling: Filling, sizes: Sizes) -> FillStatistics:
     fills = prod(counts[: len(filling.around)])
     values = prod(counts[len(filling.around) :])
     places = prod(sizes.extent(v) for v in filling.variables)
-    return FillStatistics(max(fills, 1.0), values, places, len(filling.variables))
+    return FillStatistics(max(fills, 1.0), values, places, len(filling.variables), counts[-1])
 
 
 def _coordinates(node: TypedNode, variable: str, bound: Sequence[str], sizes: Sizes) -> float:
@@ -225,13 +227,14 @@ def cost(policy: str, load: FillStatistics) -> float:
         once = _FRESH * size if size < _LARGE else _FAULT * pages
         late = _late(min(size, load.fills * 64 * distinct))
         # A few values wait for memory, many do so at once. What is read of a block is divided.
-        read = distinct * (6 if load.order == 1 else 14)
+        read = distinct * (4 if load.order == 1 else 12) + _bits(load)
         each = 25 + values * (3 + late) + 10 * late * min(1.0, values) + read
     elif policy == "hash":
         once = 10_000.0
-        each = 40 + values * (6 + 2 * _late(48 * distinct)) + _sorting(distinct, policy)
+        sorting = _sorting(distinct, load, "bucket")
+        each = 40 + values * (6 + 2 * _late(48 * distinct)) + sorting
     else:
-        once, each = 1000.0, 20 + _sorting(values, policy)
+        once, each = 1000.0, 20 + _sorting(values, load, policy)
     return once + load.fills * each
 
 
@@ -239,8 +242,18 @@ def cost(policy: str, load: FillStatistics) -> float:
 # and the nanoseconds of each page.
 _FRESH, _LARGE, _PAGE, _FAULT = 0.25, 2**28, 4096, 1000.0
 # Up to how many bytes a place of an array takes so many nanoseconds more.
-_LATE = ((2**20, 0.0), (2**27, 7.0), (2**28, 14.0))
+_LATE = ((2**20, 0.0), (2**27, 9.0), (2**28, 14.0))
 _LATEST = 70.0
+# Nanoseconds to visit a word of the bits of an array, and those of its wrong branches.
+_WORD, _BRANCHES = 2.0, 22.0
+# Nanoseconds to put a value into a list and to add it up, to move it to its bucket and back, and to
+# move it by some bits of its key; how many heaps of values cost a nanosecond more.
+_LISTED, _DEALT, _MOVED, _HEAPS = 7.5, 2.0, 1.5, 224
+# Up to how many bytes moving takes so many nanoseconds more.
+_FAR = ((2**20, 0.0), (2**24, 2.0))
+_FURTHEST = 8.0
+# How many coordinates in order halve what branches, distances and heaps cost.
+_IN_ORDER = 128
 
 
 def _late(size: float) -> float:
@@ -248,12 +261,43 @@ def _late(size: float) -> float:
     return next((late for most, late in _LATE if size < most), _LATEST)
 
 
-def _sorting(values: float, policy: str) -> float:
-    """What it takes to sort values and to add up those with one key."""
+def _bits(load: FillStatistics) -> float:
+    """What it takes to set and to find the bits of an array, and those of the words of bits.
+
+    Branches are hard to predict in words of a few bits: whether a bit is the first of its word, and
+    how many there are.
+    """
+    found = 0.0
+    for words in (load.places / 64, load.places / 64**2):
+        if words:
+            touched = -words * expm1(-load.distinct / words)
+            single = load.distinct * exp(-load.distinct / words)
+            branches = _BRANCHES * (touched - single) / (1 + load.run / _IN_ORDER)
+            found += _WORD * touched + branches
+    return found
+
+
+def _sorting(values: float, load: FillStatistics, policy: str) -> float:
+    """What it takes to sort values and to add up those with one key: a few by insertion, many by
+    some bits of their keys at a time, in buckets or all at once (``runtime/workspace*.h``)."""
     if values <= 24:
         return values * (6 + values / 4)
-    passes = 3 * (policy == "coord")
-    return values * (14 + passes + min(14.0, max(0.0, 2 * log2(values / 2**12))))
+    bits, inside, each = log2(max(load.places, 2)), values, _LISTED
+    if policy == "bucket" and values > 2**11:
+        buckets = min(11, bits, ceil(log2(values / 2**11)))
+        each += _DEALT + _moved(values, buckets, load.run)
+        bits, inside = bits - buckets, values / 2**buckets
+    rounds = ceil(bits / (6 if inside < 2**9 else 8 if inside < 2**12 else 10))
+    if rounds:
+        digit = bits / rounds
+        each += rounds * (_moved(inside, digit, load.run) + 2**digit / inside)
+    return values * each
+
+
+def _moved(values: float, bits: float, run: float) -> float:
+    """How long one of so many values takes to be moved by some bits of its key."""
+    far = next((more for most, more in _FAR if 32 * values < most), _FURTHEST)
+    return _MOVED + (far + 2**bits / _HEAPS) / (1 + run / _IN_ORDER)
 
 
 def described(filling: Filling, policy: str) -> str:

@@ -99,4 +99,4 @@ def test_the_compiler_takes_the_cheapest_workspace():
         for policy in (None, "dense", "coord", "bucket", "hash")
     }
     assert policies.pop(None) == min(policies.values()) == policies["dense"]
-    assert policies["coord"] > policies["bucket"]
+    assert policies["coord"] == policies["bucket"]  # few values, which are sorted alike

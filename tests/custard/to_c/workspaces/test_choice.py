@@ -29,11 +29,11 @@ def test_loads_of_products():
     formats = {"X": "ss", "B": "ss:1,0", "C": "ss"}
     outer = load(filling(PRODUCT, formats, "reorder(k,i,j)"), known)
     # The coordinates k of B are assumed to be in C, too.
-    assert outer == FillStatistics(1, 40 * 5 * 3, 30 * 100, 2)
+    assert outer == FillStatistics(1, 40 * 5 * 3, 30 * 100, 2, run=3)
     formats["B"] = "ds"
     known = Sizes({"i": 30, "j": 100, "k": 200}, {"B": [30, 60], "C": [200, 600]})
     rows = load(filling(PRODUCT, {**formats, "C": "ds"}, "reorder(i,k,j)"), known)
-    assert rows == FillStatistics(30, 2 * 3, 100)
+    assert rows == FillStatistics(30, 2 * 3, 100, run=3)
 
 
 def test_common_loops_are_outside():
@@ -48,7 +48,7 @@ def test_sums_and_no_operand():
     known = Sizes({"i": 10, "j": 100}, {"B": [10, 200], "C": [10, 300]})
     found = load(filling("X(j,i) = B(i,j) + C(i,j)", {"X": "ss", "B": "ds", "C": "ds"},
                          "reorder(i,j)"), known)  # fmt: skip
-    assert found == FillStatistics(1, 10 * 50, 1000, 2)
+    assert found == FillStatistics(1, 10 * 50, 1000, 2, run=50)
     found = load(filling("X(j,i) = B(i,j) / C(i,j)", {"X": "ss", "B": "ds", "C": "ds"},
                          "reorder(i,j)"), known)  # fmt: skip
     assert found.values <= 1000
@@ -111,16 +111,21 @@ def test_distinct_places():
     [
         ("dense", FillStatistics(1000, 2000, 1000)),  # rows that are all but full
         ("dense", FillStatistics(1, 2.4e6, 1e6, 2)),  # a block that is used twice
-        ("bucket", FillStatistics(1, 4000, 1e6, 2)),  # few of many places
+        # Bits of rows that have few in each word are hard to predict, unless they come in order.
+        ("coord bucket", FillStatistics(3000, 100, 3000, run=10)),
+        ("coord bucket", FillStatistics(20_000, 620, 20_000, run=25)),
+        ("dense", FillStatistics(20_000, 100, 20_000, run=10)),
+        ("dense", FillStatistics(2000, 530, 10_000, run=500)),
+        ("coord bucket", FillStatistics(200_000, 25, 200_000, run=5)),
+        ("coord bucket", FillStatistics(1, 4000, 1e6, 2)),  # few of many places
+        ("coord", FillStatistics(1, 240_000, 1e8, 2, run=500)),  # in the second level of cache
         ("bucket", FillStatistics(1, 1e7, 1e11, 2)),
-        (
-            "bucket",
-            FillStatistics(50, 320, 2240, 2),
-        ),  # a small block that is filled again and again
+        # A small block that is filled again and again.
+        ("coord bucket", FillStatistics(50, 320, 2240, 2)),
     ],
 )
 def test_the_cheapest(due, found):
-    assert min(WORKSPACES, key=lambda policy: cost(policy, found)) == due
+    assert min(WORKSPACES, key=lambda policy: cost(policy, found)) in due.split()
 
 
 def test_a_hash_table_is_cheaper_than_sorting_what_is_added_up_often():
