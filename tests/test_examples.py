@@ -1,6 +1,5 @@
 """A block of one's own, on both engines; and one that the compiled engine cannot have."""
 
-import shutil
 import sys
 from pathlib import Path
 
@@ -15,13 +14,11 @@ from sam.blocks.base import Block, Kind, into, out
 from sam.io import read as load
 from sam.support.errors import UserError
 from sam.token import DONE, format_stream, parse_stream
+from tests.support.compiler import needs_compiler
 from tests.support.streams import around
 
 ROOT = Path(__file__).parents[1]
 
-needs_compiler = pytest.mark.skipif(
-    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
-)
 engines = pytest.mark.parametrize(
     "engine", ["simpy", pytest.param("compiled", marks=needs_compiler)]
 )

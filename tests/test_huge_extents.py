@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 import custard
-from sam.support import c_compiler as cc
 from sam.support import free_memory
 from sam.support.errors import UserError
 from sam.tensor import Tensor
+from tests.support.compiler import needs_compiler
 
 N = 10**13
 ENGINES = ["simpy", "compiled", "c"]
 MATRIX = {(0, N - 1): 1.0, (5, 7): 2.0, (N - 1, 5): 4.0}
 VECTOR = {(5,): 1.0, (7,): 10.0, (N - 1,): 100.0}
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 
 def stored(entries, extent=N):

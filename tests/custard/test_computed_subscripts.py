@@ -15,18 +15,17 @@ from custard.cli.inputs import read_inputs
 from custard.dense_evaluator import evaluate
 from custard.language import notation
 from sam.inputs import extents
-from sam.support import c_compiler as cc
 from sam.support.errors import UserError
 from sam.tensor import Tensor
-from tests.support.c_programs import QUICK
+from tests.support.compiler import needs_compiler
 from tests.support.computed import cases
 from tests.support.profiles import examples
+from tests.support.quick_c import QUICK
 
-needs_c = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
 relaxed = settings(suppress_health_check=list(HealthCheck), deadline=None)
 
 
-@needs_c
+@needs_compiler
 @settings(relaxed, max_examples=examples(1000, compiles=True))
 @given(cases())
 def test_random_programs_on_target_c(case):
@@ -47,7 +46,7 @@ def test_random_programs_on_target_sam(case):
         np.testing.assert_array_equal(found.to_numpy(), case.due)
 
 
-@needs_c
+@needs_compiler
 @settings(relaxed, max_examples=examples(300, compiles=True))
 @given(cases(), st.sampled_from(("ideal", "finite")))
 def test_both_engines_agree(case, config):
@@ -78,7 +77,7 @@ def run(expression, inputs, formats=None, dims=None, target="c"):
     return program.run(inputs).to_numpy()
 
 
-TARGETS = ["sam", pytest.param("c", marks=needs_c)]
+TARGETS = ["sam", pytest.param("c", marks=needs_compiler)]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -167,7 +166,7 @@ class TestMeaning:
         np.testing.assert_array_equal(found, [0, 0])
 
 
-@needs_c
+@needs_compiler
 def test_notes_tell_the_extents_that_follow():
     program = custard.compile("Y(i) = X(i+k) * F(k)", target="c")
     assert "the extent of i is the largest with which X(i+k) stays inside" in program.notes
@@ -262,7 +261,7 @@ def test_tiles_of_a_shifted_diagonal_and_of_pooling():
     np.testing.assert_array_equal(found, [[1, 5], [9, 13], [17, 21]])
 
 
-@needs_c
+@needs_compiler
 @pytest.mark.parametrize(
     "command",
     [
@@ -297,13 +296,13 @@ def test_bounds_of_loops_beside_computed_subscripts(target):
     np.testing.assert_array_equal(program.run({"X": X, "F": F}).to_numpy(), np.convolve(X, F))
 
 
-@needs_c
+@needs_compiler
 def test_positions_beside_a_form_on_the_left():
     program = custard.compile("Y(i+k) = X(i) * F(k)", {"X": "s"}, "pos(i,p,X)", "c")
     np.testing.assert_array_equal(program.run({"X": X, "F": F}).to_numpy(), np.convolve(X, F))
 
 
-@needs_c
+@needs_compiler
 def test_an_outer_loop_goes_through_nonempty_subsections():
     """In any order, the cost of the loops depends on the stored coordinates, not on the extents."""
     far = Tensor.from_coo([[5, 10**9, 10**9 + 1]], [1.0, 2.0, 3.0], (2 * 10**9,), "s")
@@ -372,7 +371,7 @@ def test_the_dense_evaluator_by_hand():
     assert found == 5
 
 
-@pytest.mark.parametrize("engine", ["simpy", pytest.param("compiled", marks=needs_c)])
+@pytest.mark.parametrize("engine", ["simpy", pytest.param("compiled", marks=needs_compiler)])
 def test_a_line_buffer_of_k_rows_reads_each_entry_of_the_image_once(engine):
     rng = np.random.default_rng(5)
     image = rng.random((12, 20)) * (rng.random((12, 20)) < 0.4)

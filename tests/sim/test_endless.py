@@ -1,6 +1,5 @@
 """Runs that would not end: no progress, a limit of cycles, queues that fill the memory."""
 
-import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +13,7 @@ from sam.graph import Edge, End, Graph, Node
 from sam.support import free_memory
 from sam.support.errors import UserError
 from sam.token import DATA
+from tests.support.compiler import needs_compiler
 
 engines = pytest.mark.parametrize(
     "engine",
@@ -21,9 +21,7 @@ engines = pytest.mark.parametrize(
         "simpy",
         pytest.param(
             "compiled",
-            marks=pytest.mark.skipif(
-                not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
-            ),
+            marks=needs_compiler,
         ),
     ],
 )

@@ -2,18 +2,17 @@
 
 import re
 
-import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 import custard
 from custard import UserError
 from experiments.dense import evaluate
-from sam.support import c_compiler as cc
+from tests.support.compiler import needs_compiler
 from tests.support.profiles import examples
 from tests.support.programs import Program, programs
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="there is no C compiler")
+pytestmark = needs_compiler
 
 relaxed = settings(suppress_health_check=list(HealthCheck))
 

@@ -8,6 +8,7 @@ import sim
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError
 from sim import simulation
+from tests.support.compiler import needs_compiler
 
 PROGRAM = custard.compile("x(i) = b(i)", {"b": "s", "x": "s"})
 INPUTS = {"b": np.array([1.0, 0, 2])}
@@ -28,7 +29,7 @@ def test_a_short_run_is_left_to_simpy(monkeypatch):
     assert sim.simulate(PROGRAM.graph, INPUTS).engine == "simpy"
 
 
-@pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+@needs_compiler
 def test_a_longer_run_is_left_to_the_compiled_engine(monkeypatch):
     monkeypatch.setenv("SAM_VALIDATE", "0")
     monkeypatch.setattr(simulation, "_FEW_EVENTS", 10)

@@ -1,7 +1,6 @@
 """The smallest queues: none can be a place shorter without more cycles."""
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +10,12 @@ import custard
 from custard.language import notation
 from sam.support.errors import UserError
 from sim.config.hardware import load
+from tests.support.compiler import needs_compiler
 from tests.support.profiles import PROFILE
 
 ROOT = Path(__file__).parents[2]
 TABLE_1 = json.loads((ROOT / "experiments/data/sam_paper_tables.json").read_text())["table1"]
 PROGRAMS = {name: row[0] for name, row in TABLE_1["rows"].items()}
-
-needs_compiler = pytest.mark.skipif(
-    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
-)
 
 
 def inputs_of(expression, size=5, seed=1):

@@ -1,7 +1,5 @@
 """Wires: the message that a block reads depends on time, and both engines agree on the cycle."""
 
-import shutil
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,11 +13,10 @@ from sam.token import DATA, DONE, format_stream
 from sim.binding import bind
 from sim.compiled import engine as compiled_engine
 from sim.config.hardware import load
+from tests.support.compiler import needs_compiler
 from tests.support.profiles import examples
 
-pytestmark = pytest.mark.skipif(
-    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
-)
+pytestmark = needs_compiler
 
 
 def stamp(p, s, m):

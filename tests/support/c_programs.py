@@ -19,9 +19,8 @@ from experiments.dense import evaluate
 from sam.support.errors import UserError
 from sam.tensor import Tensor
 from tests.support.programs import programs
+from tests.support.quick_c import QUICK
 
-# Values do not depend on how well C is optimised, and this is faster to compile.
-QUICK = (*LIBRARY, "-O1")
 SANITIZED = (*LIBRARY, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 LEVELS = "dsuqchrobln"

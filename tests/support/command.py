@@ -2,15 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
-from sam.support import c_compiler as cc
-
 WEST = Path(__file__).parents[2] / "experiments" / "data" / "west0067.mtx"
 MATMUL = "X(i,j) = B(i,k) * C(k,j)"
 SPMV = ["y(i) = A(i,j) * x(j)", "-f=y:d", "-f=A:CSR", "-f=x:d", "--target", "c"]
 WITH = ["-i", "A=west0067.mtx", "-i", "x=@dense"]
-needs_compiler = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
 
 
 def wrong(bind):

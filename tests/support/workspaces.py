@@ -1,21 +1,11 @@
-"""What the tests of workspaces share."""
+"""Sparse arrays for the tests of workspaces, and the most memory that a function takes."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-import custard
-from custard.to_c.program import LIBRARY
-
 RANDOM = np.random.default_rng(3)
-
-
-def compiled(expression, formats, schedule=(), **options):
-    """The program in C, compiled without optimisation, which takes less time."""
-    program = custard.compile(expression, formats, schedule, target="c", **options)
-    return replace(program, flags=(*LIBRARY, "-O1"))
 
 
 def sparse(*shape, density=0.1):

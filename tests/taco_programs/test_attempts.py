@@ -12,6 +12,7 @@ from experiments.taco_programs import attempts, entries
 from experiments.taco_programs.attempts import Result
 from sam.support import c_compiler as cc
 from sam.tensor import Tensor
+from tests.support.compiler import needs_compiler
 
 SPMV = 'taco "y(i)=A(i,j)*x(j)" -f=y:d:0 -f=A:ds:0,1 -f=x:d:0'
 
@@ -159,7 +160,7 @@ def test_engines_that_refuse_in_the_same_words_agree():
     assert attempts.engines_differ(UserError("full"), UserError("full")) == ""
 
 
-@pytest.mark.skipif(not cc.available(), reason="there is no C compiler")
+@needs_compiler
 def test_an_entry_on_both_engines(monkeypatch):
     assert attempts.attempt(entries.read_line(SPMV), engine="both").outcome == "right"
     simulate = SamProgram.simulate

@@ -7,7 +7,7 @@ import custard
 from custard.autoscheduling.autoscheduler import MeasuringMachine
 from custard.autoscheduling.measuring import measured
 from sam.tensor import Tensor
-from tests.support.command import needs_compiler
+from tests.support.compiler import needs_compiler
 
 MATVEC = "y(i) = A(i,j) * x(j)"
 INPUTS = {"A": Tensor.of(np.eye(4)).convert("ds"), "x": Tensor.of(np.ones(4))}

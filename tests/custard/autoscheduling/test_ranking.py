@@ -6,10 +6,9 @@ import scipy.sparse
 
 import custard
 from custard import UserError
-from sam.support import c_compiler as cc
 from sam.tensor import Tensor
+from tests.support.compiler import needs_compiler
 
-needs_compiler = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
 TEXT = "X(i,j) = B(i,k) * C(k,j)"
 
 

@@ -12,7 +12,8 @@ from custard.cli.command import main
 from custard.compiler import compile
 from custard.to_c.program import CProgram
 from sam.io import read
-from tests.support.command import SPMV, WEST, WITH, needs_compiler, wrong
+from tests.support.command import SPMV, WEST, WITH, wrong
+from tests.support.compiler import needs_compiler
 
 
 def test_without_inputs_the_source_is_printed(capsys):

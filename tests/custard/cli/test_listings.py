@@ -6,10 +6,10 @@ import pytest
 import custard
 from custard.cli.listings import CONVOLUTION, CONVOLUTION_FORMATS
 from custard.language.formats import parse_declaration
-from sam.support import c_compiler as cc
 from sam.tensor import Tensor
+from tests.support.compiler import needs_compiler
 
-TARGETS = ["sam", pytest.param("c", marks=pytest.mark.skipif(not cc.available(), reason="no C"))]
+TARGETS = ["sam", pytest.param("c", marks=needs_compiler)]
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -6,25 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-import custard
 from custard.to_c import program as c_program
 from custard.to_c.loop_ir import INT, INT32
-from custard.to_c.program import LIBRARY
-from sam.support import c_compiler as cc
 from sam.support.errors import UserError
+from tests.support.compiler import needs_compiler
+from tests.support.quick_c import compiled, run
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
-
-
-def compiled(expression, formats, **options):
-    program = custard.compile(expression, formats, target="c", **options)
-    return replace(program, flags=(*LIBRARY, "-O1"))
-
-
-def run(expression, formats, inputs, **options):
-    found = compiled(expression, formats, **options).run(inputs)
-    found.validate()
-    return found
+pytestmark = needs_compiler
 
 
 BIG = scipy.sparse.random_array((300, 500), density=0.4, format="csr", rng=np.random.default_rng(1))

@@ -1,16 +1,14 @@
 """Kernels that are compiled for the extents of small dense blocks."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import custard
 from custard.to_c import blocks
 from custard.to_c.blocks import block_extents
-from custard.to_c.program import LIBRARY
 from experiments.dense import evaluate
-from tests.support.command import needs_compiler
+from tests.support.compiler import needs_compiler
+from tests.support.quick_c import compiled
 
 SPMV = "y(i,k) = A(i,j,k,l) * x(j,l)", {"y": "dd", "A": "dsdd", "x": "dd"}
 
@@ -58,7 +56,7 @@ def test_few_values_are_not_worth_a_kernel(monkeypatch):
 def test_blocks_of_one_extent_after_another(text, formats, monkeypatch):
     monkeypatch.setattr(blocks, "_MANY", 0)
     random = np.random.default_rng(1)
-    program = replace(custard.compile(text, formats, target="c"), flags=(*LIBRARY, "-O1"))
+    program = compiled(text, formats)
     for rows in (2, 3, 9):
         there = random.random((6, 4, 1, 1)) < 0.4
         A = there * random.integers(1, 9, (6, 4, rows, 3 if "l,k" not in text else rows))

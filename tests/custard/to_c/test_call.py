@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import custard
 from custard import UserError
-from tests.support.command import needs_compiler
+from tests.support.compiler import needs_compiler
 
 A = sp.csr_array(np.array([[0, 1.0], [2.0, 3.0]]))
 X = np.array([10.0, 1.0])

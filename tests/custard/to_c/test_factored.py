@@ -5,9 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 import custard
-from sam.support import c_compiler as cc
+from tests.support.compiler import needs_compiler
 
-needs_compiler = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
 FORMATS = {"y": "d", "A": "CSR", "B": "CSR", "C": "CSR", "x": "d", "z": "d"}
 TEXT = "y(i) = A(i,k) * B(k,j) * x(j)"
 NOTE = "sum(j, B(k,j) * x(j)) is computed first, for all k: that costs far less"

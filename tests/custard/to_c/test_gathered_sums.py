@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 import custard
-from sam.support import c_compiler as cc
+from tests.support.compiler import needs_compiler
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 PLAIN = "y(i) = A(i,j) * x(j)"
 

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from sam.support import c_compiler as cc
+from tests.support.compiler import needs_compiler
 from tests.support.golden_kernels import GOLDEN, KERNELS
 
 
@@ -17,7 +18,7 @@ def test_every_golden_file_belongs_to_a_test():
     assert {path.stem for path in GOLDEN.iterdir()} == set(KERNELS)
 
 
-@pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+@needs_compiler
 def test_no_warnings():
     files = sorted(map(str, GOLDEN.glob("*.c")))
     flags = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-fsyntax-only")

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 
 import custard
 from sam.support import c_compiler as cc
+from tests.support.compiler import needs_compiler
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 A = sp.random_array((7, 9), density=0.4, rng=np.random.default_rng(0)).tocsr()
 B = sp.random_array((9, 7), density=0.4, rng=np.random.default_rng(1)).tocsr()

@@ -6,7 +6,7 @@ import pytest
 import custard
 from custard.to_c.loop_ir import While, statements
 from experiments.dense import evaluate
-from tests.support.command import needs_compiler
+from tests.support.compiler import needs_compiler
 
 
 def whiles(expression, formats):

@@ -5,7 +5,7 @@ import pytest
 
 import custard
 from custard.to_c.loop_ir import For, While, statements
-from tests.support.command import needs_compiler
+from tests.support.compiler import needs_compiler
 
 
 def loops(expression, formats, schedule=()):

@@ -1,26 +1,12 @@
 """Results that kernels assemble, in every format, of every size, and when memory is not enough."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-import custard
-from custard.to_c.program import LIBRARY
-from sam.support import c_compiler as cc
+from tests.support.compiler import needs_compiler
+from tests.support.quick_c import run
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
-
-
-def compiled(expression, formats, **options):
-    program = custard.compile(expression, formats, target="c", **options)
-    return replace(program, flags=(*LIBRARY, "-O1"))
-
-
-def run(expression, formats, inputs, **options):
-    found = compiled(expression, formats, **options).run(inputs)
-    found.validate()
-    return found
+pytestmark = needs_compiler
 
 
 FORMS = ("ddd", "sss", "sdd", "dsd", "dds", "sds", "uqd", "ucq", "dus", "duq", "hhh", "bbb", "dcq")

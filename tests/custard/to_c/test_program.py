@@ -23,9 +23,11 @@ from sam.levels import Compressed, Dense
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError
 from sam.tensor import Tensor
+from tests.support import quick_c
+from tests.support.compiler import needs_compiler
 from tests.support.golden_kernels import GOLDEN
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 MATVEC = "y(i) = A(i,j) * x(j)"
 FORMATS = {"y": "d", "A": "CSR", "x": "d"}
@@ -35,8 +37,7 @@ DUE = DENSE @ X
 
 
 def compiled(expression=MATVEC, formats=FORMATS, **options):
-    program = custard.compile(expression, formats, target="c", **options)
-    return replace(program, flags=(*LIBRARY, "-O1"))
+    return quick_c.compiled(expression, formats, **options)
 
 
 # Inputs that are taken as they are
@@ -340,8 +341,7 @@ def test_fast_math_leaves_the_process_as_it_is():
 def test_threads_that_run_the_same_program_and_others():
     random = np.random.default_rng(1)
     matrices = [scipy.sparse.random_array((50, 60), density=0.2, rng=random) for _ in range(16)]
-    same = custard.compile("X(i,j) = A(k,i) * A(k,j)", {"X": "CSR", "A": "CSR"}, target="c")
-    same = replace(same, flags=(*LIBRARY, "-O1"))
+    same = compiled("X(i,j) = A(k,i) * A(k,j)", {"X": "CSR", "A": "CSR"})
 
     def one(n):
         a = matrices[n].tocsr().astype((np.float64, np.float32, np.complex64)[n % 3])

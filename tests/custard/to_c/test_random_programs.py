@@ -13,9 +13,10 @@ from custard.to_c.program import FLAGS
 from experiments.dense import evaluate
 from sam.support import c_compiler as cc
 from tests.support.c_programs import cases, check
+from tests.support.compiler import needs_compiler
 from tests.support.profiles import PROFILE, examples
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 relaxed = settings(suppress_health_check=list(HealthCheck))
 
 

@@ -10,8 +10,9 @@ import pytest
 from custard.to_c.program import LIBRARY
 from custard.to_c.runtime import NAMES, helpers
 from sam.support import c_compiler as cc
+from tests.support.compiler import needs_compiler
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 HEADERS = "\n".join(
     f"#include <{name}.h>" for name in ("complex", "stdbool", "stdint", "stdlib", "string")

@@ -6,19 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import custard
 from custard.to_c import program as c_program
 from custard.to_c.loop_ir import INT, INT32
-from custard.to_c.program import LIBRARY
-from sam.support import c_compiler as cc
+from tests.support.compiler import needs_compiler
+from tests.support.quick_c import compiled
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 NOTE = "is gone through twice: its coordinates are counted, then put in place"
-
-
-def compiled(expression, formats, schedule=(), **options):
-    program = custard.compile(expression, formats, schedule, target="c", **options)
-    return replace(program, flags=(*LIBRARY, "-O1"))
 
 
 def run(expression, formats, inputs, schedule="reorder(i,j)", **options):

@@ -34,6 +34,7 @@ from custard.to_c.loop_ir import (
 )
 from custard.to_c.statement_printer import c_of, lines_of
 from sam.support import c_compiler as cc
+from tests.support.compiler import needs_compiler
 from tests.support.profiles import examples
 
 DOUBLE, FLOAT = Type("double"), Type("float")
@@ -161,7 +162,7 @@ def expressions(depth: int = 4):
     )
 
 
-@pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+@needs_compiler
 @settings(deadline=None, max_examples=max(1, examples(50)))
 @given(st.lists(expressions(), min_size=30, max_size=30))
 def test_random_expressions_mean_in_c_what_they_are(trees):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import custard
-from sam.support import c_compiler as cc
 from sam.tensor import Tensor
+from tests.support.compiler import needs_compiler
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 FAR = 2 * 10**9
 F = np.array([1.0, 0, 10.0])

@@ -5,14 +5,14 @@ import pytest
 
 import custard
 from custard.to_c.program import FAST_MATH, FLAGS
-from sam.support import c_compiler as cc
 from sam.support.errors import UserError
+from tests.support.compiler import needs_compiler
 
 X = np.array([0, 5, 0, 0, 7, 0, 2, 0.0])
 F = np.array([1, 0, 10.0])
 
 
-@pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+@needs_compiler
 @pytest.mark.parametrize(
     ("formats", "schedule"),
     [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import custard
-from tests.support.command import needs_compiler
+from tests.support.compiler import needs_compiler
 
 CODES = "dsbhuln"
 SIZES = [(0.2, 3, 3), (0.3, 9, 4), (0.05, 31, 6)]

@@ -1,7 +1,6 @@
 """Bitvector scanners, converters, intersecters and unioners (SAM paper, Sections 4.3 and 6.5)."""
 
 import itertools
-import shutil
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from sam.blocks import StreamError
 from sam.graph import Edge, End, Graph, Node
 from sam.levels import Bitvector, Entries
+from sam.support import c_compiler
 from sam.tensor import Tensor
 from sam.token import format_stream, to_tokens
 from sim import simulate
@@ -19,7 +19,7 @@ from tests.support.published import needs_published, stream, vectors
 from tests.support.streams import check_block, run_block
 
 MOST = 2**64 - 1
-ENGINES = ("simpy", "compiled") if any(map(shutil.which, ("cc", "gcc", "clang"))) else ("simpy",)
+ENGINES = ("simpy", "compiled") if c_compiler.available() else ("simpy",)
 
 
 def scan(tensor, in_ref, due, width, level=0):

@@ -7,8 +7,9 @@ import pytest
 
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError
+from tests.support.compiler import needs_compiler
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 ANSWER = "int answer(void) { return 42; }"
 

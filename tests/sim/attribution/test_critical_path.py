@@ -1,10 +1,8 @@
 """The critical path: parts that add up to the cycles, the same on both engines."""
 
-import shutil
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -12,13 +10,11 @@ import custard
 from sam.support.errors import UserError
 from tests.custard.to_c.test_levels import LEVELS, RESULT_LEVELS, chained
 from tests.sim.compiled.test_engine import configs, memories, with_memory
+from tests.support.compiler import needs_compiler
 from tests.support.profiles import examples
 from tests.support.programs import programs
 
 relaxed = settings(suppress_health_check=list(HealthCheck))
-compiler = pytest.mark.skipif(
-    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
-)
 
 PRODUCT = custard.compile(
     "X(i,j)=B(i,k)*C(k,j)", {"B": "ss", "C": "ss", "X": "ss"}, ["reorder(i,k,j)"]
@@ -65,7 +61,7 @@ def agree(program, inputs, config):
     assert simpy.attribution == fast.attribution
 
 
-@compiler
+@needs_compiler
 def test_parts_that_are_equally_long_are_in_one_order():
     """Queues into one block delay tokens by the same cycles on both ways."""
     program = custard.compile(
@@ -77,21 +73,21 @@ def test_parts_that_are_equally_long_are_in_one_order():
     agree(program, inputs, {**config, "queues.kinds.val.depth": 4})
 
 
-@compiler
+@needs_compiler
 @settings(relaxed, max_examples=examples(500, compiles=True))
 @given(programs(), configs)
 def test_random_programs_and_configs(program, config):
     agree(compiled(program), program.tensors, config)
 
 
-@compiler
+@needs_compiler
 @settings(relaxed, max_examples=examples(200, compiles=True))
 @given(programs(max_operands=4, max_order=4, explicit_sums=True, operators="+-*/"), configs)
 def test_larger_programs(program, config):
     agree(compiled(program), program.tensors, config)
 
 
-@compiler
+@needs_compiler
 @settings(relaxed, max_examples=examples(200))
 @given(st.data(), st.integers(1, 9), st.floats(0.2, 1))
 def test_a_product_with_memory_of_any_kind(data, size, density):
@@ -103,7 +99,7 @@ def test_a_product_with_memory_of_any_kind(data, size, density):
     agree(PRODUCT, inputs, config)
 
 
-@compiler
+@needs_compiler
 @settings(relaxed, max_examples=examples(100, compiles=True))
 @given(st.data())
 def test_programs_in_all_formats_whose_tensors_lie_in_memory(data):

@@ -1,18 +1,13 @@
 """The logs of the compiled engine: entries of any size, in memory and in a file."""
 
-import shutil
-
 import numpy as np
-import pytest
 import scipy.sparse
 
 import custard
 from sim.attribution.log import decoded_waits
 from sim.compiled import logs
+from tests.support.compiler import needs_compiler
 
-compiler = pytest.mark.skipif(
-    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
-)
 HIGHER, RUN, WAIT, CAUSE = 12, 13, 14, 15
 
 
@@ -61,7 +56,7 @@ def both(overrides, n=12):
     return runs[1]
 
 
-@compiler
+@needs_compiler
 def test_waits_that_do_not_fit_into_a_word():
     slow = {"blocks.names.scan_B_i.initiation_interval_cycles": 9000, "queues.latency_cycles": 5000}
     run = both(slow)
@@ -69,7 +64,7 @@ def test_waits_that_do_not_fit_into_a_word():
     assert longest > 4096
 
 
-@compiler
+@needs_compiler
 def test_a_log_goes_on_in_a_file(monkeypatch):
     monkeypatch.setattr(logs, "WORDS_KEPT", 1)
     levels = [{"name": "DRAM", "latency_cycles": 30, "bandwidth_gb_per_s": 3}]
@@ -77,7 +72,7 @@ def test_a_log_goes_on_in_a_file(monkeypatch):
     assert sum(len(waits.asked) for waits in run.log.waits) > 4 * 2048
 
 
-@compiler
+@needs_compiler
 def test_both_engines_count_the_same_over_time():
     levels = [
         {"name": "DRAM", "latency_cycles": 30, "bandwidth_gb_per_s": 3, "line_bytes": 32},

@@ -1,7 +1,5 @@
 """A run on several threads is the run on one, to the last cycle and statistic."""
 
-import shutil
-
 import numpy as np
 import pytest
 import scipy.sparse
@@ -16,12 +14,11 @@ from sim.compiled import crew, engine
 from sim.compiled.division import Passage
 from sim.config.hardware import load
 from tests.sim.compiled.test_engine import configs
+from tests.support.compiler import needs_compiler
 from tests.support.profiles import examples
 from tests.support.programs import programs
 
-pytestmark = pytest.mark.skipif(
-    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
-)
+pytestmark = needs_compiler
 
 B = scipy.sparse.random(60, 50, 0.2, format="csr", random_state=1)
 C = scipy.sparse.random(50, 70, 0.2, format="csr", random_state=2)

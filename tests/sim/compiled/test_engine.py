@@ -1,7 +1,6 @@
 """The compiled engine agrees with the SimPy engine, to the last cycle."""
 
 import re
-import shutil
 from ast import literal_eval
 from dataclasses import replace
 from typing import Any
@@ -27,12 +26,11 @@ from sim.compiled.kernel.source import PATHS
 from sim.config.hardware import load
 from sim.endless import OutOfCycles
 from tests.custard.to_c.test_levels import LEVELS, RESULT_LEVELS, chained, in_words, skipping
+from tests.support.compiler import needs_compiler
 from tests.support.profiles import PROFILE, examples
 from tests.support.programs import programs
 
-pytestmark = pytest.mark.skipif(
-    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
-)
+pytestmark = needs_compiler
 
 relaxed = settings(suppress_health_check=list(HealthCheck))
 

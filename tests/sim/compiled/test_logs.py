@@ -3,13 +3,12 @@
 import gc
 
 import numpy as np
-import pytest
 import scipy.sparse
 
 import custard
-from sam.support import c_compiler as cc
+from tests.support.compiler import needs_compiler
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 SUM = custard.compile("y(i) = A(i,j)", {"A": "ss", "y": "s"})
 

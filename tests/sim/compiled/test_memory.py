@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import custard
-from sam.support import c_compiler as cc
 from sim.binding import bind
 from sim.compiled.memory import SHARED_HIERARCHY, CompiledHierarchy
 from sim.compiled.structures import CBlock
@@ -14,8 +13,9 @@ from sim.compiled.translations import libraries, text
 from sim.config.hardware import load
 from sim.machine import elaborate
 from sim.memory.hierarchy import Hierarchy, statistics
+from tests.support.compiler import needs_compiler
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 LEVELS = [
     {"name": "DRAM", "latency_cycles": 9, "bandwidth_gb_per_s": 3, "ports": 2},

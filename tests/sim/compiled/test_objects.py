@@ -9,12 +9,12 @@ import pytest
 import custard
 from sam.arithmetic import Operation
 from sam.blocks.block_memory import Accumulator, Growing, Stored
-from sam.support import c_compiler as cc
 from sim.compiled.objects import CAccumulator, CGrowing, Objects, at, pointers
 from sim.compiled.structures import SHARED
 from sim.compiled.translations import libraries, text
+from tests.support.compiler import needs_compiler
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 
 @pytest.fixture

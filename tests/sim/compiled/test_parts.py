@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import custard
-from sam.support import c_compiler as cc
 from sim.binding import bind
 from sim.compiled import engine
 from sim.compiled.kernel.ends import QueueEnd
 from sim.compiled.parts import PLACES, SHORT
 from sim.config.hardware import load
+from tests.support.compiler import needs_compiler
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 
 def machine(overrides=None, schedule=()):

@@ -6,8 +6,9 @@ import pytest
 
 from sam.support import c_compiler as cc
 from sim.compiled.shared_layout import SharedLayout
+from tests.support.compiler import needs_compiler
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 C = """
 #include <stdint.h>

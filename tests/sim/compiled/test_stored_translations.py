@@ -8,12 +8,13 @@ import pytest
 import custard
 import sim
 from sam.memory_regions import Region
-from sam.support import c_compiler, disk_cache
+from sam.support import disk_cache
 from sim.compiled import stored_translations, translations
 from sim.compiled.residual import INT, Residual, StepPort
 from sim.compiled.steps import specialise
+from tests.support.compiler import needs_compiler
 
-pytestmark = pytest.mark.skipif(not c_compiler.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 PRODUCT = custard.compile("y(i) = A(i,j) * x(j)")
 INPUTS = {"A": np.array([[1.0, 0, 2], [0, 3, 0]]), "x": np.array([4.0, 5, 6])}

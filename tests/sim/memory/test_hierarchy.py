@@ -1,6 +1,5 @@
 """The memory hierarchy: times, lines and traffic, by hand and as properties."""
 
-import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,15 +21,13 @@ from sam.token import DATA, DONE
 from sim.config.memory import Memory
 from sim.memory.hierarchy import Hierarchy, Layout, statistics
 from tests.custard.to_c.test_levels import _parts, chained
+from tests.support.compiler import needs_compiler
 from tests.support.profiles import examples
 from tests.support.programs import programs
 from tests.support.streams import around, run_block
 
 relaxed = settings(suppress_health_check=list(HealthCheck))
 
-needs_compiler = pytest.mark.skipif(
-    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
-)
 engines = pytest.mark.parametrize(
     "engine", ["simpy", pytest.param("compiled", marks=needs_compiler)]
 )

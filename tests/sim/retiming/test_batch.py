@@ -1,6 +1,5 @@
 """Batches give what each config gives alone, to the last cycle, deadlocks included."""
 
-import shutil
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,11 @@ from sim.config.hardware import load
 from sim.retiming import batch
 from sim.retiming.timing import Timing
 from tests.sim.compiled.test_engine import configs, cycles
+from tests.support.compiler import needs_compiler
 from tests.support.profiles import PROFILE, examples
 from tests.support.programs import programs
 
-pytestmark = pytest.mark.skipif(
-    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
-)
+pytestmark = needs_compiler
 
 relaxed = settings(suppress_health_check=list(HealthCheck))
 

@@ -1,10 +1,8 @@
 """Codes of firings: packed and unpacked, and what they stand for."""
 
-import shutil
 from contextlib import closing
 
 import numpy as np
-import pytest
 
 import custard
 from sim.binding import bind
@@ -13,10 +11,7 @@ from sim.machine import elaborate
 from sim.retiming.codes import FiringCode, code_of, unpack
 from sim.retiming.firing_kernel import Event
 from sim.retiming.firings import Firings
-
-compiles = pytest.mark.skipif(
-    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
-)
+from tests.support.compiler import needs_compiler
 
 
 def test_bytes_are_codes_and_repetitions():
@@ -38,7 +33,7 @@ def test_a_path_tells_the_waits_in_order():
     assert code_of(0b000110, events) == FiringCode(waits=(1,), takes=(1,), gives=())
 
 
-@compiles
+@needs_compiler
 def test_codes_of_an_intersecter():
     """b has 0 and 2, c has 1 and 2: b's 0 goes alone, then c's 1, then both, and both are done."""
     program = custard.compile("x(i)=b(i)*c(i)", {"b": "s", "c": "s", "x": "s"})
@@ -65,7 +60,7 @@ def test_codes_of_an_intersecter():
     ]
 
 
-@compiles
+@needs_compiler
 def test_long_runs_take_few_bytes():
     program = custard.compile("x(i)=b(i)", {"b": "d", "x": "d"})
     bound = bind(program.graph, {"b": np.ones(100_000)})

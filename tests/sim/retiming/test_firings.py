@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import custard
-from sam.support import c_compiler as cc
 from sim.binding import bind
 from sim.config.hardware import load
 from sim.machine import elaborate
 from sim.retiming.codes import unpack
 from sim.retiming.firing_kernel import Untraceable
 from sim.retiming.firings import Abandoned, Firings
+from tests.support.compiler import needs_compiler
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 PRODUCT = custard.compile("x(i) = b(i) * c(i)", {"b": "s", "c": "s", "x": "s"})
 INPUTS = {"b": np.array([1.0, 0, 2, 3]), "c": np.array([0, 5.0, 7, 11])}

@@ -8,15 +8,15 @@ import pytest
 
 import custard
 import sim
-from sam.support import c_compiler as cc
 from sim.binding import bind
 from sim.config.hardware import load
 from sim.machine import elaborate
 from sim.retiming import batch
 from sim.retiming.firings import Firings
 from sim.retiming.timing import MOST_LANES, Timing, TooLate, _aligned
+from tests.support.compiler import needs_compiler
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 PROGRAM = custard.compile("x(i) = b(i) * c(i)", {"b": "s", "c": "s", "x": "s"})
 INPUTS = {"b": np.arange(30) % 3 * 1.0, "c": np.arange(30) % 4 * 1.0}

@@ -10,9 +10,9 @@ import scipy.sparse
 import custard
 from custard.language.commands import WORKSPACES
 from custard.to_c.workspaces.choice import FillStatistics, Sizes, cost, load, positions
-from sam.support import c_compiler as cc
 from sam.tensor import Tensor
-from tests.support.workspaces import compiled
+from tests.support.compiler import needs_compiler
+from tests.support.quick_c import compiled
 
 PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 
@@ -85,7 +85,7 @@ def test_loads_of_subsections():
     assert load(found, known).values == pytest.approx(10 * 3 * 2 * 3)
 
 
-@pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+@needs_compiler
 def test_a_convolution_of_few_entries_is_not_scattered_into_an_array():
     far = Tensor.from_coo([[5, 500, 90_000]], [1.0, 2.0, 3.0], (10**6,), "s")
     program = custard.compile(
@@ -133,7 +133,7 @@ def test_a_hash_table_is_cheaper_than_sorting_what_is_added_up_often():
     assert cost("hash", often) < cost("bucket", often)
 
 
-@pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+@needs_compiler
 def test_inputs_decide():
     """Nearly empty matrices go through components, full ones through an array; notes say so."""
     program = compiled(PRODUCT, {"X": "ss", "B": "CSC", "C": "CSR"}, "reorder(k,i,j)")

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from sam.support import c_compiler as cc
 from sam.support.errors import UserError
-from tests.support.workspaces import compiled, sparse
+from tests.support.compiler import needs_compiler
+from tests.support.quick_c import compiled
+from tests.support.workspaces import sparse
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 
 @pytest.mark.parametrize("form", ["ds", "ss", "du", "sh", "db", "uq", "dd", "sd"])

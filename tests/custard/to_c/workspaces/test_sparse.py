@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from sam.support import c_compiler as cc
 from sam.support.errors import UserError
-from tests.support.workspaces import compiled, measures_memory, most_memory, sparse
+from tests.support.compiler import needs_compiler
+from tests.support.quick_c import compiled
+from tests.support.workspaces import measures_memory, most_memory, sparse
 
-pytestmark = pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+pytestmark = needs_compiler
 
 POLICIES = ("coord", "bucket", "hash")
 

@@ -7,8 +7,9 @@ import pytest
 
 import custard
 from custard.to_c.workspaces.taxonomy import Class
-from sam.support import c_compiler as cc
-from tests.support.workspaces import compiled, sparse
+from tests.support.compiler import needs_compiler
+from tests.support.quick_c import compiled
+from tests.support.workspaces import sparse
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,7 @@ def _orders(expression):
 FORMATS = ["dd", "ds", "ss", "CSC", "DCSC", "COO", "hh"]
 
 
-@pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+@needs_compiler
 @pytest.mark.parametrize("result", FORMATS)
 @pytest.mark.parametrize("order", [*permutations("ikj")], ids="".join)
 def test_products_in_every_order(result, order):

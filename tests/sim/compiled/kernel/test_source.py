@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import custard
-from sam.support import c_compiler as cc
 from sam.support.errors import UserError
 from sim.compiled.kernel.source import PATHS, paths_on, paths_without, source
+from tests.support.compiler import needs_compiler
 from tests.support.kernels import NAMES, long
 from tests.support.profiles import PROFILE
 from tests.support.steps import FORWARD, translated
@@ -62,7 +62,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+@needs_compiler
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("expression", PROGRAMS)
 def test_runs_are_the_same_with_all_paths_with_none_and_with_each_one_off(
