@@ -51,9 +51,6 @@ ENDS = """starved:
 finished:
     b->status = FINISHED_BLOCK;
     goto back;
-late:
-    b->status = LATE;
-    goto back;
 failed:
     b->status = FAILED;
     goto back;
@@ -65,6 +62,12 @@ no_memory:
     goto back;
 """
 """Why a call of a kernel ends, besides want of room: the labels that firings go to."""
+
+LATE = """late:
+    b->status = LATE;
+    goto back;
+"""
+"""Another end, of kernels that keep time: the block would fire after the end of the run."""
 
 # Queues
 

@@ -61,7 +61,7 @@ class BlockKernel:
         body, unbounded = self.body, [(q, o) for q, o in enumerate(self.outputs) if not o.bounded]
         first = next((part.first for part in self.parts if part.first), body.general or body.first)
         return c.TEMPLATE.format(
-            ends=c.ENDS,
+            ends=c.ENDS + c.LATE,
             fields=each("    {} {};\n", ((t, name) for name, (t, _) in body.state.items()))
             + each(c.WIRE_FIELDS, ((n, body.inputs[n].ctype) for _, n in self.wires))
             or "    char none;\n",
