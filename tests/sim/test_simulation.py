@@ -37,7 +37,7 @@ def test_a_longer_run_is_left_to_the_compiled_engine(monkeypatch):
     assert sim.simulate(PROGRAM.graph, INPUTS).engine == "compiled"
 
 
-@pytest.mark.skipif(not cc.available(), reason="needs a C compiler")
+@needs_compiler
 def test_a_run_of_some_milliseconds_takes_kernels_that_are_at_hand(monkeypatch, tmp_path):
     """SimPy has it as long as they would have to be compiled first."""
     monkeypatch.setenv("SAM_VALIDATE", "0")

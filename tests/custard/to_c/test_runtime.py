@@ -7,10 +7,10 @@ from resource import RUSAGE_SELF, getrusage
 import numpy as np
 import pytest
 
-from custard.to_c.program import LIBRARY
 from custard.to_c.runtime import NAMES, helpers
 from sam.support import c_compiler as cc
 from tests.support.compiler import needs_compiler
+from tests.support.quick_c import QUICK
 
 pytestmark = needs_compiler
 
@@ -22,7 +22,7 @@ HEADERS = "\n".join(
 def library(names, *wrappers):
     """The helpers, which are static, behind functions that are not."""
     source = "\n".join((HEADERS, *helpers(names), *wrappers))
-    (found,) = cc.build([source], flags=(*LIBRARY, "-O1", "-Wall", "-Wextra", "-Werror"))
+    (found,) = cc.build([source], flags=(*QUICK, "-Wall", "-Wextra", "-Werror"))
     return found
 
 

@@ -1,16 +1,14 @@
 """Loops of which four rounds are taken together, as each adds to the same elements."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import custard
 from custard.to_c.loop_ir import INT, Assign, Call, Const, Declare, For, Op, Type, Var, array
-from custard.to_c.program import LIBRARY
 from custard.to_c.unroll_and_jam import unrolled_and_jammed
 from experiments.dense import evaluate
-from tests.support.command import needs_compiler
+from tests.support.compiler import needs_compiler
+from tests.support.quick_c import compiled
 
 DOUBLE = Type("double")
 x, y, A = (Var(name, array(DOUBLE)) for name in "xyA")
@@ -74,7 +72,7 @@ def test_other_loops_stay(body):
     ],
 )
 def test_values_of_rows_of_all_lengths(text, formats, dtype):
-    program = replace(custard.compile(text, formats, target="c"), flags=(*LIBRARY, "-O1"))
+    program = compiled(text, formats)
     assert " += 4) {" in program.source
     random = np.random.default_rng(3)
     for rows in (1, 4, 7, 10):
