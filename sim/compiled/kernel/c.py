@@ -37,7 +37,10 @@ crowded:
 {crowded}    b->status = RUNNING;
     wake(b);
     goto back;
-{ends}{ordered}{blocked}back:
+{ends}late:
+    b->status = LATE;
+    goto back;
+{ordered}{blocked}back:
     b->ready = ready;
     b->fired += fired;
 {back}
@@ -61,7 +64,8 @@ no_memory:
     b->status = NO_MEMORY;
     goto back;
 """
-"""Why a call of a kernel ends, besides want of room: the labels that firings go to."""
+"""Why a call of a kernel ends, besides want of room: the labels that firings go to. Kernels without
+time (``sim.retiming.firing_kernel``) have them, too."""
 
 LATE = """late:
     b->status = LATE;
