@@ -37,10 +37,7 @@ crowded:
 {crowded}    b->status = RUNNING;
     wake(b);
     goto back;
-{ends}late:
-    b->status = LATE;
-    goto back;
-{ordered}{blocked}back:
+{ends}{ordered}{blocked}back:
     b->ready = ready;
     b->fired += fired;
 {back}
@@ -64,8 +61,7 @@ no_memory:
     b->status = NO_MEMORY;
     goto back;
 """
-"""Why a call of a kernel ends, besides want of room: the labels that firings go to. Kernels without
-time (``sim.retiming.firing_kernel``) have them, too."""
+"""Why a call of a kernel ends, besides want of room: the labels that firings go to."""
 
 LATE = """late:
     b->status = LATE;
