@@ -236,7 +236,7 @@ def _last(
 def _load(
     program: cin.LoopProgram, formats: Mapping[str, Format], fibers: InputFibers
 ) -> FillStatistics | None:
-    """What goes into the workspace of the result; None where it has none, or is a sum of terms."""
+    """How the workspace of the result is filled; None where it has none, or is a sum of terms."""
     over = _filled(program, formats)
     if not over or any(isinstance(one, cin.Add) for one in cin.walk(program.value)):
         return None

@@ -32,7 +32,7 @@ def block_extents(
 
 
 def _of_blocks(slot: Slot) -> Iterator[str]:
-    """The variables of the full levels below all others of a slot that has others."""
+    """The variables of the full levels below the last level that is not full, if there is one."""
     full = [LEVEL_FORMATS[code].full for code in slot.levels]
     if not all(full) and not slot.computed:
         last = max(n for n, is_full in enumerate(full) if not is_full)

@@ -45,7 +45,7 @@ class _Assumed:
     """Counts of inputs that are not known."""
 
     def count(self, term: cin.Expression, loops: Sequence[str], codes: Codes) -> list[LoopCount]:
-        """What each loop of a term goes through."""
+        """How many points each loop of a term goes through."""
         found, points = [], 1.0
         for n, variable in enumerate(loops):
             entered = points
@@ -144,7 +144,7 @@ def _codes(
 def counted(
     program: cin.LoopProgram, formats: Mapping[str, Format], counts: Counts
 ) -> list[LoopCount]:
-    """What each loop goes through, of a program that is one term."""
+    """How many points each loop goes through, of a program that is one term."""
     used = {v for node in _accesses(program) for v in node.variables}
     loops = [v for v in program.loops if v in used or v in program.target.variables]
     return counts.count(program.value, loops, _codes(program, formats))
@@ -161,7 +161,7 @@ def _of_two(
     counts: Counts,
     turns: bool,
 ) -> float:
-    """What a program costs that makes a sum first, and reads it as an array."""
+    """The cost of a program that makes a sum first, and reads it as an array."""
     assert isinstance(first, cin.Reduce)
     kept = tuple(v for v in program.loops if v in cin.free_variables(first))
     vector = cin.Access(FIRST, kept)
@@ -222,7 +222,7 @@ def _term_cost(
 
 
 def _merged(term: cin.Expression, variable: str, codes: Codes) -> float:
-    """What a coordinate costs beside its step: something where several operands are merged."""
+    """The cost of a coordinate beside its step: not 0 where several operands are merged."""
     accesses = {node for node in cin.walk(term) if isinstance(node, cin.Access)}
     levels = [codes[one][variable] for one in accesses if variable in codes[one]]
     return _MERGED if sum(not LEVEL_FORMATS[code].full for code in levels) > 1 else 0.0
@@ -261,7 +261,7 @@ def _weight(
     codes: Codes,
     counts: Counts,
 ) -> float:
-    """What a point of the innermost loop costs."""
+    """The cost of a point of the innermost loop."""
     innermost, target = loops[-1], program.target
     form = formats[target.tensor]
     written = [target.variables[mode] for mode in form.mode_order]
@@ -304,7 +304,7 @@ def _is_scattered(program: cin.LoopProgram, formats: Mapping[str, Format]) -> bo
 def _written(
     program: cin.LoopProgram, loops: Sequence[str], formats: Mapping[str, Format], points: float
 ) -> float:
-    """What it costs to write a point of the result, beside the point itself."""
+    """The cost of writing a point of the result, beside the point itself."""
     target, stored = program.target, _appended(program, formats)
     if not stored:
         return 0.0

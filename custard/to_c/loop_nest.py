@@ -311,7 +311,7 @@ class VariableLoops:
         return replace(operand, place=there)
 
     def label(self, key: int) -> str:
-        """What tells the coordinates of an operand from those of others."""
+        """The part of a name that tells the coordinates of an operand from those of others."""
         if key in self.joint:
             return "".join(map(self.label, self.joint[key]))
         return operand_of(self.tree, key).slot.name if key >= 0 else "all"
@@ -409,8 +409,8 @@ class VariableLoops:
         return _branches(cases)
 
     def met(self, at: Mapping[int, Var], keys: Sequence[int], apart: Sequence[Stmt]) -> Stmt:
-        """What is done where all of some operands meet, which is easily foreseen for some inputs,
-        and where they are ``apart``."""
+        """Branches on whether all of some operands meet: the body where they do, which is easily
+        foreseen for some inputs, and ``apart`` where they do not."""
         first, *others = at.values()
         with self.builder.scope():
             declared = Declare(self.var, first, const=True)
@@ -426,8 +426,8 @@ class VariableLoops:
     def approach(
         self, at: Mapping[int, Var], keys: Sequence[int], apart: Sequence[Stmt]
     ) -> Sequence[Stmt]:
-        """Brings together operands that are merged where they meet; what is done where those have
-        met, but not all others, is ``apart``."""
+        """Brings together operands that are merged where they meet; ``apart`` are the statements
+        where those have met, but not all others."""
         cases: list[tuple[Expr, Sequence[Stmt]]] = []
         for key in keys:
             first, *others = here = [at[one] for one in self.members([key])]
@@ -448,7 +448,7 @@ class VariableLoops:
         last: bool,
         far: Var | None,
     ) -> list[Stmt]:
-        """What is done where some operands do not meet: the body of one of some points, or, where
+        """The statements where some operands do not meet: the body of one of some points, or, where
         only values are left (``last``), statements that depend on no condition."""
         with self.builder.scope():
             found = self.smallest(list(at.values()))

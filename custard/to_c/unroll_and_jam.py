@@ -38,7 +38,7 @@ _TOGETHER = 4
 
 
 def unrolled_and_jammed(body: Body, taken: set[str]) -> list[Stmt]:
-    """The statements with such loops in two; their new names are not among those ``taken``."""
+    """The statements, with such loops split in two; new names are not among those ``taken``."""
     own = {one.var.name for one in statements(body) if isinstance(one, Declare | For)}
     used = own | taken
 
@@ -54,7 +54,7 @@ def unrolled_and_jammed(body: Body, taken: set[str]) -> list[Stmt]:
 
 
 def _in_two(loop: For, fresh: Callable[[str], str]) -> list[Stmt] | None:
-    """The loop with four rounds at a time, and the one for the others; None if that is not so."""
+    """A loop with four rounds at a time, and one for the rest; None if the loop is no such one."""
     match loop.body:
         case [*before, For(body=[Assign(Load() as target, value, "+" | "|" as sign)]) as inner]:
             if not _is_plain(loop) or not _is_plain(inner):
@@ -94,7 +94,7 @@ def _together(
     sign: str,
     fresh: Callable[[str], str],
 ) -> list[Stmt]:
-    """The body of a loop for several rounds: what each declares, and the sum of their values."""
+    """The body of a loop for several rounds: the declarations of each, and the sum of values."""
     before: list[Stmt] = []
     total = target
     for n in range(_TOGETHER):

@@ -35,8 +35,9 @@ enum { MOST_FIRINGS = 65535, FEW_FIRINGS = 1024, AT_ONCE = 8 };
 
 #define RARE(test) __builtin_expect(!!(test), 0)
 
-/* Ends the last call of a block whose next firing is not in the run any more. Only kernels that define
- * LIMITED ask. What the firing has changed in the memory of the block stays, and is not reported. */
+/* Ends the last call of a block whose next firing comes after the end of the run. Only kernels
+ * that define LIMITED ask. What the firing has changed in the memory of the block stays, and is not
+ * reported. */
 #ifdef LIMITED
 #define ENDED_BEFORE(cycle) if ((cycle) >= b->end) goto late;
 #else

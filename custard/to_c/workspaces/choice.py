@@ -102,7 +102,7 @@ def positions(slot: Slot, members: Mapping[str, object]) -> list[float]:
 
 @dataclass(frozen=True)
 class FillStatistics:
-    """What goes into a workspace.
+    """How a workspace is filled.
 
     ``fills``   how often it is filled
     ``values``  how many values are put in each time
@@ -126,7 +126,7 @@ class FillStatistics:
 
 
 def load(filling: Filling, sizes: Sizes) -> FillStatistics:
-    """What goes into a workspace."""
+    """How a workspace is filled, for inputs of some sizes."""
     loops = (*filling.around, *filling.loops)
     counts = [_coordinates(filling.value, v, loops[:n], sizes) for n, v in enumerate(loops)]
     fills = prod(counts[: len(filling.around)])
