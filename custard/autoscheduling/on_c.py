@@ -65,6 +65,7 @@ class _CAutoscheduler(Autoscheduler):
             fibers = fibers.with_extent(loop, size)
         *first, last = candidate.statements
         seconds = _UNIT * sum(cost(one, formats, fibers, turns=False) for one in first)
+        seconds += _NANOSECOND * sum(_filling(one, formats, fibers) for one in first)
         seconds += _last(last, candidate.policy, formats, fibers)
         seconds *= tiles
         return seconds if candidate.shared is None else _shared_out(candidate, fibers, seconds)
@@ -231,6 +232,21 @@ def _last(
     loops = replace(program, target=array)
     known = {**formats, target.tensor: array_of(len(written))}
     return _UNIT * cost(loops, known, fibers, turns=False) + _NANOSECOND * filling
+
+
+def _filling(program: cin.LoopProgram, formats: Mapping[str, Format], fibers: InputFibers) -> float:
+    """The nanoseconds that the workspace of a part takes, inside of the loops over the first
+    variables of the part."""
+    *around, last = program.target.variables
+    found = counted(program, formats, fibers)
+    inside = next((one for one in found if one.variable not in around), None)
+    filled = next((one for one in found if one.variable == last), None)
+    if inside is None or filled is None:
+        return 0.0
+    fills, places = max(inside.entered, 1.0), fibers.extent(last)
+    run = filled.points / max(filled.entered, 1.0)
+    load = FillStatistics(fills, filled.points / fills, places, run=run)
+    return min(choice.cost(one, load) for one in _fitting(places))
 
 
 def _load(

@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse
 
+import custard
 from custard.autoscheduling.autoscheduler import autoscheduler
 from custard.autoscheduling.candidates import orders
 from custard.autoscheduling.fibers import InputFibers
@@ -100,3 +102,17 @@ def test_the_compiler_takes_the_cheapest_workspace():
     }
     assert policies.pop(None) == min(policies.values()) == policies["dense"]
     assert policies["coord"] == policies["bucket"]  # few values, which are sorted alike
+
+
+def test_the_vector_of_a_part_takes_its_time():
+    """Rows of C * D have values beside the few that B asks for, and each sets a bit."""
+    random = np.random.default_rng(2)
+    b = scipy.sparse.random_array((300, 300), density=0.02, format="csr", rng=random)
+    found = custard.autoschedule(
+        "X(i,j) = B(i,j) * C(i,k) * D(j,k)", dict.fromkeys("BCD", b), {}, "c", threads=1, most=100
+    )
+    assert not any("precompute" in command for command in found[0].schedule)
+    first = "precompute(C(i,k)*D(j,k)"
+    parts = [one for one in found if any(c.startswith(first) for c in one.schedule)]
+    assert parts
+    assert all(one.estimate > 300 * 36 * 5e-9 for one in parts)
