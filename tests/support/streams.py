@@ -99,6 +99,18 @@ def check_block(
         result.check(outputs)
 
 
+def check_scanner(tensor: Tensor, level: int, ref: str, crd_due: str, ref_due: str) -> None:
+    """Checks the streams of a scanner of a tensor's level, for a stream of references."""
+    __tracebackhide__ = True
+    check_block(
+        "level_scanner",
+        {"slot": "B", "level": level},
+        {"in_ref": ref},
+        {"crd": crd_due, "ref": ref_due},
+        tensors={"B": tensor},
+    )
+
+
 def around(
     kind: str,
     parameters: Mapping[str, Any],

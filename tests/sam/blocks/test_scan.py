@@ -6,7 +6,7 @@ import pytest
 from sam.levels import Compressed, Dense, Singleton
 from sam.tensor import Tensor
 from tests.support.published import needs_published, stream, vectors
-from tests.support.streams import check_block, run_block
+from tests.support.streams import check_block, check_scanner, run_block
 
 # The matrix of Figure 1: rows 0, 1 and 3 with the values ((1), (2, 3), (4, 5)).
 FIGURE_1 = Tensor.from_coo([[0, 1, 1, 3, 3], [1, 0, 2, 1, 3]], [1, 2, 3, 4, 5], (4, 4), "ss")
@@ -27,26 +27,16 @@ def fibers(segments, coordinates):
     return Tensor(shape, (0, 1), levels, np.ones(len(coordinates)))
 
 
-def check(tensor, level, ref, crd_due, ref_due):
-    check_block(
-        "level_scanner",
-        {"slot": "B", "level": level},
-        {"in_ref": ref},
-        {"crd": crd_due, "ref": ref_due},
-        tensors={"B": tensor},
-    )
-
-
 def check_rows(ref, crd_due, ref_due):
-    check(ROWS, 1, ref, crd_due, ref_due)
+    check_scanner(ROWS, 1, ref, crd_due, ref_due)
 
 
 def test_figure_2_two_scanners_compose_into_the_streams_of_figure_1():
-    check(FIGURE_1, 0, "0, D", "0, 1, 3, S0, D", "0, 1, 2, S0, D")
+    check_scanner(FIGURE_1, 0, "0, D", "0, 1, 3, S0, D", "0, 1, 2, S0, D")
     outer = run_block(
         "level_scanner", {"slot": "B", "level": 0}, {"in_ref": "0, D"}, tensors={"B": FIGURE_1}
     )
-    check(
+    check_scanner(
         FIGURE_1,
         1,
         outer.streams["ref"],
@@ -97,19 +87,19 @@ def test_stop_tokens_rise_by_one_whatever_their_level():
 
 def test_a_dense_level_has_all_coordinates():
     matrix = Tensor.of(np.ones((3, 2)))
-    check(matrix, 0, "0, D", "0, 1, 2, S0, D", "0, 1, 2, S0, D")
-    check(matrix, 1, "0, 2, S0, D", "0, 1, S0, 0, 1, S1, D", "0, 1, S0, 4, 5, S1, D")
-    check(matrix, 1, "1, N, S0, D", "0, 1, S0, S1, D", "2, 3, S0, S1, D")
+    check_scanner(matrix, 0, "0, D", "0, 1, 2, S0, D", "0, 1, 2, S0, D")
+    check_scanner(matrix, 1, "0, 2, S0, D", "0, 1, S0, 0, 1, S1, D", "0, 1, S0, 4, 5, S1, D")
+    check_scanner(matrix, 1, "1, N, S0, D", "0, 1, S0, S1, D", "2, 3, S0, S1, D")
 
 
 def test_a_dense_level_of_extent_0_has_empty_fibers():
-    check(Tensor.of(np.ones((2, 0))), 1, "0, 1, S0, D", "S0, S1, D", "S0, S1, D")
+    check_scanner(Tensor.of(np.ones((2, 0))), 1, "0, 1, S0, D", "S0, S1, D", "S0, S1, D")
 
 
 def test_a_singleton_level_has_one_coordinate_per_fiber():
     levels = Dense(3), Singleton(np.array([4, 0, 2]))
     matrix = Tensor((3, 5), (0, 1), levels, np.ones(3))
-    check(matrix, 1, "0, 1, 2, S0, D", "4, S0, 0, S0, 2, S1, D", "0, S0, 1, S0, 2, S1, D")
+    check_scanner(matrix, 1, "0, 1, 2, S0, D", "4, S0, 0, S0, 2, S1, D", "0, S0, 1, S0, 2, S1, D")
 
 
 @pytest.mark.parametrize("ref", ["0, D", "7, D", "2.5, D"])
@@ -141,7 +131,7 @@ def test_a_variable_of_extent_0_has_empty_fibers():
 @pytest.mark.parametrize("vector", vectors("test_rd_scan_c_direct_nd"))
 def test_published_compressed_scans(vector):
     # Not one of these needs its parent level, so parents that no fiber asks for may be added.
-    check(
+    check_scanner(
         fibers(vector["seg"], vector["crd"]),
         1,
         stream(vector["in_ref"]),
@@ -157,11 +147,11 @@ def test_published_scans_of_unknown_references(vector):
     crd, ref = (
         stream([token for token in vector[port] if token != "N"]) for port in ("out_crd", "out_ref")
     )
-    check(fibers(vector["seg"], vector["crd"]), 1, stream(vector["in_ref"]), crd, ref)
+    check_scanner(fibers(vector["seg"], vector["crd"]), 1, stream(vector["in_ref"]), crd, ref)
 
 
 @needs_published
 @pytest.mark.parametrize("dim", [1, 2, 4, 16, 32, 100])
 def test_published_dense_scans(dim):
     due = stream([*range(dim), "S0", "D"])
-    check(Tensor.of(np.ones(dim)), 0, "0, D", due, due)
+    check_scanner(Tensor.of(np.ones(dim)), 0, "0, D", due, due)
