@@ -23,6 +23,8 @@ FIRST = "1st"
 # an array that is added to, across rows that fit into the cache, and others.
 _IN_ORDER, _SPARSE, _ADDED, _NEAR_ACROSS, _ACROSS = 0.5, 1.5, 2.5, 2.0, 4.0
 _CACHED = 2**17  # entries
+# What such a point costs if the loop goes across the same rows again, and up to how many rows.
+_AGAIN_ACROSS, _ROWS = 1.0, 512
 # What a coordinate costs that is merged with those of another operand, beside its step.
 _MERGED = 8.0
 # What it costs to put a value into a workspace: into an array, or, by the bits of how many there
@@ -215,7 +217,9 @@ def _term_cost(
     found = counts.count(term, loops, codes)
     points = found[-1].points
     cost = sum(loop.steps * (1 + _merged(term, loop.variable, codes)) for loop in found)
-    cost += points * (_weight(program, term, loops, formats, codes, counts) - 1)
+    again = len(loops) > 1 and found[-1].extent <= _ROWS
+    outside = loops[-2] if again else None
+    cost += points * (_weight(program, term, loops, formats, codes, counts, outside) - 1)
     if _is_scattered(program, formats):
         return 2 * cost + points * _PLACED
     return cost + points * _written(program, loops, formats, points)
@@ -260,8 +264,12 @@ def _weight(
     formats: Mapping[str, Format],
     codes: Codes,
     counts: Counts,
+    outside: str | None,
 ) -> float:
-    """The cost of a point of the innermost loop."""
+    """What a point of the innermost loop costs.
+
+    ``outside`` is the loop around the innermost one, if this one has few coordinates.
+    """
     innermost, target = loops[-1], program.target
     form = formats[target.tensor]
     written = [target.variables[mode] for mode in form.mode_order]
@@ -275,8 +283,12 @@ def _weight(
         if not LEVEL_FORMATS[below[0]].full:
             sparse = True
         elif len(below) > 1 and are_full(below):
-            is_near = counts.entries(access, formats[access.tensor]) <= _CACHED
-            across += _NEAR_ACROSS if is_near else _ACROSS
+            if outside is not None and outside not in stored:
+                across += _AGAIN_ACROSS
+            elif counts.entries(access, formats[access.tensor]) <= _CACHED:
+                across += _NEAR_ACROSS
+            else:
+                across += _ACROSS
     if across:
         return across
     if not sparse:

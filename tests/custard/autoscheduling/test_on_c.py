@@ -116,3 +116,14 @@ def test_the_vector_of_a_part_takes_its_time():
     parts = [one for one in found if any(c.startswith(first) for c in one.schedule)]
     assert parts
     assert all(one.estimate > 300 * 36 * 5e-9 for one in parts)
+
+
+def test_going_across_the_same_rows_again_is_cheap():
+    """Row j of C, which is stored by columns, stays in the cache for all rows of column j of B."""
+    random = np.random.default_rng(3)
+    b = scipy.sparse.random_array((400, 400), density=0.03, format="csr", rng=random)
+    c = random.random((400, 32))
+    found = custard.autoschedule(
+        "A(i,k) = B(i,j) * C(j,k)", {"B": b, "C": c}, {"A": "dd", "C": "dd:1,0"}, "c", threads=1
+    )
+    assert found[0].schedule == ("reorder(j,i,k)",)
