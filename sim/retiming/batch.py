@@ -55,8 +55,8 @@ def run(
         batch.run()
     except Untraceable:
         _log.info("the graph has wires: its %d configs run one by one", len(configs))
-    except (Abandoned, UserError, StreamError, MemoryError):
-        pass  # runs alone tell why
+    except (Abandoned, UserError, StreamError, MemoryError) as mistake:  # runs alone tell why
+        _log.info("the %d configs run one by one: %s", len(configs), mistake)
     return batch.left()
 
 

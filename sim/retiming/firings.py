@@ -220,17 +220,17 @@ class Firings:
             if status == 1:
                 break
             if status == 2:
-                raise Abandoned
+                raise Abandoned("a block fails")
             if time.monotonic() >= look_at:
                 require_memory({})
                 now, look_at = self._moved(), time.monotonic() + _SECONDS_BETWEEN_LOOKS
                 if now == before:
-                    raise Abandoned
+                    raise Abandoned("no block makes progress")
                 before = now
         else:
             return
         if any(one.block.status != FINISHED for one in self.parts):
-            raise Abandoned
+            raise Abandoned("some blocks do not come to their ends")
         self.objects.copy_back()
         self.done = True
 

@@ -192,9 +192,11 @@ def test_wires_and_memory_run_one_by_one(monkeypatch):
     assert found == []
 
 
-def test_failures_are_told_in_the_words_of_a_run_alone():
+def test_failures_are_told_in_the_words_of_a_run_alone(caplog):
+    caplog.set_level("INFO")
     settings = [{"blocks.capacity": 1, "queues.depth": n} for n in (1, 2, 3, 4, "unbounded")]
     agree(ROWS, matrices(8), settings)
+    assert "the 5 configs run one by one: a block fails" in caplog.messages
 
 
 def test_peaks_of_all_sizes():
