@@ -372,10 +372,14 @@ class VariableLoops:
         covered = counter is not None or len(alone) == len(together)
         last = covered and len(together) > 0 and len(below) > 1 and self.is_last(keys)
         if counter is None and len(at) > 1:
-            others = [] if last else [other for other in below if other != point]
-            heads = {key: at[self.members([key])[0]] for key in together}
-            apart = self.apart(heads, keys, others, covered, last, far) if len(heads) > 1 else []
-            return While(alive, [*inside, self.met(at, keys, self.approach(at, together, apart))])
+            if len(below) == 1:
+                apart = self.behind(at) if far is None else self.galloped(at, far)
+            else:
+                others = [] if last else [other for other in below if other != point]
+                heads = {key: at[self.members([key])[0]] for key in together}
+                apart = self.apart(heads, keys, others, covered, last)
+                apart = self.approach(at, together, apart)
+            return While(alive, [*inside, self.met(at, keys, apart)])
         if counter is not None:
             inside.append(Declare(self.var, counter, const=True))
         else:
@@ -425,19 +429,16 @@ class VariableLoops:
 
     def approach(
         self, at: Mapping[int, Var], keys: Sequence[int], apart: Sequence[Stmt]
-    ) -> Sequence[Stmt]:
+    ) -> list[Stmt]:
         """Brings together operands that are merged where they meet; ``apart`` are the statements
         where those have met, but not all others."""
         cases: list[tuple[Expr, Sequence[Stmt]]] = []
-        for key in keys:
-            first, *others = here = [at[one] for one in self.members([key])]
-            if others:
-                steps: list[Stmt] = []
-                for one, own in zip(self.joint[key], here, strict=True):
-                    behind = either(*(own < other for other in here if other != own))
-                    steps += self.iterators[one].advance(behind)
-                cases.append((either(*(op("!=", first, other) for other in others)), steps))
-        return _branches([*cases, (TRUE, apart)] if apart else [*cases[:-1], (TRUE, cases[-1][1])])
+        for key in (one for one in keys if one in self.joint):
+            members = {one: at[one] for one in self.joint[key]}
+            first, *others = members.values()
+            differ = either(*(op("!=", first, other) for other in others))
+            cases.append((differ, self.behind(members)))
+        return _branches([*cases, (TRUE, apart)])
 
     def apart(
         self,
@@ -446,7 +447,6 @@ class VariableLoops:
         points: Sequence[lattice.Point],
         covered: bool,
         last: bool,
-        far: Var | None,
     ) -> list[Stmt]:
         """The statements where some operands do not meet: the body of one of some points, or, where
         only values are left (``last``), statements that depend on no condition."""
@@ -456,7 +456,7 @@ class VariableLoops:
                 found += self.masked({key: one.eq(self.var) for key, one in at.items()}, keys)
             else:
                 found += self.cases(at, keys, points, covered)
-            return [*found, *(self.advanced(at, None) if far is None else self.galloped(at, far))]
+            return [*found, *self.advanced(at, None)]
 
     def far_apart(self, points: Sequence[lattice.Point], keys: Sequence[int]) -> Declare | None:
         """Declares whether one of two intersected fibers is much longer than the other.
@@ -475,12 +475,23 @@ class VariableLoops:
         return Declare(Var(self.builder.fresh("far"), BOOL), unequal, const=True)
 
     def galloped(self, at: Mapping[int, Var], far: Var) -> list[Stmt]:
-        """Goes on from a coordinate; where lengths are far apart, to where the other one is."""
+        """Goes on where two operands are apart; where lengths are far apart, the one that is behind
+        goes to where the other one is.
+
+        The steps are statements of their own: C compilers make branches of a choice between the
+        two that each step would ask for, and no processor foresees these.
+        """
+        (first, here), (second, there) = at.items()
+        one, other = self.iterators[first], self.iterators[second]
+        sought = If([(here < there, one.gallop(there))], other.gallop(here))
+        return [If([(far, [sought])], self.behind(at))]
+
+    def behind(self, at: Mapping[int, Var]) -> list[Stmt]:
+        """Goes on with those of some operands that are behind another one."""
         steps: list[Stmt] = []
-        (one, here), (other, there) = at.items()
-        for key, own, target in ((one, here, there), (other, there, here)):
-            behind = both(far, own < target)
-            steps += self.iterators[key].gallop(behind, target, own.eq(self.var))
+        for key, own in at.items():
+            condition = either(*(own < other for other in at.values() if other != own))
+            steps += self.iterators[key].advance(condition)
         return steps
 
     def advanced(self, at: Mapping[int, Var], counter: Var | None) -> list[Stmt]:

@@ -81,9 +81,8 @@ class Iterator(ABC):
         """The number of positions from the cursor on, after ``begin``, for a fiber to seek in."""
         raise TypeError(f"{type(self).__name__} does not count positions")
 
-    def gallop(self, behind: Expr, coordinate: Expr, here: Expr) -> list[Stmt]:
-        """Goes on to the first coordinate that is not below another one, if that lies ``behind``;
-        else to the next one where ``here`` holds."""
+    def gallop(self, coordinate: Expr) -> list[Stmt]:
+        """Goes on to the first coordinate that is not below another one."""
         raise TypeError(f"{type(self).__name__} does not gallop")
 
     def restricts(self) -> bool:
@@ -223,10 +222,10 @@ class Counted(Iterator):
     def left(self) -> Expr:
         return _named(self.cursor, self.end) - self.cursor
 
-    def gallop(self, behind: Expr, coordinate: Expr, here: Expr) -> list[Stmt]:
+    def gallop(self, coordinate: Expr) -> list[Stmt]:
         sought = self.sought(coordinate)
         assert sought is not None
-        return [Assign(self.cursor, select(behind, sought, self.cursor + cast(here, INT)))]
+        return [Assign(self.cursor, sought)]
 
     def sought(self, coordinate: Expr) -> Expr | None:
         crd = sorted_array(self.coordinate, self.cursor)
@@ -345,12 +344,11 @@ class Runs(Iterator):
         crd = sorted_array(self.coordinate, self.cursor)
         return None if crd is None else sought_position(crd, self.cursor, self.last, coordinate)
 
-    def gallop(self, behind: Expr, coordinate: Expr, here: Expr) -> list[Stmt]:
+    def gallop(self, coordinate: Expr) -> list[Stmt]:
         sought = self.sought(coordinate)
         assert sought is not None
         step = If([(self.alive, [Assign(self.next, self._found())])])
-        moved = [Assign(self.cursor, sought), Assign(self.run, ONE), step]
-        return [If([(behind, moved)], self.advance(here))]
+        return [Assign(self.cursor, sought), Assign(self.run, ONE), step]
 
     def advance(self, condition: Expr) -> list[Stmt]:
         step = [If([(self.alive, [Assign(self.next, self._found())])])]

@@ -75,6 +75,14 @@ def test_where_factors_do_not_meet_other_operands_are_not_tested():
     assert kernel.count("y->values[y_count0] = ") == 4
 
 
+def test_steps_of_an_intersection_are_no_choices_that_a_compiler_makes_branches_of():
+    formats = {"y": "s", "a": "s", "b": "s"}
+    text = custard.compile("y(i) = a(i) * b(i)", formats, target="c").source
+    steps = text[text.index("} else if (far) {") :]
+    assert "pa0 += ia < ib;" in steps
+    assert "?" not in steps
+
+
 @needs_compiler
 def test_fibers_that_are_far_apart_in_length_are_galloped_through():
     long, short = np.ones(2000), np.zeros(2000)
