@@ -77,7 +77,7 @@ def measure(case: Case, runs: int) -> Timing:
     return Timing(
         case.kernel,
         case.data,
-        getattr(first, "nnz", np.size(first)),
+        first.size if isinstance(first, np.ndarray) else first.nnz,
         statistics.median(ours),
         statistics.median(others),
         case.asked,
