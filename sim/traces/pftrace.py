@@ -14,7 +14,7 @@ import numpy as np
 from sam.support.errors import UserError
 from sam.support.files import require_folder
 from sim.stats import Run
-from sim.traces.states import DONE, MOST_BYTES, Piece, Sizes, bits, samples, states, within
+from sim.traces.states import DONE, MOST_BYTES, Piece, TraceSizes, bits, samples, states, within
 from sim.traces.states import shown as shown_of
 
 # The bytes of the packets of a slice's beginning and end, and of a counter, without their time.
@@ -57,10 +57,10 @@ def _protobuf() -> Any:
     return perfetto_trace_pb2
 
 
-def _sizes(run: Run) -> Sizes:
+def _sizes(run: Run) -> TraceSizes:
     """The bytes of the packets of a run."""
     time = 1 + len(_varint(run.cycles))
-    return Sizes(
+    return TraceSizes(
         changes=lambda found: np.full(len(found.cycles), _SLICE + 2 * time),
         cycle=0,
         numbers=lambda values: _COUNTER + time + bits(values) // 7,

@@ -100,7 +100,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class TraceSizes:
     """The most bytes that parts of a file take.
 
     ``changes``  of the changes of a block, one by one
@@ -113,7 +113,7 @@ class Sizes:
     numbers: Callable[[Array], Array]
 
 
-def shown(run: Run, asked: tuple[int, int] | None, most_bytes: int, sizes: Sizes) -> Shown:
+def shown(run: Run, asked: tuple[int, int] | None, most_bytes: int, sizes: TraceSizes) -> Shown:
     """The part of a run that a trace shows: the window asked for, as far as there is room.
 
     Raises UserError for cycles that the run does not have.

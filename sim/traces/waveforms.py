@@ -17,7 +17,7 @@ from sam.support.errors import UserError
 from sam.support.files import require_folder
 from sim.attribution.log import Array
 from sim.stats import Run
-from sim.traces.states import MOST_BYTES, Piece, Sizes, States, bits, samples, states, within
+from sim.traces.states import MOST_BYTES, Piece, States, TraceSizes, bits, samples, states, within
 from sim.traces.states import shown as shown_of
 
 # The bytes of a change beside its text: the name of its signal, and what separates them.
@@ -60,13 +60,13 @@ def write(
     return found.note
 
 
-def _sizes(run: Run) -> Sizes:
+def _sizes(run: Run) -> TraceSizes:
     """The bytes of the changes of a run."""
 
     def changes(found: States) -> Array:
         return np.array([len(name) for name in found.names])[found.state] + _BESIDE
 
-    return Sizes(changes, len(f"#{run.cycles}\n"), lambda values: bits(values) + _BESIDE)
+    return TraceSizes(changes, len(f"#{run.cycles}\n"), lambda values: bits(values) + _BESIDE)
 
 
 _Change = tuple[int, Any, Any]

@@ -8,8 +8,8 @@ from sim.attribution.log import Awaited, Log
 from sim.attribution.over_time import OverTime
 from sim.traces.states import (
     CycleWindow,
-    Sizes,
     States,
+    TraceSizes,
     parse_window,
     samples,
     shown,
@@ -18,7 +18,7 @@ from sim.traces.states import (
 )
 from tests.support.runs import in_two, sparse_product, waits
 
-SIZES = Sizes(lambda found: np.full(len(found.cycles), 40), 0, lambda values: values * 0 + 40)
+SIZES = TraceSizes(lambda found: np.full(len(found.cycles), 40), 0, lambda values: values * 0 + 40)
 
 
 def log(*blocks, cycles=20):
