@@ -41,14 +41,14 @@ def cases(quick: bool) -> list[Case]:
 
 def seconds(bound: engine.Bound, depth: int | str, attribution: bool) -> float:
     """The CPU time of a run and of its statistics."""
-    machine = engine._CompiledMachine(bound, load("ideal", {"queues.depth": depth}), attribution)
+    running = engine.CompiledRun(bound, load("ideal", {"queues.depth": depth}), attribution)
     try:
         started = time.process_time()
-        machine.run(None)
-        machine.report()
+        running.run(None)
+        running.report()
         return time.process_time() - started
     finally:
-        machine.close()
+        running.close()
 
 
 def main() -> None:

@@ -181,15 +181,15 @@ def measure(case: Case, quick: bool) -> Iterator[Timing]:
 
 def _run(bound: BoundGraph, depth: int | str) -> tuple[float, float, Run]:
     """The seconds of the firings, the seconds of the report, and the run."""
-    machine = compiled_engine._CompiledMachine(bound, load("ideal", {"queues.depth": depth}))
+    running = compiled_engine.CompiledRun(bound, load("ideal", {"queues.depth": depth}))
     try:
         started = time.process_time()
-        machine.run(None)
+        running.run(None)
         fired = time.process_time()
-        run = machine.report()
+        run = running.report()
         return fired - started, time.process_time() - fired, run
     finally:
-        machine.close()
+        running.close()
 
 
 def _timing(case: Case, run: Run, depth: int | str, took: Sequence[tuple[float, float]]) -> Timing:

@@ -30,14 +30,14 @@ from sim.stats import Run
 
 def _run(bound: BoundGraph, depth: int | str, threads: int) -> tuple[float, float, Run]:
     """The wall and CPU seconds of the firings, and the run."""
-    machine = engine._CompiledMachine(bound, load("ideal", {"queues.depth": depth}))
+    running = engine.CompiledRun(bound, load("ideal", {"queues.depth": depth}))
     try:
         wall, cpu = time.perf_counter(), time.process_time()
-        machine.run(None, None, threads)
+        running.run(None, None, threads)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        return wall, cpu, machine.report()
+        return wall, cpu, running.report()
     finally:
-        machine.close()
+        running.close()
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -70,6 +70,11 @@ class CompiledPart:
         return found
 
     @property
+    def last_cycle(self) -> int:
+        """The cycle of its last firing; -1 before the first."""
+        return self.block.ready - self.block.interval if self.block.fired else -1
+
+    @property
     def asks(self) -> bool:
         """Whether the part asks memory."""
         return bool(self.residual.regions)

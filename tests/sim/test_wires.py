@@ -157,9 +157,9 @@ def test_a_long_wire_takes_no_more_places_than_it_needs():
     found = outcome(graph, {}, "compiled")
     assert found == outcome(graph, {}, "simpy")
     assert found[2]["tell1.news -> stamp0.in_news"].peak == 1
-    machine = compiled_engine._CompiledMachine(bind(graph, {}), load(None))
+    running = compiled_engine.CompiledRun(bind(graph, {}), load(None))
     try:
-        machine.run(None)
-        assert all(c.queue.from_ == c.queue.to for c in machine.channels.values() if c.wire)
+        running.run(None)
+        assert all(c.queue.from_ == c.queue.to for c in running.machine.channels.values() if c.wire)
     finally:
-        machine.close()
+        running.close()

@@ -9,7 +9,7 @@ import numpy as np
 
 import custard
 from sim.binding import bind
-from sim.compiled import engine
+from sim.compiled import engine, layout
 from sim.compiled.kernel.ends import QueueEnd
 from sim.compiled.kernel.plain import BlockKernel
 from sim.compiled.kernel.source import PATHS, paths_without
@@ -53,12 +53,12 @@ def kernels_of_product(config: Any, off: str = "") -> list[str]:
     class Enough(Exception):
         pass
 
-    def keep(found: list[str]) -> None:
+    def keep(found: list[str], **_: bool) -> None:
         sources.extend(found[1:])
         raise Enough
 
     settings = patch.dict("os.environ", SAM_PATHS_OFF=off)
-    with patch.object(engine, "libraries", keep), settings, suppress(Enough):
+    with patch.object(layout, "libraries", keep), settings, suppress(Enough):
         engine.run(bound, load("ideal", config))
     return sources
 

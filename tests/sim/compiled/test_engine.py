@@ -554,37 +554,15 @@ def test_queues_shrink_back():
         custard.compile("X(i,j)=B(i,j)*c", {"B": "ss"}).graph, {"B": np.ones((1, 9000)), "c": 2.0}
     )
     slow = {"blocks.kinds.array.initiation_interval_cycles": 3}
-    machine = compiled_engine._CompiledMachine(bound, load(None, slow))
+    running = compiled_engine.CompiledRun(bound, load(None, slow))
     try:
-        machine.run(None)
-        machine.report()
-        queues = [channel.queue for channel in machine.channels.values()]
+        running.run(None)
+        running.report()
+        queues = [channel.queue for channel in running.machine.channels.values()]
         assert max(queue.peak for queue in queues) > 3 * parts.PLACES
         assert all(queue.from_ == queue.to for queue in queues)
     finally:
-        machine.close()
-
-
-def test_streams_that_move_together_share_a_queue():
-    program = custard.compile("X(i,j)=B(i,k)*C(k,j)", schedule=["reorder(i,k,j)"])
-    inputs = {"B": np.eye(3), "C": np.eye(3)}
-
-    def shared(config):
-        machine = compiled_engine._CompiledMachine(bind(program.graph, inputs), load(None, config))
-        try:
-            groups = {tuple(map(str, channel.edges)) for channel in machine.channels.values()}
-            return sorted(group for group in groups if len(group) > 1)
-        finally:
-            machine.close()
-
-    vector = ("reduce_k.crd0 -> drop_i.in_inner_crd", "reduce_k.val -> drop_i.in_inner_val")
-    assert shared({}) == [
-        vector,
-        ("scan_B_k.crd -> intersect_k.in_crd0", "scan_B_k.ref -> intersect_k.in_ref0_0"),
-        ("scan_C_k.crd -> intersect_k.in_crd1", "scan_C_k.ref -> intersect_k.in_ref1_0"),
-    ]
-    assert shared({"queues.kinds.ref.depth": 2}) == [vector]
-    assert shared({"queues.kinds.crd.latency_cycles": 2}) == []
+        running.close()
 
 
 @pytest.mark.parametrize("depth", [1, 2, "unbounded"])

@@ -5,8 +5,8 @@ import pytest
 
 import custard
 from sim.binding import bind
-from sim.compiled import engine
 from sim.compiled.kernel.ends import QueueEnd
+from sim.compiled.layout import CompiledMachine
 from sim.compiled.parts import PLACES, SHORT
 from sim.config.hardware import load
 from tests.support.compiler import needs_compiler
@@ -17,7 +17,7 @@ pytestmark = needs_compiler
 def machine(overrides=None, schedule=()):
     program = custard.compile("x(i) = b(i) * c(i)", {"b": "s", "c": "s", "x": "s"}, schedule)
     bound = bind(program.graph, {"b": np.eye(4)[0], "c": np.ones(4)})
-    found = engine._CompiledMachine(bound, load(None, overrides))
+    found = CompiledMachine(bound, load(None, overrides))
     found.close()
     return found
 
