@@ -196,8 +196,8 @@ def _kind(path: Path, to_write: bool = False) -> _FileFormat:
     if kind is None or (compression.compression_of(path) and not kind.text):
         if kind is not None:
             raise UserError(
-                f"{path} is compressed, and {_format_suffix(path)} files are read as they are",
-                hint=f"decompress it to {path.stem}",
+                f"{path} is compressed, and {_format_suffix(path)} files are not",
+                hint=f"write {path.stem}" if to_write else f"decompress it to {path.stem}",
             )
         why = f'"{suffix}" is not a known suffix' if suffix else "it has no suffix"
         raise UserError(

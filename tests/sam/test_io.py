@@ -73,9 +73,10 @@ def test_unknown_suffixes(tmp_path):
         'cannot tell the format of a.mxt: ".mxt" is not a known suffix\nhint: did you mean .mtx?'
     )
     assert refused(tmp_path / "a.npz.gz") == (
-        'cannot tell the format of a.npz.gz: ".npz.gz" is not a known suffix\n'
-        "hint: did you mean .npz?"
+        "a.npz.gz is compressed, and .npz files are not\nhint: decompress it to a.npz"
     )
+    with pytest.raises(UserError, match=r"hint: write a\.npz$"):
+        require_writable(tmp_path / "a.npz.gz", 2)
 
 
 def test_missing_files(tmp_path):

@@ -8,7 +8,7 @@ from custard.to_c.program import LIBRARY, CProgram
 QUICK = (*LIBRARY, "-O1")
 
 
-def compiled(expression, formats, schedule=(), **options) -> CProgram:
+def compiled(expression, formats=None, schedule=(), **options) -> CProgram:
     """The program in C."""
     program = custard.compile(expression, formats, schedule, target="c", **options)
     return replace(program, flags=QUICK)

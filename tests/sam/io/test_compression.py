@@ -34,8 +34,7 @@ def test_compressed(tmp_path, suffix):
 @pytest.mark.parametrize("name", ["a.npy.gz", "a.npz.bz2", "a.mat.xz"])
 def test_files_that_are_not_texts_are_not_decompressed(tmp_path, name):
     assert refused(tmp_path / name) == (
-        f"{name} is compressed, and {name[1:5]} files are read as they are\n"
-        f"hint: decompress it to {name[:5]}"
+        f"{name} is compressed, and {name[1:5]} files are not\nhint: decompress it to {name[:5]}"
     )
 
 
