@@ -6,6 +6,7 @@ The modules of a command are imported when it runs, so that ``custard --help`` a
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -72,6 +73,9 @@ def _chosen(words: Sequence[str]) -> Callable[[Sequence[str]], int]:
 
 def _execute(words: Sequence[str]) -> int:
     arguments = parse_command(words, {word: rest for word, (rest, _, _) in _COMMANDS.items()})
+    if not arguments.check and "numpy" not in sys.modules:
+        # Only --check multiplies dense arrays. The threads of numpy's BLAS spin while they wait.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if arguments.verbose:
         logging.basicConfig(format="custard: %(message)s", level=logging.INFO)
     from custard.cli.execution import execute

@@ -120,3 +120,15 @@ def test_the_cache_is_shown_and_cleared(tmp_path, monkeypatch, capsys):
         f"1 entry, 68 bytes, removed from {tmp_path}/cache\n"
         f"0 entries, 0 bytes of at most 512 MiB, in {tmp_path}/cache\n"
     )
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system tells no threads")
+def test_a_program_that_is_printed_starts_no_threads():
+    """Those of numpy's BLAS would spin."""
+    script = (
+        "import os\nfrom custard.cli.command import main\n"
+        "main(['y(i) = x(i)', '--target', 'c'])\n"
+        "assert len(os.listdir('/proc/self/task')) == 1"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
