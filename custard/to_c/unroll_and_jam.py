@@ -27,8 +27,8 @@ from custard.to_c.loop_ir import (
     Op,
     Stmt,
     Var,
+    While,
     expressions,
-    op,
     rewritten,
     statements,
     substituted,
@@ -69,11 +69,12 @@ def _in_two(loop: For, fresh: Callable[[str], str]) -> list[Stmt] | None:
             if any(target.array in expressions(one) for one in read):
                 return None
             many = _together(loop, declared, replace(inner, body=[]), target, value, sign, fresh)
-            rounds = op("/", loop.end - loop.begin, _TOGETHER) * _TOGETHER
             rest = Var(fresh(f"{loop.var.name}_rest"))
+            here = Declare(loop.var, rest, const=True)
+            onwards = Assign(rest, Const(_TOGETHER), "+")
             return [
-                Declare(rest, loop.begin + rounds, const=True),
-                replace(loop, end=rest, body=many, step=Const(_TOGETHER)),
+                Declare(rest, loop.begin),
+                While(rest < loop.end - (_TOGETHER - 1), [here, *many, onwards]),
                 replace(loop, begin=rest),
             ]
     return None

@@ -14,7 +14,6 @@ DOUBLE = Type("double")
 x, y, A = (Var(name, array(DOUBLE)) for name in "xyA")
 i, j, n = Var("i"), Var("j"), Var("n")
 ZERO = Const(0)
-ROUNDS = Op("*", (Op("/", (n, Const(4)), INT), Const(4)), INT)
 
 
 def loops(target=y[j], value=x[i], end=n, declared=(), **options):
@@ -24,21 +23,26 @@ def loops(target=y[j], value=x[i], end=n, declared=(), **options):
 
 
 def test_four_rounds_add_to_an_element_in_their_order():
-    rest, four, one = unrolled_and_jammed(loops(), {"i_rest"})
-    assert rest == Declare(Var("i_rest_2"), ROUNDS, const=True)
+    begun, four, one = unrolled_and_jammed(loops(), {"i_rest"})
+    rest = Var("i_rest_2")
+    assert begun == Declare(rest, ZERO)
     total = y[j]
     for value in (x[i], x[i + 1], x[i + 2], x[i + 3]):
         total = Op("+", (total, value), DOUBLE)
-    assert four.body == [For(j, ZERO, n, [Assign(y[j], total)])]
-    assert (four.end, four.step) == (rest.var, Const(4))
-    assert (one.begin, one.end, one.body) == (rest.var, n, loops()[0].body)
+    assert four.condition == (rest < n - 3)
+    assert four.body == [
+        Declare(i, rest, const=True),
+        For(j, ZERO, n, [Assign(y[j], total)]),
+        Assign(rest, Const(4), "+"),
+    ]
+    assert (one.begin, one.end, one.body) == (rest, n, loops()[0].body)
 
 
 def test_each_round_has_its_own_declarations():
     k = Var("k")
     body = loops(value=A[k], declared=[Declare(k, Call("next", (i,), INT))])
     _, four, _ = unrolled_and_jammed(body, set())
-    *declared, inner = four.body
+    _, *declared, inner, _ = four.body
     assert [one.var.name for one in declared] == ["k", "k_2", "k_3", "k_4"]
     assert [one.value.arguments for one in declared] == [(i,), (i + 1,), (i + 2,), (i + 3,)]
     assert inner.body[0].value.operands[1] == A[Var("k_4")]
@@ -73,7 +77,7 @@ def test_other_loops_stay(body):
 )
 def test_values_of_rows_of_all_lengths(text, formats, dtype):
     program = compiled(text, formats)
-    assert " += 4) {" in program.source
+    assert "_rest += 4;" in program.source
     random = np.random.default_rng(3)
     for rows in (1, 4, 7, 10):
         A = random.integers(1, 9, (rows, 11)) * (np.arange(11) < np.arange(rows)[:, None] + 1)
