@@ -344,6 +344,8 @@ def report_file(console: Console, path: Path) -> int:
 
     found = parse_json(_text(path), str(path))
     if isinstance(found, dict) and found.get("status") == "failed":
+        if found.get("reached") is not None:
+            show(console, schema.record(found["reached"], str(path)))
         complain(str(UserError(schema.failure(found, str(path)))))  # shortened, if it is long
         return 1
     inner = found.get("record", found) if isinstance(found, dict) else found

@@ -37,6 +37,20 @@ def test_the_report_has_the_cycles_before(folder, capsys, graph):
     assert err == LATE.partition("hint")[0]
 
 
+def test_the_result_of_a_sweep_has_the_cycles_before(folder, capsys):
+    Path("s.yaml").write_text(
+        f"expression: {MATMUL}\ninputs: {{B: '@random(0.5)', C: '@random(0.5)'}}\n"
+        "dims: {i: 5, j: 5, k: 5}\nlimits: {cycles: 20}\n"
+    )
+    assert main(["sweep", "s.yaml"]) == 1
+    [result] = Path("s").glob("*.json")
+    capsys.readouterr()
+    assert main(["report", str(result)]) == 1
+    out, err = capsys.readouterr()
+    assert "20 cycles, 20 ns at 1 GHz" in out
+    assert err == LATE
+
+
 def test_nothing_is_told_of_no_cycles(capsys):
     assert main([MATMUL, *MATRICES, "--max-cycles", "0"]) == 2
     out, err = capsys.readouterr()
