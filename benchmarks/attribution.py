@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.engine import Case
 from sim.compiled import engine
+from sim.compiled.layout import CompiledMachine
 from sim.config.hardware import load
 
 _FORMATS = {"B": "ss", "C": "ss", "X": "ss"}
@@ -41,7 +42,9 @@ def cases(quick: bool) -> list[Case]:
 
 def seconds(bound: engine.Bound, depth: int | str, attribution: bool) -> float:
     """The CPU time of a run and of its statistics."""
-    running = engine.CompiledRun(bound, load("ideal", {"queues.depth": depth}), attribution)
+    running = engine.CompiledRun(
+        CompiledMachine(bound, load("ideal", {"queues.depth": depth}), attribution)
+    )
     try:
         started = time.process_time()
         running.run(None)

@@ -46,6 +46,7 @@ from sam.tensor import Tensor
 from sim import Run
 from sim.binding import BoundGraph, bind
 from sim.compiled import engine as compiled_engine
+from sim.compiled.layout import CompiledMachine
 from sim.config.hardware import load
 from sim.reference import engine as simpy_engine
 
@@ -181,7 +182,9 @@ def measure(case: Case, quick: bool) -> Iterator[Timing]:
 
 def _run(bound: BoundGraph, depth: int | str) -> tuple[float, float, Run]:
     """The seconds of the firings, the seconds of the report, and the run."""
-    running = compiled_engine.CompiledRun(bound, load("ideal", {"queues.depth": depth}))
+    running = compiled_engine.CompiledRun(
+        CompiledMachine(bound, load("ideal", {"queues.depth": depth}))
+    )
     try:
         started = time.process_time()
         running.run(None)

@@ -24,13 +24,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.engine import cases
 from sim.binding import BoundGraph
 from sim.compiled import engine
+from sim.compiled.layout import CompiledMachine
 from sim.config.hardware import load
 from sim.stats import Run
 
 
 def _run(bound: BoundGraph, depth: int | str, threads: int) -> tuple[float, float, Run]:
     """The wall and CPU seconds of the firings, and the run."""
-    running = engine.CompiledRun(bound, load("ideal", {"queues.depth": depth}))
+    running = engine.CompiledRun(CompiledMachine(bound, load("ideal", {"queues.depth": depth})))
     try:
         wall, cpu = time.perf_counter(), time.process_time()
         running.run(None, None, threads)

@@ -140,7 +140,7 @@ def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Name
                 threads=arguments.threads or 1,
             )
     except OutOfCycles as late:
-        unfinished = record.unfinished(late, about, started, compiled.seconds)
+        unfinished = record.unfinished(late, about, started, compiled)
         tell_unfinished(unfinished, arguments)
         raise unfinished from None
     seconds = time.perf_counter() - started - compiled.seconds

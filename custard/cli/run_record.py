@@ -111,27 +111,36 @@ def simulate(
                 threads=threads,
             )
         except OutOfCycles as late:
-            raise unfinished(late, about, started, compiled.seconds) from None
+            raise unfinished(late, about, started, compiled) from None
     seconds = time.perf_counter() - started - compiled.seconds
     return run, _of_run(about, run, seconds, compiled.seconds, expected)
 
 
 def unfinished(
-    late: OutOfCycles, about: Mapping[str, Any], started: float, compile_seconds: float
+    late: OutOfCycles, about: Mapping[str, Any], started: float, compiled: c_compiler.Compilation
 ) -> UnfinishedRun:
-    """The error for a run that was ended, with its record; ``about`` is that of its program."""
-    run = late.reached
-    if not run.cycles:
-        return UnfinishedRun(late, None)
-    told = {
-        **about,
-        **report.as_json(run),
-        "seconds": time.perf_counter() - started - compile_seconds,
-        "compile_seconds": compile_seconds,
-        "unfinished": late.what,
-    }
-    first = f"the run is not done: all numbers are of its first {run.cycles:,} cycles"
-    return UnfinishedRun(late, {**told, "notes": [*about["notes"], first]})
+    """The error for a run that was ended; ``about`` is the record of its program.
+
+    It has ``started`` at that time; ``compiled`` counts the kernels compiled for it.
+    """
+
+    def record() -> dict[str, Any] | None:
+        with c_compiler.watched() as more:
+            run = late.reached
+        if not run.cycles:
+            return None
+        compile_seconds = compiled.seconds + more.seconds
+        told = {
+            **about,
+            **report.as_json(run),
+            "seconds": time.perf_counter() - started - compile_seconds,
+            "compile_seconds": compile_seconds,
+            "unfinished": late.what,
+        }
+        first = f"the run is not done: all numbers are of its first {run.cycles:,} cycles"
+        return {**told, "notes": [*about["notes"], first]}
+
+    return UnfinishedRun(late, record)
 
 
 def simulate_many(
@@ -175,7 +184,7 @@ def simulate_many(
         seconds = last - started - compiling
         for n, outcome in held:
             if isinstance(outcome, OutOfCycles):
-                outcome = unfinished(outcome, about, last, 0.0)
+                outcome = unfinished(outcome, about, last, c_compiler.Compilation())
             elif not isinstance(outcome, Exception):
                 share = 1 / len(held)
                 outcome = _of_run(about, outcome, seconds * share, compiling * share, expected)

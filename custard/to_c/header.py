@@ -47,7 +47,7 @@ def _call(lowered: Lowered, prefix: str) -> str:
         return (
             f"{compute} takes the tensors as they are stored below{numbers}; the caller owns all "
             f"arrays. It sets all of {result}->values, which has room for every coordinate. It "
-            f"returns 0, or 1 if there is no memory for what it needs itself; {release} frees "
+            f"returns 0, or 1 if there is no memory for its own arrays; {release} frees "
             "nothing."
         )
     most = "" if any(t == INT for _, t in _indices(lowered)) else ", or for its 32-bit indices"

@@ -109,7 +109,7 @@ def _halves(kernel: Kernel) -> Iterator[Entry]:
         "recompute",
         f"Sets {result}->values anew, where {compute} or {kernel.prefix}assemble() has made the "
         f"arrays of {result} for inputs with the same coordinates. Returns 1 if there is no memory "
-        "for what it needs itself; the arrays stay.",
+        "for its own arrays; those of the result stay.",
         [*_cleared(kernel, values), *rewritten(kernel.body, recomputed)],
         releases=False,
     )

@@ -259,8 +259,8 @@ def _thread(kernel: Kernel, shared: Parallel, body: Body) -> Iterator[str]:
         else:
             parameters.append(f"{type_text(var.type)} {var.name}")
     parameters.append(f"int64_t {shared.thread.name}")
-    what = f"a share of the loop over {shared.of}" if shared.of else "its share of the result"
-    yield f"// What one of the threads does: {what}."
+    work = f"a share of the loop over {shared.of}" if shared.of else "its share of the result"
+    yield f"// The work of a thread: {work}."
     yield from wrapped(f"static int {shared.function}(", parameters, ")")
     yield "{"
     fails = any(isinstance(one, Require) for one in statements(shared.body))

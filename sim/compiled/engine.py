@@ -61,7 +61,7 @@ def run(
     NotAtHand where its kernels must be ``at_hand``, and one would have to be made first.
     """
     with no_collection():
-        running = CompiledRun(bound, config, attribution, at_hand=at_hand)
+        running = CompiledRun(CompiledMachine(bound, config, attribution, at_hand=at_hand))
     try:
         running.run(progress, max_cycles, threads)
         with no_collection():
@@ -72,7 +72,7 @@ def run(
 
 def _reached(bound: BoundGraph, config: Config, cycles: int) -> Run:
     """The first cycles of a run that takes more."""
-    running = CompiledRun(bound, config, end=cycles)
+    running = CompiledRun(CompiledMachine(bound, config, end=cycles))
     try:
         running.run(None)
         return running.report()
@@ -88,20 +88,10 @@ def out_of_cycles(bound: BoundGraph, config: Config, cycles: int) -> OutOfCycles
 
 
 class CompiledRun:
-    """A run of a machine on the compiled engine, which must be closed.
+    """A run of a machine, which it takes over and closes."""
 
-    ``end``  the cycle before which the run is ended, if it is
-    """
-
-    def __init__(
-        self,
-        bound: BoundGraph,
-        config: Config,
-        attribution: bool = False,
-        end: int | None = None,
-        at_hand: bool = False,
-    ) -> None:
-        self.machine = CompiledMachine(bound, config, attribution, end, at_hand)
+    def __init__(self, machine: CompiledMachine) -> None:
+        self.machine = machine
         self.crew: crew.Crew | None = None
         self.notes: list[str] = []
 

@@ -164,7 +164,8 @@ def translation(
         key = (step, _ports(ports), _state(state), _memory(memory, regions), values)
         hash(key)
     except (_Unknown, TypeError):
-        _translates(at_hand)
+        if at_hand:
+            raise cc.NotAtHand from None
         found = Translation(translate(step, ports, state, memory, values))
         return found, found.residual
     known = _kept.get(key)
@@ -172,7 +173,8 @@ def translation(
         name = stored_translations.name(key)
         residual = None if name is None else stored_translations.find(name, regions)
         if residual is None:
-            _translates(at_hand)
+            if at_hand:
+                raise cc.NotAtHand
             residual = translate(step, ports, state, memory, values)
             if name is not None:
                 stored_translations.put(name, residual, regions)
@@ -186,11 +188,6 @@ def translation(
         own = {id(old): new for old, new in zip(known.regions, regions, strict=True)}
         residual = residual.touching(tuple(own[id(region)] for region in residual.regions))
     return known, residual
-
-
-def _translates(at_hand: bool) -> None:
-    if at_hand:
-        raise cc.NotAtHand
 
 
 def _ports(ports: Mapping[str, Any]) -> Hashable:

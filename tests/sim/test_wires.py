@@ -12,6 +12,7 @@ from sam.support.errors import UserError
 from sam.token import DATA, DONE, format_stream
 from sim.binding import bind
 from sim.compiled import engine as compiled_engine
+from sim.compiled.layout import CompiledMachine
 from sim.config.hardware import load
 from tests.support.compiler import needs_compiler
 from tests.support.profiles import examples
@@ -157,7 +158,7 @@ def test_a_long_wire_takes_no_more_places_than_it_needs():
     found = outcome(graph, {}, "compiled")
     assert found == outcome(graph, {}, "simpy")
     assert found[2]["tell1.news -> stamp0.in_news"].peak == 1
-    running = compiled_engine.CompiledRun(bind(graph, {}), load(None))
+    running = compiled_engine.CompiledRun(CompiledMachine(bind(graph, {}), load(None)))
     try:
         running.run(None)
         assert all(c.queue.from_ == c.queue.to for c in running.machine.channels.values() if c.wire)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from custard.cli.command import main
+from sim.endless import OutOfCycles
 from tests.support.command import MATMUL
 
 MATRICES = ["-i", "B=@random(0.5)", "-i", "C=@random(0.5)", "--dims", "i=5,j=5,k=5"]
@@ -56,3 +57,10 @@ def test_nothing_is_told_of_no_cycles(capsys):
     out, err = capsys.readouterr()
     assert not out
     assert "not done after 0 cycles" in err
+
+
+def test_the_cycles_before_are_not_run_again_unless_somebody_asks(monkeypatch, capsys):
+    """A table of several machines has the error alone."""
+    monkeypatch.setattr(OutOfCycles, "reached", property(lambda late: pytest.fail("it was run")))
+    assert main([MATMUL, *MATRICES, "--max-cycles", "20", "--set", "queues.depth=2,4"]) == 1
+    assert "not done after 20 cycles" in capsys.readouterr().out

@@ -23,6 +23,7 @@ from sim.binding import bind
 from sim.compiled import engine as compiled_engine
 from sim.compiled import parts
 from sim.compiled.kernel.source import PATHS
+from sim.compiled.layout import CompiledMachine
 from sim.config.hardware import load
 from sim.endless import OutOfCycles
 from tests.custard.to_c.test_levels import LEVELS, RESULT_LEVELS, chained, in_words, skipping
@@ -554,7 +555,7 @@ def test_queues_shrink_back():
         custard.compile("X(i,j)=B(i,j)*c", {"B": "ss"}).graph, {"B": np.ones((1, 9000)), "c": 2.0}
     )
     slow = {"blocks.kinds.array.initiation_interval_cycles": 3}
-    running = compiled_engine.CompiledRun(bound, load(None, slow))
+    running = compiled_engine.CompiledRun(CompiledMachine(bound, load(None, slow)))
     try:
         running.run(None)
         running.report()

@@ -5,6 +5,7 @@ import numpy as np
 import custard
 from sim.binding import bind
 from sim.compiled.engine import CompiledRun
+from sim.compiled.layout import CompiledMachine
 from sim.config.hardware import load
 from tests.support.compiler import needs_compiler
 
@@ -14,7 +15,8 @@ pytestmark = needs_compiler
 def reported(end=None):
     """The run of y = 2 b with 3 entries, ended before a cycle or not."""
     program = custard.compile("y(i) = 2 * b(i)", {"b": "s"})
-    running = CompiledRun(bind(program.graph, {"b": np.arange(1.0, 4)}), load(None), end=end)
+    bound = bind(program.graph, {"b": np.arange(1.0, 4)})
+    running = CompiledRun(CompiledMachine(bound, load(None), end=end))
     try:
         running.run(None)
         running.notes.append("one thread")

@@ -24,7 +24,7 @@ def test_a_peak_that_is_not_reset_is_told_where_it_grows(tmp_path, monkeypatch):
 
 def test_a_run_that_is_not_done_is_kept_with_its_first_cycles():
     answers = measuring._Answers(asker=None, peak=None, limit="")
-    late = UnfinishedRun(UserError("it is not done", hint="wait"), {"cycles": 7})
+    late = UnfinishedRun(UserError("it is not done", hint="wait"), lambda: {"cycles": 7})
     assert answers._outcome(late) == {
         "status": "failed",
         "error": "it is not done\nhint: wait",

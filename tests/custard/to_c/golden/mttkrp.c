@@ -11,8 +11,8 @@
 //         -fno-signed-zeros -fno-trapping-math -fassociative-math kernel.c -o kernel.so
 //
 // compute() takes the tensors as they are stored below; the caller owns all arrays. It sets all of
-// X->values, which has room for every coordinate. It returns 0, or 1 if there is no memory for
-// what it needs itself; release() frees nothing.
+// X->values, which has room for every coordinate. It returns 0, or 1 if there is no memory for its
+// own arrays; release() frees nothing.
 //
 // s, compressed: positions segments[p] to segments[p + 1] - 1 have the coordinates[...], in order.
 // d, dense: position p * size + i has the coordinate i, from 0 to size - 1.

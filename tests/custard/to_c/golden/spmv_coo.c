@@ -10,8 +10,8 @@
 //         -fno-signed-zeros -fno-trapping-math -fassociative-math kernel.c -o kernel.so
 //
 // compute() takes the tensors as they are stored below; the caller owns all arrays. It sets all of
-// y->values, which has room for every coordinate. It returns 0, or 1 if there is no memory for
-// what it needs itself; release() frees nothing.
+// y->values, which has room for every coordinate. It returns 0, or 1 if there is no memory for its
+// own arrays; release() frees nothing.
 //
 // u, compressed non-unique: as compressed, and a coordinate may come again.
 // q, singleton: position p has the coordinate coordinates[p].
