@@ -155,11 +155,14 @@ static inline double sparse_dot_double_int32_t(const double *values, const int32
         __builtin_prefetch(values + p + ahead);
     }
     if (p < end) { // places beyond the end repeat the first, and are left out of the sum
-        const int64_t left = end - p, second = p + (left > 1), third = p + (left > 2) * 2;
+        // -1 if at least two (three) are left, else 0. Of a bool, gcc may spill one byte and load
+        // eight, which stalls.
+        const int64_t two = (p + 1 - end) >> 63, three = (p + 2 - end) >> 63;
+        const int64_t second = p - two, third = p - 2 * three;
         const int64_t a = coordinates[p], b = coordinates[second], c = coordinates[third];
         const four picked = {others[a], others[b], others[c]};
         factors = (four){values[p], values[second], values[third]};
-        sums += (four)((mask)(factors * picked) & (mask){-1, -(left > 1), -(left > 2)});
+        sums += (four)((mask)(factors * picked) & (mask){-1, two, three});
     }
     return (sums[0] + sums[2]) + (sums[1] + sums[3]);
 }
