@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +19,8 @@ from sim.simulation import (
     require_graph,
     require_limit,
     run_bound,
-    simulate,
     soon_done,
+    with_reruns,
 )
 from sim.stats import Run
 from sim.tiling import with_tiles
@@ -100,11 +98,9 @@ def outcomes_of(
     """
     found: list[Outcome | None] = [None] * len(configs)
 
-    again = partial(simulate, graph, inputs, engine=engine, elsewhere=elsewhere)
-
     def finish(n: int, outcome: Outcome) -> None:
         if isinstance(outcome, Run):
-            outcome = replace(outcome, again=again)
+            outcome = with_reruns(outcome, graph, inputs, engine=engine, elsewhere=elsewhere)
         found[n] = outcome
         if finished is not None:
             finished(n, outcome)

@@ -17,7 +17,7 @@ from sam.support.errors import UserError, one_of
 from sim.binding import BoundGraph, bind
 from sim.config.hardware import Config, load
 from sim.endless import Progress, Unfinished, no_memory
-from sim.stats import Run
+from sim.stats import Alternative, Run
 from sim.tiling import with_tiles
 
 # The events that SimPy handles in a tenth of a second; longer runs go to the compiled engine. So do
@@ -152,16 +152,6 @@ def simulate(
     tiled = with_tiles(graph, resolved)
     bound = bind(tiled, {} if inputs is None else inputs)
     resolved.require_names_of(tiled, elsewhere)
-    again = partial(
-        simulate,
-        graph,
-        inputs,
-        engine=engine,
-        progress=progress,
-        validate=validate,
-        elsewhere=elsewhere,
-        threads=threads,
-    )
     if tokens:
         from sim.reference import engine as simpy_engine
 
@@ -170,7 +160,40 @@ def simulate(
         run = run_bound(
             bound, resolved, engine, progress, validate, max_cycles, attribution, threads
         )
-    return replace(run, again=again)
+    return with_reruns(
+        run,
+        graph,
+        inputs,
+        engine=engine,
+        progress=progress,
+        validate=validate,
+        elsewhere=elsewhere,
+        threads=threads,
+    )
+
+
+def with_reruns(run: Run, graph: Graph, inputs: Mapping[str, Any] | None, **others: Any) -> Run:
+    """A run of a graph that can be run again; ``others`` are arguments of ``simulate``."""
+    return replace(
+        run,
+        again=partial(simulate, graph, inputs, **others),
+        alternatives=partial(_alternatives, graph, inputs, run.config, others),
+    )
+
+
+def _alternatives(
+    graph: Graph,
+    inputs: Mapping[str, Any] | None,
+    config: Mapping[str, Any],
+    others: Mapping[str, Any],
+) -> list[Alternative]:
+    """The graph with scanners that skip."""
+    from sim.explain.skipping import skippings  # here, as few runs are explained
+
+    return [
+        Alternative(one.what, one.how, partial(simulate, one.graph, inputs, config, **others))
+        for one in skippings(graph)
+    ]
 
 
 def require_graph(graph: Graph, inputs: Mapping[str, Any] | None) -> None:

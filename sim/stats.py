@@ -104,6 +104,18 @@ class MemoryStats:
         return Traffic(**total | {"peak_bytes": self.peak_bytes})
 
 
+@dataclass(frozen=True)
+class Alternative:
+    """Another way to the same result: ``what`` it is, and ``how`` it is asked for, line by line.
+
+    ``run`` runs it on the same inputs and config, and takes keyword arguments of ``simulate``.
+    """
+
+    what: str
+    how: tuple[str, ...]
+    run: Callable[..., Run]
+
+
 @dataclass(frozen=True, repr=False)
 class Run:
     """A finished simulation.
@@ -123,8 +135,8 @@ class Run:
     ``again``    runs the graph once more, as ``simulate`` does, with other keyword arguments
     ``about``    facts about the program: ``expression``, ``cin``, ``formats``, ``schedule`` and
                  ``notes``; empty for a graph by itself
-    ``alternatives``  gives functions that run other programs for the same expression on the same
-                 inputs and config, by the text to write for each
+    ``alternatives``  gives the other programs for the same expression that the compiler offers, or
+                 other graphs
     """
 
     graph: Graph
@@ -141,9 +153,7 @@ class Run:
     log: Log | None = field(default=None, compare=False)
     again: Callable[..., Run] | None = field(default=None, compare=False)
     about: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    alternatives: Callable[[], Mapping[str, Callable[..., Run]]] | None = field(
-        default=None, compare=False
-    )
+    alternatives: Callable[[], Sequence[Alternative]] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         title = self.graph.title or "a graph"

@@ -22,7 +22,7 @@ _COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "sim": ("GRAPH.gv [options]", "custard.cli.graph_run", "main"),
     "draw": ("EXPRESSION | GRAPH.gv | tensor FILE ...", "custard.cli.drawing", "main"),
     "size": ("EXPRESSION ...", "custard.cli.size", "main"),
-    "explain": ("EXPRESSION ...", "custard.cli.explain", "main"),
+    "explain": ("EXPRESSION | GRAPH.gv ...", "custard.cli.explain", "main"),
     "auto": ("EXPRESSION ...", "custard.cli.auto", "main"),
     "serve": ("[--port N]", "custard.cli.serve.command", "main"),
     "report": ("RESULT", "custard.cli.run_record", "report_command"),

@@ -10,14 +10,13 @@ from rich.text import Text
 from custard.cli import execution, graph_run, simulation_run
 from custard.cli.arguments import Parser, parse, stdout, whole_number
 from custard.cli.inputs import read_place
-from custard.cli.options import RESULTS, Usage, parse_command
+from custard.cli.options import RESULTS, Usage, is_graph_file, parse_command
 from custard.language.formats import parse_format
 from custard.targets import require_simulated
 from sam.drawing import draw
 from sam.fibertree import MOST_COORDINATES, draw_fibertree
 from sam.support.errors import UserError
 
-_GRAPHS = (".gv", ".dot")
 _USAGE = Usage(
     "draw",
     "Draws the graph of an expression to -o FILE: .svg, .png or .pdf.",
@@ -36,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
     if argv and argv[0] == "tensor":
         return _tensor(argv[1:])
     words, picture = _without_picture(argv)
-    if words and Path(words[0]).suffix in _GRAPHS:
+    if words and is_graph_file(words[0]):
         if len(words) > 1:
             raise UserError(
                 f"{words[1]} is one argument too many", hint="custard draw g.gv -o g.svg"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from custard.cli.arguments import whole_number
 from custard.cli.combinations import require_together
+from custard.cli.options import is_graph_file
 from custard.cli.output_files import require_apart
 from custard.compiler import compile
 from custard.language import notation
@@ -49,13 +50,19 @@ def prepared(arguments: argparse.Namespace) -> tuple[SamProgram, Config]:
     refuse_others(arguments)
     require_apart(arguments)
     require_together(arguments)
+    machine = one_machine(arguments)
+    program: Any = compiled(arguments)
+    return program, machine
+
+
+def one_machine(arguments: argparse.Namespace) -> Config:
+    """The one machine that is asked for; raises UserError where several are."""
     from custard.cli import several  # here, as programs in C need none of it
 
     chosen = several.machines(arguments.config, arguments.overrides)
     if len(chosen) > 1:
         raise UserError(f"only one machine can be used here, and --set gives {len(chosen)}")
-    program: Any = compiled(arguments)
-    return program, chosen[0].config
+    return chosen[0].config
 
 
 def refuse_others(arguments: argparse.Namespace) -> None:
@@ -69,6 +76,11 @@ def refuse_others(arguments: argparse.Namespace) -> None:
 
 def compiled(arguments: argparse.Namespace) -> Program:
     """The program that is asked for. Raises UserError."""
+    if is_graph_file(arguments.expression):
+        raise UserError(
+            f"{arguments.expression} is a graph, and an expression is needed here",
+            hint=f"custard sim {arguments.expression} runs it",
+        )
     declared = [text.partition(":")[0].strip() for text in arguments.formats]
     accesses = notation.accesses(notation.parse(arguments.expression, declared))
     orders = {access.tensor: len(access.indices) for access in accesses}

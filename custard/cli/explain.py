@@ -1,24 +1,36 @@
-"""``custard explain EXPRESSION ...``: why the run takes as long as it does, and what would help."""
+"""``custard explain``: why the run of an expression or of a DOT file takes as long as it does.
+
+It also tells what would help.
+"""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from custard.cli import execution
+from custard.cli import execution, graph_run
 from custard.cli.arguments import engine, stdout
-from custard.cli.inputs import read_inputs
-from custard.cli.options import RESULTS, Usage, parse_command
-from custard.cli.output_files import put_json
+from custard.cli.combinations import require_together
+from custard.cli.inputs import read_inputs, read_wanted
+from custard.cli.options import RESULTS, Usage, is_graph_file, parse_command, require_no_program
+from custard.cli.output_files import put_json, require_apart
 from custard.cli.progress import Progress
 from custard.targets import require_simulated
+
+if TYPE_CHECKING:
+    from sim.stats import Run
 
 _USAGE = Usage(
     "explain",
     "Tells why a run takes as long as it does, and which changes would save cycles.",
-    'custard explain "y(i) = A(i,j) * x(j)" -i A=west0067.mtx -i x=@dense --config finite',
+    'custard explain "y(i) = A(i,j) * x(j)" -i A=west0067.mtx -i x=@dense --config finite\n'
+    "  custard explain spmv.gv -i B=west0067.mtx -i c=@dense --config finite",
     without=("--validate", *RESULTS),
+    takes='"EXPRESSION" | GRAPH.gv',
 )
 
 
@@ -26,18 +38,11 @@ def main(argv: Sequence[str]) -> int:
     """Explains a run."""
     arguments = parse_command(argv, usage=_USAGE)
     require_simulated(arguments.target, "explain")
-    program, machine = execution.prepared(arguments)
-    tensors = read_inputs(arguments.inputs, program, arguments.seed)
     with Progress() as progress:
-        run = program.simulate(
-            tensors,
-            machine,
-            engine=engine(arguments),
-            progress=progress,
-            max_cycles=arguments.max_cycles,
-            attribution=True,
-            threads=arguments.threads or 1,
-        )
+        if is_graph_file(arguments.expression):
+            run = _of_graph(arguments, progress)
+        else:
+            run = _of_program(arguments, progress)
         from sim.explain import explain
 
         explanation = explain(run, trying=lambda what: progress.show(f"trying {what}"))
@@ -48,3 +53,42 @@ def main(argv: Sequence[str]) -> int:
         console.print(Text(line), soft_wrap=True)
     put_json(arguments.json, explanation.as_json())
     return 0
+
+
+def _of_program(arguments: argparse.Namespace, progress: Progress) -> Run:
+    """The run of an expression."""
+    program, machine = execution.prepared(arguments)
+    tensors = read_inputs(arguments.inputs, program, arguments.seed)
+    run: Run = program.simulate(
+        tensors,
+        machine,
+        engine=engine(arguments),
+        progress=progress,
+        max_cycles=arguments.max_cycles,
+        attribution=True,
+        threads=arguments.threads or 1,
+    )
+    return run
+
+
+def _of_graph(arguments: argparse.Namespace, progress: Progress) -> Run:
+    """The run of the graph in a DOT file."""
+    from sim.simulation import simulate
+
+    require_no_program(arguments)
+    execution.refuse_others(arguments)
+    require_apart(arguments)
+    require_together(arguments)
+    machine = execution.one_machine(arguments)
+    graph = graph_run.read_graph(Path(arguments.expression))
+    wanted = graph_run.wanted_by(graph, arguments)
+    return simulate(
+        graph,
+        read_wanted(arguments.inputs, wanted, arguments.seed),
+        machine,
+        engine=engine(arguments),
+        progress=progress,
+        max_cycles=arguments.max_cycles,
+        attribution=True,
+        threads=arguments.threads or 1,
+    )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from custard.cli import execution, several
+from custard.cli import execution
 from custard.cli import run_record as record
 from custard.cli import run_report as report
 from custard.cli.arguments import engine, stdout
@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
     """Reads a graph, draws or writes it where that is asked for, and runs it on its inputs."""
     arguments = parse_graph_command(argv)
     graph = read_graph(Path(arguments.graph))
-    machine = _machine(arguments)
+    machine = execution.one_machine(arguments)
     require_engine(engine(arguments), arguments.validate)
     require_apart(arguments)
     require_together(arguments)
@@ -49,19 +49,11 @@ def main(argv: Sequence[str]) -> int:
         write_whole(arguments.dot, to_dot(graph, arguments.dot_dialect))
     if arguments.draw is not None:
         draw(as_run(graph, machine), arguments.draw)
-    wanted = _wanted(graph, execution.extents_of(arguments.dims))
+    wanted = wanted_by(graph, arguments)
     if wanted.uses and not arguments.inputs and (arguments.dot or arguments.draw):
         require_run(arguments, runs=False)
         return 0
     return _run(graph, wanted, machine, arguments)
-
-
-def _machine(arguments: argparse.Namespace) -> Config:
-    """The one machine that is asked for."""
-    chosen = several.machines(arguments.config, arguments.overrides)
-    if len(chosen) > 1:
-        raise UserError(f"a graph runs on one machine, and --set gives {len(chosen)}")
-    return chosen[0].config
 
 
 def read_graph(path: Path) -> Graph:
@@ -78,8 +70,12 @@ def read_graph(path: Path) -> Graph:
         raise mistake.about(str(path)) from None
 
 
-def _wanted(graph: Graph, dims: dict[str, int]) -> Wanted:
-    """The inputs of a graph, each as an access by the variables of its modes."""
+def wanted_by(graph: Graph, arguments: argparse.Namespace) -> Wanted:
+    """The inputs of a graph, each as an access by the variables of its modes.
+
+    Extents are those of the graph and of ``--dims``. Raises UserError.
+    """
+    dims = execution.extents_of(arguments.dims)
     uses: dict[str, list[cin.Access]] = {}
     levels: dict[str, str] = {}
     for slot in graph.slots:

@@ -187,11 +187,21 @@ RESULTS = (
 _GENERATED = {"d": "@dense"}
 
 
+# The options of ``custard EXPRESSION`` that are for graphs too.
+_OF_GRAPHS: Mapping[str, Sequence[str]] = {
+    "the program": ("--dims",),
+    "the inputs and the result": ("-i", "--seed", "-o", "--threads"),
+    "the machine (target sam)": (),  # all
+    "the report": (),
+}
+
+
 @dataclass(frozen=True)
 class Usage:
     """A command that takes an expression with options, as ``custard size EXPRESSION ...``.
 
     ``about``     a sentence for its help
+    ``takes``     the words for what it takes
     ``own``       its own options, which replace those of the same name
     ``without``   options that it does not take; ``instead`` is the hint of the error
     """
@@ -202,6 +212,7 @@ class Usage:
     own: _Options = field(default_factory=dict)
     without: Sequence[str] = ()
     instead: str | None = None
+    takes: str = '"EXPRESSION"'
 
 
 def parse_command(
@@ -252,7 +263,7 @@ def _command_parser(commands: Mapping[str, str]) -> Parser:
 def _parser_of(usage: Usage) -> Parser:
     return Parser(
         prog=f"custard {usage.name}",
-        usage=f'custard {usage.name} "EXPRESSION" [options]',
+        usage=f"custard {usage.name} {usage.takes} [options]",
         description=usage.about,
         epilog=f"example:\n  {usage.example}\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -283,13 +294,20 @@ def _refuse(found: argparse.Namespace, usage: Usage) -> None:
                 )
 
 
-# The options of ``custard EXPRESSION`` that ``custard sim`` takes.
-_OF_GRAPHS: Mapping[str, Sequence[str]] = {
-    "the program": ("--dims",),
-    "the inputs and the result": ("-i", "--seed", "-o", "--threads"),
-    "the machine (target sam)": (),  # all
-    "the report": (),
-}
+def is_graph_file(text: str) -> bool:
+    """Whether a word in the place of an expression names a DOT file."""
+    return text.lower().endswith((".gv", ".dot"))
+
+
+def require_no_program(found: argparse.Namespace) -> None:
+    """Raises UserError for an option about an expression where a graph is given."""
+    for names, settings in _OPTIONS["the program"].items():
+        name = settings.get("dest", names.strip("-").replace("-", "_"))
+        given = getattr(found, name)
+        if names not in ("--dims", "-d") and given and given != settings.get("default"):
+            raise UserError(f"{names} is for an expression, and {found.expression} is a graph")
+
+
 _NOT_OF_GRAPHS = ("--plot",)
 _GRAPH_EXAMPLES = """\
 examples:

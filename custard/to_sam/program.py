@@ -237,14 +237,19 @@ class SamProgram(Program):
 
     def _alternatives(
         self, inputs: Mapping[str, Any] | None, config: Mapping[str, Any], engine: str
-    ) -> dict[str, Any]:
-        """Functions that run other programs for the same expression, by the words to write."""
+    ) -> list[Any]:
+        """Other programs for the same expression, with functions that run them."""
         from custard.alternatives import alternatives
+        from sim.stats import Alternative
 
-        return {
-            what: partial(other.simulate, inputs, config, engine=engine)
+        return [
+            Alternative(
+                what,
+                (f'-s "{what}"' if what.endswith(")") else f"-f {what}",),
+                partial(other.simulate, inputs, config, engine=engine),
+            )
             for what, other in alternatives(self).items()
-        }
+        ]
 
     def simulate_many(
         self,

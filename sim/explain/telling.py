@@ -166,8 +166,8 @@ def explain(
         if any(one.saves < 0 for one in tried):
             notes += reasons_to_cost(run)
     if run.alternatives is not None:
-        for what, alternative in list(run.alternatives().items())[:reruns]:
-            attempt(what, [f'-s "{what}"' if what.endswith(")") else f"-f {what}"], alternative)
+        for other in run.alternatives()[:reruns]:
+            attempt(other.what, other.how, other.run)
     tried.sort(key=lambda one: -one.saves)
     causes = grouped(run)
     uneven = imbalance(run)

@@ -8,7 +8,8 @@ import pytest
 
 from custard.cli.command import main
 
-WEST = Path(__file__).parents[3] / "experiments" / "data" / "west0067.mtx"
+ROOT = Path(__file__).parents[3]
+WEST = ROOT / "experiments" / "data" / "west0067.mtx"
 SPMV = ["y(i) = A(i,j) * x(j)", "-f=A:CSR", "-f=x:d", "-i", "A=west0067.mtx", "-i", "x=@dense"]
 
 
@@ -84,3 +85,72 @@ def test_mistakes(capsys, arguments, message):
     assert main(arguments) == 2
     assert capsys.readouterr().err == message
     assert not Path("r.html").exists()
+
+
+def test_a_graph_of_a_dot_file_is_explained(capsys):
+    """The published SpMV: in each row of B the scanner of c goes through all 67 places."""
+    shutil.copy(ROOT / "examples" / "spmv.gv", ".")
+    words = ["spmv.gv", "-i", "B=west0067.mtx", "-i", "c=@dense", "--config", "finite"]
+    assert main(["explain", *words]) == 0
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first == (
+        "4,565 cycles, 100 %: intersect_j compares, and finds 294 matches in 4,557 firings; "
+        "scan_c_j skipping as intersect_j asks would save 80 %"
+    )
+    assert '         scan_c_j: "skips": true' in others
+    assert main(["sim", *words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cycles"] == 4565
+
+
+def test_a_graph_of_our_own_has_the_explanation_of_its_program(capsys):
+    """It has no other loop orders and formats, as it has no expression."""
+    words = ["-i", "A=west0067.mtx", "-i", "x=@dense", "--set", "queues.depth=1"]
+    assert main([SPMV[0], "-f=A:CSR", "-f=x:d", "--dot", "g.gv"]) == 0
+    capsys.readouterr()
+    found = []
+    for program in (SPMV[:3], ["g.gv"]):
+        assert main(["explain", *program, *words, "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    of_program, of_graph = found
+    assert of_graph["causes"] == of_program["causes"]
+    assert of_graph["bounds"] == of_program["bounds"]
+    of_machine = [one for one in of_program["what_ifs"] if one["how"][0].startswith("--set")]
+    assert of_graph["what_ifs"] == of_machine != []
+
+
+def test_files_about_the_run_of_a_graph(capsys):
+    shutil.copy(ROOT / "examples" / "spmv.gv", ".")
+    files = ["--report", "r.html", "--vcd", "t.vcd", "--window", "10:90"]
+    assert main(["sim", "spmv.gv", "-i", "B=west0067.mtx", "-i", "c=@random", *files]) == 0
+    out = capsys.readouterr().out
+    for line in ("the report is in r.html", "the trace is in t.vcd"):
+        assert line in out
+    assert "scan_c_j skipping as intersect_j asks" in Path("r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-s", "skip(c,j)"], "-s is for an expression, and spmv.gv is a graph\n"),
+        (["-f", "B:CSR"], "-f is for an expression, and spmv.gv is a graph\n"),
+        (["--strict"], "--strict is for an expression, and spmv.gv is a graph\n"),
+        (["--target", "c"], "explain has no meaning on target c\nhint: it is for target sam\n"),
+        (["--report", "r.html"], "--report has no meaning with custard explain\n"),
+        ([], "no input is given for B, c\nhint: -i B=@random -i c=@random, or name a file\n"),
+        (["--set", "queues.depth=1,2"], "only one machine can be used here, and --set gives 2\n"),
+    ],
+)
+def test_mistakes_beside_a_graph(capsys, words, message):
+    shutil.copy(ROOT / "examples" / "spmv.gv", ".")
+    assert main(["explain", "spmv.gv", *words]) == 2
+    assert capsys.readouterr().err.startswith(f"custard: {message}")
+
+
+def test_a_graph_in_the_place_of_an_expression(capsys):
+    for words in (["g.gv"], ["size", "g.dot"], ["auto", "g.gv"]):
+        assert main(words) == 2
+        name = words[-1]
+        assert capsys.readouterr().err == (
+            f"custard: {name} is a graph, and an expression is needed here\n"
+            f"hint: custard sim {name} runs it\n"
+        )
