@@ -70,6 +70,14 @@ def test_two_numbers_combine_before_they_meet_a_tensor(compile):
     assert found.dtype == np.float32
 
 
+@pytest.mark.parametrize("text", ["A(i)-(2+B(i))", "A(i)-(B(i)-(1-A(i)))", "1.5+(2+A(i))"])
+def test_numbers_in_brackets_leave_fractions_and_imaginary_parts(compile, text):
+    a, b = np.array([0.25 + 1j, 2.5]), np.array([4j, 0.75])
+    found = compile(f"x(i)={text}", {"x": "d"}).run({"A": a, "B": b} if "B" in text else {"A": a})
+    due = {"A(i)-(2+B(i))": a - (2 + b), "1.5+(2+A(i))": 3.5 + a}.get(text, a - (b - (1 - a)))
+    np.testing.assert_array_equal(found.to_numpy(), due)
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 def test_division_is_true_division(compile, dtype):
     a, b = numbers((6,), dtype, 5), numbers((6,), dtype, 6)

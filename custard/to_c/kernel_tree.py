@@ -95,24 +95,20 @@ class KernelTrees:
     def _sum(self, node: cin.Add) -> Sum:
         """The tree of a sum. Bracketed sums in it are merged into it if all terms have one type."""
         first, *rest = node.terms
-        terms, steps, minus = [self._tree(first)], [], [False]
-        steps.append(terms[0].dtype)
+        signs = [False, *(isinstance(term, cin.Negate) for term in rest)]
+        terms = [self._tree(first)]
         for term in rest:
-            subtracted = isinstance(term, cin.Negate)
             terms.append(self._tree(term.operand if isinstance(term, cin.Negate) else term))
-            name = "subtract" if subtracted else "add"
-            steps.append(result_type(name, steps[-1], terms[-1].dtype))
-            minus.append(subtracted)
-        dtype = steps[-1]
-        merged: list[tuple[TypedNode, ValueType, bool]] = []
-        for own, step, sign in zip(terms, steps, minus, strict=True):
-            if isinstance(own, Sum) and _have_type((*own.steps, *steps), dtype):
-                inside = zip(own.terms, own.steps, own.minus, strict=True)
-                merged += [(part, of_part, one != sign) for part, of_part, one in inside]
+        steps = _running_types(terms, signs)
+        merged: list[tuple[TypedNode, bool]] = []
+        for own, sign in zip(terms, signs, strict=True):
+            if isinstance(own, Sum) and _have_type((*own.steps, *steps), steps[-1]):
+                inside = zip(own.terms, own.minus, strict=True)
+                merged += [(part, one != sign) for part, one in inside]
             else:
-                merged.append((own, step, sign))
-        parts, types, signs = zip(*merged, strict=True)
-        return Sum(dtype, parts, types, signs)
+                merged.append((own, sign))
+        parts, minus = zip(*merged, strict=True)
+        return Sum(steps[-1], parts, _running_types(parts, minus), minus)
 
     def _product(self, node: cin.Multiply) -> Product:
         """The tree of a product. Bracketed ones are merged into it if all factors have one type.
@@ -149,6 +145,14 @@ def _joined(tree: TypedNode) -> TypedNode:
         return rebuilt(node, list(map(change, children(node))))
 
     return change(tree)
+
+
+def _running_types(terms: Sequence[TypedNode], minus: Sequence[bool]) -> tuple[ValueType, ...]:
+    """By term, the type of the sum up to it."""
+    types = [terms[0].dtype]
+    for term, subtracted in zip(terms[1:], minus[1:], strict=True):
+        types.append(result_type("subtract" if subtracted else "add", types[-1], term.dtype))
+    return tuple(types)
 
 
 def _have_type(types: Iterable[ValueType], dtype: ValueType) -> bool:

@@ -54,7 +54,7 @@ def programs(
     """Programs with 1 to `max_operands` accesses of up to `max_order` modes each.
 
     Levels are drawn freely from `levels`, those of the result from `result_levels` if given.
-    Elements are small whole numbers and literals are multiples of 1/2, so without `/` every sum
+    Elements and literals are small multiples of 1/2, so without `/` every sum
     is exact whatever its order.  With `/` in `operators`, divisors may be zero.
     `explicit_sums` also draws `sum(j, ...)`; `accumulate` also draws `+=`, with and without an
     old value of `X` in `tensors`.  `max_order` is at most the number of `variables`.
@@ -112,10 +112,11 @@ class _Pool:
 
 @st.composite
 def _pools(draw: st.DrawFn, max_order: int, max_extent: int) -> _Pool:
-    """Whole numbers from -3 to 4; the density varies, and now and then a slice is empty."""
+    """Numbers from -1.5 to 2, in halves; the density varies, and now and then a slice is
+    empty."""
     drawn = np.frombuffer(draw(_BYTES), np.uint8)
     density = draw(st.sampled_from(_DENSITIES))
-    nonzero = np.where(drawn % 7 == 3, 4.0, drawn % 7 - 3.0)
+    nonzero = np.where(drawn % 7 == 3, 4.0, drawn % 7 - 3.0) / 2
     values = np.where(drawn >= 256 * (1 - density), nonzero, 0.0)
     emptied = None
     if draw(_RARELY):

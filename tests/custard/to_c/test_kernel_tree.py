@@ -31,6 +31,13 @@ def test_brackets_of_one_type_are_merged_with_their_signs():
     assert tree.minus == (False, True, False)
 
 
+@pytest.mark.parametrize("text", ["a(i) - (2 + c(i))", "1.5 + (2 + c(i))"])
+def test_a_number_in_brackets_is_added_in_the_type_of_the_sum_before_it(text):
+    tree = prepared(f"y(i) = {text}", {}).tree
+    assert len(tree.terms) == 3
+    assert 2 not in tree.steps  # the sum up to there is no whole number
+
+
 def test_brackets_of_another_type_stay():
     types = Types({"b": np.dtype("int32"), "c": np.dtype("int32")})
     tree = prepared("y(i) = a(i) + (b(i) + c(i))", {}, types=types).tree
