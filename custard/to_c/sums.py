@@ -200,7 +200,8 @@ class OwnSum:
             flag = Var(lowering.builder.fresh(f"{var.name}_found"), BOOL)
             before.append(Declare(flag, FALSE))
         inner = ScalarOutput(dtype=dtype, var=var, flag=flag).inside(output)
-        before += lowering.statements(own, total.operand, inner)
+        # Loops end where an operand is absent; a value alone is read only where it is present.
+        before += lowering.guarded(own, total.operand, inner, not own)
         tree = self.replaced(Scalar(dtype, var, flag))
         after = lowering.guarded(self.order, tree, output, flag is not None)
         if flag is not None and not reads(after, flag) and not _changed_by_threads(before, flag):

@@ -73,6 +73,14 @@ def test_several_variables():
     np.testing.assert_array_equal(program.run({"A": a, "B": b}).to_numpy(), a @ b)
 
 
+def test_a_workspace_of_a_workspace_is_read_only_where_it_has_a_coordinate():
+    c, d = matrix(5, 6, 7), np.arange(6.0)
+    schedule = "precompute(C(i,j),i,iw,V:bucket);precompute(C(i,j),{j,i},{j,i},W:bucket)"
+    formats = {"X": "ds", "C": "ds", "D": "s"}
+    program = custard.compile("X(i,j) = 2 * C(i,j) - (C(i,j) - D(j))", formats, schedule, "c")
+    np.testing.assert_array_equal(program.run({"C": c, "D": d}).to_numpy(), c + d)
+
+
 @pytest.mark.parametrize(
     ("schedule", "message"),
     [
