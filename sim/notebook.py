@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 from sam.support.html import Markup, table
+from sim.config.naming import called
 from sim.stats import BlockStats, Run, of_machine
 
 _COLOURS = {
@@ -54,7 +55,7 @@ def of_run(run: Run) -> str:
         for name, block in of_machine(run.blocks).items()
     ]
     title = escape(run.graph.title or "A graph")
-    told = f"{run.cycles:,} cycles on {run.config.get('name')}, engine {run.engine}"
+    told = f"{run.cycles:,} cycles on {called(run.config)}, engine {run.engine}"
     heads = ("block", "of all cycles", *_COLOURS, "firings")
     return f"<p><b>{title}</b>: {escape(told)}</p>" + table("", heads, rows)
 

@@ -106,6 +106,7 @@ def _unbounded(config: Config) -> Config:
     for section in ("kinds", "readers", "names"):
         for settings in queues[section].values():
             settings.pop("depth", None)
+    data.pop("changed", None)  # the config gets a name of its own
     return load(data)
 
 

@@ -13,6 +13,7 @@ from sam.blocks import KINDS, block_of
 from sam.graph import Graph
 from sam.support.errors import UserError
 from sam.tensor import Tensor
+from sim.config.naming import called
 
 if TYPE_CHECKING:
     from sim.attribution.critical_path import PathPart
@@ -159,7 +160,7 @@ class Run:
         title = self.graph.title or "a graph"
         shape = "" if self.output is None else f", result {self.output!r}"
         return (
-            f"Run({title}: {self.cycles:,} cycles on {self.config.get('name')}, "
+            f"Run({title}: {self.cycles:,} cycles on {called(self.config)}, "
             f"engine {self.engine}, {len(self.blocks)} blocks{shape})"
         )
 

@@ -46,12 +46,12 @@ def with_tiles(graph: Graph, config: Config) -> Graph:
     levels = max(loops.values(), default=-1) + 1
     if not levels:
         raise UserError(
-            f"the config {config.name} loads tiles, and the program has no loops over tiles",
+            f"the config {config.called} loads tiles, and the program has no loops over tiles",
             hint=f"schedule tile({','.join(str(place.tile) for place in places)})",
         )
     if levels > len(places):
         raise UserError(
-            f"the program has {levels} levels of tiles, and the config {config.name} has "
+            f"the program has {levels} levels of tiles, and the config {config.called} has "
             f"{len(places)}",
             hint="split each loop at most that often, or add a level to the config's tiling",
         )

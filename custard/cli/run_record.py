@@ -24,6 +24,7 @@ from sam.support import c_compiler
 from sam.support.errors import UserError
 from sam.support.json_text import parse_json
 from sam.tensor import Tensor
+from sim.config.naming import ran_on
 
 if TYPE_CHECKING:
     from custard.dense_evaluator import Expected
@@ -304,7 +305,7 @@ def show(console: Console, told: Mapping[str, Any], all_lanes: bool = False) -> 
     if "compiler" in told and "result" in told:
         how = f"compiled to C by {told['compiler']}"
     elif ran:
-        how = f"config {told['config']['name']}, engine {told['engine']}"
+        how = ran_on(told["config"], told["engine"])
     stored = (f"{tensor} {format}" for tensor, format in told["formats"].items() if format != ":")
     lines = [told["cin"], f"formats {', '.join(stored)}", how]
     console.print(Text(told["expression"], "bold"), soft_wrap=True)

@@ -23,6 +23,7 @@ from custard.cli.sweeps.pictures import require_picture
 from sam.support.errors import StreamError, UserError
 from sam.support.files import require_folder
 from sim.config import hardware as config
+from sim.config.naming import called
 
 if TYPE_CHECKING:
     from custard.to_sam.program import SamProgram
@@ -121,6 +122,8 @@ def run(
             max_cycles=arguments.max_cycles,
         )
     console.print(Text(program.expression, "bold"), soft_wrap=True)
+    machine = called(chosen[0].config.resolved(), apart=chosen[0].values)
+    console.print(Text(f"  config {machine}"), soft_wrap=True)
     console.print(_table(told))
     wrong = [each for each in told if each.get("record", {}).get("difference")]
     for each in wrong:

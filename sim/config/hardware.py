@@ -30,6 +30,7 @@ from sam.support.yaml_sections import (
     check_keys,
     check_section,
     is_count,
+    is_texts,
     mistake,
     must_be,
     show,
@@ -37,6 +38,7 @@ from sam.support.yaml_sections import (
 )
 from sam.support.yaml_text import parse_yaml, read_yaml
 from sim.config.memory import Memory
+from sim.config.naming import called, changed, path_of
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,12 @@ Buffers = Annotated[
         'a whole number of at least 2, as streams look one tile ahead, or "unbounded"',
         lambda value: value == "unbounded" or (is_count(value) and value >= 2),
     ),
+]
+
+
+Keys = Annotated[
+    tuple[str, ...],
+    must_be("a list of keys", is_texts),
 ]
 
 
@@ -176,10 +184,15 @@ class Tiling(Section):
 
 
 class Config(Section):
-    """A machine."""
+    """A machine.
+
+    ``changed``  the keys that overrides have set to other values, which are told with the name:
+                 ``called``
+    """
 
     name: Text = "custom"
     description: Text = ""
+    changed: Keys | None = None
     clock: Clock = Clock()
     queues: Queues = Queues()
     blocks: Blocks = Blocks()
@@ -261,6 +274,11 @@ class Config(Section):
                     )
         self.memory.require_names_of(graph, elsewhere)
 
+    @property
+    def called(self) -> str:
+        """The name with what overrides have changed, as in ``ideal with queues.depth=4``."""
+        return called(self.resolved())
+
     def resolved(self) -> dict[str, Any]:
         """The config with all its defaults as plain JSON data, which ``load`` reads back."""
         return self.model_dump(mode="json", exclude_none=True)
@@ -319,10 +337,13 @@ def load(
         )
     if not overrides:
         return base
-    data = base.resolved()
+    before = base.resolved()
+    data = deepcopy(before)
     for key, value in overrides.items():
         _set(data, key, value)
-    return validated(Config, data, "overrides")
+    found = validated(Config, data, "overrides")
+    keys = changed(before, found.resolved(), overrides)
+    return found.model_copy(update={"changed": tuple(keys) or None})
 
 
 def shipped() -> dict[str, str]:
@@ -388,16 +409,12 @@ def _set(data: Any, key: str, value: object) -> None:
         raise UserError(
             f"overrides has the key {show(key)}, which is not text", hint='as in "queues.depth"'
         )
-    path = key.split(".")
+    path = path_of(key)
     for section, keys in _SECTIONS.items():
         if path[0] in keys.model_fields and path[0] not in Config.model_fields:
             raise UserError(
                 f'overrides: unknown key "{key}"', hint=f"did you mean {section}.{key}?"
             )
-    if len(path) > 4 and path[1] == "names":
-        path = [*path[:2], ".".join(path[2:-1]), path[-1]]
-    if len(path) > 3 and path[1] == "places":
-        path = [*path[:2], ".".join(path[2:])]
     for n, part in enumerate(path[:-1]):
         data = _inside(data, part, key)
         if not isinstance(data, dict | list):

@@ -10,6 +10,7 @@ from typing import Any
 from sam.blocks import KINDS
 from sam.support.errors import UserError
 from sim.attribution.critical_path import PathPart
+from sim.config.naming import ran_on
 from sim.explain.bounds import LowerBound, bounds
 from sim.explain.lanes import Imbalance, imbalance
 from sim.explain.what_if import changes, reasons_to_cost
@@ -71,6 +72,7 @@ class Explanation:
     """Why a run took as long as it did.
 
     ``sentence``   a sentence to quote
+    ``machine``    the config that it ran on, with its changes, and the engine
     ``causes``     the causes on the critical path, largest first; they add up to the run's cycles
     ``what_ifs``   changes that were tried, those that save most first
     ``bounds``     cycles that it cannot go below, the largest first
@@ -79,6 +81,7 @@ class Explanation:
     """
 
     sentence: str
+    machine: str
     cycles: int
     causes: tuple[Cause, ...]
     what_ifs: tuple[WhatIf, ...]
@@ -88,7 +91,7 @@ class Explanation:
 
     def lines(self) -> list[str]:
         """The explanation as lines of text, the sentence first."""
-        lines = [self.sentence, "", f"the {self.cycles:,} cycles went to"]
+        lines = [self.sentence, f"  {self.machine}", "", f"the {self.cycles:,} cycles went to"]
         shown = len(self.causes) if len(self.causes) == _SHOWN + 1 else _SHOWN
         for cause in self.causes[:shown]:
             lines.append(f"  {_share(cause.cycles, self.cycles):>5}  {cause.what}")
@@ -122,6 +125,7 @@ class Explanation:
         """The explanation as plain JSON data."""
         return {
             "sentence": self.sentence,
+            "machine": self.machine,
             "cycles": self.cycles,
             "causes": [{"what": one.what, "cycles": one.cycles} for one in self.causes],
             "what_ifs": [
@@ -173,6 +177,7 @@ def explain(
     uneven = imbalance(run)
     return Explanation(
         sentence=_sentence(run, causes, tried, uneven),
+        machine=ran_on(run.config, run.engine),
         cycles=run.cycles,
         causes=causes,
         what_ifs=tuple(tried),

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any
 
 from sim.config.hardware import Config
+from sim.config.naming import called
 from sim.explain import Explanation, explain
 from sim.explain.telling import grouped
 from sim.report_page import tables
@@ -74,7 +75,7 @@ def _head(run: Run, explanation: Explanation | None) -> str:
         f"µs at {clock:g} GHz": f"{run.cycles / clock / 1e3:,.4g}",
         "tokens": f"{run.tokens:,}",
         "blocks": f"{len(run.blocks):,}",
-        "config": str(run.config.get("name")),
+        "config": called(run.config),
         "engine": run.engine,
     }
     told = "".join(
@@ -161,7 +162,7 @@ def _machine(run: Run) -> str:
 def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The settings of a config by dotted key, as ``--set`` writes them."""
     for key, value in config.items():
-        if key in ("name", "description"):
+        if key in ("name", "description", "changed"):
             continue
         if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
             value = {str(one.get("name", n)): one for n, one in enumerate(value)}

@@ -14,7 +14,17 @@ import numpy as np
 from sam.support.errors import UserError
 from sam.support.files import require_folder
 from sim.stats import Run
-from sim.traces.states import DONE, MOST_BYTES, Piece, TraceSizes, bits, samples, states, within
+from sim.traces.states import (
+    DONE,
+    MOST_BYTES,
+    Piece,
+    TraceSizes,
+    about,
+    bits,
+    samples,
+    states,
+    within,
+)
 from sim.traces.states import shown as shown_of
 
 # The bytes of the packets of a slice's beginning and end, and of a counter, without their time.
@@ -120,10 +130,8 @@ class _PacketWriter:
             packet.sequence_flags = packet.SEQ_INCREMENTAL_STATE_CLEARED
         self.tracks, self.processes = self.tracks + 1, self.processes + 1
         packet.track_descriptor.uuid = self.tracks
-        title = piece.run.graph.title or "a graph"
         packet.track_descriptor.process.pid = self.processes
-        note = f"; {self.note}" if self.note else ""
-        packet.track_descriptor.process.process_name = f"{title}, 1 ns is a cycle{note}"
+        packet.track_descriptor.process.process_name = about(piece.run, self.note)
         return bytes(packet.SerializeToString())
 
     def _track(self, parent: int, name: str, counted: bool = False) -> bytes:

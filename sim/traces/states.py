@@ -10,12 +10,20 @@ import numpy as np
 from sam.support.errors import UserError
 from sim.attribution.log import Array, Log
 from sim.attribution.shares import late_until
+from sim.config.naming import ran_on
 from sim.stats import Run
 
 MOST_BYTES = 200 * 10**6
 """The default limit of the size of a trace."""
 
 BUSY, MEMORY, DONE = "busy", "memory", "done"
+
+
+def about(run: Run, note: str | None) -> str:
+    """What a trace tells of itself: the run, the unit of time, and the note, if there is one."""
+    title = run.graph.title or "a graph"
+    machine = ran_on(run.config, run.engine)
+    return "; ".join(filter(None, (title, machine, "1 ns is a cycle", note)))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,17 @@ from sam.support.errors import UserError
 from sam.support.files import require_folder
 from sim.attribution.log import Array
 from sim.stats import Run
-from sim.traces.states import MOST_BYTES, Piece, States, TraceSizes, bits, samples, states, within
+from sim.traces.states import (
+    MOST_BYTES,
+    Piece,
+    States,
+    TraceSizes,
+    about,
+    bits,
+    samples,
+    states,
+    within,
+)
 from sim.traces.states import shown as shown_of
 
 # The bytes of a change beside its text: the name of its signal, and what separates them.
@@ -44,8 +54,7 @@ def write(
         ) from None
     require_folder(path)
     found = shown_of(run, shown, most_bytes, _sizes(run))
-    title = run.graph.title or "a graph"
-    comment = "; ".join(filter(None, (title, "1 ns is a cycle", found.note)))
+    comment = about(run, found.note).replace("$", "")  # $end would end it
     try:
         with (
             open(path, "w", encoding="utf-8") as file,

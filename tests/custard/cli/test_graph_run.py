@@ -45,10 +45,13 @@ def test_our_own_graph_has_the_cycles_of_its_program(capsys):
 
 
 def test_the_record_of_a_graph_can_be_reported(capsys):
-    main(["sim", "spmv.gv", "-i", f"B={WEST}", "-i", "c=@dense", "--json", "r.json", "-q"])
+    words = ["-i", f"B={WEST}", "-i", "c=@dense", "--set", "queues.depth=4"]
+    main(["sim", "spmv.gv", *words, "--json", "r.json", "-q"])
     capsys.readouterr()
     assert main(["report", "r.json"]) == 0
-    assert "spmv.gv, a graph of 12 blocks" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "spmv.gv, a graph of 12 blocks" in told
+    assert "  config ideal with queues.depth=4, engine simpy\n" in told
 
 
 def test_dialects_are_written(capsys):

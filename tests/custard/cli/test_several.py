@@ -41,13 +41,20 @@ def _cycles(run, *settings):
 def test_a_table_of_all_values(run):
     status, out, err = run("--set", "queues.depth=2,4,inf", "--check")
     assert (status, err) == (0, "")
-    lines = [line.split() for line in out.splitlines()]
+    _, machine, *rows = out.splitlines()
+    assert machine == "  config finite"
+    lines = [[], *(line.split() for line in rows)]
     assert lines[1] == ["queues.depth", "cycles", "x", "fewest", "most", "busy"]
     cycles = [_cycles(run, f"queues.depth={depth}") for depth in (2, 4, "unbounded")]
     assert [line[0] for line in lines[2:5]] == ["2", "4", "unbounded"]
     assert [int(line[1].replace(",", "")) for line in lines[2:5]] == cycles
     assert [line[2] for line in lines[2:5]] == [f"{n / min(cycles):.2f}" for n in cycles]
     assert out.endswith("all match numpy\n")
+
+
+def test_values_that_all_machines_have_are_told_with_the_config(run):
+    _, out, _ = run("--set", "queues.depth=2,8", "--set", "blocks.latency_cycles=3")
+    assert out.splitlines()[1] == "  config finite with blocks.latency_cycles=3"
 
 
 def test_a_key_has_one_list(run):

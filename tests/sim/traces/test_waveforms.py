@@ -41,6 +41,15 @@ def test_waveforms(tmp_path):
     assert read.endtime == run.cycles
 
 
+def test_the_comment_tells_the_machine(tmp_path):
+    """A name that would end the comment is no harm."""
+    run = sparse_product(overrides={"name": "my $end", "queues.depth": 3})
+    run.to_trace(tmp_path / "t.vcd")
+    [comment] = [line for line in (tmp_path / "t.vcd").read_text().splitlines() if "config" in line]
+    assert "; config my end with queues.depth=3, engine " in comment
+    assert vcdvcd.VCDVCD(str(tmp_path / "t.vcd")).endtime == run.cycles
+
+
 def test_a_window(tmp_path):
     run = sparse_product()
     run.to_trace(tmp_path / "t.vcd", (20, 50))
