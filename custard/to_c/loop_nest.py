@@ -28,6 +28,7 @@ from custard.to_c.loop_ir import (
     TRUE,
     ZERO,
     Assign,
+    Call,
     Declare,
     Expr,
     For,
@@ -414,14 +415,19 @@ class VariableLoops:
 
     def met(self, at: Mapping[int, Var], keys: Sequence[int], apart: Sequence[Stmt]) -> Stmt:
         """Branches on whether all of some operands meet: the body where they do, which is easily
-        foreseen for some inputs, and ``apart`` where they do not."""
+        foreseen for some inputs, and ``apart`` where they do not.
+
+        The C compiler would put the body out of the way, which costs operands with the same
+        coordinates, as those of banded matrices, two jumps for each: up to 0.3 of the time.
+        """
         first, *others = at.values()
         with self.builder.scope():
             declared = Declare(self.var, first, const=True)
             absent = [key for key in self.members(keys) if key not in at]
             body = [declared, *self.body(dict.fromkeys(at), absent)]
             steps = [step for key in at for step in self.iterators[key].advance(TRUE)]
-        met = both(*(first.eq(other) for other in others)), [*body, *steps]
+        equal = both(*(first.eq(other) for other in others))
+        met = Call("as_often_as_not", (equal,), BOOL), [*body, *steps]
         match apart:
             case [If(cases, otherwise)]:
                 return If([met, *cases], otherwise)

@@ -20,6 +20,7 @@ from string import Template
 INDEX_TYPES = ("int32_t", "int64_t")
 
 _PLAIN = (
+    "as_often_as_not",
     "resized",
     "resized_zero",
     "grown",

@@ -127,7 +127,7 @@ def test_operands_that_meet_go_on_without_a_comparison(expression, due):
     program = custard.compile(
         f"y(i) = {expression}", {"y": "s", **dict.fromkeys(names, "s")}, target="c"
     )
-    met = program.source[program.source.index("if (ia == ib") :].partition("} else")[0]
+    met = program.source[program.source.index("(ia == ib") :].partition("} else")[0]
     assert all(f"p{name}0++;" in met for name in names)
     found = program.run({name: vectors[name] for name in names}).to_numpy()
     np.testing.assert_array_equal(found, due(**vectors))

@@ -50,6 +50,12 @@ struct B {
     const double *values;
 };
 
+// A condition that may well hold; C compilers expect that two numbers differ.
+static inline bool as_often_as_not(bool holds)
+{
+    return __builtin_expect_with_probability(holds, true, 0.5);
+}
+
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
@@ -146,7 +152,7 @@ int compute(struct X *X, const struct A *A, const struct B *B)
         while (pA1 < pA1_end && pB1 < pB1_end) {
             const int64_t jA = A_coordinates1[pA1];
             const int64_t jB = B_coordinates1[pB1];
-            if (jA == jB) {
+            if (as_often_as_not(jA == jB)) {
                 const int64_t j = jA;
                 X->values[X_count1] = A_values[pA1] + B_values[pB1];
                 X->coordinates1[X_count1] = (int32_t)j;

@@ -60,6 +60,12 @@ struct C {
     const double *values;
 };
 
+// A condition that may well hold; C compilers expect that two numbers differ.
+static inline bool as_often_as_not(bool holds)
+{
+    return __builtin_expect_with_probability(holds, true, 0.5);
+}
+
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
@@ -164,7 +170,7 @@ int compute(struct X *X, const struct A *A, const struct B *B, const struct C *C
             const int64_t jA = A_coordinates1[pA1];
             const int64_t jB = B_coordinates1[pB1];
             const int64_t jC = C_coordinates1[pC1];
-            if (jA == jB && jA == jC) {
+            if (as_often_as_not(jA == jB && jA == jC)) {
                 const int64_t j = jA;
                 X->values[X_count1] = A_values[pA1] + B_values[pB1] + C_values[pC1];
                 X->coordinates1[X_count1] = (int32_t)j;
@@ -193,7 +199,7 @@ int compute(struct X *X, const struct A *A, const struct B *B, const struct C *C
         while (pA1 < pA1_end && pB1 < pB1_end) {
             const int64_t jA = A_coordinates1[pA1];
             const int64_t jB = B_coordinates1[pB1];
-            if (jA == jB) {
+            if (as_often_as_not(jA == jB)) {
                 const int64_t j = jA;
                 X->values[X_count1] = A_values[pA1] + B_values[pB1];
                 X->coordinates1[X_count1] = (int32_t)j;
@@ -214,7 +220,7 @@ int compute(struct X *X, const struct A *A, const struct B *B, const struct C *C
         while (pA1 < pA1_end && pC1 < pC1_end) {
             const int64_t jA = A_coordinates1[pA1];
             const int64_t jC = C_coordinates1[pC1];
-            if (jA == jC) {
+            if (as_often_as_not(jA == jC)) {
                 const int64_t j = jA;
                 X->values[X_count1] = A_values[pA1] + C_values[pC1];
                 X->coordinates1[X_count1] = (int32_t)j;
@@ -235,7 +241,7 @@ int compute(struct X *X, const struct A *A, const struct B *B, const struct C *C
         while (pB1 < pB1_end && pC1 < pC1_end) {
             const int64_t jB = B_coordinates1[pB1];
             const int64_t jC = C_coordinates1[pC1];
-            if (jB == jC) {
+            if (as_often_as_not(jB == jC)) {
                 const int64_t j = jB;
                 X->values[X_count1] = B_values[pB1] + C_values[pC1];
                 X->coordinates1[X_count1] = (int32_t)j;
