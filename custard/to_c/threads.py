@@ -179,12 +179,15 @@ class SharedLoop:
         if output.bound:
             return []
         assembly, (name, primes), made = output.assembly, parts(leaf), nest.made(leaf)
-        if isinstance(made, Split) and name == made.outer:
-            leaf, tile = made.variable + primes, loop.tile(made, primes)
-            size = self.lowering.storage.extent(leaf)
-            begin, end = begin * tile, select(op("<", end * tile, size), end * tile, size)
-        if assembly.zeroed or not assembly.partial or leaf != assembly.variables[0]:
+        if assembly.zeroed or not assembly.partial:
             return []
+        tiles = made if isinstance(made, Split) and name == made.outer else None
+        if (leaf if tiles is None else tiles.variable + primes) != assembly.variables[0]:
+            return []
+        if tiles is not None:
+            tile = loop.tile(tiles, primes)
+            size = self.lowering.storage.extent(assembly.variables[0])
+            begin, end = begin * tile, select(op("<", end * tile, size), end * tile, size)
         assembly.zeroed = True
         # As a parameter of the thread's function: a function that reads it in the struct at once
         # has loops that gcc makes half as fast (it unrolls the outer one, and gathers).

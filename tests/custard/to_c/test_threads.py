@@ -220,3 +220,22 @@ def test_the_first_part_of_a_result_is_not_copied():
                         {"A": a, "B": b}, a @ b)  # fmt: skip
         copy = program.source.split("int X_copy(")[1].split("\n}")[0]
         assert "for (int64_t u = 1; u < threads; u++)" in copy
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "pos(i,p,a);split(p,p0,p1,2);parallelize(p0,CPUThread,NoRaces)",
+        "pos(i,p,a);divide(p,p0,p1,3);parallelize(p0,CPUThread,NoRaces)",
+    ],
+)
+def test_tiles_of_positions_are_no_ranges_of_rows(schedule):
+    a = matrix(1, 17, 3)[0]
+    check("y(i) = a(i)", {"y": "d", "a": "s"}, schedule, {"a": a}, a)
+
+
+def test_tiles_of_a_fused_loop_are_no_ranges_of_rows():
+    a, b = matrix(9, 5, 3), matrix(9, 5, 4)
+    schedule = "fuse(i,j,f);split(f,f0,f1,4);parallelize(f0,CPUThread,NoRaces)"
+    formats = {"X": "dd", "A": "dd", "B": "bb"}
+    check("X(i,j) = A(i,j) - B(i,j)", formats, schedule, {"A": a, "B": b}, a - b)
