@@ -37,8 +37,14 @@ class Point:
 
     @cached_property
     def hash(self) -> str:
-        """16 hexadecimal digits, the same wherever the settings are the same."""
-        text = json.dumps(self.settings, sort_keys=True)
+        """16 hexadecimal digits, the same wherever the settings are the same.
+
+        Which keys of its config overrides have ``changed`` decides no result.
+        """
+        settings = dict(self.settings)
+        if isinstance(config := settings.get("config"), Mapping):
+            settings["config"] = {key: value for key, value in config.items() if key != "changed"}
+        text = json.dumps(settings, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -39,6 +39,12 @@ def test_the_hash_is_that_of_the_settings():
     assert _point(a=1).hash == "f9d86028c6e0d64e"
 
 
+def test_what_overrides_have_changed_is_not_in_the_hash():
+    kept, changed = {"name": "finite"}, {"name": "finite", "changed": ["queues.depth"]}
+    assert _point(config=kept).hash == _point(config=changed).hash
+    assert _point(config=kept).hash != _point(config={"name": "ideal"}).hash
+
+
 def _run(points, results, retry=False, jobs=2):
     started = []
 
