@@ -26,6 +26,7 @@ from sam.token import DATA, Token
 from sam.validate import Stream, validate
 from sim.config.hardware import BlockTiming
 from sim.config.memory import Memory
+from sim.misfits import with_reason
 from sim.value_types import value_types
 
 
@@ -118,13 +119,14 @@ class BoundGraph:
             elif _role(node) is Role.VALUE_WRITER:
                 writers[len(result.slot.levels)] = memories[node.name]
         shape = tuple(self.extents[variable] for variable in result.slot.variables)
-        dtype = self.types[_value_writer(self.graph).name]
+        values = _value_writer(self.graph)
+        dtype, by_reference = self.types[values.name], values.parameters["by_reference"]
+        memories_of = [writers[n] for n in sorted(writers)]
         try:
-            stored = written(result.slot, shape, [writers[n] for n in sorted(writers)], dtype)
+            stored = written(result.slot, shape, memories_of, dtype, by_reference)
         except UserError as mistake:
-            raise mistake.about(
-                f"the arrays that the graph writes to {result.slot.tensor}"
-            ) from None
+            place = f"the arrays that the graph writes to {result.slot.tensor}"
+            raise with_reason(mistake.about(place), self.graph) from None
         around = None
         if result.around is not None:
             around = _by_derived(self.graph, result.slot, self.given[result.around], self.extents)

@@ -46,7 +46,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             sys.stdout.flush()
     except StreamError as mistake:
-        complain(f"{mistake}\nhint: a block or the graph is at fault, not the command")
+        at_fault = (
+            "" if mistake.hint else "\nhint: a block or the graph is at fault, not the command"
+        )
+        complain(f"{mistake}{at_fault}")
         return 1
     except UserError as mistake:
         complain(str(mistake))

@@ -170,7 +170,8 @@ def test_a_result_on_a_diagonal():
     }
     memories["write"].stored[1] = 9.0
     writer = {"slot": "X", "level": 0, "format": "d", "variable": "i", "by_reference": False}
-    nodes = (Node("write_i", "level_writer", writer), Node("write", "value_writer", {}))
+    stored = Node("write", "value_writer", {"by_reference": True})
+    nodes = (Node("write_i", "level_writer", writer), stored)
     given = {"X": Tensor.of(np.array([[1.0, 2.0], [3.0, 4.0]]))}
     for around, due in ((None, [[0, 0], [0, 9]]), ("X", [[0, 2], [3, 9]])):
         result = Result(slot, "uq", (1, 0), around)

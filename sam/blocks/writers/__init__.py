@@ -139,11 +139,13 @@ LEVEL_WRITER = Kind(
 )
 
 
-def written(slot: Slot, shape: tuple[int, ...], memories: Sequence[Any], dtype: Any) -> Tensor:
+def written(
+    slot: Slot, shape: tuple[int, ...], memories: Sequence[Any], dtype: Any, by_reference: bool
+) -> Tensor:
     """The tensor in the memories of its level writers, outermost first, and its value writer.
 
     ``shape`` gives the extent of each level. The levels are those of the slot, but compressed ones
-    for singletons outside of chains.
+    for singletons outside of chains. The values were stored ``by_reference``, or else appended.
 
     The numbers that a hash table's writer gives are not positions: a position is a bucket, and all
     tables of a level have the width that the fullest needs. So a tensor with a hashed level is
@@ -163,9 +165,10 @@ def written(slot: Slot, shape: tuple[int, ...], memories: Sequence[Any], dtype: 
         codes += Hashed.code if isinstance(level, Arrivals) else level.code
         levels.append(level)
         parents = level.positions(parents)
-    values = memories[-1].values.to_numpy(dtype)
-    if len(values) < parents:
-        values = memories[-1].stored.to_numpy(parents, dtype)
+    memory = memories[-1]
+    values = (
+        memory.stored.to_numpy(parents, dtype) if by_reference else memory.values.to_numpy(dtype)
+    )
     if len(values) != parents:
         raise StreamError(f"it has {len(values)} values for {parents} positions")
     ready = tuple(level for level in levels if isinstance(level, Level))

@@ -31,7 +31,7 @@ def test_a_run_tells_program_machine_blocks_cycles_and_result(folder, capsys):
         "y(i) = x(i) * z(i)",
         "  forall(i) y(i) = x(i) * z(i)",
         "  formats y s:0, x s:0, z s:0",
-        "  config finite, engine simpy",
+        "  config finite with queues.depth=2, engine simpy",
     ]
     assert [line.split()[0] for line in lines[6:11]] == [
         "scan_x_i",

@@ -59,7 +59,7 @@ def test_written_puts_memories_together():
     rows = SimpleNamespace()
     columns = SimpleNamespace(segments=Growing([0]), coordinates=Growing([2]))
     values = SimpleNamespace(values=Growing([4], values=True), stored=Stored(0))
-    tensor = written(slot, (2, 3), [rows, columns, values], np.dtype(np.int32))
+    tensor = written(slot, (2, 3), [rows, columns, values], np.dtype(np.int32), False)
     assert isinstance(tensor.levels[0], Dense)
     assert tensor.levels[1].segments.tolist() == [0, 1, 1]
     assert tensor.values.dtype == np.int32
