@@ -1,10 +1,10 @@
 """Lowers concrete index notation to loops over coordinate hierarchies (formats paper, Section 4).
 
-One loop variable after the other is bound. At each, the operands that have it are iterated over
-together, along the points of their merge lattice (``coiteration``, ``loop_nest``): one loop for
-each point, and in it one body for each point that lies below it. A full level is located instead
-(``locating``). The rest of the expression at a point (``kernel_tree``) goes on to the next
-variable; after the last variable, its value is written to an ``Output``.
+One loop variable after the other is bound (``loop_nest``). At each, the operands that have it are
+iterated over together, along the points of their merge lattice (``coiteration``): one loop for each
+point, and in it one body for each point that lies below it (``merged_loops``). A full level is
+located instead (``locating``). The rest of the expression at a point (``kernel_tree``) goes on to
+the next variable; after the last variable, its value is written to an ``Output``.
 
 A ``Reduce`` whose variables are bound before some of its free variables is not a number at any
 place of the loops; ``sums`` tells where it is computed. Loops that a schedule derives or shares out
