@@ -146,21 +146,31 @@ class LoopNest:
     # The loops of a part of the program
 
     def nest(self, variables: Iterable[str], reads: Reads = _all_read) -> list[str]:
-        """The loops for some variables, each before the loops that its derivation puts inside.
+        """The loops that go through some variables in their order, each before the loops that its
+        derivation puts inside.
 
         A derivation holds where all of its sources are, and ``pos`` where its tensor is read.
         Variables that are fused and not split afterwards are two loops again: fusing alone changes
-        no order.
+        no order. Loops that do not follow each other are not fused: as one loop, they go through
+        the variables in another order.
         """
+        return self._nest(variables, reads, in_order=True)
+
+    def _nest(self, variables: Iterable[str], reads: Reads, in_order: bool) -> list[str]:
         names = list(variables)
         for suffix in dict.fromkeys(parts(one)[1] for one in names):
             for one in self.derivations:
-                names = self._derived(one, names, suffix, reads)
+                names = self._derived(one, names, suffix, reads, in_order)
         return [found for name in names for found in self._apart(name)]
 
-    def _derived(self, one: Derivation, names: list[str], suffix: str, reads: Reads) -> list[str]:
+    def _derived(
+        self, one: Derivation, names: list[str], suffix: str, reads: Reads, in_order: bool
+    ) -> list[str]:
         sources = [source + suffix for source in one.sources]
         if not all(source in names for source in sources):
+            return names
+        first = names.index(sources[0])
+        if in_order and names[first : first + len(sources)] != sources:
             return names
         if isinstance(one, Rename) and one.name in self.positions:
             chain = [v + suffix for v in self.originals(one.variable)]
@@ -178,7 +188,7 @@ class LoopNest:
 
     def order(self, variables: Iterable[str], reads: Reads = _all_read) -> list[str]:
         """The loops for some variables, outermost first."""
-        return sorted(self.nest(variables, reads), key=self.place)
+        return sorted(self._nest(variables, reads, in_order=False), key=self.place)
 
     def completed(self, variables: Iterable[str]) -> list[str]:
         """Variables of the program in the order in which their coordinates are known."""

@@ -129,9 +129,12 @@ class DerivedLoop:
         var = self.builder.loop_variable(self.builder.name_of(name))
         if region is None:
             region = CoordinateRange(ZERO, self.number(f"{var.name}_end", self.extent(name)))
-        if {*self.nest.originals(name)} & {*self.output.appended}:
-            # Where there are no rounds, nothing ends the fibers.
-            self.output.skips(self.output.bound)
+        variables = self.nest.originals(name)
+        if {*variables} & {*self.output.appended}:
+            # Where there are no rounds, nothing ends the fibers. There are none for any coordinates
+            # where the tensor whose positions are shared out has no entry.
+            over = variables if self.nest.over_positions(name) else ()
+            self.output.skips([*self.output.bound, *over])
         parts_left = list(left)
         if again:
             parts_left.insert(0, RangedVariable(name, lambda output: CoordinateRange(var, var + 1)))

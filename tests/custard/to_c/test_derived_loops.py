@@ -316,3 +316,32 @@ def test_coordinates_of_others_where_a_fiber_has_no_positions(schedule):
     for row in ([4.0, 0, 3, 2], [0.0, 0, 0, 0]):
         c = np.array([[0.0] * 4, row, [0.0] * 4])
         np.testing.assert_array_equal(program.run({"B": b, "C": c}).to_numpy(), b + c)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "split(i,i0,i1,2);reorder(i1,i0,j);fuse(i1,i0,f)",
+        "split(i,i0,i1,2);reorder(i1,i0,j);fuse(i1,i0,f);split(f,f0,f1,3)",
+        "split(j,j0,j1,2);reorder(i,j1,j0);fuse(j1,j0,f)",
+        "split(i,i0,i1,2);split(j,j0,j1,2);reorder(i0,j0,i1,j1);fuse(i0,j0,f)",
+        "split(i,i0,i1,2);reorder(i0,j,i1);fuse(j,i1,f)",
+    ],
+)
+def test_fused_tiles_that_are_out_of_order_go_through_a_workspace(schedule):
+    a = matrix(7, 9, 3)
+    for result in ("ds", "uq"):
+        program = custard.compile("X(i,j) = A(i,j)", {"X": result, "A": "ds"}, schedule, "c")
+        found = program.run({"A": a})
+        found.validate()
+        np.testing.assert_array_equal(found.to_numpy(), a)
+
+
+@pytest.mark.parametrize("levels", ["ds", "ss"])
+def test_a_tensor_without_entries_has_no_tiles_but_its_result_has_rows(levels):
+    schedule = "fuse(i,j,f);pos(f,p,A);split(p,p0,p1,4)"
+    formats = {"X": "ds", "A": levels}
+    program = custard.compile("X(i,j) = A(i,j)", formats, schedule, "c")
+    found = program.run({"A": np.zeros((8, 5))})
+    found.validate()
+    assert (found.shape, found.nnz) == ((8, 5), 0)
