@@ -35,7 +35,7 @@ def without_owner(nest: LoopNest, loop: str, tree: TypedNode, output: Output) ->
     """The loop over positions that a loop is derived from, if no operand has these positions."""
     for name in nest.ancestors(loop):
         if nest.tensor_of(name) is not None:
-            begun = any(leaf in output.pending for leaf in nest.leaves(name))
+            begun = any(name in nest.ancestors(one) for one in output.pending)
             return None if begun or owner(nest, tree, name) is not None else name
     return None
 
