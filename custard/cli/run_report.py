@@ -181,7 +181,7 @@ def memory_table(told: Mapping[str, Any]) -> Table:
     for column in columns:
         table.add_column(column, justify="right")
     for name, level in told["memory"].items():
-        busy = max(level["busy"], default=0)
+        busy = min(max(level["busy"], default=0), told["cycles"])  # writes may go on after the end
         table.add_row(name, *_traffic(level["total"]), _percent(busy, told["cycles"]), style="bold")
         for tensor, traffic in level["tensors"].items():
             table.add_row(f"  {tensor}", *_traffic(traffic), "")

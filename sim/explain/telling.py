@@ -13,11 +13,11 @@ from sim.attribution.critical_path import PathPart
 from sim.config.naming import ran_on
 from sim.explain.bounds import LowerBound, bounds
 from sim.explain.lanes import Imbalance, imbalance
-from sim.explain.what_if import changes, reasons_to_cost
+from sim.explain.what_if import changes, ideal, reasons_to_cost
 from sim.stats import Run
 
 _RERUNS, _SHOWN, _WIDTH = 8, 6, 80
-_WORTH = 0.02
+_WORTH, _LESS = 0.02, 0.5
 # A trial run is given up after this many times the cycles of the run, and some more.
 _MOST_TIMES, _MOST_MORE = 3, 10_000
 _MANY_FIRINGS, _FEW_MATCHES = 16, 0.25
@@ -77,7 +77,8 @@ class Explanation:
     ``what_ifs``   changes that were tried, those that save most first
     ``bounds``     cycles that it cannot go below, the largest first
     ``imbalance``  of the lanes, if their work differs
-    ``notes``      changes that could not be tried, and why
+    ``is_timed``   whether the work depends on time; the bounds are then those of this run's work
+    ``notes``      changes that could not be tried, and why; why the work depends on time
     """
 
     sentence: str
@@ -87,7 +88,15 @@ class Explanation:
     what_ifs: tuple[WhatIf, ...]
     bounds: tuple[LowerBound, ...]
     imbalance: Imbalance | None
+    is_timed: bool = False
     notes: tuple[str, ...] = ()
+
+    @property
+    def bounded(self) -> str:
+        """What the bounds are, in words."""
+        if self.is_timed:
+            return "cycles that the work of this run takes at least"
+        return "cycles that this graph cannot go below on this machine"
 
     def lines(self) -> list[str]:
         """The explanation as lines of text, the sentence first."""
@@ -107,7 +116,7 @@ class Explanation:
         if others:
             lines += ["", "what would not"]
             lines += [f"  {one.change(self.cycles):>7}  {one.told}" for one in others]
-        lines += ["", "cycles that this graph cannot go below on this machine"]
+        lines += ["", self.bounded]
         for bound in self.bounds:
             lines.append(f"  {bound.cycles:>12,}  {bound.why}")
         if self.imbalance is not None:
@@ -167,11 +176,13 @@ def explain(
         for change in changes(run)[:reruns]:
             how = [f'--set "{key}={value}"' for key, value in change.overrides.items()]
             attempt(change.what, how, partial(again, config=run.config, overrides=change.overrides))
-        if any(one.saves < 0 for one in tried):
-            notes += reasons_to_cost(run)
     if run.alternatives is not None:
         for other in run.alternatives()[:reruns]:
             attempt(other.what, other.how, other.run)
+    reasons = reasons_to_cost(run)
+    if reasons:
+        why = ", and ".join(reasons)
+        notes.append(f"the work depends on time, so an ideal resource may cost cycles: {why}")
     tried.sort(key=lambda one: -one.saves)
     causes = grouped(run)
     uneven = imbalance(run)
@@ -183,6 +194,7 @@ def explain(
         what_ifs=tuple(tried),
         bounds=tuple(bounds(run)),
         imbalance=uneven,
+        is_timed=bool(reasons),
         notes=tuple(notes),
     )
 
@@ -243,7 +255,7 @@ def _sentence(
     if not causes:
         return "the run took no cycles"
     shares = "; ".join(
-        f"{_share(cause.cycles, run.cycles)}: {cause.what}"
+        f"{_share(cause.cycles, run.cycles)}: {cause.what}{_in_vain(run, cause, tried)}"
         for n, cause in enumerate(causes[:3])
         if n == 0 or cause.cycles >= 0.1 * run.cycles
     )
@@ -255,6 +267,17 @@ def _sentence(
     if best is not None and saves:
         return f"{found}; {best.what} would save {_share(best.saves, run.cycles)}"
     return found
+
+
+def _in_vain(run: Run, cause: Cause, tried: Sequence[WhatIf]) -> str:
+    """What mending a cause by itself saves, as measured, where that is less than half of its
+    cycles, as another cause takes its place."""
+    changes_of = {what for part in cause.parts for what, _ in ideal(run, part)}
+    saves = [one.saves for one in tried if one.what in changes_of]
+    if not saves or max(saves) >= _LESS * cause.cycles:
+        return ""
+    saved = _share(max(saves), run.cycles) if max(saves) > 0 else "nothing"
+    return f" (ideal, that alone saves {saved})"
 
 
 def _share(part: float, whole: float) -> str:

@@ -33,14 +33,15 @@ def changes(run: Run) -> list[Change]:
     """
     found: dict[str, Change] = {}
     for part in run.critical_path:
-        for what, overrides in _ideal(run, part):
+        for what, overrides in ideal(run, part):
             before = found[what].cycles if what in found else 0
             found[what] = Change(what, overrides, before + part.cycles)
     return sorted(found.values(), key=lambda change: -change.cycles)
 
 
 def reasons_to_cost(run: Run) -> list[str]:
-    """Why a change that makes a cause ideal may cost cycles, in words; empty if it never does.
+    """Why the work of a run depends on time, so that a change that makes a cause ideal may cost
+    cycles, in words; empty if it does not.
 
     Firings come no later if the things that they wait for do, unless the work depends on time.
     """
@@ -54,8 +55,8 @@ def reasons_to_cost(run: Run) -> list[str]:
     return found
 
 
-def _ideal(run: Run, part: PathPart) -> list[tuple[str, dict[str, Any]]]:
-    """The change that makes the cause of a part of the path ideal."""
+def ideal(run: Run, part: PathPart) -> list[tuple[str, dict[str, Any]]]:
+    """The changes that make the cause of a part of the path ideal, in words and as overrides."""
     queue = f"queues.names.{part.stream}"
     several = bool(run.parts)
     if part.cause == "queue full":

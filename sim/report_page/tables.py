@@ -129,7 +129,7 @@ def explained(explanation: Explanation) -> str:
         found += table("Changes that were tried, each by a run of its own", heads, tried, "tried")
     found += "".join(f'<p class="hint">{escape(note)}</p>' for note in explanation.notes)
     bounds = [(one.why, one.cycles) for one in explanation.bounds]
-    caption = "Cycles that this graph cannot go below on this machine"
+    caption = explanation.bounded[0].upper() + explanation.bounded[1:]
     return found + table(caption, ("why", "cycles"), bounds)
 
 

@@ -123,9 +123,37 @@ def test_an_ideal_resource_that_costs_cycles_is_told_with_the_reason():
     assert longer.saves < 0
     [line] = [line for line in explanation.lines() if longer.what in line]
     assert line.lstrip().startswith("+")
-    assert (
-        "a scanner that skips may run ahead of the messages that it skips by" in explanation.notes
+    assert explanation.notes[-1] == (
+        "the work depends on time, so an ideal resource may cost cycles: a scanner that skips may "
+        "run ahead of the messages that it skips by"
     )
+    assert "cycles that the work of this run takes at least" in explanation.lines()
+
+
+def test_a_cause_that_is_not_worth_mending_by_itself():
+    """40 values of 8 bytes come in ten lines of 32 bytes, a byte per cycle, so the last line begins
+    at cycle 9 * 32 at the earliest, however many requests are under way."""
+    program = custard.compile("x = b(i)", {"b": "d"})
+    dram = {"name": "DRAM", "latency_cycles": 2, "bandwidth_gb_per_s": 1, "line_bytes": 32}
+    llb = {"name": "LLB", "latency_cycles": 1, "capacity_bytes": 128, "line_bytes": 32}
+    overrides = {"memory.levels": [dram, llb], "memory.outstanding_requests": 1}
+    run = program.simulate({"b": np.ones(40)}, overrides=overrides)
+    explanation = run.explain()
+    assert run.cycles > 9 * 32
+    [more] = [one for one in explanation.what_ifs if "outstanding" in one.what]
+    assert more.saves == 0
+    first, *_, last = explanation.sentence.removeprefix(f"{run.cycles:,} cycles, ").split("; ")
+    assert first == "75 %: LLB outstanding requests on b.val (ideal, that alone saves nothing)"
+    assert last == "DRAM with unbounded bandwidth would save 78 %"
+
+
+def test_bounds_are_no_larger_than_the_cycles():
+    """The last write goes on after the last firing: its bytes are no bound."""
+    program = custard.compile("y(i) = b(i)", {"b": "d", "y": "d"})
+    level = {"name": "DRAM", "latency_cycles": 1, "bandwidth_gb_per_s": 1, "ports": "per_block"}
+    for count in (1, 3, 40):
+        run = program.simulate({"b": np.ones(count)}, overrides={"memory.levels": [level]})
+        assert max(bound.cycles for bound in run.explain().bounds) <= run.cycles
 
 
 def test_long_options_have_lines_of_their_own():
@@ -134,7 +162,7 @@ def test_long_options_have_lines_of_their_own():
     lines = explanation.lines()
     [n] = [n for n, line in enumerate(lines) if "DRAM with a latency of 0:" in line]
     assert lines[n + 1] == '         --set "memory.levels.DRAM.latency_cycles=0"'
-    assert max(map(len, lines[1:])) <= 80
+    assert max(len(line) for line in lines[1:] if not line.startswith("note: ")) <= 80
 
 
 def test_alternatives_name_the_words_to_write():
