@@ -291,7 +291,7 @@ def fused(
         return None
     if not is_linear(tree, formula.key) or not isinstance(tree, Total):
         return None
-    if lowering.nest.derivations:
+    if lowering.nest.derivations or output.pending:  # a loop that has begun goes on
         return None
     own = own_order(lowering, tree, output, tree)
     if own[-1] in tree.variables and operand.slot.tensor in lowering.types.runs:

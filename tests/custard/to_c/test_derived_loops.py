@@ -34,6 +34,8 @@ def matrix(rows: int, columns: int, seed: int, density: float = 0.4) -> np.ndarr
         "fuse(i,j,f);split(f,f0,f1,7);reorder(f1,f0)",
         "split(i,i0,i1,4);fuse(i1,j,f);divide(f,f0,f1,3)",
         "tile(8,3)",
+        "unroll(i,4)",
+        "parallelize(i,CPUVector,NoRaces)",
         "bound(i,ib,23,MaxExact);split(ib,i0,i1,4);unroll(i1,4)",
     ],
 )
