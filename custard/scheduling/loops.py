@@ -143,6 +143,18 @@ class LoopNest:
         bases = [parts(leaf)[0] for leaf in self.leaves(loop)]
         return max((self.loops.index(one) for one in bases if one in self.loops), default=-1)
 
+    def without(self, loop: str, variables: Sequence[str]) -> LoopNest:
+        """The nest with loops over variables in the place of a loop, which has no primes, and
+        without the loops that were derived with it."""
+        gone = self.related(loop)
+        loops = [
+            found
+            for one in self.loops
+            for found in (variables if one == loop else () if one in gone else (one,))
+        ]
+        left = [one for one in self.derivations if not gone & {*one.sources, *one.results}]
+        return replace(self, loops=tuple(loops), derivations=tuple(left))
+
     # The loops of a part of the program
 
     def nest(self, variables: Iterable[str], reads: Reads = _all_read) -> list[str]:

@@ -46,6 +46,9 @@ _KEYWORDS = """
     int32_t int64_t uint64_t uint32_t INFINITY
 """
 
+THREADS = Var("threads")
+"""The parameter that tells how many threads share loops."""
+
 
 @dataclass(frozen=True)
 class Types:

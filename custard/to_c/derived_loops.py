@@ -6,7 +6,7 @@ iterated over as without a schedule, but within that range: their positions are 
 (scheduling paper, Sections 3.3 and 5). A fused loop goes through its variables, one inside of the
 other, each within its part of the range. A range of positions becomes a range of coordinates: its
 ends are found by searching the levels upwards, and the tensor that owns the positions keeps to the
-positions themselves.
+positions themselves. Only the first and the last coordinates of a range are cut (``whole_rounds``).
 """
 
 from __future__ import annotations
@@ -30,8 +30,14 @@ from custard.to_c.loop_ir import (
     op,
     select,
 )
-from custard.to_c.outputs import CoordinateRange, Output, RangedVariable
+from custard.to_c.outputs import (
+    CoordinateRange,
+    KeptPositions,
+    Output,
+    RangedVariable,
+)
 from custard.to_c.positions import owner
+from custard.to_c.whole_rounds import apart, has_whole_rounds
 from sam.derivations import Fuse, Rename, Split, parts
 
 if TYPE_CHECKING:
@@ -66,6 +72,8 @@ class DerivedLoop:
         self.leaf, self.rest = order[0], list(order[1:])
         self.tree, self.output = tree, output
         self.before: list[Stmt] = []
+        # The number of the range that the loop is in, if one of its variables is fused.
+        self.cut: int | None = None
 
     def statements(self) -> list[Stmt]:
         """The loop, after the declarations that it needs."""
@@ -73,11 +81,14 @@ class DerivedLoop:
         part, left = stack[0], list(stack[1:])
         name = part.name
         region = None if part.region is None else part.region(self.output)
+        self.cut = part.cut
+        single = region is not None and region.end == region.begin + 1
         while True:
             primes, made = parts(name)[1], self.nest.made(name)
             match made:
                 case None:
-                    return [*self.before, *self.original(name, region, left)]
+                    loops = self.original(name, region, left, single)
+                    return [*self.before, *loops]
                 case Rename(variable):
                     if self.nest.tensor_of(name) is not None and region is not None:
                         if region.step != ONE:
@@ -94,7 +105,10 @@ class DerivedLoop:
                 case Fuse(outer, inner):
                     if region is not None and region.step != ONE:
                         return self.counted(name, region, left, again=True)
-                    left.insert(0, RangedVariable(inner + primes, self.inner(made, primes, region)))
+                    if self.cut is None and region is not None:
+                        self.cut = next(self.lowering.keys)
+                    found = self.inner(made, primes, region)
+                    left.insert(0, RangedVariable(inner + primes, found, self.cut))
                     region = self.outer(made, primes, region)
                     name = outer + primes
                     if region is not None and self.nest.over_positions(outer):
@@ -104,16 +118,28 @@ class DerivedLoop:
     # The two kinds of loops
 
     def original(
-        self, variable: str, region: CoordinateRange | None, left: Sequence[RangedVariable]
+        self,
+        variable: str,
+        region: CoordinateRange | None,
+        left: Sequence[RangedVariable],
+        single: bool = False,
     ) -> list[Stmt]:
-        """The loop over a variable of the program, along the lattice of its operands."""
-        pending = {**self.output.pending, self.leaf: tuple(left)}
-        output = replace(self.output, pending=pending)
+        """The loop over a variable of the program, along the lattice of its operands.
+
+        ``single``  whether the region has one value
+        """
+        output = self.with_left(left)
         order = [self.leaf, *self.rest] if left else self.rest
+        if region is not None and not single and has_whole_rounds(self, variable, region, left):
+            return apart(self, variable, region, left)
         loops = self.lowering.nested(variable, order, self.tree, output, region)
         repeats = None if left else self.nest.repeats(self.leaf)
         reached = [] if region is None else output.reach(variable, region)
         return [*reached, *_repeated(loops, repeats or 1)]
+
+    def with_left(self, left: Sequence[RangedVariable]) -> Output:
+        """The output where the loop still has to go through some variables."""
+        return replace(self.output, pending={**self.output.pending, self.leaf: tuple(left)})
 
     def counted(
         self,
@@ -250,7 +276,10 @@ class DerivedLoop:
         begin = self.number("begin", begin)
         end = self.number("end", select(inside, end, select(op("<", found.first, found.end),
                                                             begin, whole)))  # fmt: skip
-        if found.levels[-1].format.unique:
+        self.cut = next(self.lowering.keys)
+        last = found.levels[-1]
+        # Levels that hang on a singleton level may repeat its coordinate.
+        if last.format.unique and (last.innermost or not last.format.branchless):
             self.keep(found, low, high)
         return CoordinateRange(begin, end)
 
@@ -259,7 +288,8 @@ class DerivedLoop:
         kept = dict(self.output.kept)
         level = found.owner.level + len(found.levels) - 1
         key = found.owner.key
-        kept[key, level] = (low, high)
+        assert self.cut is not None
+        kept[key, level] = KeptPositions(low, high, self.cut)
         self.output = replace(self.output, kept=kept)
 
     def recovered(self, found: LoopPositions, position: Expr) -> Expr:

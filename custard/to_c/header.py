@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from custard.language.formats import LEVEL_FORMATS
+from custard.to_c.builder import THREADS
 from custard.to_c.loop_ir import INT, Kernel
 from custard.to_c.lowered import Lowered
-from custard.to_c.threads import THREADS
 
 _WIDTH = 96
 

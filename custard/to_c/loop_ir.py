@@ -321,10 +321,11 @@ class CallStatement(Stmt):
 
 @dataclass(frozen=True)
 class Parallel(Stmt):
-    """Each of several threads runs the body once, in a function of its own.
+    """Threads run the body, in a function of its own, once for each of some shares.
 
     ``function``  its name; ``of`` names the loop that is shared out, if it is one
-    ``thread``    the variable with the number of the thread, of ``threads`` threads
+    ``share``     the variable with the number of the share
+    ``shares``    how many there are, dealt out to the threads in turn; None for one to each thread
     ``heap``      the pointers of each thread, set to NULL first, and freed in the end
     ``outs``      the pointers by which the body changes numbers outside of it, with these numbers
     ``structs``   the thread's own structs in place of the kernel's, by their names
@@ -334,13 +335,14 @@ class Parallel(Stmt):
 
     function: str
     of: str
-    thread: Var
+    share: Var
     threads: Expr
     heap: Sequence[Var]
     body: Body
     outs: Sequence[tuple[Var, Var]] = ()
     structs: Sequence[tuple[str, str]] = ()
     ordered: bool = False
+    shares: Expr | None = None
     arguments: Sequence[str] = ()
 
 
@@ -456,8 +458,8 @@ def parts(statement: Stmt) -> tuple[list[Expr], list[Body]]:
             return [condition for condition, _ in cases], [*(b for _, b in cases), otherwise]
         case Require(call) | CallStatement(call):
             return [call], []
-        case Parallel(threads=threads, body=body):
-            return [threads], [body]
+        case Parallel(threads=threads, body=body, shares=shares):
+            return [threads, *([] if shares is None else [shares])], [body]
         case Ordered(body):
             return [], [body]
     return [], []

@@ -127,7 +127,7 @@ class VariableLoops:
         if all(one.restricts() or key in kept for key, one in self.iterators.items()):
             for key, one in self.iterators.items():
                 if key in kept and not _counts(one):
-                    one.keep(*kept[key])
+                    one.keep(kept[key].first, kept[key].end)
                 else:
                     one.restrict(region.begin, region.end, extent)
         else:

@@ -26,7 +26,7 @@ from custard.language.formats import Format
 from custard.scheduling.loops import LoopNest, ParallelLoop
 from custard.to_c import lattice
 from custard.to_c.assembly import Assembly
-from custard.to_c.builder import KernelBuilder, Types
+from custard.to_c.builder import THREADS, KernelBuilder, Types
 from custard.to_c.coiteration import coiteration
 from custard.to_c.derived_loops import DerivedLoop
 from custard.to_c.estimates import counted, expected
@@ -41,7 +41,7 @@ from custard.to_c.positions import elsewhere, levels_of, without_owner
 from custard.to_c.scattered import Filled, RowCounts, ends_of_rows, is_scattered, with_joined_loops
 from custard.to_c.storage import Storage
 from custard.to_c.sums import OwnSum, fused, with_sums_elsewhere
-from custard.to_c.threads import THREADS, SharedLoop
+from custard.to_c.threads import SharedLoop
 from custard.to_c.unroll_and_jam import unrolled_and_jammed
 from custard.to_c.values import c_type, concrete, presence, value
 from custard.to_c.vectors import with_vectors

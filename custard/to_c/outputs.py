@@ -44,10 +44,25 @@ class CoordinateRange:
 
 @dataclass(frozen=True)
 class RangedVariable:
-    """A variable that a loop goes through, within a region; None for all of it."""
+    """A variable that a loop goes through, within a region; None for all of it.
+
+    ``cut``  the number of the range that cuts it: it is cut only at the first and the last values
+             of the loops above that were fused with it
+    """
 
     name: str
     region: Callable[[Output], CoordinateRange] | None = None
+    cut: int | None = None
+
+
+@dataclass(frozen=True)
+class KeptPositions:
+    """Positions that a level keeps to, from ``first`` to below ``end``; ``cut`` is the number of
+    the range that they come from."""
+
+    first: Expr
+    end: Expr
+    cut: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +79,7 @@ class Output(ABC):
     dtype: ValueType
     bound: Mapping[str, Expr] = field(default_factory=dict)
     pending: Mapping[str, tuple[RangedVariable, ...]] = field(default_factory=dict)
-    kept: Mapping[tuple[int, int], tuple[Expr, Expr]] = field(default_factory=dict)
+    kept: Mapping[tuple[int, int], KeptPositions] = field(default_factory=dict)
     positions: Mapping[str, LoopPositions] = field(default_factory=dict)
     threaded: bool = False
 
@@ -110,9 +125,18 @@ class Output(ABC):
         """Statements behind the loop over a variable."""
         return []
 
-    def reach(self, variable: str, region: CoordinateRange) -> list[Stmt]:
-        """Statements before the part of the loop over a variable that goes through a range."""
+    def reach(self, variable: str, region: CoordinateRange, summed: bool = False) -> list[Stmt]:
+        """Statements before the part of the loop over a variable that goes through a range.
+
+        ``summed``  whether the rounds between the first and the last one write whole sums to the
+                    output that ``between`` gives
+        """
         return []
+
+    def between(self, variable: str) -> Output:
+        """The output for the rounds of such a part between the first and the last one: the same,
+        or one whose places are written by no other rounds, with the whole sum."""
+        return self
 
     def enter(self, variable: str) -> list[Stmt]:
         """The first statements in each round over a variable, which is bound."""

@@ -226,7 +226,7 @@ def _taken(kernel: Kernel, shared: Parallel) -> tuple[list[str], list[Var]]:
     """The structs and variables of the kernel that a thread uses."""
     fields = {struct.name: None for struct in kernel.structs}
     found = list(all_expressions(shared.body))
-    used = names_used(shared.body) - {shared.thread.name}
+    used = names_used(shared.body) - {shared.share.name}
     used -= {var.name for var in (*shared.heap, *(out for out, _ in shared.outs))}
     handles = {var.name: var for var in kernel.heap}
     if kernel.parts is not None:
@@ -258,9 +258,9 @@ def _thread(kernel: Kernel, shared: Parallel, body: Body) -> Iterator[str]:
             parameters.append(f"{const}{var.type.name} *{kind}{var.name}")
         else:
             parameters.append(f"{type_text(var.type)} {var.name}")
-    parameters.append(f"int64_t {shared.thread.name}")
+    parameters.append(f"int64_t {shared.share.name}")
     work = f"a share of the loop over {shared.of}" if shared.of else "its share of the result"
-    yield f"// The work of a thread: {work}."
+    yield f"// The work on a share: {work}."
     yield from wrapped(f"static int {shared.function}(", parameters, ")")
     yield "{"
     fails = any(isinstance(one, Require) for one in statements(shared.body))

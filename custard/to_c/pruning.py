@@ -76,9 +76,9 @@ def _pruned_inside(statement: Stmt) -> tuple[Stmt, set[str]]:
         case Ordered(body):
             new, used = _pruned(body, set())
             return replace(statement, body=new), used
-        case Parallel(body=body, thread=thread, heap=heap, outs=outs):
+        case Parallel(body=body, share=share, heap=heap, outs=outs):
             new, used = _pruned(body, set())
-            own = {thread.name, *(var.name for var in heap), *(out.name for out, _ in outs)}
+            own = {share.name, *(var.name for var in heap), *(out.name for out, _ in outs)}
             return replace(statement, body=new), (used - own) | {var.name for _, var in outs}
     return statement, set()
 

@@ -1,23 +1,28 @@
-"""Dense results that threads write by rows, where a row may be cut between two threads.
+"""Dense results that threads write by rows, where a row may be cut between two shares.
 
-Threads that share out a fused loop go through it in order: each has a range of it, and so a range
-of the outermost variable, its rows (or whatever the result has in that level). The next thread
-begins where it ends. So of the rows that a thread adds to, only the first may have been begun by
-earlier threads. The first row gets an array of its own, which is added to the result once those
-threads are done; all others are written in place. Unless earlier loops have written to the result,
-a thread zeroes its rows as it comes to them, and rows that no thread comes to are zeroed when the
-next one is done.
+Threads that share out a fused loop go through it by shares: each has a range of it, and so a range
+of the outermost variable, its rows (or whatever the result has in that level). The next share
+begins where it ends. So of the rows that a share adds to, only the first may have been begun by
+earlier shares. The first row gets an array of its own, which is added to the result once all
+threads are done, in the order of the shares; all others are written in place. Unless earlier loops
+have written to the result, a share zeroes its rows as it comes to them, and rows that no share
+comes to are zeroed in the end.
+
+Rows cost time too, so equal parts of the loop may take unequal time. There are more shares than
+threads, dealt out in turn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 from custard.scheduling.loops import LoopNest
-from custard.to_c.builder import exists, resized
+from custard.to_c.assembly import times
+from custard.to_c.builder import THREADS, exists, resized
 from custard.to_c.loop_ir import (
     INT,
+    ONE,
     ZERO,
     Assign,
     Const,
@@ -25,56 +30,72 @@ from custard.to_c.loop_ir import (
     Expr,
     For,
     If,
-    Load,
-    Ordered,
+    Op,
     Require,
     Stmt,
+    Type,
     Var,
     array,
+    both,
     op,
     select,
 )
-from custard.to_c.outputs import CoordinateRange, TensorOutput
+from custard.to_c.outputs import CoordinateRange, Output, TensorOutput
 from custard.to_c.values import adding, number
 from sam.derivations import Fuse, Rename, Split, parts
 
 _NONE = Const(-1)
+# How many shares a thread gets at most, and of how many rows each at least: the arrays of first
+# rows take a part of the memory of the result then.
+_SHARES, _ROWS = 16, 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOutput(TensorOutput):
-    """The dense result of one thread.
+    """The dense result of one share.
 
     ``level``  the level of the rows
-    ``row``    the first row that the thread goes through, -1 before
-    ``own``    its array for this row
-    ``clean``  rows before this one are zero or written; None where all are
-    ``others``  the same number for all threads that are done, by a pointer
+    ``share``  the number of the share, of ``shares``
+    ``firsts``, ``starts``, ``ends``  by share, the array for its first row, the number of this row
+               (-1 without rows), and the row before which rows are zero or written (0 without)
+    ``row``, ``own``, ``clean``  those of this share; ``clean`` and ``ends`` are None where all rows
+               have values
     ``to``, ``at``  in a round over the rows, the array and the position that it adds to
     """
 
     level: int
+    share: Var
+    shares: Var
+    firsts: Var
+    starts: Var
+    ends: Var | None
     row: Var
     own: Var
+    clean: Var | None
     to: Var
     at: Var
-    clean: Var | None = None
-    others: Var | None = None
 
-    def reach(self, variable: str, region: CoordinateRange) -> list[Stmt]:
+    def reach(self, variable: str, region: CoordinateRange, summed: bool = False) -> list[Stmt]:
         if variable != self.rows:
             return []
-        begun: list[Stmt] = [Assign(self.row, region.begin)]
+        p = Var(self.assembly.builder.fresh("p"))
+        zero = Assign(self.own[p], number(0, self.dtype))
+        begun: list[Stmt] = [Assign(self.row, region.begin), For(p, ZERO, self.row_size, [zero])]
         cleaned: list[Stmt] = []
         if self.clean is not None:
             begun.append(Assign(self.clean, region.begin + 1))
-            cleaned = self.cleaned(self.clean, region.end)
+            if summed and not self.assembly.partial & {*self.assembly.variables}:
+                # All rows between the first and the last one are written.
+                cleaned = self.cleaned(self.clean, region.begin + 1)
+                last = region.end - 1
+                cleaned.append(If([(self.clean < last, [Assign(self.clean, last)])]))
+            cleaned += self.cleaned(self.clean, region.end)
         body = [If([(op("<", self.row, ZERO), begun)]), *cleaned]
         return [If([(op("<", region.begin, region.end), body)])]
 
     def cleaned(self, clean: Expr, end: Expr) -> list[Stmt]:
         """Zeroes the rows from the first one that is not clean to the one before ``end``."""
-        count = self.assembly.block(self.level + 1, len(self.assembly.levels))
+        count = self.row_size
         p = Var(self.assembly.builder.fresh("p"))
         above = self.assembly.position(self.level, {**self.bound, self.rows: ZERO})
         place = self.assembly.values[above * count + p]
@@ -82,9 +103,24 @@ class RowsOutput(TensorOutput):
         return [If([(op("<", clean, end), [zero, Assign(clean, end)])])]
 
     @property
+    def row_size(self) -> Expr:
+        """The number of values in a row."""
+        return self.assembly.block(self.level + 1, len(self.assembly.levels))
+
+    @property
     def rows(self) -> str:
         """The variable of the rows."""
         return self.assembly.variables[self.level]
+
+    def between(self, variable: str) -> Output:
+        if variable != self.rows:
+            return self
+        plain = TensorOutput(**{one.name: getattr(self, one.name) for one in fields(TensorOutput)})
+        if self.clean is None:
+            return plain
+        # From here on, it has the variables that these rounds pass over.
+        self.assembly.partial.clear()
+        return replace(plain, accumulate=False, alone=False)
 
     def enter(self, variable: str) -> list[Stmt]:
         if variable != self.rows:
@@ -103,37 +139,62 @@ class RowsOutput(TensorOutput):
             place = place * assembly.size(level) + self.bound[assembly.variables[level]]
         return [Assign(self.to[place], value, adding(self.dtype))]
 
+    def before(self) -> list[Stmt]:
+        """The statements before all threads, which make the arrays."""
+        arrays = [self.firsts, self.starts, *([] if self.ends is None else [self.ends])]
+        sizes = [times(self.shares, self.row_size), self.shares, self.shares]
+        made = [resized(var, ZERO, n) for var, n in zip(arrays, sizes, strict=False)]
+        return [*made, Require(both(*map(exists, arrays)))]
+
+    def most_shares(self) -> Expr:
+        """How many shares there are at most: one for one thread, else so many that the result has
+        enough rows for all."""
+        most = op("/", self.assembly.size(self.level), THREADS * _ROWS)
+        some = select(most < _SHARES, select(most > ONE, most, ONE), Const(_SHARES))
+        return THREADS * select(THREADS > ONE, some, ONE)
+
     def first(self) -> list[Stmt]:
-        """The statements before all loops of the thread."""
-        count = self.assembly.block(self.level + 1, len(self.assembly.levels))
-        made = resized(self.own, ZERO, count, zeroed=True)
+        """The statements of a share before all of its loops."""
+        own = Op("+", (self.firsts, self.share * self.row_size), self.firsts.type)
         clean = [] if self.clean is None else [Declare(self.clean, ZERO)]
-        return [made, Require(exists(self.own)), Declare(self.row, _NONE), *clean]
+        return [Declare(self.own, own), Declare(self.row, _NONE), *clean]
 
     def last(self) -> list[Stmt]:
         """The statements behind them."""
-        assembly = self.assembly
-        count = assembly.block(self.level + 1, len(assembly.levels))
-        row = {**self.bound, self.rows: self.row}
-        begin, p = Var(assembly.builder.fresh("begin")), Var(assembly.builder.fresh("p"))
-        place = assembly.values[begin + p]
-        add = For(p, ZERO, count, [Assign(place, self.own[p], adding(self.dtype))])
-        declared = Declare(begin, assembly.position(self.level, row) * count, const=True)
-        body: list[Stmt] = [declared, add]
-        if self.clean is not None:
-            assert self.others is not None
-            done = Load(self.others, ZERO)
-            further = If([(op("<", done, self.clean), [Assign(done, self.clean)])])
-            body = [*self.cleaned(done, self.row + 1), *body, further]
-        return [Ordered([If([(op(">=", self.row, ZERO), body)])])]
+        found: list[Stmt] = [Assign(self.starts[self.share], self.row)]
+        if self.clean is not None and self.ends is not None:
+            found.append(Assign(self.ends[self.share], self.clean))
+        return found
 
-    def behind(self, done: Expr) -> list[Stmt]:
-        """The statements behind all threads: they zero rows that no thread came to."""
-        return [] if self.clean is None else self.cleaned(done, self.assembly.size(self.level))
+    def behind(self) -> list[Stmt]:
+        """The statements behind all threads: they add the first rows, and zero rows that no share
+        came to."""
+        assembly, count = self.assembly, self.row_size
+        n, begin, p = (Var(assembly.builder.fresh(name)) for name in ("n", "begin", "p"))
+        row = Var(assembly.builder.fresh(f"{assembly.name}_row"))
+        place, own = assembly.values[begin + p], self.firsts[n * count + p]
+        at = assembly.position(self.level, {**self.bound, self.rows: row})
+        add = For(p, ZERO, count, [Assign(place, own, adding(self.dtype))])
+        body: list[Stmt] = [Declare(begin, at * count, const=True), add]
+        before: list[Stmt] = []
+        rest: list[Stmt] = []
+        if self.ends is not None:
+            done = Var(assembly.builder.fresh(f"{assembly.name}_done"))
+            before = [Declare(done, ZERO)]
+            further = If([(op("<", done, self.ends[n]), [Assign(done, self.ends[n])])])
+            body = [*self.cleaned(done, row + 1), *body, further]
+            rest = self.cleaned(done, assembly.size(self.level))
+        round_ = [
+            Declare(row, self.starts[n], const=True),
+            If([(op(">=", row, ZERO), body)]),
+        ]
+        return [*before, For(n, ZERO, self.shares, round_), *rest]
 
 
-def rows_of(nest: LoopNest, order: Sequence[str], output: TensorOutput) -> RowsOutput | None:
-    """The output of a thread that gets a range of the first loop; None where its rows are not known
+def rows_of(
+    nest: LoopNest, order: Sequence[str], output: TensorOutput, share: Var
+) -> RowsOutput | None:
+    """The output of a share that gets a range of the first loop; None where its rows are not known
     to be a range of their own."""
     variable = _outermost(nest, order)
     variables = output.assembly.variables
@@ -143,20 +204,31 @@ def rows_of(nest: LoopNest, order: Sequence[str], output: TensorOutput) -> RowsO
     if not {*variables[:level]} <= {*output.bound}:
         return None
     builder, assembly = output.assembly.builder, output.assembly
-    values = assembly.values.type
-    own, to = (Var(builder.fresh(f"{assembly.name}_{name}"), values) for name in ("own", "to"))
-    row, at = (Var(builder.fresh(f"{assembly.name}_{name}"), INT) for name in ("row", "at"))
-    builder.heap.append(own)
-    clean = others = None
-    if output.alone and not output.bound:
-        assembly.zeroed = True
-        clean = Var(builder.fresh(f"{assembly.name}_clean"), INT)
-        others = Var(builder.fresh(f"{assembly.name}_out"), array(INT))
+
+    def var(name: str, type: Type = INT) -> Var:
+        return Var(builder.fresh(f"{assembly.name}_{name}"), type)
+
+    values, numbers = assembly.values.type, array(INT)
+    partial = output.alone and not output.bound
+    assembly.zeroed |= partial
     known = {**output.__dict__, "accumulate": True}
     known.pop("appended", None)
-    return RowsOutput(
-        **known, level=level, row=row, own=own, to=to, at=at, clean=clean, others=others
+    found = RowsOutput(
+        **known,
+        level=level,
+        share=share,
+        shares=var("shares"),
+        firsts=var("firsts", values),
+        starts=var("starts", numbers),
+        ends=var("ends", numbers) if partial else None,
+        row=var("row"),
+        own=var("own", values),
+        clean=var("clean") if partial else None,
+        to=var("to", values),
+        at=var("at"),
     )
+    builder.outer += [found.firsts, found.starts, *([] if found.ends is None else [found.ends])]
+    return found
 
 
 def _outermost(nest: LoopNest, order: Sequence[str]) -> str | None:

@@ -143,14 +143,15 @@ def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
 
 
 def _shared(shared: Parallel, pad: str) -> Iterator[str]:
-    """The call of a thread's function by each thread."""
-    n = shared.thread.name
+    """The calls of the function of a share, dealt out to the threads in turn."""
+    n = shared.share.name
+    shares = shared.threads if shared.shares is None else shared.shares
     clauses = [f"num_threads({c_of(shared.threads)})", "schedule(static, 1)"]
     clauses += ["ordered"] * shared.ordered
     yield f"{pad}{{"
     yield f"{pad}    int failures = 0;"
     yield f"#pragma omp parallel for {' '.join(clauses)} reduction(| : failures)"
-    yield f"{pad}    for (int64_t {n} = 0; {n} < {c_of(shared.threads)}; {n}++)"
+    yield f"{pad}    for (int64_t {n} = 0; {n} < {c_of(shares)}; {n}++)"
     yield from wrapped(f"{pad}        failures |= {shared.function}(", [*shared.arguments, n], ");")
     yield f"{pad}    if (failures)"
     yield f"{pad}        goto failed;"
@@ -193,6 +194,8 @@ def _is_written(value: Expr, written: set[str]) -> bool:
     match value:
         case Field(struct):
             return struct in written
+        case Op("+", (pointer, _)):
+            return _is_written(pointer, written)
         case Op("?:", (_, *ways)):
             return any(_is_written(one, written) for one in ways)
     return isinstance(value, Var)

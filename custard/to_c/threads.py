@@ -1,12 +1,13 @@
 """Loops whose iterations are shared out to threads, and the combination of their results.
 
-Each thread gets an equal share of the loop's values, in order, and runs a function of its own.
+Each thread gets an equal share of the loop's values, in order, and runs a function of its own; for
+a result in rows, there are more shares, which it runs in turn (``shared_rows``).
 Where several threads write to one place, each writes to a copy of its own, and the copies are added
 up in the order of the threads: so the order of floating-point sums depends only on the number of
 threads.
 
     a dense result, each place written by one thread     shared, each thread zeroes its rows
-    a dense result in rows, each thread's in a range     shared, but for its first row
+    a dense result in rows, each share's in a range      shared, but for its first row
     other dense results, numbers, that threads add to    a copy for each thread
     a workspace                                          one for each thread
     a result that is appended to                         a part for each thread
@@ -23,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from custard.to_c.builder import exists, resized
+from custard.to_c.builder import THREADS, exists, resized
 from custard.to_c.derived_loops import DerivedLoop
 from custard.to_c.expression import TypedNode
 from custard.to_c.levels import Hashed
@@ -66,8 +67,6 @@ from sam.derivations import Split, parts
 if TYPE_CHECKING:
     from custard.to_c.lowering import Lowering
 
-THREADS = Var("threads")
-
 
 @dataclass
 class Own:
@@ -77,6 +76,7 @@ class Own:
     ``before``, ``after``  statements around all threads
     ``outs``    outside numbers that threads change, by the pointers to them
     ``structs``  the thread's structs in place of the kernel's, by their names
+    ``shares``   the number of shares, ``most`` at most; None for one to each thread
     """
 
     output: Output
@@ -86,6 +86,8 @@ class Own:
     after: list[Stmt] = field(default_factory=list)
     outs: list[tuple[Var, Var]] = field(default_factory=list)
     structs: dict[str, str] = field(default_factory=dict)
+    shares: Var | None = None
+    most: Expr = THREADS
 
 
 class SharedLoop:
@@ -114,22 +116,30 @@ class SharedLoop:
         """The loop, and the statements that combine the results of the threads."""
         lowering, builder, leaf = self.lowering, self.builder, self.order[0]
         lowering.shared = True
-        thread = Var(builder.fresh("thread"))
+        which = Var(builder.fresh("share"))
         loop = DerivedLoop(lowering, self.order, self.tree, self.output)
-        extent = loop.number(f"{builder.name_of(leaf)}_count", loop.extent(leaf))
+        name = builder.name_of(leaf)
+        extent = loop.number(f"{name}_count", loop.extent(leaf))
         with builder.thread() as (heap, prologue, required), own_scratches(lowering.storage):
-            own = self.own(thread)
-            begin, end = (Var(builder.fresh(f"{builder.name_of(leaf)}_{n}"))
-                          for n in ("first", "last"))  # fmt: skip
+            own = self.own(which)
+            begin, end = (Var(builder.fresh(f"{name}_{n}")) for n in ("first", "last"))
             own_share = RangedVariable(leaf, lambda output: CoordinateRange(begin, end))
             inner = replace(
                 own.output, pending={**own.output.pending, leaf: (own_share,)}, threaded=True
             )
             loops = lowering.loop(self.order, self.tree, inner)
             zeroed = self.zeroed(loop, begin, end) if own.output is self.output else []
+            dealt, limits = [], (share(extent, which), share(extent, which + 1))
+            if own.shares is not None:
+                # The arrays of a share's own cost more where there are more shares.
+                most = THREADS if heap else own.most
+                each = Var(builder.fresh(f"{name}_each"))
+                dealt = _dealt(extent, most, each, own.shares)
+                last = (which + 1) * each
+                limits = which * each, select(last < extent, last, extent)
             body = [
-                Declare(begin, share(extent, thread), const=True),
-                Declare(end, share(extent, thread + 1), const=True),
+                Declare(begin, limits[0], const=True),
+                Declare(end, limits[1], const=True),
                 *prologue,
                 *([Require(both(*required))] if required else []),
                 *own.first,
@@ -137,24 +147,25 @@ class SharedLoop:
                 *loops,
                 *own.last,
             ]
-        function = builder.function(f"{builder.name_of(leaf)}_part")
+        function = builder.function(f"{name}_part")
         ordered = any(isinstance(one, Ordered) for one in own.last)
         structs = tuple(own.structs.items())
         shared = Parallel(
-            function, leaf, thread, THREADS, tuple(heap), body, tuple(own.outs), structs, ordered
+            *(function, leaf, which, THREADS, tuple(heap), body, tuple(own.outs), structs),
+            *(ordered, own.shares),
         )
-        return [*loop.before, *own.before, shared, *own.after]
+        return [*loop.before, *dealt, *own.before, shared, *own.after]
 
     # The output of a thread
 
-    def own(self, thread: Var) -> Own:
+    def own(self, n: Var) -> Own:
         match self.output:
             case TensorOutput() if self.output.appended:
-                return ThreadParts(self.lowering, self.output).own(thread)
+                return ThreadParts(self.lowering, self.output).own(n)
             case TensorOutput() if not self.races():
                 return Own(self.output)
             case TensorOutput():
-                rows = rows_of(self.lowering.nest, self.order, self.output)
+                rows = rows_of(self.lowering.nest, self.order, self.output, n)
                 if rows is None:
                     return self.copied(self.output)
                 return self.rows(rows)
@@ -212,13 +223,12 @@ class SharedLoop:
 
     def rows(self, output: RowsOutput) -> Own:
         """Rows of a dense result, written in place except the first."""
-        if output.others is None:
+        if output.clean is None:
             output.skips(output.assembly.variables)
-            return Own(output, output.first(), output.last())
-        done = Var(self.builder.fresh(f"{output.assembly.name}_done"), INT)
-        before: list[Stmt] = [Declare(done, ZERO)]
-        outs = [(output.others, done)]
-        return Own(output, output.first(), output.last(), before, output.behind(done), outs)
+        around = output.before(), output.behind()
+        own = Own(output, output.first(), output.last(), *around)
+        own.shares, own.most = output.shares, output.most_shares()
+        return own
 
     def number(self, output: ScalarOutput) -> Own:
         """A number to be added to the number outside."""
@@ -260,6 +270,15 @@ def share(extent: Expr, thread: Expr) -> Expr:
     """The begin of a thread's share; shares differ by one value at most."""
     whole, rest = op("/", extent, THREADS), op("%", extent, THREADS)
     return whole * thread + op("/", rest * thread, THREADS)
+
+
+def _dealt(extent: Expr, most: Expr, each: Var, shares: Var) -> list[Stmt]:
+    """Declares how many values each share has, but for the last, and the number of shares."""
+    needed = op("/", extent + (most - 1), most)
+    return [
+        Declare(each, select(extent > ZERO, needed, ONE), const=True),
+        Declare(shares, op("/", extent + (each - 1), each), const=True),
+    ]
 
 
 class ThreadParts:

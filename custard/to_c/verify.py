@@ -54,7 +54,7 @@ def _verify_body(body: Body, known: dict[str, Type], fields: dict[tuple[str, str
             own = {s.var.name for s in statement.body if isinstance(s, Declare)}
             outs = [out for out, _ in statement.outs]
             inner = {name: type for name, type in known.items() if name not in own}
-            inner |= {v.name: v.type for v in (statement.thread, *statement.heap, *outs)}
+            inner |= {v.name: v.type for v in (statement.share, *statement.heap, *outs)}
         for one in bodies:
             _verify_body(one, inner, fields)
         if isinstance(statement, Declare):

@@ -1,5 +1,7 @@
 """Loop nests: the loops, and the derivation of each."""
 
+from dataclasses import replace
+
 from custard.scheduling.loops import LoopNest
 from sam.derivations import Fuse, Rename, Split
 
@@ -32,6 +34,13 @@ def test_a_variable_is_complete_with_its_last_loop():
 def test_a_fused_loop_holds_where_both_variables_are():
     assert FUSED.order(["i", "j"]) == ["p0", "p1"]
     assert FUSED.order(["i"]) == ["i"]
+
+
+def test_a_nest_without_a_fused_loop_has_loops_over_its_variables():
+    found = replace(FUSED, loops=("p0", "p1", "k")).without("p1", ["j"])
+    assert found.loops == ("j", "k")
+    assert found.derivations == ()
+    assert replace(TILED, loops=("i0", "j", "i1")).without("j", ["j"]) == TILED
 
 
 def test_positions_hold_where_their_tensor_is_read():

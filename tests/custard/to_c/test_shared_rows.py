@@ -27,6 +27,8 @@ MATRICES = [
     rows(1, 1, 1, 1, 1, 1, 1, 1, 1),
     rows(0, 0, 0),
     np.zeros((0, 40)),
+    # Rows enough for many shares to a thread.
+    rows(*(0, 40, 1, 0, 2, 0, 0, 3) * 12, 40, 40, *(0,) * 9, 1, 0),
 ]
 
 
@@ -37,7 +39,7 @@ def test_rows_that_are_cut_between_threads(a, size):
     formats = {"X": "dd", "A": "ds", "B": "dd"}
     program = check(MATMUL, formats, "reorder(i,k,j);" + SHARES.format(size), {"A": a, "B": b},
                     a @ b)  # fmt: skip
-    assert "X_own = resized_zero(X_own, 0, X->size1," in program.source
+    assert "X_firsts = resized(X_firsts, times(X_shares, X->size1)," in program.source
     # No loop zeroes the whole result before.
     assert "p < X->size0 * X->size1" not in program.source
 
