@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,11 +16,13 @@ from custard.to_c.loop_ir import (
     INT32,
     ZERO,
     Assign,
+    Body,
     Call,
     Const,
     Declare,
     Expr,
     Field,
+    For,
     Op,
     Require,
     Stmt,
@@ -28,6 +30,7 @@ from custard.to_c.loop_ir import (
     Type,
     Var,
     both,
+    statements,
 )
 from custard.to_c.runtime import NAMES
 
@@ -186,6 +189,22 @@ class KernelBuilder:
         arrays = [Declare(var, member) for var, member in self.arrays.items()]
         required = [Require(both(*self.required))] if self.required else []
         return [*numbers, *arrays, *self.prologue, *required, *loops, *self.epilogue]
+
+
+def namer(body: Body, taken: Iterable[str]) -> Callable[[str], str]:
+    """A function that gives similar names that are neither in the statements nor ``taken``."""
+    own = {one.var.name for one in statements(body) if isinstance(one, Declare | For)}
+    used = own | {*taken}
+
+    def fresh(name: str) -> str:
+        found, n = name, 1
+        while found in used:
+            n += 1
+            found = f"{name}_{n}"
+        used.add(found)
+        return found
+
+    return fresh
 
 
 def resized(var: Expr, had: Expr, count: Expr, zeroed: bool = False) -> Stmt:

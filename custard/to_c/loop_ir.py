@@ -1,6 +1,6 @@
 """A small imperative IR: the loops, branches, loads and stores of a kernel.
 
-    Expression  Var | Const | Field | Load | Op | Call
+    Expression  Var | Const | Limit | Field | Load | Op | Call
     Statement   Declare | Assign | For | While | If | Require | CallStatement | Comment
               | Parallel | Ordered
 
@@ -103,6 +103,14 @@ class Const(Expr):
     """A number; a bool for the type bool."""
 
     value: Any
+    type: Type = INT
+
+
+@dataclass(frozen=True)
+class Limit(Expr):
+    """A number that the helpers of ``c_runtime`` set for the machine."""
+
+    name: str
     type: Type = INT
 
 
@@ -252,11 +260,15 @@ Body = Sequence[Stmt]
 
 @dataclass(frozen=True)
 class Declare(Stmt):
-    """A new local variable with its first value; ``const`` if it never changes."""
+    """A new local variable with its first value; ``const`` if it never changes.
+
+    ``shape``  of a local array, whose elements are all 0; ``Load`` reads a row of it, or an element
+    """
 
     var: Var
     value: Expr
     const: bool = False
+    shape: Sequence[Expr] = ()
 
 
 @dataclass(frozen=True)
@@ -413,6 +425,12 @@ class Kernel:
     parts: Var | None = None
 
 
+def is_plain(loop: For) -> bool:
+    """Whether a loop counts one by one, in the order of its rounds."""
+    plain = loop.next is None and loop.step == ONE and loop.unroll == 1
+    return plain and not loop.vectors
+
+
 def operands(node: Expr) -> Iterator[Expr]:
     """The operands of an expression."""
     match node:
@@ -446,8 +464,8 @@ def substituted(node: Expr, old: Expr, new: Expr) -> Expr:
 def parts(statement: Stmt) -> tuple[list[Expr], list[Body]]:
     """The expressions of a statement, and its bodies."""
     match statement:
-        case Declare(_, value):
-            return [value], []
+        case Declare(_, value, shape=shape):
+            return [value, *shape], []
         case Assign(target, value):
             return [target, value], []
         case For(_, begin, end, body, after, step=step):

@@ -26,7 +26,7 @@ from custard.language.formats import Format
 from custard.scheduling.loops import LoopNest, ParallelLoop
 from custard.to_c import lattice
 from custard.to_c.assembly import Assembly
-from custard.to_c.builder import THREADS, KernelBuilder, Types
+from custard.to_c.builder import THREADS, KernelBuilder, Types, namer
 from custard.to_c.coiteration import coiteration
 from custard.to_c.derived_loops import DerivedLoop
 from custard.to_c.estimates import counted, expected
@@ -38,6 +38,7 @@ from custard.to_c.loop_nest import VariableLoops
 from custard.to_c.lowered import Lowered
 from custard.to_c.outputs import CoordinateRange, Output, TensorOutput
 from custard.to_c.positions import elsewhere, levels_of, without_owner
+from custard.to_c.register_tiles import RegisterTiles
 from custard.to_c.scattered import Filled, RowCounts, ends_of_rows, is_scattered, with_joined_loops
 from custard.to_c.storage import Storage
 from custard.to_c.sums import OwnSum, fused, with_sums_elsewhere
@@ -121,17 +122,18 @@ class Lowering:
         )
         output = TensorOutput(dtype=dtype, assembly=assembly, drop_zeros=drop_zeros)
         self._note_ignored()
-        body = self.body(tree, output)
+        loops = with_gathered_sums(with_joined_loops(self.body(tree, output)))
+        fresh = namer(loops, builder.taken)
+        tiles = RegisterTiles(fresh)
+        loops = unrolled_and_jammed(tiles.tiled(loops), fresh)
         kernel = Kernel(
             "compute",
             tuple(header),
             (storage.result_struct(result, assembly), *map(storage.input_struct, storage.slots)),
             (*storage.numbers.values(), *((THREADS,) if self.shared else ())),
             tuple(assembly.functions),
-            tuple(builder.heap),
-            unrolled_and_jammed(
-                builder.body(with_gathered_sums(with_joined_loops(body))), builder.taken
-            ),
+            (*builder.heap, *tiles.heap),
+            builder.body(loops),
             parts=self.parts,
         )
         return Lowered(

@@ -14,6 +14,7 @@ from custard.to_c.loop_ir import (
     Field,
     Function,
     Kernel,
+    Limit,
     Parallel,
     Require,
     Stmt,
@@ -48,7 +49,8 @@ def printed(kernel: Kernel, entries: Sequence[Entry] = ()) -> str:
     body = _with_arguments(kernel, pruned(kernel.body))
     inner = [statement for function in kernel.functions for statement in function.body]
     found = all_expressions([*inner, *body])
-    calls = [node.function for node in found if isinstance(node, Call)]
+    calls = ["register_tile" if isinstance(node, Limit) else node.function
+             for node in found if isinstance(node, Call | Limit)]  # fmt: skip
     complex_ = _is_complex(kernel)
     lines = [f"// {line}".rstrip() for line in kernel.header]
     headers = ["stdbool", "stdint", "stdlib", "string", *(["complex"] if complex_ else [])]

@@ -19,6 +19,7 @@ from custard.to_c.loop_ir import (
     Field,
     For,
     If,
+    Limit,
     Load,
     Op,
     Ordered,
@@ -90,6 +91,9 @@ def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
     match statement:
         case Comment(text):
             yield f"{pad}// {text}"
+        case Declare(var, shape=[_, *_] as shape):
+            dimensions = "".join(f"[{c_of(one)}]" for one in shape)
+            yield f"{pad}{var.type.name} {var.name}{dimensions} = {{0}};"
         case Declare(var, value, const):
             yield f"{pad}{_declared(var, value, const, written)} = {c_of(value)};"
         case Assign(target, Const(1), "+"):
@@ -218,6 +222,8 @@ def _expression(node: Expr) -> tuple[str, int]:
             return name, _POSTFIX
         case Const(value, type):
             return _constant(value, type)
+        case Limit(name):
+            return name, _POSTFIX
         case Field(struct, name):
             return f"{struct}->{name}", _POSTFIX
         case Load(array, index):

@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from custard.to_c.loop_ir import (
-    ONE,
     Assign,
     Body,
     Const,
@@ -29,27 +28,16 @@ from custard.to_c.loop_ir import (
     Var,
     While,
     expressions,
+    is_plain,
     rewritten,
-    statements,
     substituted,
 )
 
 _TOGETHER = 4
 
 
-def unrolled_and_jammed(body: Body, taken: set[str]) -> list[Stmt]:
-    """The statements, with such loops split in two; new names are not among those ``taken``."""
-    own = {one.var.name for one in statements(body) if isinstance(one, Declare | For)}
-    used = own | taken
-
-    def fresh(name: str) -> str:
-        found, n = name, 1
-        while found in used:
-            n += 1
-            found = f"{name}_{n}"
-        used.add(found)
-        return found
-
+def unrolled_and_jammed(body: Body, fresh: Callable[[str], str]) -> list[Stmt]:
+    """The statements, with such loops split in two; ``fresh`` gives new names."""
     return rewritten(body, lambda one: _in_two(one, fresh) if isinstance(one, For) else None)
 
 
@@ -57,7 +45,7 @@ def _in_two(loop: For, fresh: Callable[[str], str]) -> list[Stmt] | None:
     """A loop with four rounds at a time, and one for the rest; None if the loop is no such one."""
     match loop.body:
         case [*before, For(body=[Assign(Load() as target, value, "+" | "|" as sign)]) as inner]:
-            if not _is_plain(loop) or not _is_plain(inner):
+            if not is_plain(loop) or not is_plain(inner):
                 return None
             declared = [one for one in before if isinstance(one, Declare)]
             changing = {loop.var, *(one.var for one in declared)}
@@ -78,12 +66,6 @@ def _in_two(loop: For, fresh: Callable[[str], str]) -> list[Stmt] | None:
                 replace(loop, begin=rest),
             ]
     return None
-
-
-def _is_plain(loop: For) -> bool:
-    """Whether a loop counts one by one, in the order of its rounds."""
-    plain = loop.next is None and loop.step == ONE and loop.unroll == 1
-    return plain and not loop.vectors
 
 
 def _together(

@@ -16,6 +16,7 @@ from custard.to_c.loop_ir import (
     Parallel,
     Type,
     Var,
+    array,
     expressions,
     parts,
 )
@@ -60,7 +61,8 @@ def _verify_body(body: Body, known: dict[str, Type], fields: dict[tuple[str, str
         if isinstance(statement, Declare):
             name = statement.var.name
             assert name not in known, f"{name} is declared twice"
-            assert statement.value.type == statement.var.type, f"{statement} mixes types"
+            held = array(statement.value.type) if statement.shape else statement.value.type
+            assert held == statement.var.type, f"{statement} mixes types"
             known[name] = statement.var.type
         if isinstance(statement, Assign):
             assert statement.target.type == statement.value.type, f"{statement} mixes types"
@@ -77,5 +79,6 @@ def _verify_expression(
                 declared = struct in known or fields.get((struct, name)) == type
                 assert declared, f"{struct} has no {type} {name}"
             case Load(array_, index):
-                assert array_.type.pointer, f"{array_} is not an array"
+                row = isinstance(array_, Load) and array_.array.type.pointer
+                assert array_.type.pointer or row, f"{array_} is not an array"
                 assert index.type in WHOLE, f"{index} is no index"

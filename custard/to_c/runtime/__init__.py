@@ -30,6 +30,8 @@ _PLAIN = (
     "mark_bit",
     "take_bits",
     "bits_of",
+    "least",
+    "register_tile",
 )
 _KEYS = ("int64_t", "uint64_t", "wide_t")
 _INDEXED = ("run_end", "sought", "parent", "locate_hashed", "sort_buckets")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import custard
+from custard.to_c.builder import namer
 from custard.to_c.loop_ir import INT, Assign, Call, Const, Declare, For, Op, Type, Var, array
 from custard.to_c.unroll_and_jam import unrolled_and_jammed
 from experiments.dense import evaluate
@@ -23,7 +24,7 @@ def loops(target=y[j], value=x[i], end=n, declared=(), **options):
 
 
 def test_four_rounds_add_to_an_element_in_their_order():
-    begun, four, one = unrolled_and_jammed(loops(), {"i_rest"})
+    begun, four, one = unrolled_and_jammed(loops(), namer(loops(), {"i_rest"}))
     rest = Var("i_rest_2")
     assert begun == Declare(rest, ZERO)
     total = y[j]
@@ -41,7 +42,7 @@ def test_four_rounds_add_to_an_element_in_their_order():
 def test_each_round_has_its_own_declarations():
     k = Var("k")
     body = loops(value=A[k], declared=[Declare(k, Call("next", (i,), INT))])
-    _, four, _ = unrolled_and_jammed(body, set())
+    _, four, _ = unrolled_and_jammed(body, namer(body, ()))
     _, *declared, inner, _ = four.body
     assert [one.var.name for one in declared] == ["k", "k_2", "k_3", "k_4"]
     assert [one.value.arguments for one in declared] == [(i,), (i + 1,), (i + 2,), (i + 3,)]
@@ -63,7 +64,7 @@ def test_each_round_has_its_own_declarations():
     ],
 )
 def test_other_loops_stay(body):
-    assert unrolled_and_jammed(body, set()) == body
+    assert unrolled_and_jammed(body, namer(body, ())) == body
 
 
 @needs_compiler
