@@ -478,12 +478,26 @@ def _outer() -> Case:
 
 
 def _arrays() -> Iterator[Case]:
-    """Arrays alone, and few columns beside many diagonals."""
+    """Arrays alone, with BLAS beside them, and few columns beside many diagonals."""
     matrix, x = dense(1500, 1500), dense(1500)
     yield Case(
         "x^T A dense", "1500 square", "y(j) = x(i) * A(i,j)", dict.fromkeys(("y", "x"), "d"),
         lambda: {"A": matrix, "x": x}, lambda given: lambda: given["x"] @ given["A"], 1.2,
     )  # fmt: skip
+    square, batch = dense(500, 500), dense(50, 96, 96)
+    turned = square[::-1].copy()  # numpy takes half the time for A @ A.T
+    for kernel, data, expression, (A, B), other in (
+        ("A B dense", "500 square", "C(i,j) = A(i,k) * B(k,j)", (square, turned), np.matmul),
+        ("A B^T dense", "500 square", "C(i,j) = A(i,k) * B(j,k)", (square, turned),
+         lambda A, B: A @ B.T),
+        ("A B batched", "50 x 96 square", "C(b,i,j) = A(b,i,k) * B(b,k,j)", (batch, batch),
+         np.matmul),
+    ):  # fmt: skip
+        yield Case(
+            kernel, data, expression, dict.fromkeys("CAB", "d" * A.ndim),
+            lambda A=A, B=B: {"A": A, "B": B},  # type: ignore[misc]
+            lambda given, other=other: lambda: other(given["A"], given["B"]), 1.2,  # type: ignore[misc]
+        )  # fmt: skip
     few = banded(200_000)
     yield Case(
         "SpMM 4", "banded 200 k", "Y(i,j) = A(i,k) * X(k,j)", {"Y": "dd", "A": "CSR", "X": "dd"},
