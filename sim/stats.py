@@ -264,7 +264,7 @@ class Run:
         return (
             found[0]
             if len(found) == 1
-            else paths.in_turn([*zip(_prefixes(runs), found, strict=True)])
+            else paths.in_turn([*zip(prefixes(runs), found, strict=True)])
         )
 
     @cached_property
@@ -279,16 +279,15 @@ class Run:
         found = [shares(run.log) for run in runs if run.log is not None]
         if len(found) == 1:
             return found[0]
-        prefixes = _prefixes(runs)
         return {
             f"{prefix}.{name}": share
-            for prefix, by_name in zip(prefixes, found, strict=True)
+            for prefix, by_name in zip(prefixes(runs), found, strict=True)
             for name, share in by_name.items()
         }
 
 
-def _prefixes(runs: Sequence[Run]) -> list[str]:
-    """The prefixes of block names for several runs."""
+def prefixes(runs: Sequence[Run]) -> list[str]:
+    """The prefixes of block names for several runs in turn."""
     return ["" if run.graph.result is None else run.graph.result.slot.tensor or "" for run in runs]
 
 
@@ -304,7 +303,7 @@ def in_turn(runs: Sequence[Run]) -> Run:
     blocks: dict[str, BlockStats] = {}
     streams: dict[str, StreamStats] = {}
     sinks: dict[str, list[tuple[int, Any]]] = {}
-    for run, tensor in zip(runs, _prefixes(runs), strict=True):
+    for run, tensor in zip(runs, prefixes(runs), strict=True):
         blocks |= {f"{tensor}.{name}": block for name, block in run.blocks.items()}
         streams |= {f"{tensor}.{name}": stream for name, stream in run.streams.items()}
         sinks |= {f"{tensor}.{name}": tokens for name, tokens in run.sinks.items()}

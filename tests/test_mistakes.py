@@ -758,7 +758,7 @@ GIVEN = ["-i", "A=@random(0.5)", "-i", "x=@dense", "--dims", "i=4,j=4"]
         ([MATVEC, *GIVEN, "--json", "no/r.json"], [
             "cannot write no/r.json: there is no folder no",
         ]),
-        ([MATVEC, "--dot", "."], ["cannot write .: Is a directory"]),
+        ([MATVEC, "--dot", "."], ["cannot write .: it is a folder"]),
         ([MATVEC, "--draw", "g.gif"], [
             "cannot draw to g.gif: its suffix is not that of a picture",
             "hint: one of .svg, .png, .pdf",

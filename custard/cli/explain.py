@@ -45,7 +45,7 @@ def main(argv: Sequence[str]) -> int:
             run = _of_program(arguments, progress)
         from sim.explain import explain
 
-        explanation = explain(run, trying=lambda what: progress.show(f"trying {what}"))
+        explanation = explain(run, trying=progress.trying)
     console = stdout(quiet=arguments.json == "-" or arguments.quiet)
     first, *others = explanation.lines()
     console.print(Text(first, "bold"), soft_wrap=True)

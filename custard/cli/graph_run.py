@@ -121,9 +121,9 @@ def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Name
         "inputs": list(arguments.inputs),
         "seed": arguments.seed,
     }
-    started = time.perf_counter()
+    started, progress = time.perf_counter(), Progress()
     try:
-        with Progress() as progress, c_compiler.watched(progress.compiling) as compiled:
+        with progress, c_compiler.watched(progress.compiling) as compiled:
             run = simulate(
                 graph,
                 tensors,
@@ -153,7 +153,7 @@ def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Name
         record.show(stdout(quiet=arguments.quiet), told, arguments.all_lanes)
         put_record(arguments.json, told)
         status = 0
-    write_pages(run, arguments, stdout(quiet=arguments.json == "-" or arguments.quiet))
+    write_pages(run, arguments, stdout(quiet=arguments.json == "-" or arguments.quiet), progress)
     return status
 
 

@@ -86,14 +86,18 @@ def _is_stdout(output: str) -> bool:
 
 
 def require_apart(arguments: argparse.Namespace) -> None:
-    """Raises UserError where two outputs go to one file, or an output other than the result goes to
-    an input's file.
+    """Raises UserError where two outputs go to one file, an output other than the result goes to an
+    input's file, or one that cannot go to stdout is asked for there.
 
     A file that is not regular, such as ``/dev/stdout``, may take several.
     """
     told = [arguments.dot, arguments.draw, arguments.plot, *pages(arguments).values()]
     told.append(None if arguments.json == "-" else arguments.json)
     outputs = [name for name in told if name is not None]
+    if "-" in outputs:
+        raise UserError(
+            "- is stdout, where only results and JSON are written", hint="/dev/stdout is a file"
+        )
     outputs += [text for text in arguments.outputs if "=" not in text]
     results = {
         expand_home(text.partition("=")[2].strip())

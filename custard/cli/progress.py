@@ -17,6 +17,8 @@ class Progress:
     def __init__(self) -> None:
         self.status: Status | None = None
         self.started = time.perf_counter()
+        self.what = ""
+        self.closed = False
 
     @cached_property
     def console(self) -> Console:
@@ -27,7 +29,14 @@ class Progress:
     def __call__(self, cycle: int) -> None:
         seconds = time.perf_counter() - self.started
         if seconds >= 1:
-            self.show(f"{cycle:,} cycles, {cycle / seconds:,.0f} cycles/s")
+            before = f"{self.what}: " if self.what else ""
+            self.show(f"{before}{cycle:,} cycles, {cycle / seconds:,.0f} cycles/s")
+
+    def trying(self, what: str) -> None:
+        """Shows that another run begins, ``what`` it tries."""
+        self.started = time.perf_counter()
+        self.what = f"trying {what}"
+        self.show(self.what)
 
     def compiling(self, kernels: int) -> None:
         """Shows how many kernels are compiled; 0 once they are, when the run goes on."""
@@ -40,7 +49,7 @@ class Progress:
 
     def show(self, text: str) -> None:
         """Shows a text in place of the one before."""
-        if not self.console.is_terminal:
+        if self.closed or not self.console.is_terminal:
             return
         if self.status is None:
             self.status = self.console.status(text)
@@ -53,7 +62,10 @@ class Progress:
             self.status = None
 
     def __enter__(self) -> Progress:
+        self.closed, self.what = False, ""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Shows nothing more: a run may be run again later, and tells the same progress."""
         self._stop()
+        self.closed = True

@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from custard.cli.progress import Progress
 from sam.support.errors import UserError
 from sam.support.files import require_folder, write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from custard.cli.progress import Progress
     from sim.stats import Run
 
 
@@ -35,14 +35,16 @@ def require_pages(arguments: argparse.Namespace) -> None:
         parse_window(arguments.window)
 
 
-def write_pages(run: Run, arguments: argparse.Namespace, console: Console) -> None:
-    """Writes the files about a run."""
+def write_pages(
+    run: Run, arguments: argparse.Namespace, console: Console, progress: Progress
+) -> None:
+    """Writes the files about a run; ``progress`` is that of the run, which may be run again."""
     if not pages(arguments):
         return
     from sim.traces.states import parse_window
 
     if arguments.report is not None:
-        _write_report(run, arguments.report, console)
+        _write_report(run, arguments.report, console, progress)
     shown = None if arguments.window is None else parse_window(arguments.window)
     for path in (arguments.trace, arguments.vcd):
         if path is not None:
@@ -52,11 +54,11 @@ def write_pages(run: Run, arguments: argparse.Namespace, console: Console) -> No
                 console.print(f"note: {note}", soft_wrap=True)
 
 
-def _write_report(run: Run, path: str, console: Console) -> None:
+def _write_report(run: Run, path: str, console: Console, progress: Progress) -> None:
     """Writes the page about a run."""
     from sim.report_page.page import page
 
-    with Progress() as progress:
-        text = page(run, trying=lambda what: progress.show(f"the report: trying {what}"))
+    with progress:
+        text = page(run, trying=progress.trying)
     write_whole(path, text)
     console.print(f"the report is in {path}", soft_wrap=True)

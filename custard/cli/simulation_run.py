@@ -59,14 +59,15 @@ def run(program: SamProgram, arguments: argparse.Namespace) -> int:
         status, records = several.run(program, arguments, chosen, console_of(arguments))
         put_json(arguments.json, records)
         return status
+    progress = Progress()
     try:
-        found, told = _simulated(program, chosen[0].config, arguments)
+        found, told = _simulated(program, chosen[0].config, arguments, progress)
     except UnfinishedRun as late:
         tell_unfinished(late, arguments)
         raise
     assert found.output is not None
     status = tell(program.cin.target.tensor, found.output, told, outputs, arguments)
-    write_pages(found, arguments, console_of(arguments))
+    write_pages(found, arguments, console_of(arguments), progress)
     return status
 
 
@@ -94,10 +95,10 @@ def _of_stage(path: Path, stage: Stage, program: SamProgram) -> Path:
 
 
 def _simulated(
-    program: SamProgram, machine: Config, arguments: argparse.Namespace
+    program: SamProgram, machine: Config, arguments: argparse.Namespace, progress: Progress
 ) -> tuple[Run, dict[str, Any]]:
     """A run, and its record."""
-    with Progress() as progress:
+    with progress:
         return record.simulate(
             program,
             arguments.schedule,

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from sam.support.errors import UserError
-from sam.support.files import require_folder
+from sam.support.files import require_folder, written_whole
 from sim.stats import Run
 from sim.traces.states import (
     DONE,
@@ -46,13 +46,10 @@ def write(
     require_folder(path)
     found = shown_of(run, shown, most_bytes, _sizes(run))
     writer = _PacketWriter(protobuf, found.note)
-    try:
-        with open(path, "wb") as file:
-            for piece in found.pieces:
-                for packet in writer.packets(piece):
-                    _put(file, packet)
-    except OSError as mistake:
-        raise UserError(f"cannot write {path}: {mistake.strerror}") from None
+    with written_whole(path) as place, place.open("wb") as file:
+        for piece in found.pieces:
+            for packet in writer.packets(piece):
+                _put(file, packet)
     return found.note
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sam.support.errors import UserError
-from sam.support.files import require_folder
+from sam.support.files import require_folder, written_whole
 from sim.attribution.log import Array
 from sim.stats import Run
 from sim.traces.states import (
@@ -55,17 +55,15 @@ def write(
     require_folder(path)
     found = shown_of(run, shown, most_bytes, _sizes(run))
     comment = about(run, found.note).replace("$", "")  # $end would end it
-    try:
-        with (
-            open(path, "w", encoding="utf-8") as file,
-            VCDWriter(file, "1 ns", comment=comment, init_timestamp=found.first) as writer,
-        ):
-            streams = [changes for piece in found.pieces for changes in _changes(writer, piece)]
-            for cycle, variable, value in heapq.merge(*streams, key=lambda change: change[0]):
-                writer.change(variable, cycle, value)
-            writer.close(found.end)
-    except OSError as mistake:
-        raise UserError(f"cannot write {path}: {mistake.strerror}") from None
+    with (
+        written_whole(path) as place,
+        place.open("w", encoding="utf-8") as file,
+        VCDWriter(file, "1 ns", comment=comment, init_timestamp=found.first) as writer,
+    ):
+        streams = [changes for piece in found.pieces for changes in _changes(writer, piece)]
+        for cycle, variable, value in heapq.merge(*streams, key=lambda change: change[0]):
+            writer.change(variable, cycle, value)
+        writer.close(found.end)
     return found.note
 
 

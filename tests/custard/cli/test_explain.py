@@ -76,6 +76,12 @@ def test_files_about_a_run(capsys):
             'custard: "2" is not a window of cycles\nhint: as in --window 1000:2000\n',
         ),
         (
+            [*SPMV, "--report", "-"],
+            "custard: - is stdout, where only results and JSON are written\n"
+            "hint: /dev/stdout is a file\n",
+        ),
+        ([*SPMV, "--report", "."], "custard: cannot write .: it is a folder\n"),
+        (
             [*SPMV, "--report", "a.html", "--vcd", "a.html"],
             "custard: two outputs go to a.html\n",
         ),

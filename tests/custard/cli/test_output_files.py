@@ -20,7 +20,7 @@ from tests.support.command import MATMUL
         ("--dot ./x.tns", "./x.tns is an input, and would be lost"),
         ("--json y.txt --dot y.txt", "two outputs go to y.txt"),
         ("--json y.tns -o y=y.tns", "two outputs go to y.tns"),
-        ("--dot ''", "cannot write .: Is a directory"),
+        ("--dot ''", "cannot write .: it is a folder"),
         (
             "--target c -o y.tns",
             "the C source would go to y.tns, whose suffix is that of a tensor\n"

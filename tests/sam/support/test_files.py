@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sam.support.errors import UserError
-from sam.support.files import require_folder, write_whole
+from sam.support.files import require_folder, write_whole, written_whole
 
 
 def refused(call, *arguments):
@@ -40,7 +40,7 @@ def test_a_link_stays_a_link(tmp_path):
 def test_a_path_that_is_no_regular_file_is_written_directly(tmp_path):
     write_whole(os.devnull, "text")
     assert Path(os.devnull).is_char_device()
-    assert refused(write_whole, tmp_path, "text") == f"cannot write {tmp_path}: Is a directory"
+    assert refused(write_whole, tmp_path, "text") == f"cannot write {tmp_path}: it is a folder"
 
 
 def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
@@ -66,5 +66,45 @@ def test_a_folder_that_does_not_exist(tmp_path):
         )
 
 
+def test_a_folder_that_takes_no_files(tmp_path, monkeypatch):
+    """Root may write everywhere, so the system's answer is made up; a file in it may be there."""
+    (tmp_path / "old").touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    why = f"cannot write {tmp_path}/new: the folder {tmp_path} takes no new files"
+    assert refused(require_folder, tmp_path / "new") == why
+    require_folder(tmp_path / "old")
+
+
 def test_a_name_that_no_file_can_have(tmp_path):
     assert refused(write_whole, tmp_path / "a\0b", "").endswith("embedded null byte")
+
+
+def test_a_file_that_is_written_piece_by_piece(tmp_path):
+    """It changes at the end, and stays as it was after an error or Ctrl-C."""
+    path = tmp_path / "a"
+    path.write_text("old")
+    with written_whole(path) as place:
+        place.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+
+    def interrupted():
+        with written_whole(path) as place:
+            place.write_text("half")
+            raise KeyboardInterrupt
+
+    def full():
+        with written_whole(path):
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert (path.read_text(), os.listdir(tmp_path)) == ("new", ["a"])
+    assert refused(full) == f"cannot write {path}: No space left on device"
+    assert (path.read_text(), os.listdir(tmp_path)) == ("new", ["a"])
+
+
+def test_a_device_is_written_piece_by_piece():
+    with written_whole("/dev/null") as place:
+        assert place == Path("/dev/null")
+        place.write_text("gone")

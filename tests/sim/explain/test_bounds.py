@@ -34,6 +34,9 @@ def test_graphs_that_run_in_turn_add_up():
     assert [one.cycles for one in busy] == [
         sum(b.cycles for part in (first, second) for b in part if b.why.endswith("is busy"))
     ]
+    told = [word for b in busy for word in b.why.replace(",", "").split() if "." in word]
+    assert len(told) == 2
+    assert {*told} <= {*run.blocks}
 
 
 def test_the_rate_of_a_level():
