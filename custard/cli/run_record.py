@@ -312,8 +312,7 @@ def show(console: Console, told: Mapping[str, Any], all_lanes: bool = False) -> 
     for line in (*lines, *(f"note: {note}" for note in told["notes"])):
         console.print(Text(f"  {line}"), soft_wrap=True)
     if ran:
-        wide = console.width >= report.WIDE
-        console.print(report.summary(told, told["seconds"], wide, all_lanes))
+        console.print(report.summary(told, told["seconds"], console.width, all_lanes))
     elif "primitives" in told:
         console.print(_primitives(told))
     else:

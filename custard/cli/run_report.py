@@ -18,8 +18,9 @@ from sim.explain.lanes import folded
 from sim.stats import TOKEN_KINDS, BlockStats, Run, of_machine
 
 _BAR_WIDTH, _NARROW_BAR, _NARROW_BESIDE_MEMORY = 20, 10, 6
-# A console of this many columns has room for all columns of a table.
-WIDE = 100
+# Consoles of so many columns have room for all columns of a table, and for ports and bars beside
+# memory.
+_WIDE, _MEDIUM = 100, 80
 _SHOWN_ENTRIES = 5
 # Where a block's cycles go: the bar's character, which tells without colour, and its colour.
 _SHARES = {
@@ -32,23 +33,23 @@ _SHARES = {
 
 
 def summary(
-    told: Mapping[str, Any], seconds: float, wide: bool = True, all_lanes: bool = False
+    told: Mapping[str, Any], seconds: float, width: int = _WIDE, all_lanes: bool = False
 ) -> RenderableType:
     """The blocks, the totals and the beginning of the result of a run, as ``as_json`` told it.
 
-    ``seconds`` is the time that it took; ``wide`` and ``all_lanes`` are those of ``blocks_table``.
+    ``seconds`` is the time that it took; ``width`` and ``all_lanes`` are those of ``blocks_table``.
     """
     lines = () if told["result"] is None else result_lines(told["result"])
     memory = [Padding(memory_table(told), (0, 0, 1, 0))] if told.get("memory") else []
     parts = told.get("graphs")
     if not parts:
-        table = Padding(blocks_table(told, wide, all_lanes), (1, 0))
+        table = Padding(blocks_table(told, width, all_lanes), (1, 0))
         return Group(table, *memory, _totals(told, seconds), *lines)
     shown: list[RenderableType] = []
     for n, part in enumerate(parts, 1):
         share = _percent(part["cycles"], told["cycles"])
         title = f"\ngraph {n} of {len(parts)}, {part['cycles']:,} cycles ({share}): "
-        table = Padding(blocks_table(part, wide, all_lanes), (1, 0))
+        table = Padding(blocks_table(part, width, all_lanes), (1, 0))
         shown += [Text(title, "bold").append(part["title"]), table]
     return Group(*shown, *memory, _totals(told, seconds), *lines)
 
@@ -90,10 +91,11 @@ def bottleneck(run: Run) -> str | None:
     return None if busiest is None or blocks[busiest].busy == 0 else busiest
 
 
-def blocks_table(told: Mapping[str, Any], wide: bool = True, all_lanes: bool = False) -> Table:
+def blocks_table(told: Mapping[str, Any], width: int = _WIDE, all_lanes: bool = False) -> Table:
     """Where the cycles of each block went, in per cent of the run's, as ``as_json`` told it.
 
-    ``wide``       whether there is room for all columns; else only the first port is shown
+    ``width``      the columns of the console; in a narrow one only the first port is shown, or
+                   the shares alone
     ``all_lanes``  whether the blocks of lanes have a row each; else one row has their least, mean
                    and largest share of busy cycles, and the mean of all others
     """
@@ -103,12 +105,16 @@ def blocks_table(told: Mapping[str, Any], wide: bool = True, all_lanes: bool = F
         rows = {name: [blocks[one] for one in lanes] for name, lanes in folded(blocks).items()}
     cycles = told["cycles"]
     waits_for_memory = any(block.memory for block in blocks.values())
-    table = Table(box=None, header_style="bold", pad_edge=False, caption=_legend(waits_for_memory))
+    wide, bars = width >= _WIDE, width >= _MEDIUM or not waits_for_memory
+    table = Table(
+        box=None, header_style="bold", pad_edge=False, caption=_legend(waits_for_memory, bars)
+    )
     table.caption_justify = "left"
     table.add_column("block", no_wrap=True)
     table.add_column("fired", justify="right", no_wrap=True)
     table.add_column("busy", justify="right", no_wrap=True)
-    table.add_column("of all cycles" if wide else "cycles", no_wrap=True)
+    if bars:
+        table.add_column("of all cycles" if wide else "cycles", no_wrap=True)
     table.add_column("starved by")
     table.add_column("blocked by")
     if waits_for_memory:
@@ -125,7 +131,7 @@ def blocks_table(told: Mapping[str, Any], wide: bool = True, all_lanes: bool = F
             Text(f"{shown} ◀" if is_marked else shown, "bold" if is_marked else ""),
             str(block.fired),
             _spread([lane.busy for lane in lanes], cycles, wide),
-            _bar(block, cycles, _BAR_WIDTH if wide else bar),
+            *([_bar(block, cycles, _BAR_WIDTH if wide else bar)] if bars else []),
             _by_port(block.starved, cycles, wide),
             _by_port(block.blocked, cycles, wide),
         ]
@@ -177,19 +183,22 @@ def memory_table(told: Mapping[str, Any]) -> Table:
     """The traffic of each level of memory, in all and for each tensor, as ``as_json`` told it."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("memory", no_wrap=True)
-    columns = "reads", "writes", "bytes read", "written", "hits", "at most", "pJ", "busy"
-    for column in columns:
+    powered = any(level["total"]["energy_pj"] for level in told["memory"].values())
+    columns = ["reads", "writes", "bytes read", "written", "hits", "at most"]
+    for column in [*columns, *(["pJ"] if powered else []), "busy"]:
         table.add_column(column, justify="right")
     for name, level in told["memory"].items():
         busy = min(max(level["busy"], default=0), told["cycles"])  # writes may go on after the end
-        table.add_row(name, *_traffic(level["total"]), _percent(busy, told["cycles"]), style="bold")
+        table.add_row(
+            name, *_traffic(level["total"], powered), _percent(busy, told["cycles"]), style="bold"
+        )
         for tensor, traffic in level["tensors"].items():
-            table.add_row(f"  {tensor}", *_traffic(traffic), "")
+            table.add_row(f"  {tensor}", *_traffic(traffic, powered), "")
     return table
 
 
-def _traffic(told: Mapping[str, Any]) -> list[str]:
-    """The cells of some traffic."""
+def _traffic(told: Mapping[str, Any], powered: bool) -> list[str]:
+    """The cells of some traffic; of its energy, if some level takes any."""
     looked_up = told["hits"] + told["misses"]
     return [
         f"{told['reads']:,}",
@@ -198,7 +207,7 @@ def _traffic(told: Mapping[str, Any]) -> list[str]:
         f"{told['bytes_written']:,}",
         _percent(told["hits"], looked_up) if looked_up else "-",
         f"{told['peak_bytes']:,}",
-        f"{told['energy_pj']:,.0f}" if told["energy_pj"] else "-",
+        *([f"{told['energy_pj']:,.0f}" if told["energy_pj"] else "-"] if powered else []),
     ]
 
 
@@ -295,9 +304,9 @@ def _bar(block: BlockStats, cycles: int, width: int = _BAR_WIDTH) -> Text:
     return bar
 
 
-def _legend(waits_for_memory: bool) -> Text:
+def _legend(waits_for_memory: bool, bars: bool) -> Text:
     legend = Text()
-    for share, (character, colour) in _SHARES.items():
+    for share, (character, colour) in _SHARES.items() if bars else ():
         if share != "memory" or waits_for_memory:
             legend.append(character, colour).append(f" {share}  ")
     return legend.append("◀ most busy")

@@ -99,7 +99,7 @@ def test_shares_are_readable_in_80_columns():
     console = Console(width=80)
     for all_lanes in (False, True):
         with console.capture() as captured:
-            console.print(blocks_table(told, wide=False, all_lanes=all_lanes))
+            console.print(blocks_table(told, 80, all_lanes))
         lines = captured.get().splitlines()
         assert max(map(len, lines)) <= 80
         of_lanes = [line for line in lines if line.startswith("intersect")]
@@ -107,6 +107,23 @@ def test_shares_are_readable_in_80_columns():
         assert all(any(share in line for share in due) for line in of_lanes)
         assert len(of_lanes) == len(due)
         assert all(" 24% in_coo" in line and line.rstrip().endswith("9%") for line in of_lanes)
+
+
+def test_narrow_consoles_leave_out_bars_beside_memory():
+    """60 columns have room for names of blocks and for shares."""
+    console = Console(width=60)
+    with console.capture() as captured:
+        console.print(blocks_table(as_json(_run(memory=100)), 60))
+    lines = captured.get().splitlines()
+    assert lines[-1].strip() == "◀ most busy"
+    [array] = [line for line in lines if line.startswith("array")]
+    assert array.split() == ["array", "500", "50%", "-", "40%", "val", "10%"]
+
+
+def test_energy_has_a_column_where_some_level_takes_any():
+    """The column goes to numbers of bytes elsewhere."""
+    told = as_json(replace(_run(), memory={"LLB": MEMORY["LLB"]}))
+    assert "pJ" not in _printed(memory_table(told))[0]
 
 
 def test_memory_has_a_column_where_some_block_waits_for_it():
