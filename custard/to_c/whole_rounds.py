@@ -25,26 +25,35 @@ from custard.to_c.expression import Total, operand_of
 from custard.to_c.loop_ir import ONE, Assign, Declare, Stmt, Var, While, select
 from custard.to_c.outputs import CoordinateRange, Output, RangedVariable, TensorOutput
 from custard.to_c.positions import levels_of
-from sam.derivations import parts
+from sam.derivations import Split, parts
 
 if TYPE_CHECKING:
     from custard.to_c.derived_loops import DerivedLoop
+
+# How many values a range needs, as measured on matrices with 10 entries to a row; more where parts
+# of it are found by binary search.
+_LONG, _LONG_SEARCHED = 256, 1 << 16
 
 
 def has_whole_rounds(
     loop: DerivedLoop, variable: str, region: CoordinateRange, left: Sequence[RangedVariable]
 ) -> bool:
     """Whether rounds over a variable between the first and the last one go through all of what is
-    left, and the operands find parts of their coordinates without a walk through all."""
+    left, the operands find parts of their coordinates without a walk through all, and the range is
+    long enough."""
     if loop.cut is None or not left or left[0].cut != loop.cut or region.step != ONE:
         return False
-    lowering = loop.lowering
+    lowering, size = loop.lowering, _most_values(loop)
+    if size is not None and size < _LONG:
+        return False
     formula = coiteration(loop.tree, variable, lowering.storage, lowering.choices).formula
     for key in lattice.iterated(formula):
         operand = operand_of(loop.tree, key)
         if operand.left[:1] != (variable,) or operand.form is not None:
             return False
         if operand.slot.levels[operand.level] not in NUMBERED:
+            return False
+        if size is not None and size < _LONG_SEARCHED:  # parts of a dense level are not iterated
             return False
     points = lattice.points(formula, 1)
     return points is not None and len(points) == 1
@@ -73,6 +82,14 @@ def apart(
     body.append(Assign(at, select(at + 1 < last, last, at + 1)))
     lowering.bodies //= 2
     return [*output.reach(variable, region, summed), Declare(at, begin), While(at < end, body)]
+
+
+def _most_values(loop: DerivedLoop) -> int | None:
+    """How many values the range of a loop has at most; None where that is not known."""
+    made = [loop.nest.made(one) for one in loop.nest.ancestors(loop.leaf)]
+    return min(
+        (one.size for one in made if isinstance(one, Split) and not one.counts), default=None
+    )
 
 
 def _is_last(loop: DerivedLoop) -> bool:
