@@ -1,8 +1,8 @@
 """The extents of small dense blocks, which a kernel is compiled for.
 
-A matrix of blocks (BCSR) has dense levels below a compressed one. A loop over two or three elements
-of a block takes less time than the tests around it, unless the C compiler knows how many there
-are: then it takes all elements at once.
+A matrix of blocks (BCSR) has dense levels below a compressed one, and an array may be a long list
+of short rows or small matrices. A loop over two or three elements takes less time than the tests
+around it, unless the C compiler knows how many there are: then it takes all elements at once.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ def block_extents(
 
 
 def _of_blocks(slot: Slot) -> Iterator[str]:
-    """The variables of the full levels below the last level that is not full, if there is one."""
-    full = [LEVEL_FORMATS[code].full for code in slot.levels]
-    if not all(full) and not slot.computed:
-        last = max(n for n, is_full in enumerate(full) if not is_full)
-        yield from slot.variables[last + 1 :]
+    """The variables of the full levels below the last level that is not full, or the first."""
+    sparse = (n for n, code in enumerate(slot.levels) if not LEVEL_FORMATS[code].full)
+    if not slot.computed:
+        yield from slot.variables[max(sparse, default=0) + 1 :]

@@ -29,7 +29,9 @@ def found(form, shape):
         ("dsdd", (4, 5, 2, 8), {"k": 2}),  # eight elements take whole vectors
         ("dsdd:2,3,0,1", (2, 3, 4, 5), {"i": 2, "j": 3}),
         ("dsds", (4, 5, 2, 3), {}),  # not below all others
-        ("ddd", (4, 5, 2), {}),
+        ("ddd", (4, 5, 2), {"j": 5, "k": 2}),  # a list of matrices
+        ("dd:1,0", (4, 5), {"i": 4}),
+        ("d", (4,), {}),
         ("ds", (2, 3), {}),
     ],
 )
@@ -51,6 +53,7 @@ def test_few_values_are_not_worth_a_kernel(monkeypatch):
         SPMV,
         ("X(i,j,k,l) = A(i,j,k,l) + A(i,j,l,k)", {"X": "dsdd", "A": "dsdd"}),
         ("X(k,i,j) = A(i,j,k,l)", {"X": "dds", "A": "dsdd"}),
+        ("X(i,j,k) = A(i,j,k,l) * A(i,j,l,k)", {"X": "ddd", "A": "dddd"}),
     ],
 )
 def test_blocks_of_one_extent_after_another(text, formats, monkeypatch):
