@@ -66,8 +66,8 @@ class Derived:
 
     def attach(self, graph: Graph) -> Graph:
         """A graph of the program, with the derivations of its slots."""
-        if not self.views:
-            return graph
+        if not self.views:  # no tensor has a derived variable; loops may
+            return replace(graph, derived=self.derivations)
         result = graph.result
         if result is not None:
             around = None if result.around is None else self.tensor(result.around)

@@ -142,3 +142,8 @@ def test_a_tensor_with_a_computed_subscript_has_the_loop(target):
     run_with(text, formats, ["bound(j,b,3,MaxExact)"], target, inputs)
     with pytest.raises(UserError, match="j has 3 values, and bound says that there are 4"):
         run_with(text, formats, ["bound(j,b,4,MaxExact)"], target, inputs)
+
+
+def test_a_loop_that_no_tensor_has_may_be_bound():
+    program = custard.compile("y = sum(i, b)", {}, "bound(i,c,9,MaxConstraint)", dims={"i": 5})
+    assert program.run({"b": 3.0}, engine="simpy").to_numpy() == 15
