@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,8 @@ def main(argv: Sequence[str]) -> int:
     if wanted.uses and not arguments.inputs and (arguments.dot or arguments.draw):
         require_run(arguments, runs=False)
         return 0
-    return _run(graph, wanted, machine, arguments)
+    named = replace(graph, title=graph.title or arguments.graph)
+    return _run(named, wanted, machine, arguments)
 
 
 def read_graph(path: Path) -> Graph:
@@ -167,7 +169,7 @@ def _described(graph: Graph, name: str) -> dict[str, Any]:
     return {
         "record_version": record.RECORD_VERSION,
         "target": "sam",
-        "expression": graph.title or name,
+        "expression": graph.title,
         "formats": stored,
         "schedule": [],
         "cin": f"{name}, a graph of {len(graph.nodes)} blocks",

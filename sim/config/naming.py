@@ -79,6 +79,8 @@ def _shown(value: Any) -> str:
     """A value in a name: sections of a list by their names, and no long ones."""
     if isinstance(value, str):
         return value
+    if isinstance(value, float):
+        return f"{value:.12g}"
     if isinstance(value, Sequence):
         value = [one.get("name", one) if isinstance(one, Mapping) else one for one in value]
     text = json.dumps(value).replace('"', "")

@@ -154,7 +154,8 @@ def over_time(run: Run) -> str:
         for n, name in enumerate(run.log.blocks)
         if name in shown
     ]
-    caption = f"What each block did over time; a column is {width:,} cycles"
+    column = "a cycle" if width == 1 else f"{width:,} cycles"
+    caption = f"What each block did over time; a column is {column}"
     return table(caption, ("block", f"cycles 0 to {run.cycles:,}"), rows, "time")
 
 
@@ -187,7 +188,8 @@ def queues(run: Run) -> str:
         if name in over.given:
             held = over.occupancy(name)
             rows.append((name, run.streams[name].peak, _line(held)))
-    caption = f"Tokens in each queue over time, every {over.stretch:,} cycles"
+    every = "each cycle" if over.stretch == 1 else f"every {over.stretch:,} cycles"
+    caption = f"Tokens in each queue over time, {every}"
     return table(caption, ("stream", "most", "over time"), rows, "time")
 
 

@@ -160,3 +160,10 @@ def test_a_graph_in_the_place_of_an_expression(capsys):
             f"custard: {name} is a graph, and an expression is needed here\n"
             f"hint: custard sim {name} runs it\n"
         )
+
+
+def test_the_page_of_a_graph_without_a_title_has_the_name_of_its_file():
+    shutil.copy(ROOT / "examples" / "spmv.gv", ".")
+    words = ["-i", "B=@dense", "-i", "c=@dense", "--dims", "i=3,j=2", "--report", "r.html", "-q"]
+    assert main(["sim", "spmv.gv", *words]) == 0
+    assert "<h1>spmv.gv</h1>" in Path("r.html").read_text()

@@ -29,6 +29,7 @@ DRAM = {"name": "DRAM", "latency_cycles": 3}
             {"queues.names.a.x -> b.in_y.depth": 2},
             "finite with queues.names.a.x -> b.in_y.depth=2",
         ),
+        ({"clock.clock_ghz": 2}, "finite with clock.clock_ghz=2"),
         ({"memory.levels": [DRAM]}, "finite with memory.levels=[DRAM]"),
         ({"queues.kinds.val": {"depth": 2}}, "finite with queues.kinds.val={depth: 2}"),
         ({"description": "mine"}, "finite"),
