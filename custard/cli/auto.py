@@ -15,7 +15,7 @@ from custard.cli import execution
 from custard.cli.arguments import engine, stdout, whole_number
 from custard.cli.inputs import input_uses, read_inputs
 from custard.cli.options import RESULTS, Usage, parse_command
-from custard.cli.output_files import put_json
+from custard.cli.output_files import put_json, require_outputs
 from custard.cli.progress import Progress
 from custard.program import Program
 from custard.targets import DEFAULT, TARGETS, target_of
@@ -102,6 +102,7 @@ def _prepared(arguments: argparse.Namespace) -> tuple[Program, Any]:
     if target_of(arguments.target).simulated:
         return execution.prepared(arguments)
     execution.refuse_others(arguments)
+    require_outputs(arguments)
     return execution.compiled(arguments), None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from custard.cli.arguments import whole_number
 from custard.cli.combinations import require_together
 from custard.cli.options import is_graph_file
-from custard.cli.output_files import require_apart
+from custard.cli.output_files import require_outputs
 from custard.compiler import compile
 from custard.language import notation
 from custard.language.commands import WORKSPACES, parse_schedule, workspaces
@@ -19,7 +19,6 @@ from custard.pipeline import printed_after
 from custard.program import Program
 from custard.targets import TARGETS, require_option, target_of
 from sam.support.errors import UserError
-from sam.support.files import require_folder
 
 if TYPE_CHECKING:
     from custard.to_sam.program import SamProgram
@@ -32,15 +31,13 @@ _RUNS = {"sam": "custard.cli.simulation_run", "c": "custard.cli.kernel_run"}
 def execute(arguments: argparse.Namespace) -> int:
     """Runs the command for arguments that have been parsed; returns its exit status."""
     refuse_others(arguments)
-    require_apart(arguments)
+    require_outputs(arguments)
     require_together(arguments)
     if arguments.print_after is not None:
         with printed_after(arguments.print_after, print):
             compiled(arguments)
         return 0
     program = compiled(arguments)
-    if arguments.json not in (None, "-"):
-        require_folder(arguments.json)
     status: int = import_module(_RUNS[program.target]).run(program, arguments)
     return status
 
@@ -48,7 +45,7 @@ def execute(arguments: argparse.Namespace) -> int:
 def prepared(arguments: argparse.Namespace) -> tuple[SamProgram, Config]:
     """The program and the machine of a command that simulates the program itself."""
     refuse_others(arguments)
-    require_apart(arguments)
+    require_outputs(arguments)
     require_together(arguments)
     machine = one_machine(arguments)
     program: Any = compiled(arguments)

@@ -17,7 +17,7 @@ from custard.cli.arguments import engine, stdout
 from custard.cli.combinations import require_together
 from custard.cli.inputs import read_inputs, read_wanted
 from custard.cli.options import RESULTS, Usage, is_graph_file, parse_command, require_no_program
-from custard.cli.output_files import put_json, require_apart
+from custard.cli.output_files import put_json, require_outputs
 from custard.cli.progress import Progress
 from custard.targets import require_simulated
 
@@ -77,7 +77,7 @@ def _of_graph(arguments: argparse.Namespace, progress: Progress) -> Run:
 
     require_no_program(arguments)
     execution.refuse_others(arguments)
-    require_apart(arguments)
+    require_outputs(arguments)
     require_together(arguments)
     machine = execution.one_machine(arguments)
     graph = graph_run.read_graph(Path(arguments.expression))

@@ -16,7 +16,7 @@ from custard.cli.arguments import engine, stdout
 from custard.cli.combinations import require_run, require_together
 from custard.cli.inputs import Wanted, read_wanted
 from custard.cli.options import parse_graph_command
-from custard.cli.output_files import output_of, put_record, require_apart, tell, tell_unfinished
+from custard.cli.output_files import output_of, put_record, require_outputs, tell, tell_unfinished
 from custard.cli.progress import Progress
 from custard.cli.run_files import pages, require_pages, write_pages
 from custard.cli.simulation_run import as_run
@@ -27,7 +27,7 @@ from sam.drawing import draw
 from sam.graph import Graph, Slot
 from sam.support import c_compiler
 from sam.support.errors import UserError
-from sam.support.files import require_folder, write_whole
+from sam.support.files import write_whole
 from sim.config.hardware import Config
 from sim.endless import OutOfCycles
 from sim.simulation import require_engine, simulate
@@ -41,11 +41,9 @@ def main(argv: Sequence[str]) -> int:
     graph = read_graph(Path(arguments.graph))
     machine = execution.one_machine(arguments)
     require_engine(engine(arguments), arguments.validate)
-    require_apart(arguments)
+    require_outputs(arguments)
     require_together(arguments)
     require_pages(arguments)
-    if arguments.json not in (None, "-"):
-        require_folder(arguments.json)
     if arguments.dot is not None:
         write_whole(arguments.dot, to_dot(graph, arguments.dot_dialect))
     if arguments.draw is not None:

@@ -15,7 +15,7 @@ from custard.cli.run_files import pages
 from custard.ir import cin
 from sam import io
 from sam.support.errors import UserError
-from sam.support.files import write_whole
+from sam.support.files import require_folder, write_whole
 from sam.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -85,14 +85,16 @@ def _is_stdout(output: str) -> bool:
     return bool(equals) and path.strip() == str(_STDOUT)
 
 
-def require_apart(arguments: argparse.Namespace) -> None:
+def require_outputs(arguments: argparse.Namespace) -> None:
     """Raises UserError where two outputs go to one file, an output other than the result goes to an
-    input's file, or one that cannot go to stdout is asked for there.
+    input's file, one that cannot go to stdout is asked for there, or JSON cannot be written.
 
     A file that is not regular, such as ``/dev/stdout``, may take several.
     """
     told = [arguments.dot, arguments.draw, arguments.plot, *pages(arguments).values()]
-    told.append(None if arguments.json == "-" else arguments.json)
+    if arguments.json not in (None, "-"):
+        require_folder(arguments.json)
+        told.append(arguments.json)
     outputs = [name for name in told if name is not None]
     if "-" in outputs:
         raise UserError(

@@ -16,7 +16,7 @@ from custard.cli.output_files import put_json
 from custard.cli.progress import Progress
 from custard.targets import require_simulated
 from sam.support.errors import UserError
-from sam.support.files import write_whole
+from sam.support.files import require_folder, write_whole
 
 _USAGE = Usage(
     "size",
@@ -38,6 +38,8 @@ def main(argv: Sequence[str]) -> int:
     arguments = parse_command(argv, usage=_USAGE)
     slack, place = arguments.slack, arguments.save
     require_simulated(arguments.target, "size")
+    if place is not None:
+        require_folder(place)
     program, machine = execution.prepared(arguments)
     tensors = read_inputs(arguments.inputs, program, arguments.seed)
     with Progress() as progress:

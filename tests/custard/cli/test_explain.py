@@ -167,3 +167,17 @@ def test_the_page_of_a_graph_without_a_title_has_the_name_of_its_file():
     words = ["-i", "B=@dense", "-i", "c=@dense", "--dims", "i=3,j=2", "--report", "r.html", "-q"]
     assert main(["sim", "spmv.gv", *words]) == 0
     assert "<h1>spmv.gv</h1>" in Path("r.html").read_text()
+
+
+@pytest.mark.parametrize("command", [[], ["explain"], ["size"], ["auto"]])
+@pytest.mark.parametrize("place", ["no/x.json", "."])
+def test_a_place_for_json_is_looked_at_before_the_run(capsys, monkeypatch, command, place):
+    monkeypatch.setattr("sim.simulation.bind", lambda *_: pytest.fail("it has run"))
+    assert main([*command, *SPMV, "--json", place]) == 2
+    assert capsys.readouterr().err.startswith(f"custard: cannot write {place}: ")
+
+
+def test_a_place_for_a_config_is_looked_at_before_the_run(capsys, monkeypatch):
+    monkeypatch.setattr("sim.simulation.bind", lambda *_: pytest.fail("it has run"))
+    assert main(["size", *SPMV, "--save", "no/c.yaml"]) == 2
+    assert capsys.readouterr().err == "custard: cannot write no/c.yaml: there is no folder no\n"
