@@ -202,7 +202,7 @@ class Run:
         if self.again is None:
             raise UserError(
                 "this run did not keep why its blocks waited",
-                hint="simulate(..., attribution=True)",
+                hint="simulate(..., attribution=True) of a run that is done",
             )
         return self.again(config=self.config, attribution=True)
 

@@ -53,12 +53,14 @@ def tell(
 
 
 def tell_unfinished(late: UnfinishedRun, arguments: argparse.Namespace) -> None:
-    """Tells of the cycles of a run before it was ended."""
+    """Tells of the cycles of a run before it was ended, and which files are not written."""
     from custard.cli import run_record as record
 
     if late.record is not None:
         record.show(console_of(arguments), late.record, arguments.all_lanes)
         put_record(arguments.json, late.record)
+    if pages(arguments):
+        complain(f"{', '.join(pages(arguments))}: nothing is written of a run that is not done")
 
 
 def console_of(arguments: argparse.Namespace) -> Console:

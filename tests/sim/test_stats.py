@@ -72,7 +72,8 @@ def test_a_run_that_cannot_be_run_again_says_what_to_ask_for():
     with pytest.raises(UserError) as caught:
         run.attributed  # noqa: B018
     assert str(caught.value) == (
-        "this run did not keep why its blocks waited\nhint: simulate(..., attribution=True)"
+        "this run did not keep why its blocks waited\n"
+        "hint: simulate(..., attribution=True) of a run that is done"
     )
     kept = copied(3, attribution=True)
     assert kept.attributed is kept

@@ -64,3 +64,13 @@ def test_the_cycles_before_are_not_run_again_unless_somebody_asks(monkeypatch, c
     monkeypatch.setattr(OutOfCycles, "reached", property(lambda late: pytest.fail("it was run")))
     assert main([MATMUL, *MATRICES, "--max-cycles", "20", "--set", "queues.depth=2,4"]) == 1
     assert "not done after 20 cycles" in capsys.readouterr().out
+
+
+def test_files_about_the_run_are_not_written(folder, capsys):
+    """Why blocks waited is known of runs that are done; the command says so."""
+    files = ["--report", "r.html", "--vcd", "t.vcd"]
+    assert main([MATMUL, *MATRICES, "--max-cycles", "20", "-q", *files]) == 2
+    assert capsys.readouterr().err == (
+        f"custard: --report, --vcd: nothing is written of a run that is not done\n{LATE}"
+    )
+    assert not Path("r.html").exists()

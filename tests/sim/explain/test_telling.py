@@ -195,7 +195,8 @@ def test_a_run_that_cannot_be_run_again():
     with pytest.raises(UserError) as caught:
         run.explain()
     assert str(caught.value) == (
-        "this run did not keep why its blocks waited\nhint: simulate(..., attribution=True)"
+        "this run did not keep why its blocks waited\n"
+        "hint: simulate(..., attribution=True) of a run that is done"
     )
 
 
