@@ -1,7 +1,7 @@
 """The helper functions of generated C, each called from Python."""
 
 import sys
-from ctypes import c_bool, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import c_bool, c_double, c_int32, c_int64, c_size_t, c_uint8, c_uint64, c_void_p
 from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
@@ -79,6 +79,17 @@ def test_a_large_array_grows_without_a_copy(memory):
     faults = getrusage(RUSAGE_SELF).ru_minflt - before
     memory.dropped(array)
     assert faults < 100
+
+
+def test_an_array_keeps_its_values_however_large_it_gets(memory):
+    had, array = 0, None
+    for count in (1 << 16, 1 << 20, 3 << 20, 5 << 20, 9 << 20, 40 << 20):
+        array = memory.zeroed(array, had, count, 1)
+        values = np.ctypeslib.as_array((c_uint8 * count).from_address(array))
+        assert (values[:had:4096] == 7).all()
+        assert not values[had:].any()
+        values[:], had = 7, count
+    memory.dropped(array)
 
 
 @pytest.mark.parametrize("count", [2**61, 2**62, 2**63 - 1, -1, -(2**63)])

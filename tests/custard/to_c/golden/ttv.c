@@ -56,6 +56,7 @@ struct c {
 };
 
 #ifdef __linux__
+#include <malloc.h>
 #include <sys/mman.h>
 #endif
 
@@ -77,8 +78,21 @@ static void *resized(void *had, int64_t count, size_t size)
 {
     size_t bytes;
     void *array = NULL;
-    if (count >= 0 && !__builtin_mul_overflow((size_t)count, size, &bytes))
+    if (count >= 0 && !__builtin_mul_overflow((size_t)count, size, &bytes)) {
+#ifdef MADV_HUGEPAGE
+        // glibc moves larger arrays by their page tables. It copies others into pages that are not
+        // advised yet, which makes most page faults of a result that grows.
+        const size_t moved = (size_t)1 << 25, kept = malloc_usable_size(had);
+        if (kept && kept < moved && kept < bytes && bytes >= (size_t)1 << 22) {
+            array = in_large_pages(malloc(bytes), bytes);
+            if (array)
+                memcpy(array, had, kept);
+            free(had);
+            return array;
+        }
+#endif
         array = realloc(had, bytes ? bytes : 1);
+    }
     if (!array)
         free(had);
     return array ? in_large_pages(array, bytes) : NULL;
