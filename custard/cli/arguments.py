@@ -69,12 +69,23 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
-def stdout(quiet: bool = False) -> Console:
-    """Stdout; lines have a fixed width unless it is a terminal."""
+def stdout(quiet: bool = False, files: bool = False) -> Console:
+    """Stdout; lines have a fixed width unless it is a terminal.
+
+    A reader that has gone, as in ``| head``, ends the command, unless ``files`` are still to be
+    written.
+    """
     from rich.console import Console  # here, as custard --help needs none of it
 
+    class Stdout(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            _silence(sys.stdout)
+            if not files:
+                raise SystemExit(1)
+
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    return Console(width=width, highlight=False, markup=False, emoji=False, quiet=quiet)
+    return Stdout(width=width, highlight=False, markup=False, emoji=False, quiet=quiet)
 
 
 def require_stdout() -> None:

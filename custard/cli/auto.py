@@ -12,10 +12,10 @@ from rich.text import Text
 from custard.autoscheduling.fibers import InputFibers
 from custard.autoscheduling.ranking import Ranked, autoschedule
 from custard.cli import execution
-from custard.cli.arguments import engine, stdout, whole_number
+from custard.cli.arguments import engine, whole_number
 from custard.cli.inputs import input_uses, read_inputs
 from custard.cli.options import RESULTS, Usage, parse_command
-from custard.cli.output_files import put_json, require_outputs
+from custard.cli.output_files import console_of, put_json, require_outputs
 from custard.cli.progress import Progress
 from custard.program import Program
 from custard.targets import DEFAULT, TARGETS, target_of
@@ -86,7 +86,7 @@ def main(argv: Sequence[str]) -> int:
             fast_math=arguments.fast_math,
             told=progress.show,
         )
-    console = stdout(quiet=arguments.json == "-" or arguments.quiet)
+    console = console_of(arguments)
     console.print(Text(arguments.expression, "bold"), soft_wrap=True)
     for line in _statistics(program, tensors):
         console.print(Text(f"  {line}"), soft_wrap=True)

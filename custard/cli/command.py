@@ -36,7 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status.
 
     0 for success, 1 for a result that ``--check`` finds wrong, a stream that ``--validate`` does or
-    a reader that has gone, 2 for a mistake of the user, 130 after Ctrl-C.
+    a reader that has gone where no files are asked for, 2 for a mistake of the user, 130 after
+    Ctrl-C.
     """
     try:
         require_stdout()

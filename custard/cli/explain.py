@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from custard.cli import execution, graph_run
-from custard.cli.arguments import engine, stdout
+from custard.cli.arguments import engine
 from custard.cli.combinations import require_together
 from custard.cli.inputs import read_inputs, read_wanted
 from custard.cli.options import RESULTS, Usage, is_graph_file, parse_command, require_no_program
-from custard.cli.output_files import put_json, require_outputs
+from custard.cli.output_files import console_of, put_json, require_outputs
 from custard.cli.progress import Progress
 from custard.targets import require_simulated
 
@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
         from sim.explain import explain
 
         explanation = explain(run, trying=progress.trying)
-    console = stdout(quiet=arguments.json == "-" or arguments.quiet)
+    console = console_of(arguments)
     first, *others = explanation.lines()
     console.print(Text(first, "bold"), soft_wrap=True)
     for line in others:

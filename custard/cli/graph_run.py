@@ -12,11 +12,18 @@ from typing import Any
 from custard.cli import execution
 from custard.cli import run_record as record
 from custard.cli import run_report as report
-from custard.cli.arguments import engine, stdout
+from custard.cli.arguments import engine
 from custard.cli.combinations import require_run, require_together
 from custard.cli.inputs import Wanted, read_wanted
 from custard.cli.options import parse_graph_command
-from custard.cli.output_files import output_of, put_record, require_outputs, tell, tell_unfinished
+from custard.cli.output_files import (
+    console_of,
+    output_of,
+    put_record,
+    require_outputs,
+    tell,
+    tell_unfinished,
+)
 from custard.cli.progress import Progress
 from custard.cli.run_files import pages, require_pages, write_pages
 from custard.cli.simulation_run import as_run
@@ -150,10 +157,10 @@ def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Name
     if run.output is not None and result is not None:
         status = tell(result.slot.tensor or "", run.output, told, outputs, arguments)
     else:
-        record.show(stdout(quiet=arguments.quiet), told, arguments.all_lanes)
+        record.show(console_of(arguments), told, arguments.all_lanes)
         put_record(arguments.json, told)
         status = 0
-    write_pages(run, arguments, stdout(quiet=arguments.json == "-" or arguments.quiet), progress)
+    write_pages(run, arguments, console_of(arguments), progress)
     return status
 
 

@@ -64,8 +64,11 @@ def tell_unfinished(late: UnfinishedRun, arguments: argparse.Namespace) -> None:
 
 
 def console_of(arguments: argparse.Namespace) -> Console:
-    taken = arguments.json == "-" or any(map(_is_stdout, arguments.outputs))
-    return stdout(quiet=taken or arguments.quiet)
+    """Stdout for the report, if nothing else goes there."""
+    outputs = [text for text in arguments.outputs if not _is_stdout(text)]
+    taken = arguments.json == "-" or len(outputs) < len(arguments.outputs)
+    files = bool(outputs or arguments.json or pages(arguments))
+    return stdout(quiet=taken or arguments.quiet, files=files)
 
 
 def output_of(text: str, target: cin.Access) -> Path:

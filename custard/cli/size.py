@@ -50,7 +50,8 @@ def main(argv: Sequence[str]) -> int:
             engine=engine(arguments),
             tried=lambda count: progress.show(f"{count:,} machines tried"),
         )
-    console = stdout(quiet=arguments.json == "-" or arguments.quiet)
+    files = place is not None or arguments.json is not None
+    console = stdout(quiet=arguments.json == "-" or arguments.quiet, files=files)
     more = sizing.cycles - sizing.fewest
     console.print(
         Text(

@@ -55,6 +55,26 @@ def test_a_reader_that_has_gone():
         assert ran("formats", stdout=pipe) == (1, "")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "files"),
+    [
+        (MATVEC, []),
+        ([*MATVEC, "-o", "y=y.tns", "--json", "r.json"], ["r.json", "y.tns"]),
+        ([*MATVEC, "--report", "r.html"], ["r.html"]),
+        (["explain", *MATVEC, "--json", "r.json"], ["r.json"]),
+        (["size", *MATVEC, "--save", "c.yaml"], ["c.yaml"]),
+    ],
+)
+def test_files_are_written_although_the_reader_has_gone(arguments, files, tmp_path):
+    read, write = os.pipe()
+    os.close(read)
+    environment = {"PYTHONPATH": str(Path(__file__).parents[3])}
+    with open(write, "w") as pipe:
+        found = ran(*arguments, stdout=pipe, cwd=tmp_path, environment=environment)
+    assert found == (0 if files else 1, "")
+    assert sorted(os.listdir(tmp_path)) == files
+
+
 @pytest.mark.parametrize("script", ["exec 2>&-", "exec 2>/dev/full"])
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_mistake_with_stderr_closed(script, unbuffered):
