@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from custard.to_c.builder import exists, resized
+from custard.to_c.complex_parts import apart, is_complex, part_type, product, together
 from custard.to_c.loop_ir import (
     BOOL,
     FALSE,
@@ -64,6 +65,7 @@ LEAST_ROWS, LEAST_DEPTH = Limit("TILE_LEAST_ROWS"), Limit("TILE_LEAST_DEPTH")
 
 # The fewest rows, and rounds over the depth, from which tiles pay on any machine.
 _FEWEST_ROWS, _FEWEST_ROUNDS = 6, 2
+_MOST_ROWS = 8  # of a tile; the C compiler is told to take all of them at once
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,10 @@ class RegisterTiles:
         target = part.add.target
         assert isinstance(target, Load)
         type = target.type
-        block, sums = (Var(fresh(name), array(type)) for name in ("block", "sums"))
+        one_part = part_type(type)
+        names = ("reals", "imags") if is_complex(type) else ("sums",)
+        sums = [Var(fresh(name), array(one_part)) for name in names]
+        block = Var(fresh("block"), array(one_part))
         self.heap.append(block)
         columns, width, at, r, c = (
             Var(fresh(name)) for name in ("columns", "width", "at", "r", "c")
@@ -161,27 +166,39 @@ class RegisterTiles:
         )
         j_end, k_end = (Var(fresh(f"{one.var.name}_end")) for one in (j, k))
         size = Op("/", (BYTES, Op("sizeof", (target.array,), INT)), INT)
-        place = (j_1 - j_0) * DEPTH + (k.var - k_0) * columns
+        place = ((j_1 - j_0) * DEPTH + (k.var - k_0) * columns) * len(sums)
+        shared = [block[at + c], block[at + (columns + c)]][: len(sums)]
         these = [Declare(width, least(columns, j_end - j_1), const=True)]
 
         right = substituted(tile.right, j.var, j_1 + c)
         filled = [
             Declare(at, place, const=True),
-            For(c, ZERO, width, [Assign(block[at + c], right)]),
-            For(c, width, columns, [Assign(block[at + c], _zero(type))]),
+            For(c, ZERO, width, list(map(Assign, shared, apart(right)))),
+            For(c, width, columns, [Assign(one, _zero(one_part)) for one in shared]),
         ]
         fill = For(j_1, j_0, j_end, [*these, For(k.var, k_0, k_end, filled)], step=columns)
 
         left = substituted(tile.left, i.var, least(i_0 + r, i.end - 1))
-        product = _product(left, block[at + c])
-        product = Op("-", (product,), type) if tile.minus else product
-        element = Load(sums, r)[c]
-        add = For(r, ZERO, ROWS, [replace(part.add, target=element, value=product)])
+        computed: list[Stmt] = []
+        if is_complex(type):
+            factor, both_parts = (Var(fresh(name), type) for name in ("factor", "product"))
+            computed.append(Declare(factor, left, const=True))
+            value = product(factor, together(shared, type))
+            computed.append(Declare(both_parts, value, const=True))
+            values = apart(both_parts)
+        else:
+            values = [product(left, block[at + c])]
+        elements = [Load(one, r)[c] for one in sums]
+        added = [
+            replace(part.add, target=element, value=_signed(value, tile.minus))
+            for element, value in zip(elements, values, strict=True)
+        ]
+        add = For(r, ZERO, ROWS, [*computed, *added], unroll=_MOST_ROWS)
         index = substituted(substituted(target.index, i.var, i_0 + r), j.var, j_1 + c)
-        store = replace(part.add, target=target.array[index], value=element)
+        store = replace(part.add, target=target.array[index], value=together(elements, type))
         summed = [
             *these,
-            Declare(sums, _zero(type), shape=(ROWS, size)),
+            *(Declare(one, _zero(one_part), shape=(ROWS, size)) for one in sums),
             For(
                 k.var,
                 k_0,
@@ -206,7 +223,7 @@ class RegisterTiles:
         ]
         return [
             Declare(columns, size, const=True),
-            resized(block, ZERO, side_by_side * DEPTH),
+            resized(block, ZERO, side_by_side * DEPTH * len(sums)),
             Require(exists(block)),
             _nested(tile.around, [For(k_0, k.begin, k.end, depths, step=DEPTH)]),
         ]
@@ -336,8 +353,8 @@ def _tile(part: Sum) -> Tile | None:
     factors = list(_factors(value))
     if columns is None or any(one.type != target.type for one in factors):
         return None
-    if "complex" in target.type.name:
-        return None  # the parts of a complex number are shuffled; tiles take as long as plain loops
+    if is_complex(target.type) and len(factors) > 2:
+        return None  # these are multiplied in their order
     uses = [{*expressions(one)} for one in factors]
     with_columns = [columns.var in found for found in uses]
     left = [one for one, has in zip(factors, with_columns, strict=True) if not has]
@@ -354,7 +371,7 @@ def _tile(part: Sum) -> Tile | None:
     if _is_short(rows[-1], _FEWEST_ROWS) or _is_short(depths[-1], _FEWEST_ROUNDS):
         return None
     around = [one for one in part.loops if one not in three]
-    return Tile(around, *three, reduce(_product, left), reduce(_product, right), minus)
+    return Tile(around, *three, reduce(product, left), reduce(product, right), minus)
 
 
 def _ends_with(index: Expr, var: Var) -> bool:
@@ -377,10 +394,8 @@ def _factors(value: Expr) -> Iterator[Expr]:
         case Op("*" | "&", sides) if all(side.type == value.type for side in sides):
             for side in sides:
                 yield from _factors(side)
+        case Call(function, sides, type) if is_complex(type) and function.startswith("multiply_"):
+            for side in sides:
+                yield from _factors(side)
         case _:
             yield value
-
-
-def _product(one: Expr, other: Expr) -> Expr:
-    """The product of two factors of a type."""
-    return Op("&" if one.type.name == "bool" else "*", (one, other), one.type)
