@@ -6,12 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 import custard
 import sim
 from sam.dot import from_dot
 from sam.graph import Edge, End
 from sim.explain.skipping import skippings
+from tests.support.profiles import examples
+from tests.support.programs import programs
 
 SPMV = Path(__file__).parents[3] / "examples" / "spmv.gv"
 
@@ -64,6 +67,19 @@ def test_a_scanner_with_another_reader_may_not_skip():
 def test_unions_need_each_coordinate():
     graph = custard.compile("y(i) = b(i) + c(i)", {"b": "s", "c": "s"}).graph
     assert list(skippings(graph)) == []
+
+
+@settings(suppress_health_check=list(HealthCheck), max_examples=examples(40))
+@given(programs())
+def test_the_result_stays_as_it_is(program):
+    schedule = [f"reorder({','.join(program.order)})"] if program.order else []
+    compiled = custard.compile(program.expression, program.formats, schedule, dims=program.dims)
+    if len(compiled.graphs) > 1:
+        return
+    for one in skippings(compiled.graph):
+        run = sim.simulate(one.graph, program.tensors, validate=True)
+        due = sim.simulate(compiled.graph, program.tensors)
+        np.testing.assert_array_equal(run.output.to_numpy(), due.output.to_numpy())
 
 
 def test_a_graph_by_itself_is_explained_with_skipping():
