@@ -8,7 +8,10 @@ from typing import Any
 
 from sam.validate import validated
 from sim.attribution.critical_path import PathPart
+from sim.config.hardware import load
 from sim.stats import Run
+
+_SHORT = 2
 
 
 @dataclass(frozen=True)
@@ -28,12 +31,13 @@ class Change:
 def changes(run: Run) -> list[Change]:
     """The changes that each make a cause on the critical path ideal, those of most cycles first.
 
-    In a run of several graphs, blocks are changed by kind and all queues at once, as not every
-    graph has each name.
+    Queues from scanners that skip are tried short, as tokens that are in them cannot be skipped any
+    more. In a run of several graphs, blocks are changed by kind and all queues at once, as not
+    every graph has each name.
     """
     found: dict[str, Change] = {}
     for part in run.critical_path:
-        for what, overrides in ideal(run, part):
+        for what, overrides in [*ideal(run, part), *_shorter(run, part)]:
             before = found[what].cycles if what in found else 0
             found[what] = Change(what, overrides, before + part.cycles)
     return sorted(found.values(), key=lambda change: -change.cycles)
@@ -91,6 +95,28 @@ def ideal(run: Run, part: PathPart) -> list[tuple[str, dict[str, Any]]]:
         unbounded = {"memory.outstanding_requests": "unbounded"}
         return [("any number of outstanding requests", unbounded)]
     return []
+
+
+def _shorter(run: Run, part: PathPart) -> list[tuple[str, dict[str, Any]]]:
+    """Short queues from the scanners that skip to their intersecter, for a part at one of them.
+
+    Two places, as a queue of one can be filled in every other cycle only.
+    """
+    if run.parts or part.cause != "busy":
+        return []
+    streams = validated(run.graph).streams
+    wires = [edge for edge, stream in streams.items() if stream.wire]
+    askers = {w.source.node for w in wires if part.block in (w.source.node, w.target.node)}
+    scanners = {w.target.node for w in wires if w.source.node in askers}
+    config = load(run.config)
+    found: dict[str, Any] = {}
+    for edge, stream in streams.items():
+        if edge.source.node in scanners and edge.target.node in askers:
+            depth, _ = config.queue(str(edge), stream.kind, run.blocks[edge.target.node].kind)
+            if depth is None or depth > _SHORT:
+                found[f"queues.names.{edge}.depth"] = _SHORT
+    names = f"{' and '.join(sorted(scanners))} to {' and '.join(sorted(askers))}"
+    return [(f"the queues from {names} with {_SHORT} places", found)] if found else []
 
 
 def _of_all_queues(run: Run, key: str, value: Any) -> dict[str, Any]:

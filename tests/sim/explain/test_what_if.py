@@ -103,3 +103,22 @@ def test_a_config_that_has_queues_by_name_is_changed_there_too():
     }
     ideal = program.simulate(given).cycles
     assert run.again(config=run.config, overrides=change.overrides).cycles == ideal < run.cycles
+
+
+def test_queues_from_scanners_that_skip_are_tried_short():
+    """b has all of 60 places and c each tenth. The intersecter fires every fourth cycle, so with
+    long queues the scanner of b has given most coordinates before it is told to skip them."""
+    program = custard.compile("x = b(i) * c(i)", {"b": "s", "c": "s"}, ["skip(b,i)"])
+    inputs = {"b": np.ones(60), "c": 1.0 * (np.arange(60) % 10 == 9)}
+    slow = {"blocks.names.intersect_i.initiation_interval_cycles": 4}
+    run = program.simulate(inputs, overrides=slow, attribution=True)
+    words = "the queues from scan_b_i to intersect_i with 2 places"
+    [short] = [change for change in changes(run) if change.what == words]
+    assert short.overrides == {
+        "queues.names.scan_b_i.crd -> intersect_i.in_crd0.depth": 2,
+        "queues.names.scan_b_i.ref -> intersect_i.in_ref0_0.depth": 2,
+    }
+    again = run.again(config=run.config, overrides=short.overrides, attribution=True)
+    assert again.cycles < run.cycles / 2
+    assert again.output.to_numpy() == run.output.to_numpy() == 6
+    assert words not in [change.what for change in changes(again)]
