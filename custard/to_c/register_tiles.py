@@ -69,7 +69,7 @@ _MOST_ROWS = 8  # of a tile; the C compiler is told to take all of them at once
 
 
 @dataclass(frozen=True)
-class Sum:
+class DenseSum:
     """A statement that adds to elements of an array, inside loops that may be interchanged."""
 
     loops: Sequence[For]
@@ -141,13 +141,13 @@ class RegisterTiles:
             made += [part.statement()] if tile is None else self.chosen(part, tile)
         return made
 
-    def chosen(self, part: Sum, tile: Tile) -> list[Stmt]:
+    def chosen(self, part: DenseSum, tile: Tile) -> list[Stmt]:
         """The tiled sum where it is large, and the plain one elsewhere."""
         rows, rounds = (one.end - one.begin for one in (tile.rows, tile.depth))
         large = both(rows >= LEAST_ROWS, rounds >= LEAST_DEPTH)
         return [If([(large, self.statements(part, tile))], [part.statement()])]
 
-    def statements(self, part: Sum, tile: Tile) -> list[Stmt]:
+    def statements(self, part: DenseSum, tile: Tile) -> list[Stmt]:
         """The tiled loops."""
         fresh, (i, j, k) = self.fresh, (tile.rows, tile.columns, tile.depth)
         target = part.add.target
@@ -248,12 +248,12 @@ def _is_dense(loop: For) -> bool:
     return is_plain(loop) and not any(isinstance(node, Load | Call) for node in bounds)
 
 
-def _parts(loops: list[For], body: Body) -> list[Sum] | None:
+def _parts(loops: list[For], body: Body) -> list[DenseSum] | None:
     """The sums that loops are made of, in their order; None if there is anything else in them."""
     dot = _dot(loops, body)
     if dot is not None:
         return dot
-    made: list[Sum] = []
+    made: list[DenseSum] = []
     for statement in body:
         match statement:
             case For() if _is_dense(statement):
@@ -262,13 +262,13 @@ def _parts(loops: list[For], body: Body) -> list[Sum] | None:
                     return None
                 made += inner
             case Assign(Load(), _, "+" | "|") if loops:
-                made.append(Sum(loops, statement))
+                made.append(DenseSum(loops, statement))
             case _:
                 return None
     return made
 
 
-def _dot(loops: list[For], body: Body) -> list[Sum] | None:
+def _dot(loops: list[For], body: Body) -> list[DenseSum] | None:
     """Numbers that are summed up and whose sum is then stored, as sums of the element there.
 
     None if there is more to it, or an element is not stored once.
@@ -289,10 +289,11 @@ def _dot(loops: list[For], body: Body) -> list[Sum] | None:
             if any(one.type != target.type for one, _ in terms):
                 return None
             minus: dict[Expr, bool] = dict(moved)
-            begun = [] if sign else [Sum(loops, Assign(target, _zero(target.type)))]
+            begun = [] if sign else [DenseSum(loops, Assign(target, _zero(target.type)))]
             sign = "|" if target.type == BOOL else "+"
             added = [
-                Sum(loops, Assign(target, _signed(one, negative), sign)) for one, negative in others
+                DenseSum(loops, Assign(target, _signed(one, negative), sign))
+                for one, negative in others
             ]
             loops_of = [one for one in body[:-1] if not isinstance(one, Declare)]
             sums = _parts(loops, rewritten(loops_of, lambda one: _moved(one, minus, target)))
@@ -336,7 +337,7 @@ def _zero(type: Type) -> Const:
     return FALSE if type == BOOL else Const(0 if type in WHOLE else 0.0, type)
 
 
-def _tile(part: Sum) -> Tile | None:
+def _tile(part: DenseSum) -> Tile | None:
     """How to tile a sum; None where it cannot be, or there is nothing to gain."""
     target, value = part.add.target, part.add.value
     assert isinstance(target, Load)
