@@ -30,9 +30,9 @@ from custard.to_c.loop_ir import (
     Type,
     Var,
     both,
-    statements,
 )
 from custard.to_c.runtime import NAMES
+from custard.to_c.walks import statements
 
 # Names of C, of its headers' macros and of the workspaces.
 _RESERVED = re.compile(

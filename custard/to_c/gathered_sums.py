@@ -41,12 +41,10 @@ from custard.to_c.loop_ir import (
     Var,
     array,
     cast,
-    expressions,
     op,
-    reads,
-    rewritten,
 )
 from custard.to_c.runtime import GATHERED
+from custard.to_c.walks import expressions, reads, rewritten
 
 
 def with_gathered_sums(body: Body) -> list[Stmt]:

@@ -32,12 +32,10 @@ from custard.to_c.loop_ir import (
     Stmt,
     Var,
     both,
-    expressions,
-    rewritten,
-    statements,
 )
 from custard.to_c.lowered import Lowered
 from custard.to_c.printer import Entry, declared, printed
+from custard.to_c.walks import expressions, rewritten, statements
 from sam.support.errors import UserError
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from custard.to_c.loop_ir import For, Kernel
-from custard.to_c.loop_ir import statements as every_statement
+from custard.to_c.walks import statements as every_statement
 from custard.to_c.workspaces.choice import Filling
 from sam.arithmetic import ValueType
 from sam.graph import Slot

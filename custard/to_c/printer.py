@@ -20,13 +20,11 @@ from custard.to_c.loop_ir import (
     Stmt,
     Struct,
     Var,
-    all_expressions,
-    rewritten,
-    statements,
 )
 from custard.to_c.pruning import names_used, pruned
 from custard.to_c.runtime import helpers
 from custard.to_c.statement_printer import c_of, lines_of, type_text, wrapped
+from custard.to_c.walks import all_expressions, rewritten, statements
 
 _WIDTH = 100
 

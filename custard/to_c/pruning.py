@@ -17,9 +17,8 @@ from custard.to_c.loop_ir import (
     Stmt,
     Var,
     While,
-    expressions,
-    parts,
 )
+from custard.to_c.walks import expressions, parts
 
 
 def pruned(body: Body) -> list[Stmt]:

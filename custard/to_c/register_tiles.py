@@ -54,11 +54,9 @@ from custard.to_c.loop_ir import (
     Var,
     array,
     both,
-    expressions,
     is_plain,
-    rewritten,
-    substituted,
 )
+from custard.to_c.walks import expressions, rewritten, substituted
 
 ROWS, BYTES, BLOCK, DEPTH = (Limit(f"TILE_{name}") for name in ("ROWS", "BYTES", "BLOCK", "DEPTH"))
 LEAST_ROWS, LEAST_DEPTH = Limit("TILE_LEAST_ROWS"), Limit("TILE_LEAST_DEPTH")

@@ -38,11 +38,10 @@ from custard.to_c.loop_ir import (
     cast,
     either,
     op,
-    reads,
-    substituted,
 )
 from custard.to_c.outputs import Output
 from custard.to_c.values import number
+from custard.to_c.walks import reads, substituted
 
 
 def is_scattered(program: cin.LoopProgram, levels: str) -> bool:

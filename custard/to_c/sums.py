@@ -47,13 +47,12 @@ from custard.to_c.loop_ir import (
     Stmt,
     Var,
     op,
-    reads,
-    without_variable,
 )
-from custard.to_c.loop_ir import statements as every_statement
 from custard.to_c.outputs import Output, ScalarOutput, TensorOutput
 from custard.to_c.positions import levels_of
 from custard.to_c.values import c_type, concrete, number
+from custard.to_c.walks import reads, without_variable
+from custard.to_c.walks import statements as every_statement
 from custard.to_c.workspaces import (
     DenseWorkspace,
     LocatedWorkspace,

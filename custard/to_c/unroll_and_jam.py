@@ -27,11 +27,9 @@ from custard.to_c.loop_ir import (
     Stmt,
     Var,
     While,
-    expressions,
     is_plain,
-    rewritten,
-    substituted,
 )
+from custard.to_c.walks import expressions, rewritten, substituted
 
 _TOGETHER = 4
 

@@ -15,9 +15,8 @@ from custard.to_c.loop_ir import (
     Op,
     Stmt,
     Var,
-    expressions,
-    parts,
 )
+from custard.to_c.walks import expressions, parts
 
 
 def with_vectors(loop: Stmt) -> Stmt | None:

@@ -17,9 +17,8 @@ from custard.to_c.loop_ir import (
     Type,
     Var,
     array,
-    expressions,
-    parts,
 )
+from custard.to_c.walks import expressions, parts
 
 
 def verify(kernel: Kernel) -> None:

@@ -33,8 +33,8 @@ from custard.to_c.loop_ir import (
     cast,
     op,
     select,
-    substituted,
 )
+from custard.to_c.walks import substituted
 
 
 @dataclass(frozen=True)

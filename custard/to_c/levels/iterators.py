@@ -29,9 +29,9 @@ from custard.to_c.loop_ir import (
     cast,
     op,
     select,
-    substituted,
 )
 from custard.to_c.runtime import INDEX_TYPES
+from custard.to_c.walks import substituted
 from sam.levels import WORD_BITS
 
 

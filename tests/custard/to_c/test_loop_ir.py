@@ -12,28 +12,18 @@ from custard.to_c.loop_ir import (
     WIDE,
     WORD,
     ZERO,
-    Assign,
-    Call,
     Const,
-    Declare,
-    For,
-    If,
     Load,
     Op,
     Type,
     Var,
-    While,
-    all_expressions,
     array,
     both,
     cast,
     either,
     op,
     product,
-    reads,
     select,
-    substituted,
-    without_variable,
 )
 
 DOUBLE = Type("double")
@@ -99,24 +89,3 @@ def test_types():
     assert op("*", cast(i, WIDE), cast(j, WIDE)).type == WIDE
     assert str(array(INT32)) == "int32_t *"
     assert str(INT) == "int64_t"
-
-
-def test_substitution_goes_everywhere():
-    before = Op("+", (Load(crd, i), Call("f", (i, j))), INT)
-    assert substituted(before, i, n) == Op("+", (Load(crd, n), Call("f", (n, j))), INT)
-    assert substituted(before, Load(crd, i), j) == Op("+", (j, Call("f", (i, j))), INT)
-
-
-NESTED = [
-    Declare(n, ZERO),
-    For(i, ZERO, n, [If([(flag, [Assign(n, i)])], [While(i < j, [Assign(j, ONE, "+")])])]),
-]
-
-
-def test_variables_are_found_and_taken_out_at_any_depth():
-    assert reads(NESTED, flag)
-    assert reads(NESTED, j)
-    assert not reads(NESTED, x)
-    without = [For(i, ZERO, n, [If([(flag, [])], [While(i < j, [Assign(j, ONE, "+")])])])]
-    assert without_variable(NESTED, n) == without
-    assert Op("<", (i, j), BOOL) in set(all_expressions(NESTED))

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import custard
-from custard.to_c.loop_ir import While, statements
+from custard.to_c.loop_ir import (
+    While,
+)
+from custard.to_c.walks import statements
 from experiments.dense import evaluate
 from tests.support.compiler import needs_compiler
 

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 import custard
-from custard.to_c.loop_ir import Comment, Declare, statements
+from custard.to_c.loop_ir import (
+    Comment,
+    Declare,
+)
+from custard.to_c.walks import statements
 from tests.support.compiler import needs_compiler
 
 
