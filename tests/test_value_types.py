@@ -1,5 +1,6 @@
 """Values of every type, by numpy's promotion rules."""
 
+import shutil
 import warnings
 
 import numpy as np
@@ -134,6 +135,16 @@ def test_complex_products_and_quotients_are_numpys(compile):
     huge = np.array([1e200 + 1e200j, 1e-200 + 1e-200j])
     found = compile("x(i)=A(i)/A(i)", {"x": "d", "A": "d"}).run({"A": huge}).to_numpy()
     np.testing.assert_allclose(found, [1, 1])
+
+
+@pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
+def test_clang_has_the_same_complex_products_and_quotients(compile, monkeypatch):
+    monkeypatch.setenv("CC", "clang")
+    test_complex_products_and_quotients_are_numpys(compile)
+    a = np.array([3 + 4j, 0, 1j])
+    program = custard.compile("x(i)=A(i)*A(i)", {"x": "d", "A": "d"})
+    found = program.simulate({"A": a}, engine="compiled").output
+    np.testing.assert_array_equal(found.to_numpy(), a * a)
 
 
 def test_bools_are_not_subtracted(compile):

@@ -143,10 +143,13 @@ def _supported(flags: tuple[str, ...], command: tuple[str, ...]) -> tuple[str, .
 
 
 def _takes(*flags: str) -> bool:
-    """Whether the compiler takes flags without a message."""
+    """Whether the compiler makes a library with flags without a message.
+
+    clang has a message about ``-shared`` where nothing is linked.
+    """
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "empty.c").write_text("int nothing;\n")
-        done = _ran(*flags, "-Werror", "-c", "empty.c", "-o", "empty.o", folder=folder)
+        done = _ran(*flags, "-Werror", "-shared", "empty.c", "-o", "empty.so", folder=folder)
     return done.returncode == 0
 
 

@@ -5,6 +5,10 @@
 #include <complex.h>
 #include <math.h>
 
+#ifndef CMPLX /* clang with glibc */
+#define CMPLX(REAL_PART, IMAGINARY) __builtin_complex((double)(REAL_PART), (double)(IMAGINARY))
+#endif
+
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 #define FUSED(FMA, A, B, C) FMA(A, B, C)
 #else

@@ -122,6 +122,8 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
             text = _text("kept_pair" if "complex" in value else "kept")
             text = text.replace("kept_N", f"kept_{named}")
             yield re.sub(r"\bT\b", value, re.sub(r"\bB\b", bits, text))
+    if any(name.startswith(("CMPLX", *_COMPLEX)) for name in names):
+        yield _text("complex_of_parts")
     for value, part in _PARTS.items():
         named = value.replace(" ", "_")
         for name in _COMPLEX:

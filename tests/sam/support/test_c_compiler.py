@@ -154,3 +154,15 @@ def test_each_source_has_its_own_flags(folder):
         len(sources[0]) + 1,
         len(sources[0]),
     ]
+
+
+def test_a_flag_for_linking_is_kept_by_a_compiler_that_tells_of_it_where_nothing_is_linked(
+    tmp_path, monkeypatch
+):
+    """As clang does: "argument unused during compilation"."""
+    text = (
+        '#!/bin/sh\ncase " $* " in *" -c "*-shared*|*-shared*" -c "*) exit 1;; esac\nexec cc "$@"\n'
+    )
+    monkeypatch.setenv("CC", str(program(tmp_path / "strict", text)))
+    assert cc.supported(("-shared", "-fPIC")) == ("-shared", "-fPIC")
+    assert cc.build([ANSWER])[0].answer() == 42
