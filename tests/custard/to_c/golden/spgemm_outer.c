@@ -56,8 +56,8 @@ struct B {
 };
 
 #ifdef __linux__
-#include <malloc.h>
 #include <sys/mman.h>
+size_t malloc_usable_size(void *array); // of malloc.h, which defines names such as EOF
 #endif
 
 // Puts an array into large pages if it is large: large pages cause fewer page faults. All pages of
