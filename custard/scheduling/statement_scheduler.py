@@ -385,7 +385,8 @@ class _StatementScheduler(Scheduler):
         producer = Statement.of(before, statement)
         for loop, new in zip(loops, renamed, strict=True):
             if new != loop:
-                producer = producer.with_derivation(Rename(loop, new))
+                self.made[new] = Rename(loop, new)  # without derive(), as other statements keep it
+                producer = producer.with_derivation(self.made[new])
         self.statements[n] = Statement.of(after, statement)
         self.statements.insert(n, producer)
         if self.stored.get(name) in WORKSPACES:

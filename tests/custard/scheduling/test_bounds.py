@@ -147,3 +147,12 @@ def test_a_tensor_with_a_computed_subscript_has_the_loop(target):
 def test_a_loop_that_no_tensor_has_may_be_bound():
     program = custard.compile("y = sum(i, b)", {}, "bound(i,c,9,MaxConstraint)", dims={"i": 5})
     assert program.run({"b": 3.0}, engine="simpy").to_numpy() == 15
+
+
+def test_the_loop_that_fills_a_workspace_may_be_bound():
+    """It has the extent of the loop that it stands for."""
+    B, schedule = np.ones((2, 3)), "precompute(B(i,j),i,w);bound(w,v,{},MaxExact)"
+    program = custard.compile("x = B(i,j)", {"B": "dd"}, schedule.format(2))
+    assert program.run({"B": B}, engine="simpy").to_numpy() == 6
+    with pytest.raises(UserError, match="w has 2 values, and bound says that there are 5"):
+        custard.compile("x = B(i,j)", {"B": "dd"}, schedule.format(5)).run({"B": B})
