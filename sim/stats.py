@@ -291,6 +291,12 @@ def prefixes(runs: Sequence[Run]) -> list[str]:
     return ["" if run.graph.result is None else run.graph.result.slot.tensor or "" for run in runs]
 
 
+def graphs_of(run: Run) -> list[tuple[Run, str]]:
+    """The run of each graph, and what stands before the names of its blocks in the run of all."""
+    before = [f"{prefix}." if prefix else "" for prefix in prefixes(run.parts)]
+    return list(zip(run.parts, before, strict=True)) or [(run, "")]
+
+
 def in_turn(runs: Sequence[Run]) -> Run:
     """Several runs, each begun when the one before is done, as one.
 

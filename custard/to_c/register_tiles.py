@@ -61,7 +61,8 @@ from custard.to_c.walks import expressions, rewritten, substituted
 ROWS, BYTES, BLOCK, DEPTH = (Limit(f"TILE_{name}") for name in ("ROWS", "BYTES", "BLOCK", "DEPTH"))
 LEAST_ROWS, LEAST_DEPTH = Limit("TILE_LEAST_ROWS"), Limit("TILE_LEAST_DEPTH")
 
-# The fewest rows, and rounds over the depth, from which tiles pay on any machine.
+# The fewest rows, and rounds over the depth, from which tiles pay on any machine: the least ones of
+# runtime/register_tile.h.
 _FEWEST_ROWS, _FEWEST_ROUNDS = 6, 2
 _MOST_ROWS = 8  # of a tile; the C compiler is told to take all of them at once
 

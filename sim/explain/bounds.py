@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from sim.stats import Run, of_machine, prefixes
+from sim.stats import Run, graphs_of, of_machine
 
 
 @dataclass(frozen=True)
@@ -28,28 +28,25 @@ def bounds(run: Run) -> list[LowerBound]:
     """
     found: dict[str, int] = {}
     names: dict[str, list[str]] = {}
-    parts = run.parts or (run,)
-    named = prefixes(parts) if run.parts else [""]
-    for part, prefix in zip(parts, named, strict=True):
-        for key, name, cycles in _of_graph(part, prefix):
+    for part, before in graphs_of(run):
+        for key, name, cycles in _of_graph(part, before):
             found[key] = found.get(key, 0) + cycles
             names.setdefault(key, []).append(name)
     told = [LowerBound(", then ".join(dict.fromkeys(names[key])), found[key]) for key in found]
     return sorted(told, key=lambda bound: -bound.cycles)
 
 
-def _of_graph(run: Run, prefix: str) -> list[tuple[str, str, int]]:
+def _of_graph(run: Run, before: str) -> list[tuple[str, str, int]]:
     """The bounds of a graph: a key, the reason in words, and the cycles.
 
-    With a ``prefix`` the names of blocks are those of several runs in turn.
+    ``before`` stands before the names of blocks.
     """
     found = []
     blocks = of_machine(run.blocks)
     if blocks:
         on_path = {part.block: part.cycles for part in run.critical_path}
         busiest = max(blocks, key=lambda name: (blocks[name].busy, on_path.get(name, 0)))
-        name = f"{prefix}.{busiest}" if prefix else busiest
-        found.append(("busy", f"{name} is busy", blocks[busiest].busy))
+        found.append(("busy", f"{before}{busiest} is busy", blocks[busiest].busy))
     for name, level in run.memory.items():
         rate = bytes_per_cycle(run.config, name)
         if rate is not None:

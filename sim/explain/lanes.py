@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sam.blocks import KINDS
-from sim.stats import BlockStats, Run, prefixes
+from sim.stats import BlockStats, Run, graphs_of
 
 _UNEVEN = 1.25
 
@@ -69,17 +69,14 @@ def _base(name: str) -> str:
 def imbalance(run: Run) -> Imbalance | None:
     """The most uneven work among lanes that is worth telling; None if there is none."""
     found: Imbalance | None = None
-    parts = run.parts or (run,)
-    named = prefixes(parts) if run.parts else [""]
-    for one, prefix in zip(parts, named, strict=True):
+    for one, before in graphs_of(run):
         for names in folded(one.blocks).values():
             if len(names) < 2:
                 continue
             busy = {name: one.blocks[name].busy for name in names}
             worst = max(busy, key=lambda name: busy[name])
             mean = sum(busy.values()) / len(busy)
-            name = f"{prefix}.{worst}" if prefix else worst
-            uneven = Imbalance(name, len(names), busy[worst], mean)
+            uneven = Imbalance(f"{before}{worst}", len(names), busy[worst], mean)
             if uneven.most < _UNEVEN * mean:
                 continue
             if found is None or uneven.cycles > found.cycles:

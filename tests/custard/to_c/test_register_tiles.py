@@ -1,6 +1,7 @@
 """Sums of products of dense arrays, of which a tile of the result stays in registers."""
 
 import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 
 from custard.to_c.builder import namer
 from custard.to_c.loop_ir import INT, Assign, Const, Declare, For, If, Type, Var, array
-from custard.to_c.register_tiles import RegisterTiles
+from custard.to_c.register_tiles import _FEWEST_ROUNDS, _FEWEST_ROWS, RegisterTiles
+from custard.to_c.runtime import helpers
 from tests.support.compiler import needs_compiler
 from tests.support.quick_c import QUICK, compiled
 
@@ -219,3 +221,9 @@ def test_threads_have_blocks_of_their_own():
     A, B = arrays((23, 11), (11, 19))
     for threads in (1, 2, 3, 8):
         np.testing.assert_array_equal(program.run({"A": A, "B": B}, threads).to_numpy(), A @ B)
+
+
+def test_loops_are_plain_from_the_start_where_tiles_pay_on_no_machine():
+    (text,) = helpers(["register_tile"])
+    for name, fewest in (("ROWS", _FEWEST_ROWS), ("DEPTH", _FEWEST_ROUNDS)):
+        assert min(map(int, re.findall(rf"TILE_LEAST_{name} = (\d+)", text))) == fewest
