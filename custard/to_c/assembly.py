@@ -71,6 +71,7 @@ class Assembly:
     ``made``        the statements that allocate its arrays; ``room_first`` must hold behind them
     ``partial``     the variables whose loops may pass over some coordinates
     ``zeroed``      whether the loops that write to it zero it themselves
+    ``zeroing``     the loop that sets all values to zero first, if one does
     ``extents``     the variables whose extents are known, with these
     """
 
@@ -97,6 +98,7 @@ class Assembly:
         self.functions = [self._grow(n) for n in range(len(self.units))]
         self.partial: set[str] = set()
         self.zeroed = False
+        self.zeroing: For | None = None
         self.made: list[Stmt] = []
         self.room_first: list[Expr] = []
         self._prologue(expected, counted)
@@ -244,7 +246,7 @@ class Assembly:
         if not self.units and self.partial and not self.zeroed:
             p = Var(self.builder.fresh("p"))
             zero = Assign(self.values[p], number(0, self.dtype))
-            self.builder.prologue.append(For(p, ZERO, self.block(0, len(self.levels)), [zero]))
+            self.zeroing = For(p, ZERO, self.block(0, len(self.levels)), [zero])
         first = 0
         for n, unit in enumerate(self.units):
             passed_over = bool(self.partial & set(self.variables[first : unit.first]))

@@ -260,9 +260,10 @@ Body = Sequence[Stmt]
 
 @dataclass(frozen=True)
 class Declare(Stmt):
-    """A new local variable with its first value; ``const`` if it never changes.
+    """A new local variable with its first value.
 
-    ``shape``  of a local array, whose elements are all 0; ``Load`` reads a row of it, or an element
+    ``const``  whether the variable never changes, nor the array that it points to
+    ``shape``  of a local array without first values; ``Load`` reads a row of it, or an element
     """
 
     var: Var

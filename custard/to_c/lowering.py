@@ -38,7 +38,7 @@ from custard.to_c.loop_nest import VariableLoops
 from custard.to_c.lowered import Lowered
 from custard.to_c.outputs import CoordinateRange, Output, TensorOutput
 from custard.to_c.positions import elsewhere, levels_of, without_owner
-from custard.to_c.register_tiles import RegisterTiles
+from custard.to_c.register_tiles import RegisterTiles, ZeroedResult
 from custard.to_c.scattered import Filled, RowCounts, ends_of_rows, is_scattered, with_joined_loops
 from custard.to_c.storage import Storage
 from custard.to_c.sums import OwnSum, fused, with_sums_elsewhere
@@ -124,7 +124,9 @@ class Lowering:
         self._note_ignored()
         loops = with_gathered_sums(with_joined_loops(self.body(tree, output)))
         fresh = namer(loops, builder.taken)
-        tiles = RegisterTiles(fresh)
+        zeroed = self.zeroed(assembly)
+        tiles = RegisterTiles(fresh, zeroed)
+        loops = loops if zeroed is None else [zeroed.loop, *loops]
         loops = unrolled_and_jammed(tiles.tiled(loops), fresh)
         kernel = Kernel(
             "compute",
@@ -171,6 +173,14 @@ class Lowering:
         loops = self.statements(order, tree, output)
         assembly.finish()
         return loops
+
+    def zeroed(self, assembly: Assembly) -> ZeroedResult | None:
+        """The result, if it is set to zero before the loops."""
+        if assembly.zeroing is None:
+            return None
+        sizes = [assembly.size(level) for level in range(len(assembly.levels))]
+        variables, extent = assembly.variables, self.storage.extent
+        return ZeroedResult(assembly.zeroing, sizes, lambda: list(map(extent, variables)))
 
     def in_two_passes(
         self, order: Sequence[str], tree: TypedNode, output: TensorOutput

@@ -93,7 +93,7 @@ def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
             yield f"{pad}// {text}"
         case Declare(var, shape=[_, *_] as shape):
             dimensions = "".join(f"[{c_of(one)}]" for one in shape)
-            yield f"{pad}{var.type.name} {var.name}{dimensions} = {{0}};"
+            yield f"{pad}{var.type.name} {var.name}{dimensions};"
         case Declare(var, value, const):
             yield f"{pad}{_declared(var, value, const, written)} = {c_of(value)};"
         case Assign(target, Const(1), "+"):
@@ -188,7 +188,7 @@ def _declared(var: Var, value: Expr, const: bool, written: set[str]) -> str:
     if var.type.pointer and var.type.name.startswith("struct "):
         return f"{var.type.name} *{var.name}"
     if var.type.pointer:
-        constant = "" if _is_written(value, written) else "const "
+        constant = "const " if const or not _is_written(value, written) else ""
         return f"{constant}{var.type.name} *restrict {var.name}"
     return f"{'const ' if const else ''}{type_text(var.type)} {var.name}"
 

@@ -3,6 +3,7 @@
 import itertools
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,13 @@ PRODUCT = "C(i,j) = A(i,k) * B(k,j)"
 SIZES = 0, 1, 3, 4, 5, 7, 8, 9, 17, 33
 # The tiles of wide vectors are right on any machine, and pay from the fewest rows.
 WIDE, NARROW = (f"-D__{name}__" for name in ("AVX512F", "AVX"))
+
+
+@pytest.fixture(autouse=True)
+def used_memory(monkeypatch):
+    """Results get memory that has been used before."""
+    used = SimpleNamespace(**{**vars(np), "empty": lambda size, dtype: np.full(size, 7, dtype)})
+    monkeypatch.setattr("custard.to_c.call.np", used)
 
 
 def tiled_program(text, formats, schedule=(), vectors=WIDE):
@@ -109,12 +117,13 @@ def test_a_number_stored_in_each_element_becomes_a_sum_in_place():
     inner = For(k, ZERO, n, [Assign(total, A[i * n + k] * B[j * n + k], "+")])
     stored = [Declare(total, Const(0.0, DOUBLE)), inner, Assign(C[i * n + j], total)]
     body = [For(i, ZERO, n, [For(j, ZERO, n, stored)])]
-    (zeroed, choice), found = tiled(body)
+    (choice,), found = tiled(body)
     assert found
     assert isinstance(choice, If)
+    zeroed, _ = choice.otherwise  # the tiles store their first sums
     assert zeroed.body[0].body == [Assign(C[i * n + j], Const(0.0, DOUBLE))]
     # Each round over b starts anew.
-    assert tiled([For(Var("b"), ZERO, n, body)])[0][0].body == [zeroed, choice]
+    assert tiled([For(Var("b"), ZERO, n, body)])[0][0].body == [choice]
 
 
 def test_loops_inside_of_sparse_ones_stay():
@@ -172,6 +181,7 @@ def test_values_of_transposed_storage(order):
          {"A": (9, 5, 6), "B": (5, 19), "D": (6, 19)}, "ikl,kr,lr->ir"),
         ("C(i,j) = A(i,k) * B(k,j) * D(j)", {"A": (9, 11), "B": (11, 19), "D": (19,)},
          "ik,kj,j->ij"),
+        ("C(i,j) = A(b,i,k) * B(b,k,j)", {"A": (3, 9, 11), "B": (3, 11, 19)}, "bik,bkj->ij"),
         ("C(i,j) = 2 * D(i) * A(i,k) * B(k,j)", {"D": (9,), "A": (9, 11), "B": (11, 19)},
          "i,ik,kj->ij"),
     ],
@@ -201,6 +211,48 @@ def test_values_of_sums_of_products(text, expected):
     around = {"C": np.ones((13, 13))} if "+=" in text else {}
     found = program.run({**given, **around}).to_numpy()
     np.testing.assert_array_equal(found, expected(**given))
+
+
+@pytest.mark.parametrize(
+    ("text", "formats", "is_first"),
+    [
+        (PRODUCT, {}, False),
+        ("C(b,i,j) = A(b,i,k) * B(k,j)", {"C": "ddd", "A": "ddd"}, False),
+        ("C(i,j) = A(i,k) * B(j,k)", {}, False),
+        ("C(i,j) = A(b,i,k) * B(b,k,j)", {"A": "ddd", "B": "ddd"}, True),  # each b adds to all
+        ("C(i+2,j) = A(i,k) * B(k,j)", {}, True),  # not all are added to
+    ],
+)
+def test_tiles_store_their_first_sums_where_they_can(text, formats, is_first):
+    source = tiled_program(text, {**dict.fromkeys("CAB", "dd"), **formats}).source
+    kernel = source[source.index("int compute(") :]
+    (zeroing,) = re.finditer(r"C_values\[[^=;]*\]\s+= 0\.0;", kernel)
+    # Else only the plain loops are behind it.
+    assert is_first == (zeroing.start() < kernel.index("TILE_LEAST_ROWS"))
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "C(i+2,j) = A(i,k) * B(k,j)",
+            lambda A, B: np.pad(A @ B, ((2, 0), (0, 0))),
+        ),
+        (
+            "C(2*i,j) = A(i,k) * B(k,j)",
+            lambda A, B: (A @ B).repeat(2, 0)[:-1] * [[1 - n % 2] for n in range(21)],
+        ),
+        ("C(i,i,j) = A(i,k) * B(k,j)", lambda A, B: np.eye(11)[:, :, None] * (A @ B)[:, None]),
+    ],
+)
+def test_elements_that_no_product_adds_to_are_zero(text, expected):
+    A, B = arrays((11, 12), (12, 19))
+    rank = text[: text.index(")")].count(",") + 1
+    program = compiled(text, {"C": "d" * rank, "A": "dd", "B": "dd"})
+    program = replace(program, flags=(*QUICK, WIDE))
+    found = program.run({"A": A, "B": B}).to_numpy()
+    np.testing.assert_array_equal(found, expected(A, B))
 
 
 @needs_compiler
