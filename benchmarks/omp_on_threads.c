@@ -81,6 +81,22 @@ APART void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, uns
     pthread_mutex_destroy(&team.lock);
 }
 
+// What one thread at a time runs.
+
+static pthread_mutex_t exclusive = PTHREAD_MUTEX_INITIALIZER;
+
+APART void GOMP_critical_name_start(void **name)
+{
+    (void)name;
+    pthread_mutex_lock(&exclusive);
+}
+
+APART void GOMP_critical_name_end(void **name)
+{
+    (void)name;
+    pthread_mutex_unlock(&exclusive);
+}
+
 // Loops of schedule(static, 1) from 0 in steps of 1: each thread has every threads-th iteration.
 
 APART bool GOMP_loop_ordered_static_next(long *first, long *end)

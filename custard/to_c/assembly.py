@@ -256,7 +256,7 @@ class Assembly:
                 parents = self.block(first, unit.first)
                 if n:
                     parents = self.units[n - 1].count * parents
-                self.builder.epilogue.append(self._filled(unit.segments, parents))
+                self.builder.epilogue.append(self._filled(unit.segments, ZERO, parents))
             first = unit.last + 1
 
     def make_first_segments(self, unit: _LevelGroup, zeroed: bool) -> None:
@@ -267,23 +267,22 @@ class Assembly:
             zero = Assign(unit.segments[ZERO], cast(ZERO, self.index))
             self.builder.epilogue.append(zero)
 
-    def completed(self) -> list[Stmt]:
-        """Statements that complete all fibers which loops may have passed over."""
+    def completed(self, parents: tuple[Expr, Expr]) -> list[Stmt]:
+        """Statements that complete all fibers which loops may have passed over, of a range of the
+        parents of the first unit."""
         found: list[Stmt] = []
-        first = 0
         for n, unit in enumerate(self.units):
-            parents = self.block(first, unit.first)
             if n:
-                parents = self.units[n - 1].count * parents
-            found.append(self._filled(unit.segments, parents))
-            first = unit.last + 1
+                above = self.units[n - 1]
+                parents = ZERO, above.count * self.block(above.last + 1, unit.first)
+            found.append(self._filled(unit.segments, *parents))
         return found
 
-    def _filled(self, segments: Expr, parents: Expr) -> Stmt:
+    def _filled(self, segments: Expr, begin: Expr, end: Expr) -> Stmt:
         """Gives an empty fiber to the parents that were passed over."""
         p = Var(self.builder.fresh("p"))
         behind = op("<", segments[p + 1], segments[p])
-        return For(p, ZERO, parents, [If([(behind, [Assign(segments[p + 1], segments[p])])])])
+        return For(p, begin, end, [If([(behind, [Assign(segments[p + 1], segments[p])])])])
 
 
 def times(left: Expr, right: Expr) -> Expr:

@@ -164,7 +164,10 @@ class Bound:
             for slot, one in found.items():
                 self.structs[slot].fill(one.members)
         result = self.computed()
-        return self._planned.tensor(result, self.around)
+        try:
+            return self._planned.tensor(result, self.around)
+        except MemoryError:
+            raise self._planned.too_large() from None
 
     def computed(self) -> StructLayout:
         """The struct of the result, once with 32-bit indices, then with 64 if they need them."""

@@ -2,7 +2,7 @@
 
     Expression  Var | Const | Limit | Field | Load | Op | Call
     Statement   Declare | Assign | For | While | If | Require | CallStatement | Comment
-              | Parallel | Ordered
+              | Parallel | Ordered | Exclusive
 
 Expressions are typed and pure, and fold constants as they are made; ``+ - * // %`` and the
 comparisons build them. ``Load`` reads through a pointer, and ``Assign`` stores through it.
@@ -334,11 +334,10 @@ class CallStatement(Stmt):
 
 @dataclass(frozen=True)
 class Parallel(Stmt):
-    """Threads run the body, in a function of its own, once for each of some shares.
+    """Each thread runs the body, in a function of its own.
 
-    ``function``  its name; ``of`` names the loop that is shared out, if it is one
-    ``share``     the variable with the number of the share
-    ``shares``    how many there are, dealt out to the threads in turn; None for one to each thread
+    ``function``  its name; ``of`` names the loop that is shared out
+    ``thread``    the variable with the number of the thread
     ``heap``      the pointers of each thread, set to NULL first, and freed in the end
     ``outs``      the pointers by which the body changes numbers outside of it, with these numbers
     ``structs``   the thread's own structs in place of the kernel's, by their names
@@ -348,20 +347,26 @@ class Parallel(Stmt):
 
     function: str
     of: str
-    share: Var
+    thread: Var
     threads: Expr
     heap: Sequence[Var]
     body: Body
     outs: Sequence[tuple[Var, Var]] = ()
     structs: Sequence[tuple[str, str]] = ()
     ordered: bool = False
-    shares: Expr | None = None
     arguments: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Ordered(Stmt):
     """Statements that the threads run one after the other, in their order."""
+
+    body: Body
+
+
+@dataclass(frozen=True)
+class Exclusive(Stmt):
+    """Statements that one thread at a time runs."""
 
     body: Body
 
@@ -412,7 +417,7 @@ class Kernel:
     ``functions``  those that it calls
     ``heap``       pointers that are set to NULL first, and freed in the end
     ``prefix``     of the names of its structs, its own and that of ``release``
-    ``parts``      structs of the result, one for each thread, which are released in the end
+    ``parts``      structs of the result, and how many, which are released in the end
     """
 
     name: str
@@ -423,7 +428,7 @@ class Kernel:
     heap: Sequence[Var]
     body: Body
     prefix: str = ""
-    parts: Var | None = None
+    parts: tuple[Var, Expr] | None = None
 
 
 def is_plain(loop: For) -> bool:

@@ -33,7 +33,7 @@ from custard.to_c.estimates import counted, expected
 from custard.to_c.expression import Sum, Total, TypedNode, assumed, negated, uses
 from custard.to_c.gathered_sums import with_gathered_sums
 from custard.to_c.kernel_tree import KernelTrees
-from custard.to_c.loop_ir import ONE, If, Kernel, Stmt, Var, cast
+from custard.to_c.loop_ir import ONE, Expr, If, Kernel, Stmt, Var, cast
 from custard.to_c.loop_nest import VariableLoops
 from custard.to_c.lowered import Lowered
 from custard.to_c.outputs import CoordinateRange, Output, TensorOutput
@@ -77,7 +77,7 @@ class Lowering:
     ``fillings``   the workspaces, and the loops that fill them
     ``bodies``     the number of bodies of all loops around
     ``shared``     whether threads share a loop
-    ``parts``      the parts of the result that threads assemble, if they do
+    ``parts``      the parts of the result that threads assemble, if they do, and how many
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Lowering:
         self.fillings: list[Filling] = []
         self.bodies = 1
         self.shared = False
-        self.parts: Var | None = None
+        self.parts: tuple[Var, Expr] | None = None
 
     def lowered(self, header: Sequence[str], drop_zeros: bool) -> Lowered:
         """Sets up the operands and the result, and lowers the assignment between them."""

@@ -16,6 +16,7 @@ from custard.to_c.loop_ir import (
     Kernel,
     Limit,
     Parallel,
+    Param,
     Require,
     Stmt,
     Struct,
@@ -67,7 +68,7 @@ def printed(kernel: Kernel, entries: Sequence[Entry] = ()) -> str:
         pruned_entry = replace(entry, body=pruned(entry.body))
         lines += ["", *_commented(entry.about), *_function(kernel, pruned_entry)]
     if kernel.parts is not None:
-        name = kernel.parts.type.name
+        name = kernel.parts[0].type.name
         prefixed = name.replace("struct ", f"struct {kernel.prefix}")
         lines = [line.replace(f"{name} ", f"{prefixed} ") for line in lines]
     return _joined(lines)
@@ -203,7 +204,7 @@ def _function(kernel: Kernel, entry: Entry) -> Iterator[str]:
         yield "    int status = 1;"
     yield from _pointers(kernel.heap)
     if kernel.parts is not None:
-        yield f"    {kernel.parts.type.name} *{kernel.parts.name} = NULL;"
+        yield f"    {kernel.parts[0].type.name} *{kernel.parts[0].name} = NULL;"
     yield from lines_of(body, 1, written)
     if fails:
         yield "    status = 0;"
@@ -213,8 +214,8 @@ def _function(kernel: Kernel, entry: Entry) -> Iterator[str]:
                 yield "    if (status)"
                 yield f"        {kernel.prefix}release({struct.name});"
     if kernel.parts is not None:
-        name = kernel.parts.name
-        yield f"    for (int64_t t = 0; {name} && t < threads; t++)"
+        name, count = kernel.parts[0].name, c_of(kernel.parts[1])
+        yield f"    for (int64_t t = 0; {name} && t < {count}; t++)"
         yield f"        {kernel.prefix}release({name} + t);"
         yield f"    free({name});"
     yield from _freed(kernel.heap)
@@ -226,11 +227,11 @@ def _taken(kernel: Kernel, shared: Parallel) -> tuple[list[str], list[Var]]:
     """The structs and variables of the kernel that a thread uses."""
     fields = {struct.name: None for struct in kernel.structs}
     found = list(all_expressions(shared.body))
-    used = names_used(shared.body) - {shared.share.name}
+    used = names_used(shared.body) - {shared.thread.name}
     used -= {var.name for var in (*shared.heap, *(out for out, _ in shared.outs))}
     handles = {var.name: var for var in kernel.heap}
     if kernel.parts is not None:
-        handles[kernel.parts.name] = kernel.parts
+        handles[kernel.parts[0].name] = kernel.parts[0]
     named = {one.name: one for one in found if isinstance(one, Var)}
     named |= {name: handles[name] for name in used if name in handles}
     structs = [name for name in fields if name in used]
@@ -247,6 +248,7 @@ def _thread(kernel: Kernel, shared: Parallel, body: Body) -> Iterator[str]:
         one.var.name
         for one in declared
         if not (isinstance(one.value, Field) and one.value.struct in written)
+        and not isinstance(one.value, Param)
     }
     parameters = [
         f"{'' if n in written else 'const '}struct {kernel.prefix}{n} *{n}" for n in structs
@@ -258,9 +260,8 @@ def _thread(kernel: Kernel, shared: Parallel, body: Body) -> Iterator[str]:
             parameters.append(f"{const}{var.type.name} *{kind}{var.name}")
         else:
             parameters.append(f"{type_text(var.type)} {var.name}")
-    parameters.append(f"int64_t {shared.share.name}")
-    work = f"a share of the loop over {shared.of}" if shared.of else "its share of the result"
-    yield f"// The work on a share: {work}."
+    parameters.append(f"int64_t {shared.thread.name}")
+    yield f"// The work of a thread: its part of the loop over {shared.of}."
     yield from wrapped(f"static int {shared.function}(", parameters, ")")
     yield "{"
     fails = any(isinstance(one, Require) for one in statements(shared.body))

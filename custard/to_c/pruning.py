@@ -7,6 +7,7 @@ from dataclasses import replace
 from custard.to_c.loop_ir import (
     Body,
     Declare,
+    Exclusive,
     Expr,
     Field,
     For,
@@ -72,12 +73,12 @@ def _pruned_inside(statement: Stmt) -> tuple[Stmt, set[str]]:
             new_cases = [(condition, new) for (condition, _), (new, _) in bodies]
             changed = replace(statement, cases=new_cases, otherwise=last)
             return changed, used.union(*(names for _, names in found))
-        case Ordered(body):
+        case Ordered(body) | Exclusive(body):
             new, used = _pruned(body, set())
             return replace(statement, body=new), used
-        case Parallel(body=body, share=share, heap=heap, outs=outs):
+        case Parallel(body=body, thread=thread, heap=heap, outs=outs):
             new, used = _pruned(body, set())
-            own = {share.name, *(var.name for var in heap), *(out.name for out, _ in outs)}
+            own = {thread.name, *(var.name for var in heap), *(out.name for out, _ in outs)}
             return replace(statement, body=new), (used - own) | {var.name for _, var in outs}
     return statement, set()
 

@@ -36,6 +36,7 @@ from custard.to_c.loop_ir import (
     Parallel,
     Stmt,
     Var,
+    While,
     both,
 )
 from custard.to_c.tiled_sums import Tile, TiledSum
@@ -65,7 +66,10 @@ class RegisterTiles:
             match statement:
                 case Parallel(body=inner, heap=heap):
                     outer, self.heap = self.heap, []
-                    inner = self.tiled(inner)
+                    inner = [
+                        replace(one, body=self.tiled(one.body)) if isinstance(one, While) else one
+                        for one in self.tiled(inner)
+                    ]
                     statement = replace(statement, body=inner, heap=(*heap, *self.heap))
                     self.heap = outer
                 case For() if is_dense(statement):

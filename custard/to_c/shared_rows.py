@@ -8,8 +8,7 @@ threads are done, in the order of the shares; all others are written in place. U
 have written to the result, a share zeroes its rows as it comes to them, and rows that no share
 comes to are zeroed in the end.
 
-Rows cost time too, so equal parts of the loop may take unequal time. There are more shares than
-threads, dealt out in turn.
+Threads take the shares in turn.
 """
 
 from __future__ import annotations
@@ -41,13 +40,14 @@ from custard.to_c.loop_ir import (
     select,
 )
 from custard.to_c.outputs import CoordinateRange, Output, TensorOutput
+from custard.to_c.turns import Turns, several
 from custard.to_c.values import adding, number
 from sam.derivations import Fuse, Rename, Split, parts
 
 _NONE = Const(-1)
 # How many shares a thread gets at most, and of how many rows each at least: the arrays of first
 # rows take a part of the memory of the result then.
-_SHARES, _ROWS = 16, 4
+_SHARES, _ROWS = Const(16), 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,8 +150,7 @@ class RowsOutput(TensorOutput):
         """How many shares there are at most: one for one thread, else so many that the result has
         enough rows for all."""
         most = op("/", self.assembly.size(self.level), THREADS * _ROWS)
-        some = select(most < _SHARES, select(most > ONE, most, ONE), Const(_SHARES))
-        return THREADS * select(THREADS > ONE, some, ONE)
+        return several(ONE, _SHARES, most)
 
     def first(self) -> list[Stmt]:
         """The statements of a share before all of its loops."""
@@ -192,7 +191,7 @@ class RowsOutput(TensorOutput):
 
 
 def rows_of(
-    nest: LoopNest, order: Sequence[str], output: TensorOutput, share: Var
+    nest: LoopNest, order: Sequence[str], output: TensorOutput, turns: Turns
 ) -> RowsOutput | None:
     """The output of a share that gets a range of the first loop; None where its rows are not known
     to be a range of their own."""
@@ -216,8 +215,8 @@ def rows_of(
     found = RowsOutput(
         **known,
         level=level,
-        share=share,
-        shares=var("shares"),
+        share=turns.share,
+        shares=turns.count,
         firsts=var("firsts", values),
         starts=var("starts", numbers),
         ends=var("ends", numbers) if partial else None,

@@ -15,6 +15,7 @@ from custard.to_c.loop_ir import (
     Comment,
     Const,
     Declare,
+    Exclusive,
     Expr,
     Field,
     For,
@@ -100,8 +101,9 @@ def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
             yield f"{pad}{c_of(target)}++;"
         case Assign(target, value, operator):
             yield f"{pad}{c_of(target)} {operator}= {c_of(value)};"
-        case Ordered(body):
-            yield "#pragma omp ordered"
+        case Ordered(body) | Exclusive(body):
+            exclusive = isinstance(statement, Exclusive)
+            yield f"#pragma omp {'critical (parts)' if exclusive else 'ordered'}"
             yield f"{pad}{{"
             yield from lines_of(body, depth + 1, written)
             yield f"{pad}}}"
@@ -147,15 +149,14 @@ def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
 
 
 def _shared(shared: Parallel, pad: str) -> Iterator[str]:
-    """The calls of the function of a share, dealt out to the threads in turn."""
-    n = shared.share.name
-    shares = shared.threads if shared.shares is None else shared.shares
-    clauses = [f"num_threads({c_of(shared.threads)})", "schedule(static, 1)"]
+    """The calls of the function of a thread."""
+    n, threads = shared.thread.name, c_of(shared.threads)
+    clauses = [f"num_threads({threads})", "schedule(static, 1)"]
     clauses += ["ordered"] * shared.ordered
     yield f"{pad}{{"
     yield f"{pad}    int failures = 0;"
     yield f"#pragma omp parallel for {' '.join(clauses)} reduction(| : failures)"
-    yield f"{pad}    for (int64_t {n} = 0; {n} < {c_of(shares)}; {n}++)"
+    yield f"{pad}    for (int64_t {n} = 0; {n} < {threads}; {n}++)"
     yield from wrapped(f"{pad}        failures |= {shared.function}(", [*shared.arguments, n], ");")
     yield f"{pad}    if (failures)"
     yield f"{pad}        goto failed;"

@@ -18,7 +18,7 @@ from custard.to_c.loop_ir import (
     Var,
     array,
 )
-from custard.to_c.walks import expressions, parts
+from custard.to_c.walks import expressions, parts, statements
 
 
 def verify(kernel: Kernel) -> None:
@@ -27,7 +27,7 @@ def verify(kernel: Kernel) -> None:
     A variable may be declared again in another block that does not lie in its own.
     """
     fields = {(s.name, name): type for s in kernel.structs for name, type in s.fields}
-    own = (*kernel.heap, *kernel.numbers, *((kernel.parts,) if kernel.parts else ()))
+    own = (*kernel.heap, *kernel.numbers, *(kernel.parts[:1] if kernel.parts else ()))
     known = {v.name: v.type for v in own}
     _verify_body(kernel.body, known, fields)
     for function in kernel.functions:
@@ -51,10 +51,10 @@ def _verify_body(body: Body, known: dict[str, Type], fields: dict[tuple[str, str
         for expression in found:
             _verify_expression(expression, known, fields)
         if isinstance(statement, Parallel):
-            own = {s.var.name for s in statement.body if isinstance(s, Declare)}
+            own = {s.var.name for s in statements(statement.body) if isinstance(s, Declare)}
             outs = [out for out, _ in statement.outs]
             inner = {name: type for name, type in known.items() if name not in own}
-            inner |= {v.name: v.type for v in (statement.share, *statement.heap, *outs)}
+            inner |= {v.name: v.type for v in (statement.thread, *statement.heap, *outs)}
         for one in bodies:
             _verify_body(one, inner, fields)
         if isinstance(statement, Declare):

@@ -11,6 +11,7 @@ from custard.to_c.loop_ir import (
     Call,
     CallStatement,
     Declare,
+    Exclusive,
     Expr,
     For,
     If,
@@ -70,9 +71,9 @@ def parts(statement: Stmt) -> tuple[list[Expr], list[Body]]:
             return [condition for condition, _ in cases], [*(b for _, b in cases), otherwise]
         case Require(call) | CallStatement(call):
             return [call], []
-        case Parallel(threads=threads, body=body, shares=shares):
-            return [threads, *([] if shares is None else [shares])], [body]
-        case Ordered(body):
+        case Parallel(threads=threads, body=body):
+            return [threads], [body]
+        case Ordered(body) | Exclusive(body):
             return [], [body]
     return [], []
 
@@ -109,7 +110,10 @@ def rewritten(body: Body, change: Callable[[Stmt], Body | None]) -> list[Stmt]:
             made += new
             continue
         match statement:
-            case For(body=inner) | While(body=inner) | Parallel(body=inner) | Ordered(body=inner):
+            case (
+                For(body=inner) | While(body=inner) | Parallel(body=inner)
+                | Ordered(body=inner) | Exclusive(body=inner)
+            ):  # fmt: skip
                 statement = replace(statement, body=rewritten(inner, change))
             case If(cases, otherwise):
                 changed = [(condition, rewritten(inner, change)) for condition, inner in cases]

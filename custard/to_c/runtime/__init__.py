@@ -32,6 +32,7 @@ _PLAIN = (
     "bits_of",
     "least",
     "register_tile",
+    "turns",
 )
 _KEYS = ("int64_t", "uint64_t", "wide_t")
 _INDEXED = ("run_end", "sought", "parent", "locate_hashed", "sort_buckets")
@@ -91,6 +92,10 @@ NAMES = frozenset(
         "wide_t",
         "in_large_pages",
         "take_some_bits",
+        "turns_new",
+        "turns_free",
+        "next_turn",
+        "end_turns",
         *_PLAIN,
         *(f"{name}_{T}" for name in _INDEXED for T in INDEX_TYPES),
         *(f"key_run_end_{K}" for K in _KEYS),
@@ -108,6 +113,7 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
         dict.fromkeys(n.removesuffix("_new") for n in names if re.search("workspace_.*_new$", n))
     )
     plain = {n for n in names if n in _PLAIN} | ({"resized"} if workspaces else set())
+    plain |= {"turns"} if "turns_new" in names else set()
     plain |= {need for name in plain for need in _NEEDS.get(name, ())}
     yield from (_text(name) for name in _PLAIN if name in plain)
     if any(name in GATHERED or name.startswith("run_end_") for name in names):

@@ -348,3 +348,24 @@ def test_bools_are_joined():
 
 def test_a_workspace_that_was_not_made_can_be_freed():
     Workspace("workspace_double", "double").library.drop(None)
+
+
+# Shares
+
+
+def test_shares_are_taken_in_turn():
+    found = library(
+        ["turns_new", "next_turn"],
+        "void *made(void *had, int64_t n) { return turns_new(had, n); }",
+        "int64_t next(void *turns) { return next_turn(turns); }",
+        "int64_t count(struct turns *turns) { return turns->count + turns->counted[6]; }",
+        "void freed(void *turns) { turns_free(turns); }",
+    )
+    found.made.restype = c_void_p
+    for function in (found.next, found.count):
+        function.argtypes, function.restype = [c_void_p], c_int64
+    turns = found.made(None, c_int64(7))
+    assert [found.next(turns) for _ in range(9)] == [*range(9)]
+    turns = found.made(c_void_p(turns), c_int64(7))
+    assert (found.next(turns), found.count(turns)) == (0, 7)
+    found.freed(c_void_p(turns))

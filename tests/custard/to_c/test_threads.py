@@ -212,16 +212,6 @@ def test_what_threads_add_to_is_zeroed_before(monkeypatch):
         assert re.search(r"< X->size0 \* X->size1; p\w*\+\+\)\n *X_values\[p\w*\] = 0.0", kernel)
 
 
-def test_the_first_part_of_a_result_is_not_copied():
-    a, b = matrix(40, 40, 9), matrix(40, 40, 10)
-    for result in ("ds", "ss", "uq"):
-        schedule = "reorder(i,k,j);parallelize(i,CPUThread,NoRaces)"
-        program = check(MATMUL, {"X": result, "A": "ds", "B": "ds"}, schedule,
-                        {"A": a, "B": b}, a @ b)  # fmt: skip
-        copy = program.source.split("int X_copy(")[1].split("\n}")[0]
-        assert "for (int64_t u = 1; u < threads; u++)" in copy
-
-
 @pytest.mark.parametrize(
     "schedule",
     [
