@@ -498,6 +498,17 @@ def _arrays() -> Iterator[Case]:
             lambda A=A, B=B: {"A": A, "B": B},  # type: ignore[misc]
             lambda given, other=other: lambda: other(given["A"], given["B"]), 1.2,  # type: ignore[misc]
         )  # fmt: skip
+    for data, (m, k, n, o) in (
+        ("100 square", (100,) * 4),
+        ("500 square", (500,) * 4),
+        ("1 k square, 4 columns", (1000, 1000, 1000, 4)),
+        ("1 k x 10 x 1 k x 10", (1000, 10, 1000, 10)),
+    ):
+        yield Case(
+            "A B C arrays", data, "X(i,j) = A(i,k) * B(k,l) * C(l,j)", dict.fromkeys("XABC", "dd"),
+            lambda m=m, k=k, n=n, o=o: {"A": dense(m, k), "B": dense(k, n), "C": dense(n, o)},  # type: ignore[misc]
+            lambda given: lambda: np.linalg.multi_dot(list(given.values())), 1.2,
+        )  # fmt: skip
     few = banded(200_000)
     yield Case(
         "SpMM 4", "banded 200 k", "Y(i,j) = A(i,k) * X(k,j)", {"Y": "dd", "A": "CSR", "X": "dd"},

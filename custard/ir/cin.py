@@ -159,6 +159,7 @@ class LoopProgram:
     ``spans``        the variables that stand for forms on the left side
     ``turned``       the accesses to arrays that are transposed to the order of the loops before the
                      run, though the loops could read them as they are
+    ``whole``        the value before products in it were split in two, if that may be done
     """
 
     loops: tuple[str, ...]
@@ -168,6 +169,7 @@ class LoopProgram:
     fixed: tuple[tuple[str, int], ...] = ()
     spans: tuple[Span, ...] = ()
     turned: frozenset[Access] = frozenset()
+    whole: Expression | None = None
 
     def __str__(self) -> str:
         loops = "".join(f"forall({variable}) " for variable in self.loops)

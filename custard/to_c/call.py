@@ -19,7 +19,7 @@ from custard.to_c.loop_ir import INT
 from custard.to_c.loop_ir import Struct as Declared
 from custard.to_c.lowered import Lowered
 from custard.to_c.values import concrete
-from custard.to_c.workspaces.choice import UNKNOWN, chosen, described
+from custard.to_c.workspaces.choice import LOCATED, UNKNOWN, chosen, described
 from sam.levels import LEVELS, Level, least_bytes
 from sam.support import c_compiler as cc
 from sam.support import free_memory
@@ -119,7 +119,7 @@ class Bound:
                 kind = described(fillings[variables], policy)
                 yield f"for these inputs, {self.program.cin.target} goes through {kind}"
         far = self.types.far
-        places = (one.variables for one in fillings.values() if one.readers)
+        places = (one.variables for one in fillings.values() if one.policy == LOCATED)
         for names in (", ".join(one) for one in places if {*one} & far):
             yield f"for these inputs, nothing is computed first for all {names}"
 

@@ -17,8 +17,6 @@ from custard.to_c.scattered import is_scattered
 from custard.to_c.storage import written_levels
 
 EXTENT, FIBER = 10_000.0, 8.0
-# A sum that is made first; no tensor of a program has this name.
-FIRST = "1st"
 # What a point costs in an innermost loop: over an array in order, over coordinates, over those of
 # an array that is added to, across rows that fit into the cache, and others.
 _IN_ORDER, _SPARSE, _ADDED, _NEAR_ACROSS, _ACROSS = 0.5, 1.5, 2.5, 2.0, 4.0
@@ -36,6 +34,11 @@ _PLACED = 2.0
 _TRANSPOSED, _TURNED = 6.0, 3.0
 # How much cheaper another way has to be.
 CHEAPER = 0.65
+
+
+def first_of(formats: Mapping[str, Format]) -> str:
+    """A name for a sum that is made first, which no tensor has."""
+    return f"1st {len(formats)}"
 
 
 def array_of(order: int) -> Format:
@@ -62,6 +65,26 @@ class _Assumed:
 
 
 ASSUMED: Counts = _Assumed()
+
+
+class Extents:
+    """Counts of arrays of known extents."""
+
+    def __init__(self, extents: Mapping[str, int]) -> None:
+        self.extents = extents
+
+    def count(self, term: cin.Expression, loops: Sequence[str], codes: Codes) -> list[LoopCount]:
+        """How many points each loop of a term goes through."""
+        found, points = [], 1.0
+        for variable in loops:
+            entered, extent = points, float(self.extents[cin.base(variable)])
+            points *= extent
+            found.append(LoopCount(variable, entered, points, points, extent))
+        return found
+
+    def entries(self, access: cin.Access, form: Format) -> float:
+        """How many elements an array has."""
+        return prod(float(self.extents[cin.base(v)]) for v in access.variables)
 
 
 def cost(
@@ -166,15 +189,17 @@ def _of_two(
     """The cost of a program that makes a sum first, and reads it as an array."""
     assert isinstance(first, cin.Reduce)
     kept = tuple(v for v in program.loops if v in cin.free_variables(first))
-    vector = cin.Access(FIRST, kept)
+    name = first_of(formats)
+    vector = cin.Access(name, kept)
+    summed = {v for one in cin.walk(first) if isinstance(one, cin.Reduce) for v in one.variables}
 
     def change(node: cin.Expression) -> cin.Expression:
         return vector if node is first else cin.with_children(node, change)
 
-    known = {**formats, FIRST: array_of(len(kept))}
-    own = tuple(v for v in program.loops if v in kept or v in first.variables)
+    known = {**formats, name: array_of(len(kept))}
+    own = tuple(v for v in program.loops if v in kept or v in summed)
     inner = cin.LoopProgram(own, vector, replace(first, first=False))
-    left = tuple(v for v in program.loops if v not in first.variables)
+    left = tuple(v for v in program.loops if v not in summed)
     rest = replace(program, loops=left, value=change(program.value))
     return cost(inner, known, counts, turns) + cost(rest, known, counts, turns)
 

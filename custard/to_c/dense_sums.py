@@ -24,7 +24,7 @@ from custard.to_c.loop_ir import (
     Var,
     is_plain,
 )
-from custard.to_c.walks import expressions, rewritten
+from custard.to_c.walks import all_expressions, expressions, rewritten
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,27 @@ class DenseSum:
 
 
 @dataclass(frozen=True)
-class ZeroedResult:
-    """A loop that sets all of a dense result to zero.
+class ZeroedArray:
+    """A loop that sets all of an array to zero.
 
-    ``sizes``    of its levels, as in the indices of its elements
-    ``extents``  gives the ends of loops that go through these levels
+    ``sizes``    of its dimensions, as in the indices of its elements
+    ``extents``  gives the ends of loops that go through these dimensions
     """
 
     loop: For
     sizes: Sequence[Expr]
     extents: Callable[[], Sequence[Expr]]
 
+    @property
+    def array(self) -> Expr:
+        """The array."""
+        (store,) = self.loop.body
+        assert isinstance(store, Assign)
+        assert isinstance(store.target, Load)
+        return store.target.array
+
     def is_covered(self, part: DenseSum) -> bool:
-        """Whether loops add to all elements of the result."""
+        """Whether loops add to all elements of the array."""
         assert isinstance(part.add.target, Load)
         index, variables = part.add.target.index, list[Expr]()
         for size in reversed(self.sizes[1:]):
@@ -65,6 +73,13 @@ class ZeroedResult:
         whole = {one.var: one.end for one in part.loops if one.begin == ZERO}
         ends = [whole.get(one) for one in (index, *variables) if isinstance(one, Var)]
         return len({index, *variables}) == len(ends) and ends == list(self.extents())
+
+
+def with_zeros(body: Body, zeroed: ZeroedArray) -> list[Stmt]:
+    """The statements, with the array set to zero before the first of them that has it."""
+    having = (n for n, one in enumerate(body) if zeroed.array in {*all_expressions([one])})
+    first = next(having, len(body))
+    return [*body[:first], zeroed.loop, *body[first:]]
 
 
 def nested(loops: Sequence[For], body: Body) -> Stmt:

@@ -6,6 +6,10 @@ is made first, into a vector over the one variable that the group shares with th
 rows: ``A(i,k) * B(k,l) * C(l,j)`` with an array C is ``A(i,k) * t(k,j)``. The choice of that
 product, if any, is made by cost, as that of the loop order (``custard.to_c.cost``).
 
+A sum of products of arrays is made first into an array, whatever its variables are: with arrays
+alone, ``A(i,k) * B(k,l) * C(l,j)`` is ``t(i,l) * C(l,j)``. Once the extents are known, another
+product may come first (``factored_for``).
+
 Where that one variable is the outermost loop's, the sum is a number there, and needs no vector:
 ``A(i,j) * A(i,k) * x(k)``, summed over i and k, is ``A(i,j) * t`` at each i.
 
@@ -26,8 +30,9 @@ from itertools import combinations
 from typing import NamedTuple
 
 from custard.ir import cin
+from custard.ir.iteration import Counts
 from custard.language.formats import LEVEL_FORMATS, Format, are_full
-from custard.to_c.cost import FIRST, array_of, cost
+from custard.to_c.cost import ASSUMED, CHEAPER, Extents, array_of, cost, first_of
 
 # How much cheaper two products have to be than one.
 _CHEAPER = 0.5
@@ -37,7 +42,7 @@ _MOST_FACTORS = 6
 
 
 def factored(
-    program: cin.LoopProgram, formats: Mapping[str, Format]
+    program: cin.LoopProgram, formats: Mapping[str, Format], counts: Counts = ASSUMED
 ) -> tuple[cin.LoopProgram, Sequence[str]]:
     """The program with sums that are made first, and a note on each of them."""
     notes: list[str] = []
@@ -45,7 +50,7 @@ def factored(
     def change(node: cin.Expression) -> cin.Expression:
         match node:
             case cin.Reduce(_, cin.Multiply()):
-                found = _cheapest(replace(program, value=node), formats)
+                found = _cheapest(replace(program, value=node), formats, counts)
                 notes.extend(found.notes)
                 return _with_vectors(found.value, formats, notes)
             case cin.Add() | cin.Negate():
@@ -54,7 +59,22 @@ def factored(
 
     if cin.has_computed(program):
         return program, notes
-    return replace(program, value=change(program.value)), notes
+    return replace(program, value=change(program.value), whole=program.value), notes
+
+
+def factored_for(
+    program: cin.LoopProgram, formats: Mapping[str, Format], extents: Mapping[str, int]
+) -> tuple[cin.LoopProgram, Sequence[str]]:
+    """The program with other sums made first, if all tensors are arrays and these extents make that
+    far cheaper, and a note on each; else the program without notes."""
+    arrays = all(are_full(form.levels) for form in formats.values())
+    if program.whole is None or not arrays:
+        return program, ()
+    counts = Extents(extents)
+    found, notes = factored(replace(program, value=program.whole), formats, counts)
+    if cost(found, formats, counts) >= CHEAPER * cost(program, formats, counts):
+        return program, ()
+    return found, notes
 
 
 def _with_vectors(
@@ -90,32 +110,36 @@ class _Found(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def _cheapest(program: cin.LoopProgram, formats: Mapping[str, Format]) -> _Found:
+def _cheapest(program: cin.LoopProgram, formats: Mapping[str, Format], counts: Counts) -> _Found:
     """The sum that a program computes, split as is cheapest."""
     assert isinstance(program.value, cin.Reduce)
-    best = _Found(program.value, cost(program, formats))
+    best = _Found(program.value, cost(program, formats, counts))
     limit = _CHEAPER * best.cost
     for split in _splits(program.value):
         at_outer = {*program.loops[: len(split.free)]} == {*split.free}
         kept = split.free if at_outer else split.vector(program, formats)
         if not kept:
             continue
-        vector = cin.Access(FIRST, kept)
-        known = {**formats, FIRST: array_of(len(kept))}
-        inner = _cheapest(cin.LoopProgram(split.loops(program), vector, split.first), known)
+        name = first_of(formats)
+        vector = cin.Access(name, kept)
+        known = {**formats, name: array_of(len(kept))}
+        own = cin.LoopProgram(split.loops(program), vector, split.first)
+        inner = _cheapest(own, known, counts)
         left = tuple(v for v in program.loops if v not in split.first.variables)
         then = replace(program, loops=left, value=split.with_factor(vector))
-        found = inner.cost + cost(then, known)
+        found = inner.cost + cost(then, known, counts)
         if found < min(limit, best.cost):
             names = ", ".join(kept)
             each = "each" if at_outer else "all"
             note = f"{split.first} is computed first, for {each} {names}: that costs far less"
             value = split.with_factor(replace(inner.value, first=not at_outer))
             best = _Found(value, found, (*inner.notes, note))
-    return best if best.notes else _by_rows(program, formats, best)
+    return best if best.notes else _by_rows(program, formats, counts, best)
 
 
-def _by_rows(program: cin.LoopProgram, formats: Mapping[str, Format], whole: _Found) -> _Found:
+def _by_rows(
+    program: cin.LoopProgram, formats: Mapping[str, Format], counts: Counts, whole: _Found
+) -> _Found:
     """The whole sum, split with a vector at each coordinate of outer loops if one costs little."""
     assert isinstance(program.value, cin.Reduce)
     best = whole
@@ -127,8 +151,10 @@ def _by_rows(program: cin.LoopProgram, formats: Mapping[str, Format], whole: _Fo
         if not {*rows} <= {*program.target.variables} or kept not in split.variables:
             continue
         vectors = Format("d" * len(rows) + "s", tuple(range(len(split.free))))
-        access = cin.Access(FIRST, (*rows, kept))
-        inner = _cheapest(cin.LoopProgram(own, access, split.first), {**formats, FIRST: vectors})
+        name = first_of(formats)
+        access = cin.Access(name, (*rows, kept))
+        first = cin.LoopProgram(own, access, split.first)
+        inner = _cheapest(first, {**formats, name: vectors}, counts)
         if inner.cost < _SHARE * whole.cost:
             names = ", ".join(rows)
             note = f"{split.first} is computed first, for each {names}: equal places are joined"
@@ -150,9 +176,11 @@ class _FactoredProduct(NamedTuple):
         return tuple(v for v in program.loops if v in (*self.free, *self.first.variables))
 
     def vector(self, program: cin.LoopProgram, formats: Mapping[str, Format]) -> tuple[str, ...]:
-        """The variables of the first sum, if it is a vector that one of the others goes through, or
-        one of rows that are full; else none."""
+        """The variables of the first sum; none unless it is one of arrays, or a vector that another
+        factor goes through, or one of rows that are full."""
         kept = [v for v in self.loops(program) if v in self.free]
+        if all(_is_array(factor, formats) for factor in cin.children(self.first.operand)):
+            return tuple(kept)
         if not kept or kept[0] not in self.variables:
             return ()
         if not any(_goes_through(factor, kept[0], formats) for factor in self.others):
@@ -191,6 +219,11 @@ def _splits(total: cin.Reduce) -> Iterator[_FactoredProduct]:
             variables = tuple(v for v in total.variables if v not in inner)
             if inner and variables:
                 yield _FactoredProduct(first, tuple(cin.free_variables(first)), others, variables)
+
+
+def _is_array(factor: cin.Expression, formats: Mapping[str, Format]) -> bool:
+    """Whether a factor is an array."""
+    return isinstance(factor, cin.Access) and are_full(formats[factor.tensor].levels)
 
 
 def _goes_through(factor: cin.Expression, variable: str, formats: Mapping[str, Format]) -> bool:

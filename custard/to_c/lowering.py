@@ -28,6 +28,7 @@ from custard.to_c import lattice
 from custard.to_c.assembly import Assembly
 from custard.to_c.builder import THREADS, KernelBuilder, Types, namer
 from custard.to_c.coiteration import coiteration
+from custard.to_c.dense_sums import ZeroedArray, with_zeros
 from custard.to_c.derived_loops import DerivedLoop
 from custard.to_c.estimates import counted, expected
 from custard.to_c.expression import Sum, Total, TypedNode, assumed, negated, uses
@@ -38,7 +39,7 @@ from custard.to_c.loop_nest import VariableLoops
 from custard.to_c.lowered import Lowered
 from custard.to_c.outputs import CoordinateRange, Output, TensorOutput
 from custard.to_c.positions import elsewhere, levels_of, without_owner
-from custard.to_c.register_tiles import RegisterTiles, ZeroedResult
+from custard.to_c.register_tiles import RegisterTiles
 from custard.to_c.scattered import Filled, RowCounts, ends_of_rows, is_scattered, with_joined_loops
 from custard.to_c.storage import Storage
 from custard.to_c.sums import OwnSum, fused, with_sums_elsewhere
@@ -78,6 +79,7 @@ class Lowering:
     ``bodies``     the number of bodies of all loops around
     ``shared``     whether threads share a loop
     ``parts``      the parts of the result that threads assemble, if they do, and how many
+    ``zeroed``     the arrays that are set to zero as a whole
     """
 
     def __init__(
@@ -97,6 +99,7 @@ class Lowering:
         self.bodies = 1
         self.shared = False
         self.parts: tuple[Var, Expr] | None = None
+        self.zeroed: list[ZeroedArray] = []
 
     def lowered(self, header: Sequence[str], drop_zeros: bool) -> Lowered:
         """Sets up the operands and the result, and lowers the assignment between them."""
@@ -122,11 +125,10 @@ class Lowering:
         )
         output = TensorOutput(dtype=dtype, assembly=assembly, drop_zeros=drop_zeros)
         self._note_ignored()
-        loops = with_gathered_sums(with_joined_loops(self.body(tree, output)))
+        loops = self.with_zeros(self.body(tree, output), assembly)
+        loops = with_gathered_sums(with_joined_loops(loops))
         fresh = namer(loops, builder.taken)
-        zeroed = self.zeroed(assembly)
-        tiles = RegisterTiles(fresh, zeroed)
-        loops = loops if zeroed is None else [zeroed.loop, *loops]
+        tiles = RegisterTiles(fresh, self.zeroed)
         loops = unrolled_and_jammed(tiles.tiled(loops), fresh)
         kernel = Kernel(
             "compute",
@@ -174,13 +176,15 @@ class Lowering:
         assembly.finish()
         return loops
 
-    def zeroed(self, assembly: Assembly) -> ZeroedResult | None:
-        """The result, if it is set to zero before the loops."""
+    def with_zeros(self, loops: list[Stmt], assembly: Assembly) -> list[Stmt]:
+        """The loops, with the result set to zero first if they need that."""
         if assembly.zeroing is None:
-            return None
+            return loops
         sizes = [assembly.size(level) for level in range(len(assembly.levels))]
         variables, extent = assembly.variables, self.storage.extent
-        return ZeroedResult(assembly.zeroing, sizes, lambda: list(map(extent, variables)))
+        zeroed = ZeroedArray(assembly.zeroing, sizes, lambda: list(map(extent, variables)))
+        self.zeroed.append(zeroed)
+        return with_zeros(loops, zeroed)
 
     def in_two_passes(
         self, order: Sequence[str], tree: TypedNode, output: TensorOutput

@@ -20,6 +20,7 @@ from custard.to_c.arguments import StoredInput, Tensors, has_runs, stored, types
 from custard.to_c.blocks import block_extents
 from custard.to_c.builder import Types
 from custard.to_c.call import OPENMP, Bound, Plan
+from custard.to_c.factored import factored_for
 from custard.to_c.header import documented
 from custard.to_c.linked import CFiles, linked
 from custard.to_c.lowered import Lowered
@@ -53,6 +54,7 @@ class CProgram(Program):
     ``lowered``  its kernel for inputs of float64 with int32 indices
     ``nest``     the loops that its schedule makes
     ``flags``    of the C compiler; those that it does not know are left out
+    ``told``     notes for the user of a bound program
     ``kernels``  the compiled kernels, by their specialisation
     ``plans``, ``known``  results of earlier calls that later ones use again
     """
@@ -61,6 +63,7 @@ class CProgram(Program):
     lowered: Lowered
     nest: LoopNest
     flags: tuple[str, ...] = FLAGS
+    told: tuple[str, ...] = ()
     kernels: dict[Any, LoadedKernel] = field(default_factory=dict, compare=False, repr=False)
     plans: dict[Any, Plan] = field(default_factory=dict, compare=False, repr=False)
     known: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -140,6 +143,9 @@ class CProgram(Program):
         dense = self.dense_arrays(given, tensors) if self.undeclared else {}
         far = self._far_rows(shapes, by_variable) if self.undeclared else {}
         formats = {**far, **dense}
+        other = self._factored_for({**self.formats, **formats}, by_variable)
+        if other is not self:
+            return other.bind(inputs, threads)
         lowered = self._lowered(formats)
         slots = lowered.slots
         kept = {slot.name: stored(slot, given, tensors) for slot in slots}
@@ -149,10 +155,13 @@ class CProgram(Program):
         restored = partial(_restored, slots, shapes)
         target = self.cin.target.tensor
         asked = far.get(target, self.formats[target])
-        told = tuple(
-            f"{name} is stored as {form}, as it has too many rows for an array of all of them"
-            for name, form in far.items()
-            if name not in dense
+        told = (
+            *self.told,
+            *(
+                f"{name} is stored as {form}, as it has too many rows for an array of all of them"
+                for name, form in far.items()
+                if name not in dense
+            ),
         )
         return Bound(
             self,
@@ -167,6 +176,35 @@ class CProgram(Program):
             told,
             threads or 1,
         )
+
+    def _factored_for(
+        self, formats: Mapping[str, Format], by_variable: Mapping[str, int]
+    ) -> CProgram:
+        """The program with the products that suit inputs of some formats and extents."""
+        if self.cin.whole is None:
+            return self
+        key = "factored", *((n, str(f)) for n, f in sorted(formats.items())), *by_variable.items()
+        found: CProgram | None = self.known.get(key)
+        if found is None:
+            program, notes = factored_for(self.cin, formats, by_variable)
+            found = self if program is self.cin else self._with(replace(program, whole=None), notes)
+            self._remember(key, found)
+        return found
+
+    def _with(self, program: cin.LoopProgram, notes: Sequence[str]) -> CProgram:
+        """The program with its products split in another way."""
+        key = "split", str(program)
+        found: CProgram | None = self.known.get(key)
+        if found is None:
+            nest = LoopNest(tuple(dict.fromkeys(map(cin.base, program.loops))))
+            lowered = lower(
+                program, self.formats, self.choices, Types(), self.header, self.drop_zeros, nest
+            )
+            told = tuple(f"for these inputs, {note}" for note in notes)
+            made = replace(self, cin=program, lowered=lowered, nest=nest, told=told)
+            found = replace(made, kernels={}, plans={}, known={})
+            self._remember(key, found)
+        return found
 
     def _far_rows(
         self, shapes: Mapping[str, tuple[int, ...]], extents: Mapping[str, int]

@@ -17,12 +17,12 @@ depth is stored instead, and nothing is set to zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 
 from custard.to_c.complex_parts import is_complex, product
-from custard.to_c.dense_sums import DenseSum, ZeroedResult, dense_sums, ends_with, is_dense
+from custard.to_c.dense_sums import DenseSum, ZeroedArray, dense_sums, ends_with, is_dense
 from custard.to_c.loop_ir import (
     Body,
     Call,
@@ -52,10 +52,10 @@ _FEWEST_ROWS, _FEWEST_ROUNDS = 6, 2
 class RegisterTiles:
     """Rewrites the loops of a kernel; ``heap`` has the new arrays of the kernel.
 
-    ``zeroed``  the result, if a loop sets it to zero
+    ``zeroed``  the arrays that loops set to zero
     """
 
-    def __init__(self, fresh: Callable[[str], str], zeroed: ZeroedResult | None = None) -> None:
+    def __init__(self, fresh: Callable[[str], str], zeroed: Sequence[ZeroedArray] = ()) -> None:
         self.fresh, self.zeroed = fresh, zeroed
         self.heap: list[Var] = []
 
@@ -73,7 +73,7 @@ class RegisterTiles:
                     statement = replace(statement, body=inner, heap=(*heap, *self.heap))
                     self.heap = outer
                 case For() if is_dense(statement):
-                    zeroed = self.zeroed if n and self._is_zeroing(body[n - 1]) else None
+                    zeroed = next((z for z in self.zeroed if [z.loop] == [*body[:n]][-1:]), None)
                     found = self.sums(statement, zeroed)
                     if found is not None:
                         made[len(made) - (zeroed is not None) :] = found
@@ -82,13 +82,10 @@ class RegisterTiles:
             made.append(statement)
         return made
 
-    def _is_zeroing(self, statement: Stmt) -> bool:
-        return self.zeroed is not None and statement is self.zeroed.loop
-
-    def sums(self, loop: For, zeroed: ZeroedResult | None = None) -> list[Stmt] | None:
+    def sums(self, loop: For, zeroed: ZeroedArray | None = None) -> list[Stmt] | None:
         """The sums in a loop one after the other, some of them tiled; None if none is.
 
-        ``zeroed``  the result, if it is set to zero just before
+        ``zeroed``  the array, if it is set to zero just before
         """
         parts = dense_sums([], [loop])
         if parts is None:

@@ -222,6 +222,9 @@ class OwnSum:
         fill = lowering.statements(loops, inner, target)
         tree = self.replaced(Operand(dtype, next(lowering.keys), slot, tuple(kept)))
         read = lowering.statements(self.order, tree, output)
+        if isinstance(workspace, LocatedWorkspace) and workspace.zeroed is not None:
+            lowering.zeroed.append(workspace.zeroed)
+            fill = [workspace.zeroed.loop, *fill]
         used = [*fill, *workspace.ready(), *read, *workspace.reset()]
         return [Comment(f"{name}({','.join(kept)})"), *self.unless_empty(fill, used)]
 

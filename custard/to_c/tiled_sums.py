@@ -102,6 +102,7 @@ class TiledSum:
         i, j, k = self.tile.rows, self.tile.columns, self.tile.depth
         size = Op("/", (BYTES, Op("sizeof", (self.target.array,), INT)), INT)
         side_by_side = self.columns * BLOCK
+        most = least(side_by_side, j.end - j.begin + (self.columns - 1))
         near: list[Stmt] = []
         if self.is_affine:
             few = op("<=", i.end - i.begin, NEAR_ROWS)
@@ -121,7 +122,7 @@ class TiledSum:
         return [
             Declare(self.columns, size, const=True),
             *near,
-            resized(self.block, ZERO, side_by_side * DEPTH * self.parts),
+            resized(self.block, ZERO, most * least(DEPTH, k.end - k.begin) * self.parts),
             Require(exists(self.block)),
             nested(self.tile.around, [For(self.k_0, k.begin, k.end, depths, step=DEPTH)]),
         ]

@@ -8,6 +8,7 @@ from functools import reduce
 
 from custard.to_c.assembly import times
 from custard.to_c.builder import KernelBuilder
+from custard.to_c.dense_sums import ZeroedArray
 from custard.to_c.levels import Counted, Iterator, LevelFunctions, Place
 from custard.to_c.levels.dense import Dense
 from custard.to_c.loop_ir import (
@@ -27,7 +28,7 @@ from custard.to_c.loop_ir import (
     array,
     select,
 )
-from custard.to_c.values import adding
+from custard.to_c.values import adding, number
 from custard.to_c.workspaces.base import Workspace
 from sam.arithmetic import ValueType
 
@@ -51,7 +52,11 @@ class LocatedWorkspace(Workspace):
         super().__init__(builder, name, variables, extents, dtype)
         self.levels = ("d" if full else "s") + "d" * (len(self.variables) - 1)
         size = reduce(times, extents)
-        self.values = builder.scratch(f"{name}_values", array(self.c_type), size)
+        self.values = builder.scratch(f"{name}_values", array(self.c_type), size, zeroed=not full)
+        p = Var(builder.fresh("p"))
+        zero = For(p, ZERO, size, [Assign(self.values[p], number(0, dtype))])
+        # An array without gaps is set to zero by a loop, which tiles can do without.
+        self.zeroed = ZeroedArray(zero, extents, lambda: extents) if full else None
         self.set = None if full else builder.scratch(f"{name}_set", array(BOOL), extents[0])
         self.list: Var | None = None
         self.count = Var(builder.fresh(f"{name}_count"))

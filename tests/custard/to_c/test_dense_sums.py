@@ -2,7 +2,7 @@
 
 import pytest
 
-from custard.to_c.dense_sums import DenseSum, ZeroedResult, dense_sums, ends_with
+from custard.to_c.dense_sums import DenseSum, ZeroedArray, dense_sums, ends_with
 from custard.to_c.loop_ir import ZERO, Assign, Comment, Const, For, Type, Var, array
 
 DOUBLE = Type("double")
@@ -40,13 +40,13 @@ ROWS = (i, m), (k, m), (j, n)
     ],
 )
 def test_all_of_a_matrix_is_added_to(ends, index, is_covered):
-    zeroed = ZeroedResult(loops((k, m * n))[0], (m, n), lambda: (m, n))
+    zeroed = ZeroedArray(loops((k, m * n))[0], (m, n), lambda: (m, n))
     (one,) = dense_sums([], loops(*ends, body=[added(index)]))
     assert zeroed.is_covered(one) == is_covered
 
 
 def test_loops_that_begin_later_leave_elements_out():
-    zeroed = ZeroedResult(loops((k, m * n))[0], (m, n), lambda: (m, n))
+    zeroed = ZeroedArray(loops((k, m * n))[0], (m, n), lambda: (m, n))
     (one,) = dense_sums([], loops((i, m), (j, n), body=[added(i * n + j)], begin=Const(1)))
     assert not zeroed.is_covered(one)
 

@@ -1,5 +1,7 @@
 """Products of several tensors that are computed as two."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -221,6 +223,101 @@ def test_too_many_rows_to_be_made_first(places, monkeypatch):
     bound = program.bind({"A": a, "B": b, "C": c})
     assert ("w_set" in bound.kernel.source) == (places > 48)
     np.testing.assert_allclose(bound.run().to_numpy(), a @ (b @ c))
+
+
+ARRAYS = {"X": "dd", "A": "dd", "B": "dd", "C": "dd"}
+FIRST_OF_ARRAYS = "sum(k, A(i,k) * B(k,l)) is computed first, for all i, l: that costs far less"
+
+
+def array(seed, *shape, dtype="float64"):
+    return np.random.default_rng(seed).integers(0, 2 if dtype == "bool" else 5, shape).astype(dtype)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "dtype", ["float64", "float32", "int32", "int64", "complex64", "complex128", "bool"]
+)
+def test_a_chain_of_arrays_is_two_products(dtype):
+    program = custard.compile(CHAIN, ARRAYS, target="c")
+    assert FIRST_OF_ARRAYS in program.notes
+    assert "mark_bit" not in program.source
+    for shape in ((17, 9, 20, 33), (1, 1, 1, 1), (3, 0, 4, 5), (3, 4, 0, 5), (0, 2, 2, 0)):
+        a, b, c = (array(n, *shape[n : n + 2], dtype=dtype) for n in range(3))
+        found = program.run({"A": a, "B": b, "C": c}).to_numpy()
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, a @ b @ c)
+
+
+@needs_compiler
+def test_extents_choose_the_first_product_of_arrays():
+    program = custard.compile(CHAIN, ARRAYS, target="c")
+    last = "sum(l, B(k,l) * C(l,j)) is computed first, for all k, j: that costs far less"
+    for shape, told in (
+        ((20, 30, 40, 2), (f"for these inputs, {last}",)),
+        ((20, 30, 40, 50), ()),
+        ((2, 30, 40, 50), ()),
+    ):
+        given = {name: array(n, *shape[n : n + 2]) for n, name in enumerate("ABC")}
+        for _ in range(2):  # the second time, the choice is known
+            bound = program.bind(given)
+            assert bound.notes == told
+            due = given["A"] @ given["B"] @ given["C"]
+            np.testing.assert_array_equal(bound.run().to_numpy(), due)
+        given["A"] = given["A"] + 1
+        due = given["A"] @ given["B"] @ given["C"]
+        np.testing.assert_array_equal(bound.run(A=given["A"]).to_numpy(), due)
+
+
+@needs_compiler
+def test_arrays_without_a_format_are_two_products():
+    program = custard.compile(CHAIN, {"X": "dd"}, target="c")
+    assert ROWS in program.notes  # without inputs, they are CSR
+    a, b, c = array(0, 5, 6), array(1, 6, 7), array(2, 7, 8)
+    bound = program.bind({"A": a, "B": b, "C": c})
+    assert bound.notes == (f"for these inputs, {FIRST_OF_ARRAYS}",)
+    np.testing.assert_array_equal(bound.run().to_numpy(), a @ b @ c)
+    bound = program.bind({"A": sp.csr_array(a), "B": b, "C": c})
+    assert bound.notes == ()
+    np.testing.assert_array_equal(bound.run().to_numpy(), a @ b @ c)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("text", "formats", "expected"),
+    [
+        ("y(i) = A(i,k) * B(k,l) * x(l)", {"y": "d", "x": "d"}, "ik,kl,l->i"),
+        ("X(i,j) = A(i,k) * B(k,l) * C(l,m) * D(m,j)", {"D": "dd"}, "ik,kl,lm,mj->ij"),
+        ("X(i,j) = 2 * A(i,k) * B(k,l) * C(j,l)", {}, "ik,kl,jl->ij"),
+        ("X(i,j) = D(i,j) - A(i,k) * B(k,l) * C(l,j)", {"D": "dd"}, ""),
+        ("T(b,i,j) = U(b,i,k) * V(b,k,l) * C(l,j)", {"T": "ddd", "U": "ddd", "V": "ddd"},
+         "bik,bkl,lj->bij"),
+    ],
+)  # fmt: skip
+def test_other_products_of_arrays(text, formats, expected):
+    forms = {name: form for name, form in {**ARRAYS, **formats}.items() if f"{name}(" in text}
+    program = custard.compile(text, forms, target="c")
+    assert any("computed first" in note for note in program.notes)
+    extents = dict(zip("bijklm", (3, 11, 12, 13, 14, 15), strict=True))
+    accesses = re.findall(r"(\w)\(([\w,]+)\)", text.split("=")[1])
+    given = {
+        name: array(n, *(extents[v] for v in variables.split(",")))
+        for n, (name, variables) in enumerate(accesses)
+    }
+    values = list(given.values())
+    if "D(i,j)" in text:
+        due = values[0] - np.einsum("ik,kl,lj->ij", *values[1:])
+    else:
+        due = np.einsum(expected, *values) * (2 if "2 *" in text else 1)
+    np.testing.assert_allclose(program.run(given).to_numpy(), due)
+
+
+@needs_compiler
+def test_too_large_an_array_is_not_made_first(monkeypatch):
+    monkeypatch.setattr("custard.to_c.workspaces.choice.MOST_PLACES", 10)
+    a, b, c = array(0, 5, 6), array(1, 6, 7), array(2, 7, 8)
+    bound = custard.compile(CHAIN, ARRAYS, target="c").bind({"A": a, "B": b, "C": c})
+    assert bound.notes == ("for these inputs, nothing is computed first for all i, l",)
+    np.testing.assert_array_equal(bound.run().to_numpy(), a @ b @ c)
 
 
 VECTORS = "y(i) = A(i,j) * x(j) * z(j)"
