@@ -24,6 +24,7 @@ from sam.validate import Validated, validated
 from sim.binding import BoundGraph
 from sim.config.hardware import BlockTiming, Config
 from sim.memory.hierarchy import Layout
+from sim.order_of_service import Order
 
 HANDOVER = "handover"
 """The port at which the input side of a block in two halves gives what it has finished."""
@@ -120,9 +121,18 @@ class Machine:
         """The number of each part among all, by its name."""
         return {part.name: n for n, part in enumerate(self.parts)}
 
+    @property
+    def shares_memory(self) -> bool:
+        """Whether it makes a difference in which order memory serves its parts."""
+        return self.layout is not None and self.layout.shared
 
-def elaborate(bound: BoundGraph, config: Config, lists: bool = False) -> Machine:
+
+def elaborate(
+    bound: BoundGraph, config: Config, lists: bool = False, order: Order | None = None
+) -> Machine:
     """The machine of a bound graph under a config; ``lists`` as in ``Surroundings``.
+
+    ``order`` is that of service, if it is to be kept; raises UserError if that does not fit.
 
     Its memories are new and a run fills them, so a machine runs once.
     """
@@ -144,7 +154,10 @@ def elaborate(bound: BoundGraph, config: Config, lists: bool = False) -> Machine
     if regions is not None:
         asking, made = [part.memory for part in askers], list(regions.made.values())
         layout = Layout(config.memory, config.clock.clock_ghz, asking, made)
-    return Machine(bound, config, tuple(parts), wired.channels, memories, tuple(askers), layout)
+    machine = Machine(bound, config, tuple(parts), wired.channels, memories, tuple(askers), layout)
+    if order is not None:
+        order.require_fit(machine)
+    return machine
 
 
 def passage(bound: BoundGraph, config: Config, edge: Edge) -> tuple[int | None, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -17,6 +17,7 @@ from sam.support.errors import UserError, one_of
 from sim.binding import BoundGraph, bind
 from sim.config.hardware import Config, load
 from sim.endless import Progress, Unfinished, no_memory
+from sim.order_of_service import Order
 from sim.stats import Alternative, Run
 from sim.tiling import with_tiles
 
@@ -32,11 +33,12 @@ def _run_compiled(
     max_cycles: int | None,
     attribution: bool,
     threads: int,
+    order: Order | None,
     at_hand: bool = False,
 ) -> Run:
     from sim.compiled import engine  # here and below: a run imports the engine that it needs
 
-    return engine.run(bound, config, progress, max_cycles, attribution, threads, at_hand)
+    return engine.run(bound, config, progress, max_cycles, attribution, threads, at_hand, order)
 
 
 def _run_simpy(
@@ -46,10 +48,18 @@ def _run_simpy(
     max_cycles: int | None,
     attribution: bool,
     threads: int,
+    order: Order | None,
 ) -> Run:
     from sim.reference import engine
 
-    return engine.run(bound, config, progress, max_cycles=max_cycles, attribution=attribution)
+    return engine.run(
+        bound,
+        config,
+        progress,
+        max_cycles=max_cycles,
+        attribution=attribution,
+        order=order,
+    )
 
 
 def _run_either(
@@ -59,23 +69,24 @@ def _run_either(
     max_cycles: int | None,
     attribution: bool,
     threads: int,
+    order: Order | None,
 ) -> Run:
     """Runs on SimPy if that is soon done, else on the compiled engine, if that is possible."""
     given = bound, config, progress, max_cycles, attribution
     with suppress(Unfinished):
-        return soon_done(*given, _FEW_EVENTS)
+        return soon_done(*given, _FEW_EVENTS, order)
     if not cc.available():
-        return _run_simpy(*given, 1)
+        return _run_simpy(*given, 1, order)
     with suppress(cc.NotAtHand):
-        return _run_compiled(*given, threads, at_hand=True)
+        return _run_compiled(*given, threads, order, at_hand=True)
     with suppress(Unfinished):
-        return soon_done(*given, _MANY_EVENTS)
+        return soon_done(*given, _MANY_EVENTS, order)
     from sim.compiled.steps.writing import Untranslatable
 
     try:
-        return _run_compiled(*given, threads)
+        return _run_compiled(*given, threads, order)
     except Untranslatable:
-        return _run_simpy(*given, 1)
+        return _run_simpy(*given, 1, order)
 
 
 def soon_done(
@@ -85,6 +96,7 @@ def soon_done(
     max_cycles: int | None,
     attribution: bool = False,
     most_events: int = _MANY_EVENTS,
+    order: Order | None = None,
 ) -> Run:
     """Runs on SimPy; raises Unfinished if the run takes more than ``most_events``."""
     from sim.reference import engine
@@ -96,6 +108,7 @@ def soon_done(
         most_events=most_events,
         max_cycles=max_cycles,
         attribution=attribution,
+        order=order,
     )
 
 
@@ -119,6 +132,7 @@ def simulate(
     attribution: bool = False,
     tokens: bool = False,
     threads: int = 1,
+    orders: Sequence[Order | None] | None = None,
 ) -> Run:
     """Runs a SAM graph on its inputs.
 
@@ -137,6 +151,10 @@ def simulate(
     ``tokens``    whether it also keeps each token with its cycles, on the engine simpy
     ``threads``   how many threads the engine compiled may divide the blocks of a long run among;
                   the run is the same with any number
+    ``orders``    ``run.orders`` of a run on another machine, to be served in the same order: which
+                  block memory serves next, and which messages on wires a firing reads. No firing
+                  then comes later on a faster machine. Such a run keeps no log and no tokens, and
+                  takes no ``max_cycles``
 
     Raises UserError for inputs, configs or graphs that do not fit, for a deadlock, a block that
     makes no progress, and where memory or ``max_cycles`` do not suffice; under ``validate``
@@ -145,6 +163,9 @@ def simulate(
     require_engine(engine, validate is True)
     _require_threads(threads, engine, validate is True)
     require_limit(max_cycles)
+    order = _order_to_keep(orders)
+    if order is not None and (attribution or tokens or max_cycles is not None):
+        raise UserError("a run that keeps an order of service has no log, tokens or max_cycles")
     if validate is None:
         validate = engine != "compiled" and os.environ.get("SAM_VALIDATE") == "1"
     require_graph(graph, inputs)
@@ -158,8 +179,10 @@ def simulate(
         run = simpy_engine.run(bound, resolved, progress, attribution=True, tokens=True)
     else:
         run = run_bound(
-            bound, resolved, engine, progress, validate, max_cycles, attribution, threads
+            bound, resolved, engine, progress, validate, max_cycles, attribution, threads, order
         )
+    if order is not None:
+        return run
     return with_reruns(
         run,
         graph,
@@ -170,6 +193,13 @@ def simulate(
         elsewhere=elsewhere,
         threads=threads,
     )
+
+
+def _order_to_keep(orders: Sequence[Order | None] | None) -> Order | None:
+    """The order of the only graph. Raises UserError if there are those of several."""
+    if orders is not None and len(orders) != 1:
+        raise UserError(f"one graph has one order of service, not {len(orders)}")
+    return orders[0] if orders else None
 
 
 def with_reruns(run: Run, graph: Graph, inputs: Mapping[str, Any] | None, **others: Any) -> Run:
@@ -221,6 +251,7 @@ def run_bound(
     max_cycles: int | None = None,
     attribution: bool = False,
     threads: int = 1,
+    order: Order | None = None,
 ) -> Run:
     """Runs a bound graph, with its tiles; arguments and errors as ``simulate`` has them."""
     try:
@@ -234,8 +265,9 @@ def run_bound(
                 validate,
                 max_cycles=max_cycles,
                 attribution=attribution,
+                order=order,
             )
-        return _ENGINES[engine](bound, config, progress, max_cycles, attribution, threads)
+        return _ENGINES[engine](bound, config, progress, max_cycles, attribution, threads, order)
     except MemoryError:
         raise no_memory({}) from None
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sim.attribution.log import Log
     from sim.attribution.shares import Shares
     from sim.explain import Explanation
+    from sim.order_of_service import Order
 
 TOKEN_KINDS = ("data", "empty", "stop", "done")
 
@@ -205,6 +206,15 @@ class Run:
                 hint="simulate(..., attribution=True) of a run that is done",
             )
         return self.again(config=self.config, attribution=True)
+
+    @property
+    def orders(self) -> tuple[Order | None, ...]:
+        """By graph, the order in which memory served its blocks and wires were read.
+
+        None for a graph whose work does not depend on time. A run without ``log`` is run again.
+        """
+        runs = self.attributed.parts or (self.attributed,)
+        return tuple(None if run.log is None else run.log.order for run in runs)
 
     def to_html(self, path: str | PathLike[str] | None = None, explained: bool = True) -> str:
         """The run as one self-contained HTML page; also written to ``path``, if any.

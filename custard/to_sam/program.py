@@ -164,8 +164,11 @@ class SamProgram(Program):
         attribution: bool = False,
         tokens: bool = False,
         threads: int = 1,
+        orders: Sequence[Any] | None = None,
     ) -> Any:
         """The ``sim.Run`` for the inputs; its ``parts`` are the runs of several graphs.
+
+        Arguments and errors are those of ``sim.simulate``; ``orders`` has one for each graph.
 
         The graphs are ``self.graphs``, but lowered again where a mode is empty, or where an input
         without a format is a dense array, which is then stored dense.
@@ -177,7 +180,7 @@ class SamProgram(Program):
         known, tensors = self._extents(given), self._tensors(given)
         runs: list[Any] = []
         left = max_cycles
-        for stage in self.stages:
+        for n, stage in enumerate(self.stages):
             graph, own = self._graph(stage, given, dense, known)
             try:
                 run = simulate(
@@ -193,6 +196,7 @@ class SamProgram(Program):
                     attribution,
                     tokens,
                     threads,
+                    None if orders is None else orders[n : n + 1],
                 )
             except OutOfCycles as mistake:
                 assert max_cycles is not None
@@ -210,7 +214,7 @@ class SamProgram(Program):
             validate=validate,
             threads=threads,
         )
-        return self._whole(runs, notes, inputs, engine, again)
+        return self._whole(runs, notes, inputs, engine, None if orders is not None else again)
 
     def _whole(
         self,
@@ -218,7 +222,7 @@ class SamProgram(Program):
         notes: Sequence[str],
         inputs: Mapping[str, Any] | None,
         engine: str,
-        again: Callable[..., Any],
+        again: Callable[..., Any] | None,
     ) -> Any:
         """The run of the program, made of the runs of its graphs."""
         from sim.stats import in_turn

@@ -17,6 +17,7 @@ import numpy as np
 from sim.attribution.over_time import OverTime
 from sim.machine import Channel, Machine, Part
 from sim.memory.hierarchy import Layout
+from sim.order_of_service import Order
 
 Array = np.ndarray[Any, Any]
 
@@ -128,6 +129,7 @@ class Log:
     ``regions``  the names of the regions, as in ``B.crd``
     ``kept``     by region, the innermost level that keeps entries of it
     ``tokens``   by edge, those that went through its queue, if the run was asked to keep them
+    ``order``    of service; None where the work does not depend on time
     """
 
     blocks: Sequence[str]
@@ -138,6 +140,7 @@ class Log:
     regions: Sequence[str] = ()
     kept: Sequence[str] = ()
     tokens: Mapping[str, Sequence[Passed]] = field(default_factory=dict)
+    order: Order | None = None
 
 
 def awaited_at(machine: Machine, channel: Channel, is_input: bool) -> Awaited:

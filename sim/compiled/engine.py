@@ -33,6 +33,7 @@ from sim.compiled.structures import Status
 from sim.config.hardware import Config
 from sim.deadlock import WaitingBlock, deadlock
 from sim.endless import OutOfCycles, no_memory, no_progress, require_memory
+from sim.order_of_service import Order, cannot_keep
 from sim.stats import Run
 
 Progress = Callable[[int], None]
@@ -52,8 +53,11 @@ def run(
     attribution: bool = False,
     threads: int = 1,
     at_hand: bool = False,
+    order: Order | None = None,
 ) -> Run:
     """Runs a bound graph to its end; with ``attribution`` it keeps why each firing waited.
+
+    With an ``order`` of service, it keeps that.
 
     A long run is shared by up to ``threads`` threads, if its parts allow: see ``crew.py``.
 
@@ -61,7 +65,9 @@ def run(
     NotAtHand where its kernels must be ``at_hand``, and one would have to be made first.
     """
     with no_collection():
-        running = CompiledRun(CompiledMachine(bound, config, attribution, at_hand=at_hand))
+        running = CompiledRun(
+            CompiledMachine(bound, config, attribution, at_hand=at_hand, order=order)
+        )
     try:
         running.run(progress, max_cycles, threads)
         with no_collection():
@@ -124,6 +130,8 @@ class CompiledRun:
         if any(one.block.status == Status.LATE for one in self.machine.parts):
             return
         stuck = [one for one in self.machine.parts if one.block.status != Status.FINISHED_BLOCK]
+        if stuck and self.machine.keeps:
+            raise cannot_keep()
         if stuck:
             waits = [self.wait(one) for one in stuck]
             raise deadlock(waits, self.machine.held(), self.machine.last_cycle())

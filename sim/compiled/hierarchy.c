@@ -212,6 +212,54 @@ int touch(Block *b, int64_t region, int64_t index, int write, int64_t cycle) {
     return 1;
 }
 
+/* Whether a touch is the first of a request. The requests of a block come in different cycles. */
+static int begins(Order *o, const Block *b, int64_t cycle) {
+    if (o->asker == b->asker && o->cycle == cycle) return 0;
+    o->asker = b->asker;
+    o->cycle = cycle;
+    return 1;
+}
+
+/* Touches an entry, and notes the order of requests. */
+int touch_and_note(Block *b, int64_t region, int64_t index, int write, int64_t cycle) {
+    Order *o = b->hierarchy->order;
+    if (begins(o, b, cycle)) {
+        const int64_t length = o->runs.length;
+        uint32_t *last = length ? (uint32_t *)o->runs.items + length - 1 : NULL;
+        if (last && *last >> RUN_BITS == b->asker && (*last & MOST_IN_RUN) < MOST_IN_RUN)
+            ++*last;
+        else
+            APPEND(&o->runs, uint32_t, (uint32_t)b->asker << RUN_BITS | 1);
+    }
+    return touch(b, region, index, write, cycle);
+no_memory:
+    return 0;
+}
+
+/* Lets the block of the next run of requests ask, in any cycle. */
+void grant(Order *o) {
+    if (o->next == o->runs.length) return;
+    const uint32_t run = ((uint32_t *)o->runs.items)[o->next++];
+    Block *b = o->askers[run >> RUN_BITS];
+    o->left = run & MOST_IN_RUN;
+    b->until = INT64_MAX;
+    wake(b);
+}
+
+/* Touches an entry where the order is kept: at the earliest when the request before was served. After
+ * the last request of a run the block may ask no more. */
+int touch_in_order(Block *b, int64_t region, int64_t index, int write, int64_t cycle) {
+    Order *o = b->hierarchy->order;
+    if (begins(o, b, cycle)) {
+        o->now = larger(o->now, cycle);
+        if (--o->left == 0) {
+            b->until = -1;
+            grant(o);
+        }
+    }
+    return touch(b, region, index, write, o->now);
+}
+
 /* Writes out all that was changed, after the last cycle. */
 int finish(Hierarchy *h) {
     h->over = 1;

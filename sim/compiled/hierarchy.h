@@ -78,4 +78,5 @@ typedef struct {
     /* If waits are kept: by level, the links of the last access, 2 for each level; and how many. */
     Link *link;
     int64_t *links;
+    struct Order *order; /* in which requests are served, if that is noted or kept */
 } Hierarchy;

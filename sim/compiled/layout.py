@@ -15,12 +15,14 @@ from sim.compiled.kernel.paths.prepare import may_prepare
 from sim.compiled.logs import Logs
 from sim.compiled.memory import SHARED_HIERARCHY, CompiledHierarchy
 from sim.compiled.objects import TYPES, Objects, at, pointers
+from sim.compiled.order import CompiledOrder
 from sim.compiled.parts import CompiledPart, SharedQueue, numbers
 from sim.compiled.residual import c_type
 from sim.compiled.structures import GAP, SHARED, CBlock, CMachine
 from sim.compiled.translations import libraries, text, translated
 from sim.config.hardware import Config
 from sim.machine import elaborate
+from sim.order_of_service import Order
 from sim.stats import TOKEN_KINDS
 
 _SHARED = replace(
@@ -34,7 +36,8 @@ _NEVER = 2**62
 class CompiledMachine:
     """The parts and queues of a machine, laid out for C.
 
-    ``end``  the cycle before which the run is ended, if it is
+    ``end``    the cycle before which the run is ended, if it is
+    ``order``  that of service, if it ``keeps`` one; a run with ``attribution`` notes its own
     """
 
     def __init__(
@@ -44,8 +47,10 @@ class CompiledMachine:
         attribution: bool = False,
         end: int | None = None,
         at_hand: bool = False,
+        order: Order | None = None,
     ) -> None:
-        self.machine, self.attribution, self.end = elaborate(bound, config), attribution, end
+        self.machine, self.keeps = elaborate(bound, config, order=order), order is not None
+        self.attribution, self.end = attribution, end
         self.kept: list[Any] = []
         self.states: list[ctypes.Array[ctypes.c_char]] = []
         self.parts = [CompiledPart(part, *translated(part, at_hand)) for part in self.machine.parts]
@@ -58,6 +63,7 @@ class CompiledMachine:
                 [shared.given_to() for shared in one.queues_out],
                 attribution,
                 limited=end is not None,
+                kept=order is not None,
             )
             for one in self.parts
         ]
@@ -67,6 +73,9 @@ class CompiledMachine:
         self.runtime.run.restype = ctypes.c_int64
         self.objects = Objects(self.runtime)
         self.logs = Logs(self.runtime) if attribution else None
+        self.order: CompiledOrder | None = None
+        if attribution or order is not None:
+            self.order = CompiledOrder(self.machine, self.runtime, order)
         self.hierarchy: CompiledHierarchy | None = None
         if self.machine.layout is not None:
             [library] = libraries([SHARED_HIERARCHY.exported(text("hierarchy.c"))])
@@ -77,6 +86,8 @@ class CompiledMachine:
         for one, library in zip(self.parts, built, strict=True):
             self._fill(one, library)
         self.scheduled = self._schedule(built)
+        if self.order is not None and self.order.turns and self.hierarchy is not None:
+            self.order.begin(self.parts, self.hierarchy.library)
 
     def _share(self) -> list[SharedQueue]:
         """The queues that channels share, in the order of their givers."""
@@ -137,6 +148,8 @@ class CompiledMachine:
             one.log_to(self.logs)
         self.kept += [state, own]
         self.states.append(state)
+        if self.order is not None:
+            self.order.give_reads(one)
         if self.hierarchy is not None and one.asks:
             self._give_memory(one, self.hierarchy)
 
@@ -148,7 +161,7 @@ class CompiledMachine:
         outstanding = layout.outstanding[block.asker]
         places = np.zeros(max(1, outstanding), np.int64)
         self.kept += [regions, places]
-        block.hierarchy, block.touch = hierarchy.address, hierarchy.touch
+        block.hierarchy, block.touch = hierarchy.address, hierarchy.touch(self.order)
         block.regions, block.places = regions.ctypes.data, places.ctypes.data
         block.outstanding = outstanding
         block.made, block.until = -1, -1
@@ -170,7 +183,8 @@ class CompiledMachine:
                 shared.queue.reader = here
             for shared in one.queues_out:
                 shared.queue.writer = here
-        ordered = [one.block for one in self.parts if one.ordered]
+        turns = self.order is not None and self.order.turns
+        ordered = [one.block for one in self.parts if one.ordered and not turns]
         for one in self.parts:
             one.block.limit, one.block.ahead = -1, self._ahead(one)
         awake = np.zeros(len(self.parts) // 64 + 1, np.uint64)
@@ -213,4 +227,6 @@ class CompiledMachine:
             self.runtime.close_queue(ctypes.byref(shared.queue))
         if self.hierarchy is not None:
             self.hierarchy.close()
+        if self.order is not None:
+            self.order.close()
         self.objects.close()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sim.attribution.over_time import bins
+from sim.compiled.order import NUMBERS, CompiledOrder, COrder
 from sim.compiled.shared_layout import SharedLayout
 from sim.memory.hierarchy import COUNTED, Layout, statistics
 from sim.stats import MemoryStats
@@ -43,7 +44,7 @@ class CHierarchy(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("unit", "shift", "levels", "regions", "over")),
         ("level", ctypes.c_void_p),
         ("region", ctypes.c_void_p),
-        *((name, ctypes.c_void_p) for name in ("link", "links")),
+        *((name, ctypes.c_void_p) for name in ("link", "links", "order")),
     ]
 
 
@@ -57,7 +58,14 @@ class CLink(ctypes.Structure):
 
 
 SHARED_HIERARCHY = SharedLayout(
-    {"Level": CLevel, "Region": CRegion, "Hierarchy": CHierarchy, "Link": CLink}
+    {
+        "Level": CLevel,
+        "Region": CRegion,
+        "Hierarchy": CHierarchy,
+        "Link": CLink,
+        "Order": COrder,
+    },
+    NUMBERS,
 )
 """The structures that ``hierarchy.c`` shares with Python."""
 
@@ -132,10 +140,12 @@ class CompiledHierarchy:
     def address(self) -> int:
         return ctypes.addressof(self.hierarchy)
 
-    @property
-    def touch(self) -> int | None:
-        """The address of the function that touches an entry."""
-        return ctypes.cast(self.library.touch, ctypes.c_void_p).value
+    def touch(self, order: CompiledOrder | None) -> int | None:
+        """The address of the function that touches an entry, by an order of service if any."""
+        if order is not None:
+            self.hierarchy.order = ctypes.addressof(order.memory)
+        name = "touch" if order is None else order.touch
+        return ctypes.cast(getattr(self.library, name), ctypes.c_void_p).value
 
     @property
     def length(self) -> list[int]:

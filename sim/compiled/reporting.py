@@ -74,7 +74,8 @@ def _log(machine: CompiledMachine, logs: Logs, cycles: int) -> Log:
     traffic = [] if machine.hierarchy is None else machine.hierarchy.moved
     names_of_parts = [one.part.name for one in machine.parts]
     over_time = OverTime.of(cycles, moved, traffic)
-    return Log(names_of_parts, waits, cycles, over_time, *names(layout))
+    order = None if machine.order is None else machine.order.noted()
+    return Log(names_of_parts, waits, cycles, over_time, *names(layout), order=order)
 
 
 def _entries(logs: Logs, log: CLog) -> Any:

@@ -14,6 +14,7 @@
 
 #include "hierarchy.h"
 #include "memories.h"
+#include "order.h"
 #include "values.h"
 #include "waits.h"
 
@@ -148,6 +149,7 @@ struct Block {
     int64_t taken, served; /* of a request: when all of it is taken, and when it is ready */
     int64_t waited;    /* cycles spent waiting for memory */
     int64_t made;      /* the last cycle in which one of its tokens was made */
+    Reads *reads;      /* by wire that it reads, where the order of service is noted or kept */
     int64_t *places;   /* the cycles in which its latest requests were ready, in turn */
     int64_t outstanding, place; /* the number of places, 0 where unbounded; the next place */
     /* Of a block whose waits are kept: the log of these, its next word and its end, the cycle of its

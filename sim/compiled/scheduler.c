@@ -230,6 +230,9 @@ no_memory:
     return 0;
 }
 
+/* Finds the first message of a wire in an order of service that is kept. */
+void begin_reads(Reads *r) { next_read(r); }
+
 void prepare(Machine *m) {
     for (int64_t n = 0; n < m->count; n++) {
         Block *b = m->blocks[n];

@@ -7,6 +7,7 @@ from enum import IntEnum
 
 from sim.compiled.logs import CLog
 from sim.compiled.objects import CAccumulator, CGrowing
+from sim.compiled.order import CReads
 from sim.compiled.shared_layout import SharedLayout
 
 GAP, FEW = 8, 64
@@ -67,7 +68,7 @@ class CBlock(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("asks", "until", "reach")),
         *((name, ctypes.c_void_p) for name in ("hierarchy", "touch", "regions")),
         *((name, ctypes.c_int64) for name in ("asker", "taken", "served", "waited", "made")),
-        ("places", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("reads", "places")),
         *((name, ctypes.c_int64) for name in ("outstanding", "place")),
         *((name, ctypes.c_void_p) for name in ("waits_log", "requests_log")),
         *((name, ctypes.c_void_p) for name in ("log", "log_end")),
@@ -101,6 +102,7 @@ SHARED = SharedLayout(
         "Machine": CMachine,
         "Growing": CGrowing,
         "Accumulator": CAccumulator,
+        "Reads": CReads,
     },
     {"GAP": GAP, "FEW": FEW, **Status.__members__},
 )

@@ -59,13 +59,14 @@ class Translation:
         outputs: Sequence[QueueEnd],
         logged: bool,
         limited: bool = False,
+        kept: bool = False,
     ) -> str:
         """The C source between some queues; arguments as ``kernel.source.source`` has them."""
         paths = paths_on()
-        key = (tuple(inputs), tuple(outputs), logged, limited, paths)
+        key = (tuple(inputs), tuple(outputs), logged, limited, kept, paths)
         if key not in self.sources:
             body = self.residual.body
-            self.sources[key] = source(body, inputs, outputs, logged, paths, limited)
+            self.sources[key] = source(body, inputs, outputs, logged, paths, limited, kept)
         return self.sources[key]
 
 
@@ -114,7 +115,7 @@ def text(name: str) -> str:
 
 @cache
 def _headers() -> dict[str, str]:
-    machine = ("runtime.h", "memories.h", "values.h", "hierarchy.h")
+    machine = ("runtime.h", "memories.h", "order.h", "values.h", "hierarchy.h")
     names = (*machine, "history.h", "waits.h", "logs.h", "crew.h")
     return {name: text(name) for name in names}
 

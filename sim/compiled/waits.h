@@ -88,10 +88,15 @@ enum { REQUEST_WORDS = 7, ENTRIES = 2048, NOTHING = -1 };
     if (asks && (b->taken > now || b->served > (had > b->taken ? had : b->taken))) \
         if (!b->note(b, now, b->served > (had > b->taken ? had : b->taken))) goto no_memory;
 
+/* Notes that the firing has read a message on a wire. */
+#define NOTE_READ(wire) \
+    if (!note_read(b->reads + wire, b->fired + fired)) goto no_memory;
+
 #else
 #define LOG_ROOM
 #define LOG_WAIT
 #define LOG_WRITER(writer, now)
 #define LOG_PLACE
 #define LOG_REQUEST
+#define NOTE_READ(wire)
 #endif

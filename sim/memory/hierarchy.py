@@ -23,7 +23,7 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from math import ceil, lcm
 from typing import Any
 
 from sam.memory_regions import Region, asks_in_turn
@@ -32,7 +32,8 @@ from sim.attribution.over_time import add, bins
 from sim.config.memory import Memory, MemoryLevel
 from sim.stats import MemoryStats, Traffic
 
-# The most units in a cycle; if more would be needed, costs are rounded.
+# The most units in a cycle; if more would be needed, costs are rounded up: so no level is slower
+# where the rate of another one is made ideal.
 _MOST_UNITS = 2**24
 
 # The most cycles that a port may take to move a byte.
@@ -69,7 +70,7 @@ class Layout:
         levels = settings.levels
         costs = [_cycles_of_a_byte(level, clock_ghz) for level in levels]
         self.unit = min(_MOST_UNITS, lcm(*(cost.denominator for cost in costs)))
-        self.cost = [round(cost * self.unit) for cost in costs]
+        self.cost = [ceil(cost * self.unit) for cost in costs]
         self.latency = [level.latency_cycles * self.unit for level in levels]
         self.ports = [max(1, len(askers)) if n.ports == "per_block" else n.ports for n in levels]
         self.by_use = [level.replacement == "lru" for level in levels]
@@ -95,6 +96,13 @@ class Layout:
         ]
         self.length = [region.length or 0 for region in regions]
         self.room = [self._room(n) for n in range(len(levels))]
+
+    @property
+    def shared(self) -> bool:
+        """Whether the order makes a difference in which blocks are served: they share ports or
+        lines."""
+        blocks = len(self.outstanding)
+        return blocks > 1 and (len(self.ports) > 1 or any(ports < blocks for ports in self.ports))
 
     def bytes(self, region: int, first: int, last: int) -> int:
         """The bytes of the entries from a first to before a last one."""

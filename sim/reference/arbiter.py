@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import simpy
 from simpy.core import EventPriority
@@ -24,27 +24,50 @@ class _EndOfCycle(simpy.Event):
 
 
 class Arbiter:
-    """Collects the requests of each cycle, and has them served in the order of the blocks."""
+    """Collects the requests of each cycle, and has them served in the order of the blocks.
+
+    ``served``  the blocks whose requests were served, in that order, if it is ``noted``
+    ``order``   the blocks of all requests, if requests are kept back until it is their turn
+    """
 
     hierarchy: Hierarchy
 
-    def __init__(self, environment: simpy.Environment) -> None:
-        self.environment = environment
-        self.asking: list[tuple[int, Sequence[Access], simpy.Event]] = []
+    def __init__(
+        self,
+        environment: simpy.Environment,
+        noted: bool = False,
+        order: Iterator[int] | None = None,
+    ) -> None:
+        self.environment, self.noted, self.order = environment, noted, order
+        self.served: list[int] = []
+        self.next = None if order is None else next(order, None)
+        self.asking: dict[int, tuple[Sequence[Access], simpy.Event]] = {}
+        self.ends = False
 
     def ask(self, block: int, accesses: Sequence[Access]) -> simpy.Event:
         """The event that the requests are served: when ports take them, when all data are ready,
         and the causes.
         """
-        if not self.asking:
+        if not self.ends:
             _EndOfCycle(self.environment, self._serve)
+            self.ends = True
         served = self.environment.event()
-        self.asking.append((block, accesses, served))
+        self.asking[block] = accesses, served
         return served
 
     def _serve(self, event: simpy.Event) -> None:
-        for block, accesses, served in sorted(self.asking, key=lambda asked: asked[0]):
-            now = int(self.environment.now)
-            taken, ready = self.hierarchy.request(block, now, accesses)
+        self.ends = False
+        for block in self._in_turn():
+            accesses, served = self.asking.pop(block)
+            taken, ready = self.hierarchy.request(block, int(self.environment.now), accesses)
+            if self.noted:
+                self.served.append(block)
             served.succeed((taken, ready, self.hierarchy.come))
-        self.asking.clear()
+
+    def _in_turn(self) -> Iterator[int]:
+        """The blocks whose turn it is now."""
+        if self.order is None:
+            yield from sorted(self.asking)
+        while self.order is not None and self.next in self.asking:
+            yield self.next
+            self.next = next(self.order, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from sam.memory_regions import Region
 from sim.memory.hierarchy import Access
@@ -10,27 +10,21 @@ from sim.reference.queues import Queue, Wire
 from sim.stats import TOKEN_KINDS
 
 
-class HasReady(Protocol):
-    """A process with ``ready``, the cycle in which it may fire next."""
-
-    ready: int
-
-
 class Starved(Exception):
     """A step asked for a token that is not there."""
 
-    def __init__(self, port: StepInput) -> None:
+    def __init__(self, port: StepInput | WireEnd) -> None:
         self.port = port
 
 
 class WireEnd:
-    """An input port that is a wire, as steps see it."""
+    """An input port that is a wire, as steps see it; it is read before the step."""
 
-    def __init__(self, process: HasReady, wire: Wire) -> None:
-        self.process, self.wire = process, wire
+    def __init__(self, name: str, wire: Wire) -> None:
+        self.name, self.queue = name, wire
 
     def latest(self) -> tuple[int, Any]:
-        return self.wire.read(self.process.ready)
+        return self.queue.newest
 
 
 class StepInput:

@@ -40,6 +40,15 @@ from sim.endless import (
 )
 from sim.machine import HANDOVER, Channel, InputPort, OutputPort, Part, elaborate
 from sim.memory.hierarchy import Access, Hierarchy, statistics
+from sim.order_of_service import (
+    Order,
+    cannot_keep,
+    firings_of,
+    in_bytes,
+    in_runs,
+    one_by_one,
+    order_of,
+)
 from sim.reference.arbiter import Arbiter
 from sim.reference.ends import (
     Given,
@@ -50,7 +59,7 @@ from sim.reference.ends import (
     StepOutput,
     WireEnd,
 )
-from sim.reference.queues import Queue, WatchedQueue, Wire
+from sim.reference.queues import KeptWire, Queue, WatchedQueue, Wire
 from sim.stats import BlockStats, Run, StreamStats
 from sim.stream_checker import Validator
 
@@ -67,10 +76,12 @@ def run(
     max_cycles: int | None = None,
     attribution: bool = False,
     tokens: bool = False,
+    order: Order | None = None,
 ) -> Run:
     """Runs a bound graph to its end; with ``attribution`` it keeps why each firing waited.
 
-    With ``tokens`` too, it keeps each token with the cycles of its being given and taken.
+    With ``tokens`` too, it keeps each token with the cycles of its being given and taken. With an
+    ``order`` of service, it keeps that.
 
     Raises UserError where it deadlocks, makes no progress, or is not done in ``max_cycles``.
 
@@ -78,7 +89,7 @@ def run(
     where it takes more than ``most_events`` events of SimPy.
     """
     validator = Validator(bound.graph, bound.streams) if validate else None
-    machine = _Processes(bound, config, validator, attribution)
+    machine = _Processes(bound, config, validator, attribution, order)
     for queue in machine.queues if tokens else ():
         queue.history = []
     environment = machine.environment
@@ -101,6 +112,8 @@ def run(
             progress(int(environment.now))
             report_at = int(environment.now) + _CYCLES_BETWEEN_REPORTS
     stuck = [process for process in machine.processes.values() if not process.finished]
+    if stuck and order is not None:
+        raise cannot_keep()
     if stuck:
         waits = [process.wait() for process in stuck]
         raise deadlock(waits, machine.held(), machine.last_cycle())
@@ -127,7 +140,8 @@ class _Process:
         self.given: list[Given] = []
         self.accesses: list[Access] = []
         self.outputs: dict[str, StepOutput] = {}
-        self.waiting_for: StepInput | Queue | None = None
+        self.wires: list[WireEnd] = []
+        self.waiting_for: StepInput | WireEnd | Queue | None = None
         self.finished = False
         self.state = SimpleNamespace(
             **{key: list(v) if isinstance(v, list) else v for key, v in part.state.items()}
@@ -149,6 +163,7 @@ class _Process:
             port, last = "", None
             while True:
                 try:
+                    self._read_wires()
                     finished = step(self.ports, self.state, self.part.memory)
                     break
                 except StreamError as mistake:
@@ -186,6 +201,13 @@ class _Process:
                 self.finished = True
             else:
                 yield environment.timeout(self.interval)
+
+    def _read_wires(self) -> None:
+        """Reads its wires for the next firing."""
+        for end in self.wires:
+            end.queue.read(self.fired, self.ready)
+            if end.queue.lacks(self.fired):
+                raise Starved(end)
 
     def _require_progress(self) -> None:
         """Raises UserError where many firings in a row move no token and keep the state."""
@@ -231,7 +253,7 @@ class _Process:
 
     def wait(self) -> WaitingBlock:
         """The token or the room that it waits for, in a machine that has come to a stop."""
-        if isinstance(self.waiting_for, StepInput):
+        if isinstance(self.waiting_for, StepInput | WireEnd):
             queue = self.waiting_for.queue
             return WaitingBlock(queue.edge, full=False, giver=queue.giver)
         assert self.waiting_for is not None
@@ -256,17 +278,24 @@ class _Processes:
     """The blocks and queues of a run."""
 
     def __init__(
-        self, bound: BoundGraph, config: Config, validator: Validator | None, attribution: bool
+        self,
+        bound: BoundGraph,
+        config: Config,
+        validator: Validator | None,
+        attribution: bool,
+        order: Order | None,
     ) -> None:
-        self.machine = elaborate(bound, config, lists=True)
-        self.validator, self.attribution = validator, attribution
+        self.machine = elaborate(bound, config, lists=True, order=order)
+        self.validator, self.attribution, self.order = validator, attribution, order
         self.environment = simpy.Environment()
         self.queues = [self._queue(channel) for channel in self.machine.channels]
         for queue in self.queues if attribution else ():
             queue.moved = bins(), bins()
         self.outputs: dict[End, StepOutput] = {}
         self.processes: dict[str, _Process] = {}
-        self.arbiter = Arbiter(self.environment)
+        noted = attribution and self.machine.shares_memory
+        turns = one_by_one(order.requests) if order is not None and order.askers else None
+        self.arbiter = Arbiter(self.environment, noted, turns)
         for part in self.machine.parts:
             self._start(part)
         if self.machine.layout is not None:
@@ -277,6 +306,9 @@ class _Processes:
         return max((process.last_fired for process in self.processes.values()), default=-1)
 
     def _queue(self, channel: Channel) -> Queue:
+        if channel.wire and self.order is not None:
+            firings = firings_of(self.order.reads[channel.number])
+            return KeptWire(self.environment, channel, firings)
         if channel.wire:
             return Wire(self.environment, channel)
         if self.validator is None or channel.edge not in self.machine.bound.streams:
@@ -305,7 +337,8 @@ class _Processes:
         if isinstance(port, InputPort):
             queue = self.queues[port.channel.number]
             if isinstance(queue, Wire):
-                return WireEnd(process, queue)
+                process.wires.append(WireEnd(port.name, queue))
+                return process.wires[-1]
             return StepInput(process.taken, port.name, queue)
         queues = [self.queues[channel.number] for channel in port.channels]
         output = process.outputs[port.name] = StepOutput(process.given, port.name, queues)
@@ -361,4 +394,6 @@ class _Processes:
         tokens = {
             str(queue.edge): queue.history for queue in self.queues if queue.history is not None
         }
-        return Log([*self.processes], waits, cycles, over_time, *names(layout), tokens)
+        reads = [in_bytes(queue.read_in) for queue in self.queues if isinstance(queue, Wire)]
+        order = order_of(self.machine, in_runs(self.arbiter.served), reads)
+        return Log([*self.processes], waits, cycles, over_time, *names(layout), tokens, order)

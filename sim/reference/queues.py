@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -88,9 +89,15 @@ class WatchedQueue(Queue):
 
 
 class Wire(Queue):
-    """A wire, with its last message that was read and the messages that become visible later."""
+    """A wire, with its last message that was read and the messages that become visible later.
 
-    newest: tuple[int, Any] = EMPTY, 0
+    ``read_in``  the firings of its reader in which messages were read
+    """
+
+    def __init__(self, environment: simpy.Environment, channel: Channel) -> None:
+        super().__init__(environment, channel)
+        self.newest: tuple[int, Any] = (EMPTY, 0)
+        self.read_in: list[int] = []
 
     def room(self) -> bool:
         return True
@@ -99,8 +106,38 @@ class Wire(Queue):
         self.tokens.append((kind, value, made + self.latency))
         self.peak = 1
 
-    def read(self, cycle: int) -> tuple[int, Any]:
-        """The newest message that is visible in a cycle."""
+    def read(self, firing: int, cycle: int) -> None:
+        """Reads all messages for a firing that are visible in a cycle, in which it may happen."""
         while self.tokens and self.tokens[0][2] <= cycle:
             self.newest = self.tokens.popleft()[:2]
-        return self.newest
+            self.read_in.append(firing)
+
+    def lacks(self, firing: int) -> bool:
+        """Whether a firing has to wait for a message."""
+        return False
+
+
+class KeptWire(Wire):
+    """A wire of which each firing reads the messages that it read in another run."""
+
+    def __init__(
+        self, environment: simpy.Environment, channel: Channel, firings: Iterator[int]
+    ) -> None:
+        super().__init__(environment, channel)
+        self.firings, self.next = firings, next(firings, None)
+
+    def push(self, kind: int, value: Any, made: int) -> None:
+        super().push(kind, value, made)
+        if self.reader is not None:
+            self.reader.succeed()
+            self.reader = None
+
+    def read(self, firing: int, cycle: int) -> None:
+        """Reads the messages of a firing that are visible by now."""
+        now = self.environment.now
+        while self.next == firing and self.tokens and self.tokens[0][2] <= now:
+            self.newest = self.tokens.popleft()[:2]
+            self.next = next(self.firings, None)
+
+    def lacks(self, firing: int) -> bool:
+        return self.next == firing

@@ -180,9 +180,27 @@ ORDER = """        ENDED_BEFORE(ready)
 READ = """        for (; h{q} != e{q} && in{q}->control[{at}] >> 2 <= ready; h{q}++) {{
             k{n} = in{q}->control[{at}] & 3;
             v{n} = in{q}->column0[{at}];
+            NOTE_READ({w})
         }}
         if (RARE(h{q} == e{q} && q{q}->from != q{q}->to)) {{ b->status = RUNNING; goto back; }}
 """
+# Where the order of service is kept: the firing waits for the messages that it read, and reads no
+# other.
+KEPT_READ = """        for (Reads *r_ = b->reads + {w}; r_->firing == b->fired + fired; h{q}++) {{
+            if (RARE(h{q} == e{q})) {{
+                if (q{q}->from != q{q}->to) {{ b->status = RUNNING; goto back; }}
+                b->port = {n};
+                q{q}->starves = 1;
+                goto starved;
+            }}
+            k{n} = in{q}->control[{at}] & 3;
+            v{n} = in{q}->column0[{at}];
+            r_->seen = in{q}->control[{at}] >> 2;
+            next_read(r_);
+        }}
+        if (RARE(h{q} == e{q} && q{q}->from != q{q}->to)) {{ b->status = RUNNING; goto back; }}
+"""
+SEEN = "        if (b->reads[{0}].seen > now) {{ now = b->reads[{0}].seen; cause = {1}; }}\n"
 ORDERED = """ordered:
     b->status = ORDERED;
    {restore}

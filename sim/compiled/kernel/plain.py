@@ -38,8 +38,10 @@ class BlockKernel:
         inputs: Sequence[QueueEnd],
         outputs: Sequence[QueueEnd],
         paths: Sequence[Path] = (),
+        kept: bool = False,
     ) -> None:
-        self.body, self.inputs, self.outputs = body, inputs, outputs
+        """``kept`` if wires are read as in the order of service that is kept."""
+        self.body, self.inputs, self.outputs, self.kept = body, inputs, outputs, kept
         self.queue_of = {port: q for q, queue in enumerate(inputs) for port in queue.ports}
         self.queued = {body.given[port] for queue in outputs for port in queue.ports}
         self.bounded = any(queue.bounded for queue in outputs)
@@ -142,7 +144,8 @@ class BlockKernel:
             parts.append(f"    {ctype} *restrict {name} = b->memory[{k}];\n")
         for k, name in enumerate(body.numbers):
             parts.append(f"    const int64_t {name} = b->numbers[{k}];\n")
-        parts.append("    const int64_t limit = b->limit;\n" if self.wires else "")
+        timed = self.wires and not self.kept
+        parts.append("    const int64_t limit = b->limit;\n" if timed else "")
         parts.append(c.TOUCHING if self.touches else "")
         return "".join(parts)
 
@@ -184,9 +187,19 @@ class BlockKernel:
         """Reads the wires, before all else: in the first cycle in which the block may fire."""
         if not self.wires:
             return ""
-        return c.ORDER + "".join(
-            c.READ.format(q=q, n=n, at=f"h{q} & {self.inputs[q].places - 1}") for q, n in self.wires
+        order, read = ("", c.KEPT_READ) if self.kept else (c.ORDER, c.READ)
+        return (
+            order
+            + "".join(
+                read.format(w=w, q=q, n=n, at=f"h{q} & {self.inputs[q].places - 1}")
+                for w, (q, n) in enumerate(self.wires)
+            )
+            + self.seen()
         )
+
+    def seen(self) -> str:
+        """Waits for the messages of the firing, where it must have read them."""
+        return each(c.SEEN, ((w, n) for w, (_, n) in enumerate(self.wires))) if self.kept else ""
 
     # Firings
 
@@ -316,7 +329,7 @@ class BlockKernel:
 
     def ordered(self) -> str:
         """Ends a call because a firing would come after the limit."""
-        if not (self.wires or self.touches):
+        if not ((self.wires and not self.kept) or self.touches):
             return ""
         return c.ORDERED.format(restore=self.restore if self.touches else "")
 

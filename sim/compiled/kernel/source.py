@@ -65,13 +65,15 @@ def source(
     logged: bool = False,
     paths: Sequence[Path] = PATHS,
     limited: bool = False,
+    kept: bool = False,
 ) -> str:
     """The C source of a block's kernel between queues.
 
     It keeps a log of its waits if ``logged``: see ``waits.h``. If ``limited``, it fires in no cycle
-    that comes after the end of the run, and has no fast paths.
+    that comes after the end of the run, and has no fast paths. If ``kept``, it reads wires as the
+    order of service says.
     """
-    text = BlockKernel(body, inputs, outputs, () if limited else paths).source()
+    text = BlockKernel(body, inputs, outputs, () if limited else paths, kept).source()
     ports = len(body.inputs) + len(slots([queue.ports for queue in outputs]))
     text = f"#define LIMITED\n{text}" if limited else text
     return f"#define LOGGED {ports}\n{text}" if logged else text

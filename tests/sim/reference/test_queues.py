@@ -1,11 +1,13 @@
 """When a token becomes visible, and when room becomes usable."""
 
+from functools import partial
+
 import simpy
 
 from sam.graph import Edge, End
 from sam.token import DATA, EMPTY
 from sim.machine import Channel
-from sim.reference.queues import Queue, WatchedQueue, Wire
+from sim.reference.queues import KeptWire, Queue, WatchedQueue, Wire
 
 
 def made(kind=Queue, depth=2, latency=3):
@@ -65,10 +67,29 @@ def test_a_validator_is_told():
 
 def test_a_wire_keeps_the_newest_visible_message():
     _, wire = made(Wire, depth=None, latency=2)
-    assert wire.read(0) == (EMPTY, 0)
+    assert wire.newest == (EMPTY, 0)
     wire.push(DATA, 5, 0)
     wire.push(DATA, 6, 1)
-    assert wire.read(1) == (EMPTY, 0)
-    assert wire.read(2) == (DATA, 5)
-    assert wire.read(9) == (DATA, 6)
+    for firing, (cycle, newest) in enumerate([(1, (EMPTY, 0)), (2, (DATA, 5)), (9, (DATA, 6))]):
+        wire.read(firing, cycle)
+        assert wire.newest == newest
+    assert wire.read_in == [1, 2]
     assert wire.room()
+
+
+def test_a_wire_whose_order_is_kept_lets_a_firing_wait_for_its_messages():
+    """Firing 1 reads the first two messages, which are visible in cycles 2 and 3, and no third."""
+    environment, wire = made(partial(KeptWire, firings=iter([1, 1, 4])), depth=None, latency=2)
+    assert not wire.lacks(0)
+    assert wire.lacks(1)
+    for value, cycle in ((5, 0), (6, 1), (7, 1)):
+        wire.push(DATA, value, cycle)
+    for now, newest, lacks in ((1, (EMPTY, 0), True), (2, (DATA, 5), True), (3, (DATA, 6), False)):
+        environment.run(until=now)
+        wire.read(1, 0)
+        assert (wire.newest, wire.lacks(1)) == (newest, lacks)
+    wire.read(2, 0)
+    assert wire.newest == (DATA, 6)
+    wire.read(4, 0)
+    assert wire.newest == (DATA, 7)
+    assert not wire.lacks(5)

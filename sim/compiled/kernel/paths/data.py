@@ -23,5 +23,5 @@ class Data(Path):
 
     def write(self, kernel: BlockKernel) -> KernelParts:
         general = kernel.body.general
-        further = Further(_ANY_TOKENS + kernel.save(general), general)
+        further = Further(_ANY_TOKENS + kernel.seen() + kernel.save(general), general)
         return KernelParts(first=kernel.body.first, further=[further])
