@@ -13,7 +13,7 @@ from sim.attribution.critical_path import PathPart
 from sim.config.naming import ran_on
 from sim.explain.bounds import LowerBound, bounds
 from sim.explain.lanes import Imbalance, imbalance
-from sim.explain.what_if import changes, ideal, reasons_to_cost
+from sim.explain.what_if import changes, ideal, why_timed
 from sim.stats import Run
 
 _RERUNS, _SHOWN, _WIDTH = 8, 6, 80
@@ -39,24 +39,42 @@ class Cause:
 class WhatIf:
     """The cycles with a change; ``how`` has the options that make it.
 
-    ``saves`` is below 0 if the change costs cycles.
+    ``cycles``  those of the changed machine or program
+    ``kept``    those with the order of service of the run before; None where that makes no
+                difference, and for a change that makes no cause ideal
+    ``saves``   what the change saves, in the better of the two orders; below 0 if it costs cycles
     """
 
     what: str
     how: tuple[str, ...]
     cycles: int
     saves: int
+    kept: int | None = None
+
+    @staticmethod
+    def of(what: str, how: Sequence[str], before: int, cycles: int, kept: int | None) -> WhatIf:
+        """What a change saves of the cycles before it."""
+        best = cycles if kept is None else min(cycles, kept)
+        return WhatIf(what, tuple(how), cycles, before - best, kept)
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether the order of service before the change is the better one."""
+        return self.kept is not None and self.kept < self.cycles
 
     @property
     def told(self) -> str:
         """The change and the cycles with it."""
-        return f"{self.what}: {self.cycles:,} cycles"
+        if self.kept is None or not self.is_in_order:
+            return f"{self.what}: {self.cycles:,} cycles"
+        before = self.kept + self.saves
+        more = _change(before - self.cycles, before)
+        in_order = f"{self.kept:,} cycles in this order of service"
+        return f"{self.what}: {in_order}, {self.cycles:,} ({more}) in its own"
 
     def change(self, before: int) -> str:
         """How the cycles change, as a share: ``-12 %``, ``same`` or ``+3 %``."""
-        if self.saves == 0:
-            return "same"
-        return f"{'-' if self.saves > 0 else '+'}{_share(abs(self.saves), before)}"
+        return _change(self.saves, before)
 
     def lines(self, before: int) -> list[str]:
         """What the change saves, and the options that make it."""
@@ -138,7 +156,13 @@ class Explanation:
             "cycles": self.cycles,
             "causes": [{"what": one.what, "cycles": one.cycles} for one in self.causes],
             "what_ifs": [
-                {"what": n.what, "how": list(n.how), "cycles": n.cycles, "saves": n.saves}
+                {
+                    "what": n.what,
+                    "how": list(n.how),
+                    "cycles": n.cycles,
+                    "cycles_in_this_order": n.kept,
+                    "saves": n.saves,
+                }
                 for n in self.what_ifs
             ],
             "bounds": [{"why": one.why, "cycles": one.cycles} for one in self.bounds],
@@ -152,8 +176,10 @@ def explain(
 ) -> Explanation:
     """Explains a run; at most ``reruns`` changes of each sort are tried, those on the path first.
 
-    Each trial is a run of its own. ``trying`` is called with each change in words before it. Raises
-    UserError where the run can neither be run again nor has a log.
+    Each trial is a run of its own; where the work depends on time, a change that makes a cause
+    ideal has a second run, in the order of service of this one. ``trying`` is called with each
+    change in words before it. Raises UserError where the run can neither be run again nor has a
+    log.
     """
     run = run.attributed
     tried: list[WhatIf] = []
@@ -161,25 +187,33 @@ def explain(
 
     most_cycles = _MOST_TIMES * run.cycles + _MOST_MORE
 
-    def attempt(what: str, how: Sequence[str], again: Callable[..., Run]) -> None:
+    reasons = why_timed(run)
+
+    def attempt(
+        what: str,
+        how: Sequence[str],
+        again: Callable[..., Run],
+        in_order: Callable[..., Run] | None = None,
+    ) -> None:
         if trying is not None:
             trying(what)
         try:
             cycles = again(max_cycles=most_cycles).cycles
+            kept = None if in_order is None else in_order().cycles
         except UserError as mistake:
             notes.append(f"{what}: {str(mistake).splitlines()[0]}")
         else:
-            tried.append(WhatIf(what, tuple(how), cycles, run.cycles - cycles))
+            tried.append(WhatIf.of(what, how, run.cycles, cycles, kept))
 
     if run.again is not None:
-        again = run.again
         for change in changes(run)[:reruns]:
             how = [f'--set "{key}={value}"' for key, value in change.overrides.items()]
-            attempt(change.what, how, partial(again, config=run.config, overrides=change.overrides))
+            again = partial(run.again, config=run.config, overrides=change.overrides)
+            kept = partial(again, orders=run.orders) if reasons and change.is_ideal else None
+            attempt(change.what, how, again, kept)
     if run.alternatives is not None:
         for other in run.alternatives()[:reruns]:
             attempt(other.what, other.how, other.run)
-    reasons = reasons_to_cost(run)
     if reasons:
         why = ", and ".join(reasons)
         notes.append(f"the work depends on time, so an ideal resource may cost cycles: {why}")
@@ -265,7 +299,8 @@ def _sentence(
     if uneven is not None and uneven.cycles >= max(saves, _WORTH * run.cycles):
         return f"{found}; {uneven.text}"
     if best is not None and saves:
-        return f"{found}; {best.what} would save {_share(best.saves, run.cycles)}"
+        order = " in this order of service" if best.is_in_order else ""
+        return f"{found}; {best.what} would save {_share(best.saves, run.cycles)}{order}"
     return found
 
 
@@ -278,6 +313,13 @@ def _in_vain(run: Run, cause: Cause, tried: Sequence[WhatIf]) -> str:
         return ""
     saved = _share(max(saves), run.cycles) if max(saves) > 0 else "nothing"
     return f" (ideal, that alone saves {saved})"
+
+
+def _change(saves: int, before: int) -> str:
+    """How cycles change that were as many as ``before``."""
+    if saves == 0:
+        return "same"
+    return f"{'-' if saves > 0 else '+'}{_share(abs(saves), before)}"
 
 
 def _share(part: float, whole: float) -> str:

@@ -21,11 +21,13 @@ class Change:
     ``what``       what is changed, in words
     ``overrides``  the config values that make it
     ``cycles``     what it could save: the cycles of its causes on the critical path
+    ``is_ideal``   whether it makes a cause ideal, so that nothing can take longer
     """
 
     what: str
     overrides: Mapping[str, Any] = field(hash=False)
     cycles: int
+    is_ideal: bool = True
 
 
 def changes(run: Run) -> list[Change]:
@@ -37,24 +39,24 @@ def changes(run: Run) -> list[Change]:
     """
     found: dict[str, Change] = {}
     for part in run.critical_path:
-        for what, overrides in [*ideal(run, part), *_shorter(run, part)]:
+        mended = ideal(run, part)
+        for n, (what, overrides) in enumerate([*mended, *_shorter(run, part)]):
             before = found[what].cycles if what in found else 0
-            found[what] = Change(what, overrides, before + part.cycles)
+            found[what] = Change(what, overrides, before + part.cycles, n < len(mended))
     return sorted(found.values(), key=lambda change: -change.cycles)
 
 
-def reasons_to_cost(run: Run) -> list[str]:
+def why_timed(run: Run) -> list[str]:
     """Why the work of a run depends on time, so that a change that makes a cause ideal may cost
     cycles, in words; empty if it does not.
 
     Firings come no later if the things that they wait for do, unless the work depends on time.
     """
+    orders = [order for order in run.orders if order is not None]
     found = []
-    graphs = [one.graph for one in run.parts or (run,)]
-    if any(stream.wire for graph in graphs for stream in validated(graph).streams.values()):
+    if any(order.reads for order in orders):
         found.append("a scanner that skips may run ahead of the messages that it skips by")
-    levels = run.config["memory"]["levels"]
-    if len(levels) > 1 or any(level["ports"] != "per_block" for level in levels):
+    if any(order.askers for order in orders):
         found.append("blocks that share a memory may be served in another order")
     return found
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import custard
 from sam.support.errors import UserError
-from sim.explain.what_if import changes, reasons_to_cost
+from sim.explain.what_if import changes, why_timed
 from tests.sim.compiled.test_engine import configs
 from tests.support.profiles import examples
 from tests.support.programs import programs
@@ -32,7 +32,7 @@ def test_making_a_cause_ideal_never_costs_cycles(program, config):
         run = compiled.simulate(program.tensors, overrides=config, attribution=True)
     except UserError:
         return
-    assert reasons_to_cost(run) == []
+    assert why_timed(run) == []
     never_slower(run)
 
 
@@ -55,7 +55,7 @@ def test_a_memory_with_a_port_for_each_block_never_costs_cycles(
         run = compiled.simulate(program.tensors, overrides=config | memory, attribution=True)
     except UserError:
         return
-    assert reasons_to_cost(run) == []
+    assert why_timed(run) == []
     never_slower(run)
 
 
@@ -80,7 +80,7 @@ def test_work_that_depends_on_time_may_cost_cycles():
     program = custard.compile("x = b(i) * c(i)", {"b": "s", "c": "s"}, ["skip(b,i)"])
     given = {"b": np.ones(5), "c": np.ones(5)}
     run = program.simulate(given, overrides={"memory.levels": [level]})
-    assert reasons_to_cost(run) == [
+    assert why_timed(run) == [
         "a scanner that skips may run ahead of the messages that it skips by",
         "blocks that share a memory may be served in another order",
     ]
