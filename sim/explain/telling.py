@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -54,23 +54,28 @@ class WhatIf:
     @staticmethod
     def of(what: str, how: Sequence[str], before: int, cycles: int, kept: int | None) -> WhatIf:
         """What a change saves of the cycles before it."""
-        best = cycles if kept is None else min(cycles, kept)
-        return WhatIf(what, tuple(how), cycles, before - best, kept)
+        least = cycles if kept is None else min(cycles, kept)
+        return WhatIf(what, tuple(how), cycles, before - least, kept)
 
     @property
-    def is_in_order(self) -> bool:
-        """Whether the order of service before the change is the better one."""
-        return self.kept is not None and self.kept < self.cycles
+    def least(self) -> int:
+        """The cycles in the better of the two orders."""
+        return self.cycles if self.kept is None else min(self.cycles, self.kept)
+
+    @property
+    def order(self) -> str:
+        """The order of service that ``least`` is for, if that is not the machine's own, and the
+        cycles in its own."""
+        if self.least == self.cycles:
+            return ""
+        before = self.least + self.saves
+        own = f"{self.cycles:,} ({_change(before - self.cycles, before)})"
+        return f"in this order of service, {own} in its own"
 
     @property
     def told(self) -> str:
         """The change and the cycles with it."""
-        if self.kept is None or not self.is_in_order:
-            return f"{self.what}: {self.cycles:,} cycles"
-        before = self.kept + self.saves
-        more = _change(before - self.cycles, before)
-        in_order = f"{self.kept:,} cycles in this order of service"
-        return f"{self.what}: {in_order}, {self.cycles:,} ({more}) in its own"
+        return f"{self.what}: {self.least:,} cycles {self.order}".rstrip()
 
     def change(self, before: int) -> str:
         """How the cycles change, as a share: ``-12 %``, ``same`` or ``+3 %``."""
@@ -94,7 +99,7 @@ class Explanation:
     ``causes``     the causes on the critical path, largest first; they add up to the run's cycles
     ``what_ifs``   changes that were tried, those that save most first
     ``bounds``     cycles that it cannot go below, the largest first
-    ``imbalance``  of the lanes, if their work differs
+    ``imbalance``  of the lanes in words, if their work differs
     ``is_timed``   whether the work depends on time; the bounds are then those of this run's work
     ``notes``      changes that could not be tried, and why; why the work depends on time
     """
@@ -105,7 +110,7 @@ class Explanation:
     causes: tuple[Cause, ...]
     what_ifs: tuple[WhatIf, ...]
     bounds: tuple[LowerBound, ...]
-    imbalance: Imbalance | None
+    imbalance: str | None
     is_timed: bool = False
     notes: tuple[str, ...] = ()
 
@@ -138,7 +143,7 @@ class Explanation:
         for bound in self.bounds:
             lines.append(f"  {bound.cycles:>12,}  {bound.why}")
         if self.imbalance is not None:
-            lines += ["", self.imbalance.text]
+            lines += ["", self.imbalance]
         lines += [f"note: {note}" for note in self.notes]
         return lines
 
@@ -166,9 +171,34 @@ class Explanation:
                 for n in self.what_ifs
             ],
             "bounds": [{"why": one.why, "cycles": one.cycles} for one in self.bounds],
-            "imbalance": None if self.imbalance is None else self.imbalance.text,
+            "imbalance": self.imbalance,
+            "is_timed": self.is_timed,
             "notes": list(self.notes),
         }
+
+    @staticmethod
+    def of_json(told: Mapping[str, Any]) -> Explanation:
+        """The explanation that ``as_json`` told; its causes have no parts."""
+        return Explanation(
+            sentence=told["sentence"],
+            machine=told["machine"],
+            cycles=told["cycles"],
+            causes=tuple(Cause(one["what"], one["cycles"], ()) for one in told["causes"]),
+            what_ifs=tuple(
+                WhatIf(
+                    one["what"],
+                    tuple(one["how"]),
+                    one["cycles"],
+                    one["saves"],
+                    one.get("cycles_in_this_order"),
+                )
+                for one in told["what_ifs"]
+            ),
+            bounds=tuple(LowerBound(one["why"], one["cycles"]) for one in told["bounds"]),
+            imbalance=told["imbalance"],
+            is_timed=told.get("is_timed", False),
+            notes=tuple(told["notes"]),
+        )
 
 
 def explain(
@@ -227,7 +257,7 @@ def explain(
         causes=causes,
         what_ifs=tuple(tried),
         bounds=tuple(bounds(run)),
-        imbalance=uneven,
+        imbalance=None if uneven is None else uneven.text,
         is_timed=bool(reasons),
         notes=tuple(notes),
     )
@@ -299,7 +329,7 @@ def _sentence(
     if uneven is not None and uneven.cycles >= max(saves, _WORTH * run.cycles):
         return f"{found}; {uneven.text}"
     if best is not None and saves:
-        order = " in this order of service" if best.is_in_order else ""
+        order = " in this order of service" if best.order else ""
         return f"{found}; {best.what} would save {_share(best.saves, run.cycles)}{order}"
     return found
 

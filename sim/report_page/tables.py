@@ -120,7 +120,12 @@ def path(run: Run) -> str:
 def explained(explanation: Explanation) -> str:
     """The changes that would save cycles, and the lower bounds of the graph."""
     tried = [
-        (one.what, one.cycles, one.change(explanation.cycles), " ".join(one.how))
+        (
+            f"{one.what}: {one.order}" if one.order else one.what,
+            one.least,
+            one.change(explanation.cycles),
+            " ".join(one.how),
+        )
         for one in explanation.what_ifs
     ]
     found = ""

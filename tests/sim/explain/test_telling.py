@@ -6,6 +6,7 @@ import pytest
 import custard
 import sim
 from sam.support.errors import UserError
+from sim.explain.telling import WhatIf
 
 
 def dense(shape, every=1):
@@ -211,3 +212,35 @@ def test_a_change_that_takes_for_ever_is_given_up(monkeypatch):
     explanation = spmv().simulate(INPUTS).explain()
     assert explanation.what_ifs == ()
     assert any(note.startswith("skip(A,j): ") for note in explanation.notes)
+
+
+def test_a_change_is_told_by_the_better_order_of_service():
+    """The parts of the JSON, and the line that is printed."""
+    own = WhatIf.of("more ports", ("--set x",), 1000, 700, 800)
+    assert (own.saves, own.least, own.order) == (300, 700, "")
+    assert own.told == "more ports: 700 cycles"
+    old = WhatIf.of("no latency", (), 1000, 1020, 910)
+    assert (old.saves, old.cycles, old.kept) == (90, 1020, 910)
+    [line] = old.lines(1000)
+    assert line == (
+        "    9 %  no latency: 910 cycles in this order of service, 1,020 (+2 %) in its own"
+    )
+    alone = WhatIf.of("skip(B,j)", (), 1000, 1030, None)
+    assert (alone.saves, alone.told) == (-30, "skip(B,j): 1,030 cycles")
+
+
+def test_ideal_resources_of_a_shared_memory_are_tried_in_both_orders():
+    explanation = (
+        spmv()
+        .simulate(INPUTS, overrides={"memory.levels": [{"name": "DRAM", "latency_cycles": 100}]})
+        .explain()
+    )
+    tried = {one.what: one for one in explanation.what_ifs}
+    ideal = [one for one in explanation.what_ifs if one.how[0].startswith("--set")]
+    assert ideal
+    assert all(one.kept is not None and one.kept <= explanation.cycles for one in ideal)
+    assert tried["A:ds:0,1"].kept is None
+    found = {one["what"]: one for one in explanation.as_json()["what_ifs"]}
+    assert found["DRAM with a latency of 0"]["cycles_in_this_order"] == (
+        tried["DRAM with a latency of 0"].kept
+    )
