@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -17,8 +18,9 @@ from custard.cli.arguments import engine
 from custard.cli.combinations import require_together
 from custard.cli.inputs import read_inputs, read_wanted
 from custard.cli.options import RESULTS, Usage, is_graph_file, parse_command, require_no_program
-from custard.cli.output_files import console_of, put_json, require_outputs
+from custard.cli.output_files import console_of, put_record, require_outputs
 from custard.cli.progress import Progress
+from custard.cli.run_record import of_program
 from custard.targets import require_simulated
 
 if TYPE_CHECKING:
@@ -40,9 +42,9 @@ def main(argv: Sequence[str]) -> int:
     require_simulated(arguments.target, "explain")
     with Progress() as progress:
         if is_graph_file(arguments.expression):
-            run = _of_graph(arguments, progress)
+            run, about = _of_graph(arguments, progress)
         else:
-            run = _of_program(arguments, progress)
+            run, about = _of_program(arguments, progress)
         from sim.explain import explain
 
         explanation = explain(run, trying=progress.trying)
@@ -51,12 +53,13 @@ def main(argv: Sequence[str]) -> int:
     console.print(Text(first, "bold"), soft_wrap=True)
     for line in others:
         console.print(Text(line), soft_wrap=True)
-    put_json(arguments.json, explanation.as_json())
+    about |= {"inputs": list(arguments.inputs), "seed": arguments.seed}
+    put_record(arguments.json, {**about, "config": run.config, **explanation.as_json()})
     return 0
 
 
-def _of_program(arguments: argparse.Namespace, progress: Progress) -> Run:
-    """The run of an expression."""
+def _of_program(arguments: argparse.Namespace, progress: Progress) -> tuple[Run, dict[str, Any]]:
+    """The run of an expression, and the record of its program."""
     program, machine = execution.prepared(arguments)
     tensors = read_inputs(arguments.inputs, program, arguments.seed)
     run: Run = program.simulate(
@@ -68,11 +71,11 @@ def _of_program(arguments: argparse.Namespace, progress: Progress) -> Run:
         attribution=True,
         threads=arguments.threads or 1,
     )
-    return run
+    return run, of_program(program, arguments.schedule)
 
 
-def _of_graph(arguments: argparse.Namespace, progress: Progress) -> Run:
-    """The run of the graph in a DOT file."""
+def _of_graph(arguments: argparse.Namespace, progress: Progress) -> tuple[Run, dict[str, Any]]:
+    """The run of the graph in a DOT file, and the record of the graph."""
     from sim.simulation import simulate
 
     require_no_program(arguments)
@@ -82,7 +85,7 @@ def _of_graph(arguments: argparse.Namespace, progress: Progress) -> Run:
     machine = execution.one_machine(arguments)
     graph = graph_run.read_graph(Path(arguments.expression))
     wanted = graph_run.wanted_by(graph, arguments)
-    return simulate(
+    run = simulate(
         graph,
         read_wanted(arguments.inputs, wanted, arguments.seed),
         machine,
@@ -92,3 +95,5 @@ def _of_graph(arguments: argparse.Namespace, progress: Progress) -> Run:
         attribution=True,
         threads=arguments.threads or 1,
     )
+    named = replace(graph, title=graph.title or arguments.expression)
+    return run, graph_run.described(named, arguments.expression)

@@ -124,7 +124,7 @@ def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Name
         outputs.append(output_of(text, target))
     tensors = read_wanted(arguments.inputs, wanted, arguments.seed)
     about = {
-        **_described(graph, arguments.graph),
+        **described(graph, arguments.graph),
         "inputs": list(arguments.inputs),
         "seed": arguments.seed,
     }
@@ -164,7 +164,7 @@ def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Name
     return status
 
 
-def _described(graph: Graph, name: str) -> dict[str, Any]:
+def described(graph: Graph, name: str) -> dict[str, Any]:
     """The fields of a record that describe a graph."""
     stored = {}
     for slot in graph.slots:

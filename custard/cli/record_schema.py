@@ -140,6 +140,46 @@ class _Simulated(_ProgramRecord, _GraphRecord):
     time: _Time | None = None
 
 
+class _Cause(_Record):
+    what: str
+    cycles: _Count
+
+
+class _WhatIf(_Record):
+    what: str
+    how: list[str]
+    cycles: _Count
+    saves: Annotated[int, Field(gt=-(2**63), lt=2**63)]
+    cycles_in_this_order: _Count | None = None
+
+
+class _Bound(_Record):
+    why: str
+    cycles: _Count
+
+
+class _Explained(_ProgramRecord):
+    """Why a run took as long as it did."""
+
+    inputs: list[str]
+    sentence: str
+    machine: str
+    cycles: Annotated[int, Field(ge=1, lt=2**63)]
+    causes: list[_Cause]
+    what_ifs: list[_WhatIf]
+    bounds: list[_Bound]
+    imbalance: str | None
+    is_timed: bool = False
+
+    @model_validator(mode="after")
+    def _cycles_add_up(self) -> _Explained:
+        for one in self.what_ifs:
+            before = self.cycles - one.saves
+            fits = before in (one.cycles, one.cycles_in_this_order)
+            _require(self, fits, f"the cycles of {quoted(one.what)} do not add up")
+        return self
+
+
 # Records of programs that no simulation ran, by target.
 _UNSIMULATED: Mapping[str, type[_ProgramRecord]] = {"sam": _Compiled, "c": _InC}
 
@@ -170,6 +210,7 @@ def record(data: Any, origin: str) -> dict[str, Any]:
         raise UserError(f"{origin} is not a result", hint=hint)
     target = data.get("target")
     model = _Simulated if "cycles" in data else _UNSIMULATED.get(str(target), _Compiled)
+    model = _Explained if "sentence" in data else model
     found: dict[str, Any] = _visible(_validated(model, data, origin))
     return found
 

@@ -300,6 +300,9 @@ def _compared(output: Tensor, expected: Expected | None) -> dict[str, Any]:
 
 def show(console: Console, told: Mapping[str, Any], all_lanes: bool = False) -> None:
     """Prints the report of a record; with ``all_lanes`` a row for the blocks of each lane."""
+    if "sentence" in told:
+        _show_explained(console, told)
+        return
     ran = "cycles" in told
     how = "compiled, not run: no inputs are given"
     if "compiler" in told and "result" in told:
@@ -320,6 +323,17 @@ def show(console: Console, told: Mapping[str, Any], all_lanes: bool = False) -> 
             console.print(line, soft_wrap=True)
     if told.get("matches_numpy"):
         console.print(Text("matches numpy", "green"))
+
+
+def _show_explained(console: Console, told: Mapping[str, Any]) -> None:
+    """Prints an explanation, and of which run it is."""
+    from sim.explain.telling import Explanation  # here, as few records are of explanations
+
+    console.print(Text(told["expression"], "bold"), soft_wrap=True)
+    console.print(Text(f"  {told['cin']}"), soft_wrap=True)
+    console.print(Text(f"  inputs {', '.join(told['inputs'])}\n"), soft_wrap=True)
+    for line in Explanation.of_json(told).lines():
+        console.print(Text(line), soft_wrap=True)
 
 
 def _run_in_c(told: Mapping[str, Any]) -> Iterator[Text]:
@@ -346,6 +360,8 @@ def _count(n: int, one: str, more: str) -> str:
 
 def report_file(console: Console, path: Path) -> int:
     """Prints the report of a record in a file: a result of a sweep, or what ``--json`` wrote.
+
+    That may be an explanation, too.
 
     Returns the exit status that the run would have had. Raises UserError.
     """

@@ -12,6 +12,8 @@ ROOT = Path(__file__).parents[3]
 WEST = ROOT / "experiments" / "data" / "west0067.mtx"
 SPMV = ["y(i) = A(i,j) * x(j)", "-f=A:CSR", "-f=x:d", "-i", "A=west0067.mtx", "-i", "x=@dense"]
 
+OF_GRAPH = ["-i", "B=west0067.mtx", "-i", "c=@dense", "--config", "finite"]
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
@@ -35,6 +37,25 @@ def test_explain_as_json(capsys):
     told = json.loads(capsys.readouterr().out)
     assert told["cycles"] == sum(cause["cycles"] for cause in told["causes"])
     assert {"sentence", "what_ifs", "bounds", "notes"} <= set(told)
+    assert told["expression"] == SPMV[0]
+    assert told["inputs"] == ["A=west0067.mtx", "x=@dense"]
+    assert told["config"]["name"] == "ideal"
+
+
+@pytest.mark.parametrize("words", [[*SPMV, "--config", "finite"], ["spmv.gv", *OF_GRAPH]])
+def test_an_explanation_in_a_file_is_printed_again(capsys, words):
+    """With what it is of ahead: a run on a memory that is shared."""
+    shutil.copy(ROOT / "examples" / "spmv.gv", ".")
+    shared = ["--set", "memory.levels=[{name: DRAM, latency_cycles: 20}]"]
+    assert main(["explain", *words, *shared, "--json", "e.json"]) == 0
+    printed = capsys.readouterr().out
+    assert main(["report", "e.json"]) == 0
+    heading, found = capsys.readouterr().out.split("\n\n", 1)
+    assert found == printed
+    title, _, inputs = heading.splitlines()
+    assert title == json.loads(Path("e.json").read_text())["expression"]
+    assert title in ("y(i) = A(i,j) * x(j)", "x(i)=B(i,j)*c(j)", "spmv.gv")
+    assert inputs.endswith(("=west0067.mtx, x=@dense", "=west0067.mtx, c=@dense"))
 
 
 def test_files_about_a_run(capsys):

@@ -23,6 +23,14 @@ def simulated(expression, *inputs, config="ideal", schedule=()):
     return {**told, "seconds": 0.25}
 
 
+def explained(expression, *inputs):
+    program = custard.compile(expression, dims={"i": 4, "j": 5})
+    machine = hardware.load(MEMORY)
+    run = run_record.simulate(program, [], inputs, machine, attribution=True)[0]
+    about = {**run_record.of_program(program, []), "inputs": list(inputs)}
+    return {**about, **run.explain().as_json()}
+
+
 RECORDS = {
     "a run": simulated("y(i) = A(i,j) * x(j)", "A=@random", "x=@dense"),
     "a scalar": simulated("y = x(i)", "x=@dense"),
@@ -32,6 +40,7 @@ RECORDS = {
         *("B=@random", "C=@dense", "D=@dense"),
         schedule=["precompute(C(i,k) * D(k,j), j, j, ws)"],
     ),
+    "explained": explained("y(i) = A(i,j) * x(j)", "A=@dense", "x=@dense"),
     "compiled": run_record.of_program(custard.compile("y(i) = x(i)"), []),
     "in C": {
         **run_record.of_program(custard.compile("y(i) = x(i)", target="c"), []),
@@ -119,6 +128,11 @@ def changed(name, *place, value=None):
         (
             changed("with memory", "memory", "DRAM", "total", "hits"),
             "memory.DRAM.total.hits is missing",
+        ),
+        (changed("explained", "causes", 0, "what"), "causes.0.what is missing"),
+        (
+            changed("explained", "what_ifs", 0, "how", value=3),
+            "what_ifs.0.how is 3: input should be a valid list",
         ),
         (changed("of several graphs", "graphs", 0, "title"), "graphs.0.title is missing"),
         (changed("compiled", "primitives"), "primitives is missing"),
