@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class StructLayout:
 
     def __init__(self, places: Mapping[str, int]) -> None:
         self.places = places
-        self.words = (ctypes.c_int64 * max(1, len(places)))()
+        self.words = _array_type(max(1, len(places)))()
         self.held: dict[str, np.ndarray[Any, Any]] = {}
 
     def __setitem__(self, name: str, value: int) -> None:
@@ -87,6 +88,12 @@ class StructLayout:
         found = np.dtype(dtype)
         self[name] = _REALLOC(self[name], max(1, count * found.itemsize)) or self[name]
         return np.asarray(_Owned(self[name], count, found))
+
+
+@cache
+def _array_type(length: int) -> type[ctypes.Array[ctypes.c_int64]]:
+    """The type of an array; to make one takes 10 microseconds, and ctypes itself keeps none."""
+    return ctypes.c_int64 * length
 
 
 def _address(values: np.ndarray[Any, Any]) -> int:

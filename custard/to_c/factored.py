@@ -59,7 +59,17 @@ def factored(
 
     if cin.has_computed(program):
         return program, notes
-    return replace(program, value=change(program.value), whole=program.value), notes
+    value = change(program.value)
+    whole = program.value if any(map(_has_splits, cin.walk(program.value))) else None
+    return replace(program, value=value, whole=whole), notes
+
+
+def _has_splits(node: cin.Expression) -> bool:
+    """Whether a part of a value is a product that may be split in two."""
+    match node:
+        case cin.Reduce(_, cin.Multiply()):
+            return any(_splits(node))
+    return False
 
 
 def factored_for(

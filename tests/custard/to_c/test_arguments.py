@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from custard.to_c.arguments import Tensors, stored
+from custard.to_c.arguments import StructLayout, Tensors, stored
 from custard.to_c.loop_ir import INT, INT32
 from sam.graph import Slot
 from sam.support.errors import UserError
@@ -58,3 +58,10 @@ def test_mistakes_name_the_input():
     with pytest.raises(UserError) as caught:
         given(Slot("A", "A", "ro", ((0,), (1,)), ("i", "j")), DENSE)
     assert caught.value.what.startswith("A: ")
+
+
+def test_structs_of_one_length_share_a_type():
+    one, other, longer = (StructLayout({name: n for n, name in enumerate(names)})
+                          for names in ("ab", "cd", "abc"))  # fmt: skip
+    assert type(one.words) is type(other.words)
+    assert (len(one.words), len(longer.words)) == (2, 3)

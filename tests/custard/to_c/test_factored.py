@@ -311,6 +311,12 @@ def test_other_products_of_arrays(text, formats, expected):
     np.testing.assert_allclose(program.run(given).to_numpy(), due)
 
 
+def test_products_of_two_are_not_split_anew():
+    assert compiled("y(i) = A(i,k) * x(k)").cin.whole is None
+    assert compiled(TEXT).cin.whole is not None
+    assert compiled(TEXT, strict=True).cin.whole is None
+
+
 @needs_compiler
 def test_too_large_an_array_is_not_made_first(monkeypatch):
     monkeypatch.setattr("custard.to_c.workspaces.choice.MOST_PLACES", 10)
