@@ -140,12 +140,12 @@ class _Simulated(_ProgramRecord, _GraphRecord):
     time: _Time | None = None
 
 
-class _Cause(_Record):
+class _CauseRecord(_Record):
     what: str
     cycles: _Count
 
 
-class _WhatIf(_Record):
+class _WhatIfRecord(_Record):
     what: str
     how: list[str]
     cycles: _Count
@@ -153,26 +153,26 @@ class _WhatIf(_Record):
     cycles_in_this_order: _Count | None = None
 
 
-class _Bound(_Record):
+class _BoundRecord(_Record):
     why: str
     cycles: _Count
 
 
-class _Explained(_ProgramRecord):
+class _ExplainedRecord(_ProgramRecord):
     """Why a run took as long as it did."""
 
     inputs: list[str]
     sentence: str
     machine: str
     cycles: Annotated[int, Field(ge=1, lt=2**63)]
-    causes: list[_Cause]
-    what_ifs: list[_WhatIf]
-    bounds: list[_Bound]
+    causes: list[_CauseRecord]
+    what_ifs: list[_WhatIfRecord]
+    bounds: list[_BoundRecord]
     imbalance: str | None
     is_timed: bool = False
 
     @model_validator(mode="after")
-    def _cycles_add_up(self) -> _Explained:
+    def _cycles_add_up(self) -> _ExplainedRecord:
         for one in self.what_ifs:
             before = self.cycles - one.saves
             fits = before in (one.cycles, one.cycles_in_this_order)
@@ -210,7 +210,7 @@ def record(data: Any, origin: str) -> dict[str, Any]:
         raise UserError(f"{origin} is not a result", hint=hint)
     target = data.get("target")
     model = _Simulated if "cycles" in data else _UNSIMULATED.get(str(target), _Compiled)
-    model = _Explained if "sentence" in data else model
+    model = _ExplainedRecord if "sentence" in data else model
     found: dict[str, Any] = _visible(_validated(model, data, origin))
     return found
 
