@@ -89,7 +89,8 @@ class Traffic:
 class MemoryStats:
     """The work of a level of memory.
 
-    ``busy``        by port, the cycles in which it moved data
+    ``busy``        by port, the cycles in which it moved data; writes may go on after the last
+                    firing, so these may be more cycles than those of the run
     ``peak_bytes``  the most bytes that it held at once
     ``tensors``     by tensor
     """
