@@ -12,6 +12,7 @@ from sim.explain.what_if import changes
 from sim.order_of_service import firings_of, in_bytes, in_runs, one_by_one
 from tests.custard.to_c.test_levels import chained, skipping
 from tests.sim.compiled.test_engine import configs, cycles, memory_levels, told_after, with_memory
+from tests.sim.test_tiling import machine, product
 from tests.support.compiler import needs_compiler
 from tests.support.profiles import examples
 from tests.support.programs import programs
@@ -106,6 +107,31 @@ def test_an_ideal_cause_never_costs_cycles_in_the_same_order(run):
 @settings(relaxed, max_examples=examples(500))
 @given(larger())
 def test_nor_on_machines_with_many_conflicts(run):
+    assert statistics(kept(run)) == statistics(run)
+    for overrides in ideal(run):
+        assert kept(run, overrides).cycles <= run.cycles, overrides
+
+
+@st.composite
+def tiled(draw):
+    """A run whose tiles come into one memory or two, through ports that blocks share."""
+    levels = draw(st.integers(1, 2))
+    config = machine(levels, draw(st.sampled_from([2, 3])))
+    for level in config["memory"]["levels"]:
+        level["latency_cycles"] = draw(st.sampled_from([1, 5, 40]))
+        level["bandwidth_gb_per_s"] = draw(st.sampled_from([1, 4, "unbounded"]))
+        level["ports"] = draw(st.sampled_from([1, 2, "per_block"]))
+    config["queues"] = {"depth": draw(st.sampled_from([2, 8, "unbounded"]))}
+    numbers = np.random.default_rng(draw(st.integers(0, 2**32)))
+    inputs = {name: 1.0 * (numbers.random((9, 9)) < 0.4) for name in "BC"}
+    program = product("reorder(i,k,j)", "tile(4)" if levels == 1 else "tile(4,2)")
+    return program.simulate(inputs, config=config, engine="compiled", attribution=True)
+
+
+@needs_compiler
+@settings(relaxed, max_examples=examples(50))
+@given(tiled())
+def test_nor_where_tiles_come_into_shared_memories(run):
     assert statistics(kept(run)) == statistics(run)
     for overrides in ideal(run):
         assert kept(run, overrides).cycles <= run.cycles, overrides
