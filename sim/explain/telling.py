@@ -245,8 +245,10 @@ def explain(
         for other in run.alternatives()[:reruns]:
             attempt(other.what, other.how, other.run)
     if reasons:
-        why = ", and ".join(reasons)
-        notes.append(f"the work depends on time, so an ideal resource may cost cycles: {why}")
+        timed = (
+            "the work depends on time, so an ideal resource may cost cycles in an order of its own"
+        )
+        notes.append(f"{timed}: {', and '.join(reasons)}")
     tried.sort(key=lambda one: -one.saves)
     causes = grouped(run)
     uneven = imbalance(run)

@@ -128,8 +128,8 @@ def test_an_ideal_resource_that_costs_cycles_is_told_with_the_reason():
     told = f"{longer.kept} cycles in this order of service, {longer.cycles} (+{more} %) in its own"
     assert f"all queues unbounded: {told}" in line
     assert explanation.notes[-1] == (
-        "the work depends on time, so an ideal resource may cost cycles: a scanner that skips may "
-        "run ahead of the messages that it skips by"
+        "the work depends on time, so an ideal resource may cost cycles in an order of its own: a "
+        "scanner that skips may run ahead of the messages that it skips by"
     )
     assert "cycles that the work of this run takes at least" in explanation.lines()
 
