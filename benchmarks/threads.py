@@ -2,19 +2,27 @@
 
     python benchmarks/threads.py [--threads N] [--runs N] [--only TEXT]
 
-The programs are those of ``benchmarks/engine.py`` at their largest, with unbounded queues and with
-a depth of 1024. Times are wall time of the firings, the median of N runs in turn (5 by default), so
-the machine must do nothing else. The CPU time beside it tells what threads cost.
+The programs are those of ``benchmarks/engine.py`` at their largest, with queues of 4 and of 16
+places. Times are wall time of whole runs (the inputs are bound before), the median of N runs in
+turn (5 by default), so the machine must do nothing else. ``work`` is how long the legs take one
+after the other, over the time on one thread: cores of their own bring the number of threads over
+that, less the start. The last line tells what as many threads of plain arithmetic bring on this
+machine: two processors of a virtual machine may be one core.
 Exits with 1 where a run on threads differs in a cycle or in any statistic.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import statistics
 import sys
 import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 from rich.console import Console
 from rich.table import Table
@@ -22,23 +30,60 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.engine import cases
+from sam.support import c_compiler as cc
 from sim.binding import BoundGraph
-from sim.compiled import engine
-from sim.compiled.layout import CompiledMachine
+from sim.compiled import legs
 from sim.config.hardware import load
 from sim.stats import Run
 
+_ARITHMETIC = """#include <stdint.h>
+uint64_t spin(int64_t n) {
+    uint64_t a = 1, b = 2, c = 3;
+    for (int64_t i = 0; i < n; i++) a = a * 3 + 1, b ^= a >> 3, c += b;
+    return a + b + c;
+}
+"""
+_TIMES = 200_000_000
 
-def _run(bound: BoundGraph, depth: int | str, threads: int) -> tuple[float, float, Run]:
-    """The wall and CPU seconds of the firings, and the run."""
-    running = engine.CompiledRun(CompiledMachine(bound, load("ideal", {"queues.depth": depth})))
-    try:
-        wall, cpu = time.perf_counter(), time.process_time()
-        running.run(None, None, threads)
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        return wall, cpu, running.report()
-    finally:
-        running.close()
+
+class _AtOnce(Executor):
+    """Does each task when it is submitted."""
+
+    def __init__(self, threads: int) -> None:
+        pass
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_running_or_notify_cancel()
+        done.set_result(fn(*args, **kwargs))
+        return done
+
+
+def _run(bound: BoundGraph, depth: int, threads: int) -> tuple[float, Run]:
+    """The wall seconds of a run, and the run."""
+    began = time.perf_counter()
+    run = legs.run(bound, load("ideal", {"queues.depth": depth}), threads=threads)
+    return time.perf_counter() - began, run
+
+
+def _of_arithmetic(threads: int, runs: int) -> float:
+    """How many times as much plain arithmetic some threads do as one does in the same time."""
+    [library] = cc.build([_ARITHMETIC], {}, lambda source: cc.FLAGS)
+    spin = library.spin
+    spin.argtypes = [ctypes.c_int64]
+    found = []
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(runs):
+            began = time.perf_counter()
+            spin(_TIMES)
+            middle = time.perf_counter()
+            list(pool.map(spin, [_TIMES] * threads))
+            found.append(threads * (middle - began) / (time.perf_counter() - middle))
+    return statistics.median(found)
+
+
+def _told(run: Run) -> tuple[Any, ...]:
+    return run.cycles, run.blocks, run.streams
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -53,27 +98,27 @@ def main(arguments: list[str] | None = None) -> int:
     for column in ("program", "size", "queues", "1 thread, s", f"{options.threads} threads, s"):
         table.add_column(column)
     table.add_column("times as fast", justify="right")
-    table.add_column("CPU", justify="right")
+    table.add_column("work", justify="right")
+    table.add_column("why not")
     for case in largest.values():
         bound = case.bound()
-        for depth in ("unbounded", 1024):
-            found = [
-                [_run(bound, depth, threads) for threads in (1, options.threads)]
-                for _ in range(options.runs)
-            ]
-            for one, many in found:
-                same = (one[2].cycles, one[2].blocks, one[2].streams) == (
-                    many[2].cycles,
-                    many[2].blocks,
-                    many[2].streams,
-                )
-                differ = differ or not same
-            walls = [statistics.median(pair[n][0] for pair in found) for n in (0, 1)]
-            cpus = [statistics.median(pair[n][1] for pair in found) for n in (0, 1)]
-            seconds = [f"{wall:.3f}" for wall in walls]
-            ratios = [f"{walls[0] / walls[1]:.2f}", f"x {cpus[1] / cpus[0]:.2f}"]
-            table.add_row(case.name, case.size, str(depth), *seconds, *ratios)
+        for depth in (4, 16):
+            found = []
+            for _ in range(options.runs):
+                alone, together = (_run(bound, depth, n) for n in (1, options.threads))
+                with patch.object(legs, "ThreadPoolExecutor", _AtOnce):
+                    in_turn = _run(bound, depth, options.threads)
+                found.append((alone, together, in_turn))
+            runs = [run for times in found for _, run in times]
+            differ = differ or any(_told(run) != _told(runs[0]) for run in runs)
+            walls = [statistics.median(times[n][0] for times in found) for n in range(3)]
+            seconds = [f"{wall:.3f}" for wall in walls[:2]]
+            ratios = [f"{walls[0] / walls[1]:.2f}", f"x {walls[2] / walls[0]:.2f}"]
+            notes = ", ".join(runs[1].notes)
+            table.add_row(case.name, case.size, str(depth), *seconds, *ratios, notes)
     Console(highlight=False, width=None if sys.stdout.isatty() else 120).print(table)
+    many = _of_arithmetic(options.threads, options.runs)
+    print(f"{options.threads} threads of plain arithmetic: {many:.2f} times one")
     if differ:
         print("a run on threads differs from that on one", file=sys.stderr)
     return int(differ)

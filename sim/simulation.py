@@ -36,9 +36,9 @@ def _run_compiled(
     order: Order | None,
     at_hand: bool = False,
 ) -> Run:
-    from sim.compiled import engine  # here and below: a run imports the engine that it needs
+    from sim.compiled import legs  # here and below: a run imports the engine that it needs
 
-    return engine.run(bound, config, progress, max_cycles, attribution, threads, at_hand, order)
+    return legs.run(bound, config, progress, max_cycles, attribution, threads, at_hand, order)
 
 
 def _run_simpy(

@@ -7,6 +7,7 @@ them in its own way. A step changes a memory only after all that it gives in the
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,33 @@ from sam.arithmetic import Operation
 from sam.support.errors import StreamError, UserError
 
 
+class Written(Enum):
+    """How a memory is filled that its block does not read."""
+
+    IN_ORDER = "in order"
+    """Each number follows the one before, whatever its place."""
+    BY_PLACE = "by place"
+    """The place of a number in the memory has a meaning."""
+
+
 class Growing(list[Any]):
     """Numbers in the order in which they came: coordinates and such, or ``values``.
 
-    ``whole`` is all of them at once, where an engine has kept them in an array of its own.
+    ``written``     how, if the block only appends to it
+    ``lengths_of``  the list whose lengths its numbers are, if they are that
+    ``whole``       all of them at once, where an engine has kept them in an array of its own
     """
 
-    def __init__(self, start: list[Any] | None = None, *, values: bool = False) -> None:
+    def __init__(
+        self,
+        start: list[Any] | None = None,
+        *,
+        values: bool = False,
+        written: Written | None = None,
+        lengths_of: Growing | None = None,
+    ) -> None:
         super().__init__(start or [])
-        self.values = values
+        self.values, self.written, self.lengths_of = values, written, lengths_of
         self.whole: np.ndarray | None = None
 
     def to_list(self) -> list[Any]:
@@ -38,12 +57,15 @@ class Growing(list[Any]):
 class Stored(dict[int, Any]):
     """Values by place, or ``integers``; a place is zero until a value is stored there.
 
-    ``whole`` has those of the first places at once, where an engine has kept them in an array.
+    ``written``  that it is written by place, if the block does no more than store or add
+    ``whole``    those of the first places at once, where an engine has kept them in an array
     """
 
-    def __init__(self, zero: Any, *, integers: bool = False) -> None:
+    def __init__(
+        self, zero: Any, *, integers: bool = False, written: Written | None = None
+    ) -> None:
         super().__init__()
-        self.zero, self.integers = zero, integers
+        self.zero, self.integers, self.written = zero, integers, written
         self.whole: np.ndarray | None = None
 
     def to_numpy(self, places: int, dtype: Any) -> np.ndarray:

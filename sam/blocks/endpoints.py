@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sam.blocks.base import Block, Drawing, Kind, Role, Surroundings, Values
-from sam.blocks.block_memory import Growing
+from sam.blocks.block_memory import Growing, Written
 from sam.blocks.parameters import STREAM, TEXT, whole
 from sam.blocks.ports import ROOT as ROOT_POSITION
 from sam.blocks.ports import Port, into, out
@@ -66,7 +66,10 @@ def _sink(parameters: Parameters) -> Block:
     return Block(
         ports=(into("in_stream", "any"),),
         step=keep,
-        memory=lambda around: SimpleNamespace(kinds=Growing(), values=Growing(values=True)),
+        memory=lambda around: SimpleNamespace(
+            kinds=Growing(written=Written.IN_ORDER),
+            values=Growing(values=True, written=Written.IN_ORDER),
+        ),
     )
 
 

@@ -4,8 +4,8 @@ Every block runs ahead in its own local time, many firings per call, until an in
 output is full. The scheduler (``scheduler.c``) wakes a block when a queue that it waits for has
 moved. Tokens carry the cycle in which they become visible, and places of queues the cycle in which
 they were freed, so the cycle of each firing is the one of the SimPy engine, and so are all
-statistics. Blocks that read a wire or touch memory are ordered in time. A long run may be divided
-among threads (``crew.py``).
+statistics. Blocks that read a wire or touch memory are ordered in time. Several threads may share
+a long run (``legs.py``).
 
 Kernels are compiled once for each step, arity and type of values, and kept on disk.
 """
@@ -14,17 +14,14 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from sam.blocks import StreamError
 from sam.blocks.block_memory import too_full
 from sam.support.errors import UserError
 from sim.binding import BoundGraph, located
-from sim.compiled import crew
 from sim.compiled.collection import no_collection
 from sim.compiled.layout import CompiledMachine
 from sim.compiled.parts import CompiledPart
@@ -38,7 +35,7 @@ from sim.stats import Run
 
 Progress = Callable[[int], None]
 
-_ROUNDS, _FEW_ROUNDS = 4096, 16
+_ROUNDS = 4096
 _SECONDS_BETWEEN_LOOKS = 0.25
 # Queues compare cycles that are less than _APART from each other. That holds unless the busiest
 # block fires less than once in _SELDOM cycles of a long run.
@@ -51,15 +48,13 @@ def run(
     progress: Progress | None = None,
     max_cycles: int | None = None,
     attribution: bool = False,
-    threads: int = 1,
     at_hand: bool = False,
     order: Order | None = None,
+    notes: Sequence[str] = (),
 ) -> Run:
     """Runs a bound graph to its end; with ``attribution`` it keeps why each firing waited.
 
     With an ``order`` of service, it keeps that.
-
-    A long run is shared by up to ``threads`` threads, if its parts allow: see ``crew.py``.
 
     Raises UserError if it deadlocks, makes no progress, or takes more than ``max_cycles``;
     NotAtHand where its kernels must be ``at_hand``, and one would have to be made first.
@@ -69,9 +64,9 @@ def run(
             CompiledMachine(bound, config, attribution, at_hand=at_hand, order=order)
         )
     try:
-        running.run(progress, max_cycles, threads)
+        running.run(progress, max_cycles)
         with no_collection():
-            return running.report()
+            return running.report(notes)
     finally:
         running.close()
 
@@ -98,21 +93,29 @@ class CompiledRun:
 
     def __init__(self, machine: CompiledMachine) -> None:
         self.machine = machine
-        self.crew: crew.Crew | None = None
-        self.notes: list[str] = []
 
-    def run(
-        self, progress: Progress | None, max_cycles: int | None = None, threads: int = 1
-    ) -> None:
+    def run(self, progress: Progress | None, max_cycles: int | None = None) -> None:
         """Runs all blocks to their ends, or to that of the run."""
+        self.go_on(progress, max_cycles)
+        if max_cycles is not None and self.machine.last_cycle() >= max_cycles:
+            raise self._out_of_cycles(max_cycles)
+        self.require_end()
+
+    def go_on(
+        self,
+        progress: Progress | None = None,
+        max_cycles: int | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Runs until no block can go on, or until told to stop."""
         before, look_at = self._moved(), time.monotonic() + _SECONDS_BETWEEN_LOOKS
-        status = self._warm_up(threads) if threads > 1 else 0
+        runtime, scheduled = self.machine.runtime, ctypes.byref(self.machine.scheduled)
         while True:
-            status = status or self._go_on(_ROUNDS)
-            if status == 1:
-                break
+            status = runtime.run(scheduled, ctypes.c_int64(_ROUNDS))
             if status == 2:
                 raise self.failure()
+            if status == 1 or stop():
+                return
             if progress is not None:
                 progress(self.machine.last_cycle())
             if max_cycles is not None and self.machine.last_cycle() >= max_cycles:
@@ -124,8 +127,9 @@ class CompiledRun:
             if now == before:
                 raise no_progress(self._busiest())
             before = now
-        if max_cycles is not None and self.machine.last_cycle() >= max_cycles:
-            raise self._out_of_cycles(max_cycles)
+
+    def require_end(self) -> None:
+        """Raises UserError unless all blocks have come to their ends, or to that of the run."""
         self._require_firings()
         if any(one.block.status == Status.LATE for one in self.machine.parts):
             return
@@ -138,38 +142,6 @@ class CompiledRun:
 
     def _out_of_cycles(self, max_cycles: int) -> OutOfCycles:
         return out_of_cycles(self.machine.machine.bound, self.machine.machine.config, max_cycles)
-
-    def _go_on(self, rounds: int) -> int:
-        """Runs up to ``rounds`` sweeps over the blocks: see ``run`` in ``scheduler.c``."""
-        if self.crew is not None:
-            return self.crew.run(rounds)
-        return int(
-            self.machine.runtime.run(ctypes.byref(self.machine.scheduled), ctypes.c_int64(rounds))
-        )
-
-    def _warm_up(self, threads: int) -> int:
-        """Runs until the costs of the parts are known, and divides them; returns as ``_go_on``."""
-        machine = self.machine
-        alone = crew.why_alone(machine.parts)
-        if alone is not None:
-            self.notes.append(f"one thread: {alone}")
-            return 0
-        ticks, status = np.zeros(len(machine.parts), np.int64), 0
-        machine.scheduled.ticks = ticks.ctypes.data
-        while status == 0 and ticks.sum() < crew.WARM_UP:
-            status = self._go_on(_FEW_ROUNDS)
-        machine.scheduled.ticks = None
-        if status == 0:
-            self.crew = crew.crew_of(
-                machine.runtime,
-                machine.parts,
-                machine.queues,
-                ticks.tolist(),
-                threads,
-            )
-            if self.crew is None:
-                self.notes.append("one thread: no division of the blocks is worth its cost")
-        return status
 
     def _moved(self) -> list[Any]:
         """The ends of all queues, and all states: they change while blocks make progress."""
@@ -192,11 +164,7 @@ class CompiledRun:
 
     def failure(self) -> Exception:
         """The error of the block that failed."""
-        one = (
-            self.machine.parts[self.machine.scheduled.failed]
-            if self.crew is None
-            else self.crew.failed
-        )
+        one = self.machine.parts[self.machine.scheduled.failed]
         if one.block.status == Status.FAILED:
             mistake = StreamError(one.residual.messages[one.block.port], one.block.which)
             return located(mistake, one.part.node)
@@ -211,12 +179,10 @@ class CompiledRun:
         channel = one.awaited[one.block.port]
         return WaitingBlock(channel.edge, not starved, channel.giver)
 
-    def report(self) -> Run:
+    def report(self, notes: Sequence[str] = ()) -> Run:
         """The statistics of the run, and its result unless it was ended before."""
-        return report(self.machine, self.notes)
+        return report(self.machine, notes)
 
     def close(self) -> None:
         """Gives back the memory that C has taken."""
-        if self.crew is not None:
-            self.crew.close()
         self.machine.close()

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from sim.binding import BoundGraph
-from sim.compiled import crew
 from sim.compiled.bundles import bundles
+from sim.compiled.gate import WITHOUT_END, gate_of
 from sim.compiled.kernel.paths.prepare import may_prepare
 from sim.compiled.logs import Logs
 from sim.compiled.memory import SHARED_HIERARCHY, CompiledHierarchy
-from sim.compiled.objects import TYPES, Objects, at, pointers
+from sim.compiled.objects import TYPES, Objects, Room, at
 from sim.compiled.order import CompiledOrder
-from sim.compiled.parts import CompiledPart, SharedQueue, numbers
+from sim.compiled.parts import CompiledPart, SharedQueue
 from sim.compiled.residual import c_type
-from sim.compiled.structures import GAP, SHARED, CBlock, CMachine
+from sim.compiled.structures import GAP, SHARED, CBlock, CMachine, Status
 from sim.compiled.translations import libraries, text, translated
 from sim.config.hardware import Config
 from sim.machine import elaborate
 from sim.order_of_service import Order
 from sim.stats import TOKEN_KINDS
 
-_SHARED = replace(
-    SHARED,
-    structures={**SHARED.structures, **crew.STRUCTURES},
-    beginnings=frozenset({"Crew"}),
-)
-_NEVER = 2**62
+_NEVER, _LATE = 2**62, 1 << 20
 
 
 class CompiledMachine:
@@ -38,6 +31,7 @@ class CompiledMachine:
 
     ``end``    the cycle before which the run is ended, if it is
     ``order``  that of service, if it ``keeps`` one; a run with ``attribution`` notes its own
+    ``gate``   the part that can hold all others, if it is to be ``holdable`` and has one
     """
 
     def __init__(
@@ -48,14 +42,16 @@ class CompiledMachine:
         end: int | None = None,
         at_hand: bool = False,
         order: Order | None = None,
+        holdable: bool = False,
     ) -> None:
         self.machine, self.keeps = elaborate(bound, config, order=order), order is not None
         self.attribution, self.end = attribution, end
-        self.kept: list[Any] = []
+        self.room = Room(apart=holdable)
         self.states: list[ctypes.Array[ctypes.c_char]] = []
         self.parts = [CompiledPart(part, *translated(part, at_hand)) for part in self.machine.parts]
         self.by_name = {one.part.name: one for one in self.parts}
-        self.queues = self._share()
+        self.gate: CompiledPart | None = None
+        self.queues = self._share(holdable)
         self.channels = {edge: shared for shared in self.queues for edge in shared.edges}
         sources = [
             one.translation.source(
@@ -64,14 +60,15 @@ class CompiledMachine:
                 attribution,
                 limited=end is not None,
                 kept=order is not None,
+                holdable=one is self.gate,
             )
             for one in self.parts
         ]
-        sources = [_SHARED.exported(text("scheduler.c")), *sources]
+        sources = [SHARED.exported(text("scheduler.c")), *sources]
         self.runtime, *built = libraries(sources, at_hand=at_hand)
-        _SHARED.require(self.runtime)
+        SHARED.require(self.runtime)
         self.runtime.run.restype = ctypes.c_int64
-        self.objects = Objects(self.runtime)
+        self.objects = Objects(self.runtime, self.room)
         self.logs = Logs(self.runtime) if attribution else None
         self.order: CompiledOrder | None = None
         if attribution or order is not None:
@@ -86,11 +83,12 @@ class CompiledMachine:
         for one, library in zip(self.parts, built, strict=True):
             self._fill(one, library)
         self.scheduled = self._schedule(built)
+        self.wake()
         if self.order is not None and self.order.turns and self.hierarchy is not None:
-            self.order.begin(self.parts, self.hierarchy.library)
+            self.order.begin(self.parts, self.hierarchy.library, self.room)
 
-    def _share(self) -> list[SharedQueue]:
-        """The queues that channels share, in the order of their givers."""
+    def _share(self, holdable: bool) -> list[SharedQueue]:
+        """The queues that channels share, in the order of their givers; finds the gate."""
         bodies = {one.part.name: one.residual.body for one in self.parts}
         found = [
             SharedQueue(bundle, self.by_name[bundle.giver].asks)
@@ -99,7 +97,11 @@ class CompiledMachine:
         for shared in found:
             self.by_name[shared.bundle.giver].queues_out.append(shared)
             self.by_name[shared.bundle.taker].queues_in.append(shared)
+        if holdable:
+            self.gate = gate_of(self.parts, found)
         for one in self.parts:
+            if one is self.gate:
+                continue  # it prepares nothing beyond the firings that it is allowed
             if may_prepare(one.residual.body) and len(one.queues_out) == 1:
                 [shared] = one.queues_out
                 gives_all = len({*shared.bundle.givers}) == len(one.part.outputs)
@@ -107,7 +109,7 @@ class CompiledMachine:
         return found
 
     def _open(self, shared: SharedQueue) -> None:
-        queue = shared.queue
+        queue = shared.queue = self.room.hold(shared.queue)
         queue.depth, queue.latency, queue.wire = shared.depth, shared.latency, shared.wire
         queue.places = shared.places
         sizes = sum(np.dtype(TYPES[c_type(one.dtype)]).itemsize for one in shared.bundle.channels)
@@ -124,29 +126,31 @@ class CompiledMachine:
         """Fills in the structure of a part for C."""
         part, residual = one.part, one.residual
         library.state_size.restype = ctypes.c_int64
-        state = ctypes.create_string_buffer(library.state_size())
+        state = self.room.hold((ctypes.c_char * library.state_size())())
         library.start(state)
-        one.counts = numbers(max(1, len(TOKEN_KINDS) * len(part.outputs)))
-        one.waits = numbers(max(1, len(part.inputs) + len(one.slots)))
+        one.counts = self.room.numbers(max(1, len(TOKEN_KINDS) * len(part.outputs)))
+        one.waits = self.room.numbers(max(1, len(part.inputs) + len(one.slots)))
         own_numbers = [int(at(part.memory, path)) for path in residual.numbers]
-        own = numbers(len(own_numbers), own_numbers)
-        one.block = CBlock(
+        own = self.room.numbers(len(own_numbers), own_numbers)
+        block = CBlock(
             asker=part.asker or 0,
-            in_=pointers(self.kept, [shared.queue for shared in one.queues_in]),
-            out=pointers(self.kept, [shared.queue for shared in one.queues_out]),
+            in_=self.room.pointers([shared.queue for shared in one.queues_in]),
+            out=self.room.pointers([shared.queue for shared in one.queues_out]),
             outs=len(one.queues_out),
             state=ctypes.addressof(state),
-            memory=pointers(self.kept, [self.objects.of(part, path) for path in residual.memory]),
+            memory=self.room.pointers([self.objects.of(part, path) for path in residual.memory]),
             numbers=ctypes.addressof(own),
             waits=ctypes.addressof(one.waits),
             counts=ctypes.addressof(one.counts),
             fire=ctypes.cast(library.fire, ctypes.c_void_p),
             interval=part.timing.initiation_interval,
             end=_NEVER if self.end is None else self.end,
+            allowed=WITHOUT_END,
         )
+        one.block = self.room.hold(block)
         if self.logs is not None:
             one.log_to(self.logs)
-        self.kept += [state, own]
+        self.room.kept += [state, own]
         self.states.append(state)
         if self.order is not None:
             self.order.give_reads(one)
@@ -160,7 +164,7 @@ class CompiledMachine:
         regions = np.array(numbers, np.int64)
         outstanding = layout.outstanding[block.asker]
         places = np.zeros(max(1, outstanding), np.int64)
-        self.kept += [regions, places]
+        self.room.kept += [regions, places]
         block.hierarchy, block.touch = hierarchy.address, hierarchy.touch(self.order)
         block.regions, block.places = regions.ctypes.data, places.ctypes.data
         block.outstanding = outstanding
@@ -187,16 +191,15 @@ class CompiledMachine:
         ordered = [one.block for one in self.parts if one.ordered and not turns]
         for one in self.parts:
             one.block.limit, one.block.ahead = -1, self._ahead(one)
-        awake = np.zeros(len(self.parts) // 64 + 1, np.uint64)
-        self.kept += [awake, *libraries]
+        awake = self.room.numbers(len(self.parts) // 64 + 1)
+        self.room.kept += [awake, *libraries]
         scheduled = CMachine(
             count=len(self.parts),
-            blocks=pointers(self.kept, [one.block for one in self.parts]),
-            awake=awake.ctypes.data,
+            blocks=self.room.pointers([one.block for one in self.parts]),
+            awake=ctypes.addressof(awake),
             ordered_count=len(ordered),
-            ordered=pointers(self.kept, ordered),
+            ordered=self.room.pointers(ordered),
         )
-        self.runtime.prepare(ctypes.byref(scheduled))
         return scheduled
 
     def _ahead(self, one: CompiledPart) -> int:
@@ -209,6 +212,32 @@ class CompiledMachine:
             (wire.latency - self.by_name[wire.bundle.giver].ordered for wire in one.wires),
             default=0,
         )
+
+    def wake(self) -> None:
+        """Has the scheduler look at all blocks again."""
+        self.runtime.prepare(ctypes.byref(self.scheduled))
+
+    def allow(self, firings: int) -> None:
+        """Has the gate, if there is one, hold the others after so many firings."""
+        if self.gate is not None:
+            self.gate.block.allowed = firings
+            self.wake()
+
+    def fill(self) -> None:
+        """Has the queues fill at first: blocks that give to no other begin late."""
+        for one in self.parts:
+            if not one.queues_out:
+                one.block.ready += _LATE
+
+    @property
+    def at_cut(self) -> bool:
+        """Whether the gate holds the others."""
+        return self.gate is not None and self.gate.block.status == Status.HELD
+
+    @property
+    def finished(self) -> bool:
+        """Whether all blocks have come to their ends."""
+        return all(one.block.status == Status.FINISHED_BLOCK for one in self.parts)
 
     def last_cycle(self) -> int:
         """The cycle of the last firing of any block."""

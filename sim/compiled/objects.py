@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +13,12 @@ from sim.compiled.residual import COMPLEX, INT, REAL, c_type
 from sim.machine import Part
 
 TYPES = {INT: np.int64, REAL: np.float64, COMPLEX: np.complex128}
+
+
+_Data = TypeVar("_Data", bound="ctypes.Structure | ctypes.Array[Any]")
+
+_PIECE, _LINE = 1 << 14, 128
+"""Bytes of a piece of memory; the most that processors hand to each other at once."""
 
 
 class CGrowing(ctypes.Structure):
@@ -39,16 +46,59 @@ class CAccumulator(ctypes.Structure):
     ]
 
 
+class Room:
+    """Memory for the small structures of one machine.
+
+    ``apart``  whether they lie side by side, apart from all others: two threads that write to one
+               cache line, each to its own machine, would wait for each other
+    ``kept``   what pointers in it point to, among others
+    """
+
+    def __init__(self, apart: bool = False) -> None:
+        self.apart, self.piece, self.at = apart, bytearray(), 0
+        self.kept: list[Any] = []
+
+    def hold(self, made: _Data) -> _Data:
+        """A structure or an array, as it is or like it in this memory."""
+        if not self.apart:
+            return made
+        size = ctypes.sizeof(made)
+        if self.at + size + _LINE > len(self.piece):
+            self.piece, self.at = bytearray(max(_PIECE, size) + 2 * _LINE), _LINE
+        held = type(made).from_buffer(self.piece, self.at)
+        ctypes.memmove(ctypes.addressof(held), ctypes.addressof(made), size)
+        self.at += (size + 15) & -16
+        return held  # type: ignore[return-value]
+
+    def pointers(self, objects: Sequence[Any]) -> int:
+        """The address of an array of pointers to objects, which are kept as long as this."""
+        addresses = [
+            one.ctypes.data if isinstance(one, np.ndarray) else ctypes.addressof(one)
+            for one in objects
+        ]
+        array = self.hold((ctypes.c_void_p * len(addresses))(*addresses))
+        self.kept += [array, *objects]
+        return ctypes.addressof(array)
+
+    def numbers(self, count: int, values: Sequence[int] = ()) -> ctypes.Array[Any]:
+        """Whole numbers: the values, then zeros."""
+        return self.hold((ctypes.c_int64 * count)(*values))
+
+
 class Objects:
     """The objects of block memories in C; two halves of a block share them.
 
     ``runtime``  the library that has ``append`` and ``release``
+    ``room``     where the structures lie
+    ``grown``    the memories that C fills, each with its structure in C and the type of values
+    ``joined``   by number: what is to be brought back in place of what this machine has stored
     """
 
-    def __init__(self, runtime: ctypes.CDLL) -> None:
-        self.runtime = runtime
+    def __init__(self, runtime: ctypes.CDLL, room: Room) -> None:
+        self.runtime, self.room = runtime, room
         self.grown: list[tuple[Any, CGrowing | CAccumulator, str]] = []
         self.made: dict[int, CGrowing | CAccumulator] = {}
+        self.joined: dict[int, np.ndarray] = {}
 
     def of(self, part: Part, path: tuple[str, ...]) -> Any:
         """An object of a part's memory: an array, or a structure."""
@@ -60,9 +110,9 @@ class Objects:
         made: CAccumulator | CGrowing
         if isinstance(found, Accumulator):
             limit = -1 if found.capacity is None else found.capacity
-            made = CAccumulator(dimensions=found.dimensions, capacity=limit)
+            made = self.room.hold(CAccumulator(dimensions=found.dimensions, capacity=limit))
         else:
-            made = CGrowing()
+            made = self.room.hold(CGrowing())
         self.grown.append((found, made, c_type(part.dtype)))
         self.made[id(found)] = made
         for value in found if isinstance(found, Growing) else ():
@@ -71,13 +121,11 @@ class Objects:
 
     def copy_back(self) -> None:
         """Copies the numbers that C has stored into the memories."""
-        for found, made, values in self.grown:
-            if not isinstance(found, Accumulator):
-                of_values = not found.integers if isinstance(found, Stored) else found.values
-                kind = TYPES[values if of_values else INT]
-                size = made.length * np.dtype(kind).itemsize
-                stored = (ctypes.c_char * size).from_address(made.items) if size else b""
-                found.whole = np.frombuffer(stored, kind).copy()
+        for n, (found, made, values) in enumerate(self.grown):
+            if n in self.joined:
+                found.whole = self.joined[n]
+            elif isinstance(made, CGrowing):
+                found.whole = items(made, dtype_of(found, values)).copy()
 
     def close(self) -> None:
         """Gives back the memory that C has taken."""
@@ -86,20 +134,29 @@ class Objects:
                 self.runtime.release(ctypes.byref(growing))
 
 
+def dtype_of(found: Growing | Stored, values: str) -> np.dtype[Any]:
+    """The type in which C stores the numbers of a memory; ``values`` is that of values."""
+    of_values = not found.integers if isinstance(found, Stored) else found.values
+    return np.dtype(TYPES[values if of_values else INT])
+
+
+def items(made: CGrowing, dtype: np.dtype[Any], length: int | None = None) -> np.ndarray:
+    """The items of an array of C, in place; by default as many as have been appended."""
+    return array_at(made.items, dtype, made.length if length is None else length)
+
+
+def array_at(address: int, dtype: np.dtype[Any], length: int) -> np.ndarray:
+    """Numbers of C, in place."""
+    if not length:
+        return np.zeros(0, dtype)
+    octets = (ctypes.c_uint8 * (length * dtype.itemsize)).from_address(address)
+    return np.ctypeslib.as_array(octets).view(dtype)
+
+
 def _arrays(made: Any) -> list[CGrowing]:
     if isinstance(made, CGrowing):
         return [made]
     return [getattr(made, name) for name, kind in made._fields_ if kind is CGrowing]
-
-
-def pointers(kept: list[Any], objects: list[Any]) -> int:
-    """The address of an array of pointers to objects; array and objects are added to ``kept``."""
-    addresses = [
-        one.ctypes.data if isinstance(one, np.ndarray) else ctypes.addressof(one) for one in objects
-    ]
-    array = (ctypes.c_void_p * len(addresses))(*addresses)
-    kept += [array, *objects]
-    return ctypes.addressof(array)
 
 
 def at(memory: Any, path: tuple[str, ...]) -> Any:

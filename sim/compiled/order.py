@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.compiled.objects import CGrowing, pointers
+from sim.compiled.objects import CGrowing, Room, items
 from sim.machine import Machine
 from sim.order_of_service import MOST_OF_A_BYTE, RUN_BITS, Order, order_of
 
@@ -77,16 +77,16 @@ class CompiledOrder:
             self.alive.append(array)
             one.block.reads = ctypes.addressof(array)
 
-    def begin(self, parts: Sequence[CompiledPart], library: ctypes.CDLL) -> None:
+    def begin(self, parts: Sequence[CompiledPart], library: ctypes.CDLL, room: Room) -> None:
         """Lets the first block ask memory, where the order is kept."""
         asking = [one.block for one in parts if one.part.asker is not None]
-        self.memory.askers = pointers(self.alive, asking)
+        self.memory.askers = room.pointers(asking)
         library.grant(ctypes.byref(self.memory))
 
     def noted(self) -> Order | None:
         """The order of a finished run, if its work depends on it."""
-        reads = [_copied(one.bytes, np.uint8) for one in self.reads.values()]
-        return order_of(self.machine, _copied(self.memory.runs, np.uint32), reads)
+        reads = [items(one.bytes, np.dtype(np.uint8)).copy() for one in self.reads.values()]
+        return order_of(self.machine, items(self.memory.runs, np.dtype(np.uint32)).copy(), reads)
 
     def close(self) -> None:
         """Gives back the memory that C has taken."""
@@ -97,10 +97,3 @@ class CompiledOrder:
     def _given(self, items: np.ndarray[Any, Any]) -> CGrowing:
         self.alive.append(items)
         return CGrowing(items.ctypes.data, len(items), len(items), 0)
-
-
-def _copied(growing: CGrowing, kind: type[Any]) -> np.ndarray[Any, Any]:
-    """A copy of the items that C has stored."""
-    size = growing.length * np.dtype(kind).itemsize
-    stored = (ctypes.c_char * size).from_address(growing.items) if size else b""
-    return np.frombuffer(stored, kind).copy()

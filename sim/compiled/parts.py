@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,18 +14,16 @@ from sim.attribution.over_time import bins
 from sim.compiled.bundles import Bundle
 from sim.compiled.kernel.ends import QueueEnd, slots
 from sim.compiled.logs import CLog, Logs
-from sim.compiled.residual import Residual
-from sim.compiled.structures import CBlock, CQueue
+from sim.compiled.objects import TYPES, array_at
+from sim.compiled.residual import Residual, c_type
+from sim.compiled.structures import GAP, CBlock, CQueue
 from sim.compiled.translations import Translation
 from sim.machine import Channel, Part
 
+_STRETCH = 16  # bytes of a stretch ahead of its places
+
 PLACES, SHORT = 1024, 17
 """The places of a stretch of an unbounded queue; the depth from which on a queue is not short."""
-
-
-def numbers(count: int = 0, values: Sequence[int] = ()) -> ctypes.Array[Any]:
-    """Whole numbers as C has them: the values, then zeros."""
-    return (ctypes.c_int64 * count)(*values)
 
 
 @dataclass
@@ -43,8 +40,8 @@ class CompiledPart:
     residual: Residual
     queues_in: list[SharedQueue] = field(default_factory=list)
     queues_out: list[SharedQueue] = field(default_factory=list)
-    counts: ctypes.Array[Any] = field(default_factory=numbers)
-    waits: ctypes.Array[Any] = field(default_factory=numbers)
+    counts: ctypes.Array[Any] = field(default_factory=ctypes.c_int64 * 0)
+    waits: ctypes.Array[Any] = field(default_factory=ctypes.c_int64 * 0)
     block: CBlock = field(default_factory=CBlock)
     log: CLog = field(default_factory=CLog)
     requests: CLog = field(default_factory=CLog)
@@ -130,6 +127,23 @@ class SharedQueue:
     def places(self) -> int:
         """The places of its stretches: more than four times as many as a finite depth."""
         return 1 << max(6, (4 * self.depth + 15).bit_length()) if self.depth else PLACES
+
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """The places of the stretch that it is taken from, as in ``Stretch`` in ``runtime.h``.
+
+        Control words, the cycles in which places were freed, and a column for each channel.
+        """
+        columns = [(np.dtype(TYPES[c_type(one.dtype)]), GAP) for one in self.bundle.channels]
+        found, at = [], int(self.queue.from_) + _STRETCH
+        places: list[tuple[np.dtype[Any], int]] = [
+            (np.dtype(np.int64), GAP),
+            (np.dtype(np.uint32), 2 * GAP),
+            *columns,
+        ]
+        for dtype, more in places:
+            found.append(array_at(at, dtype, self.places))
+            at += (self.places + more) * dtype.itemsize
+        return tuple(found)
 
     @property
     def short(self) -> bool:

@@ -25,9 +25,9 @@
 
 /* Why a block came to a stop. A BLOCKED block needs room in a queue of finite depth. A CROWDED block
  * has used up a stretch of an unbounded queue. An ORDERED block must not go on before others have
- * come as far. A LATE block would fire in a cycle before which the run is ended. */
+ * come as far. A HELD block has fired as often as it is allowed to. A LATE block would fire in a cycle before which the run is ended. */
 enum {
-    RUNNING, STARVED, BLOCKED, CROWDED, FINISHED_BLOCK, ORDERED, LATE, FAILED, OVER_CAPACITY, NO_MEMORY
+    RUNNING, STARVED, BLOCKED, CROWDED, HELD, FINISHED_BLOCK, ORDERED, LATE, FAILED, OVER_CAPACITY, NO_MEMORY
 };
 
 /* The most firings in one call, which a part of a packed count can hold; fewer firings where each may
@@ -43,6 +43,16 @@ enum { MOST_FIRINGS = 65535, FEW_FIRINGS = 1024, AT_ONCE = 8 };
 #define ENDED_BEFORE(cycle) if ((cycle) >= b->end) goto late;
 #else
 #define ENDED_BEFORE(cycle)
+#endif
+
+/* Ends a call of a block that has fired as often as it is allowed to. Only kernels that define HOLDABLE
+ * ask. */
+#ifdef HOLDABLE
+#define HOLD \
+    if (b->allowed - b->fired <= fired) { b->status = HELD; goto back; } \
+    if (b->allowed - b->fired < most) most = b->allowed - b->fired;
+#else
+#define HOLD
 #endif
 
 typedef struct Block Block;
@@ -134,6 +144,7 @@ struct Block {
     uint64_t bit;
     int64_t interval, ready, fired;
     int64_t status, port, which; /* why it stopped, at which port, at which queue of its outputs */
+    int64_t allowed;   /* the most firings, if its kernel is HOLDABLE */
     int64_t end;       /* the cycle before which the run is ended, if its kernel is LIMITED */
     /* Of a block that depends on time: the cycle that its next firing is ordered by, when it is
      * ORDERED; the last such cycle that it may go on in; and how many cycles that may lie after all

@@ -12,8 +12,6 @@
 #include "history.h"
 #include "logs.h"
 
-#include <time.h> /* behind runtime.h, which asks for all of GNU's */
-
 typedef struct {
     int64_t count;
     Block **blocks;
@@ -21,7 +19,6 @@ typedef struct {
     int64_t failed;  /* the block that failed */
     int64_t ordered_count;
     Block **ordered; /* the blocks that depend on time */
-    int64_t *ticks;  /* by block: the nanoseconds of its calls; or NULL */
 } Machine;
 
 static uint32_t *taken_of(const Queue *q, Stretch *s) {
@@ -211,6 +208,11 @@ int settle(Queue *q, int64_t end) {
     return account_until(q, q->head);
 }
 
+/* Accounts for all tokens that have been taken so far. */
+int catch_up(Queue *q) {
+    return q->batch == INT64_MAX || account_until(q, q->head);
+}
+
 void close_queue(Queue *q) {
     while (q->from != q->to) {
         Stretch *next = q->from->next;
@@ -246,25 +248,6 @@ void prepare(Machine *m) {
     }
 }
 
-/* The CPU time of this thread, in nanoseconds. */
-static int64_t nanoseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/* Lets a block go on. */
-static void call(Machine *m, int64_t n) {
-    Block *b = m->blocks[n];
-    if (!m->ticks) {
-        b->fire(b);
-        return;
-    }
-    const int64_t began = nanoseconds();
-    b->fire(b);
-    m->ticks[n] += nanoseconds() - began;
-}
-
 /* Lets each block whose bit is set go on, and the blocks behind it that it wakes. Gives 0 if a block
  * has failed. */
 static int sweep(Machine *m) {
@@ -276,7 +259,7 @@ static int sweep(Machine *m) {
             left = ~(uint64_t)1 << bit;
             m->awake[word] &= ~((uint64_t)1 << bit);
             Block *b = m->blocks[n];
-            if (b->status < FINISHED_BLOCK || b->status == ORDERED) call(m, n);
+            if (b->status < FINISHED_BLOCK || b->status == ORDERED) b->fire(b);
             if (b->status >= FAILED) {
                 m->failed = n;
                 return 0;
@@ -387,5 +370,3 @@ int64_t run(Machine *m, int64_t rounds) {
     }
     return 0;
 }
-
-#include "crew.h"

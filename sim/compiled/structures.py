@@ -21,12 +21,13 @@ class Status(IntEnum):
     STARVED = 1
     BLOCKED = 2
     CROWDED = 3
-    FINISHED_BLOCK = 4
-    ORDERED = 5
-    LATE = 6
-    FAILED = 7
-    OVER_CAPACITY = 8
-    NO_MEMORY = 9
+    HELD = 4
+    FINISHED_BLOCK = 5
+    ORDERED = 6
+    LATE = 7
+    FAILED = 8
+    OVER_CAPACITY = 9
+    NO_MEMORY = 10
 
 
 class CQueue(ctypes.Structure):
@@ -62,9 +63,9 @@ class CBlock(ctypes.Structure):
         ("bit", ctypes.c_uint64),
         *(
             (name, ctypes.c_int64)
-            for name in ("interval", "ready", "fired", "status", "port", "which", "end")
+            for name in ("interval", "ready", "fired", "status", "port", "which")
         ),
-        *((name, ctypes.c_int64) for name in ("key", "limit", "ahead")),
+        *((name, ctypes.c_int64) for name in ("allowed", "end", "key", "limit", "ahead")),
         *((name, ctypes.c_int64) for name in ("asks", "until", "reach")),
         *((name, ctypes.c_void_p) for name in ("hierarchy", "touch", "regions")),
         *((name, ctypes.c_int64) for name in ("asker", "taken", "served", "waited", "made")),
@@ -90,7 +91,6 @@ class CMachine(ctypes.Structure):
         ("failed", ctypes.c_int64),
         ("ordered_count", ctypes.c_int64),
         ("ordered", ctypes.c_void_p),
-        ("ticks", ctypes.c_void_p),
     ]
 
 

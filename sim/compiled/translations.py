@@ -60,13 +60,15 @@ class Translation:
         logged: bool,
         limited: bool = False,
         kept: bool = False,
+        holdable: bool = False,
     ) -> str:
         """The C source between some queues; arguments as ``kernel.source.source`` has them."""
         paths = paths_on()
-        key = (tuple(inputs), tuple(outputs), logged, limited, kept, paths)
+        key = (tuple(inputs), tuple(outputs), logged, limited, kept, holdable, paths)
         if key not in self.sources:
             body = self.residual.body
-            self.sources[key] = source(body, inputs, outputs, logged, paths, limited, kept)
+            made = source(body, inputs, outputs, logged, paths, limited, kept, holdable)
+            self.sources[key] = made
         return self.sources[key]
 
 
@@ -116,7 +118,7 @@ def text(name: str) -> str:
 @cache
 def _headers() -> dict[str, str]:
     machine = ("runtime.h", "memories.h", "order.h", "values.h", "hierarchy.h")
-    names = (*machine, "history.h", "waits.h", "logs.h", "crew.h")
+    names = (*machine, "history.h", "waits.h", "logs.h")
     return {name: text(name) for name in names}
 
 

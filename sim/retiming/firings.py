@@ -14,7 +14,7 @@ import numpy as np
 
 from sam.tensor import Tensor
 from sim.compiled.bundles import Bundle, bundles
-from sim.compiled.objects import TYPES, CGrowing, Objects, at, pointers
+from sim.compiled.objects import TYPES, CGrowing, Objects, Room, at
 from sim.compiled.residual import Residual, c_type
 from sim.compiled.shared_layout import SharedLayout
 from sim.compiled.translations import Translation, libraries, translated
@@ -130,7 +130,7 @@ class Firings:
 
     def __init__(self, machine: Machine, most_bytes: int) -> None:
         self.machine = machine
-        self.kept: list[Any] = []
+        self.room = Room()
         self.parts = [Traced(part, *translated(part)) for part in machine.parts]
         bodies = {one.part.name: one.residual.body for one in self.parts}
         self.bundles = bundles(machine, bodies, lambda channel: None)
@@ -152,20 +152,20 @@ class Firings:
         self.runtime, *built = firing_libraries(scheduler, *sources)
         SHARED.require(self.runtime)
         self.runtime.run.restype = ctypes.c_int64
-        self.objects = Objects(self.runtime)
+        self.objects = Objects(self.runtime, self.room)
         for queue in self.queues:
             if not self.runtime.open_queue(ctypes.byref(queue)):
                 raise MemoryError
         for one, library in zip(self.parts, built, strict=True):
             self._fill(one, library)
         self.scheduled = self._schedule(most_bytes)
-        self.kept += built
+        self.room.kept += built
         self.done = self.forgotten = False
 
     def _queue(self, bundle: Bundle) -> CFiringQueue:
         sizes = [np.dtype(TYPES[c_type(one.dtype)]).itemsize for one in bundle.channels]
         widths, columns = np.array(sizes, np.int64), np.zeros(len(sizes), np.uint64)
-        self.kept += [widths, columns]
+        self.room.kept += [widths, columns]
         return CFiringQueue(
             columns=columns.ctypes.data,
             sizes=widths.ctypes.data,
@@ -183,26 +183,26 @@ class Firings:
         numbers = np.array([at(part.memory, path) for path in residual.numbers] or [0], np.int64)
         ends = list(zip(self.bundles, self.queues, strict=True))
         one.block = CFiringBlock(
-            in_=pointers(self.kept, [queue for b, queue in ends if b.taker == part.name]),
-            out=pointers(self.kept, [queue for b, queue in ends if b.giver == part.name]),
+            in_=self.room.pointers([queue for b, queue in ends if b.taker == part.name]),
+            out=self.room.pointers([queue for b, queue in ends if b.giver == part.name]),
             state=ctypes.addressof(state),
-            memory=pointers(self.kept, [self.objects.of(part, path) for path in residual.memory]),
+            memory=self.room.pointers([self.objects.of(part, path) for path in residual.memory]),
             numbers=numbers.ctypes.data,
             counts=one.counts.ctypes.data,
             fire=ctypes.cast(library.fire, ctypes.c_void_p),
             recent=recent.ctypes.data,
         )
-        self.kept += [state, numbers, recent]
+        self.room.kept += [state, numbers, recent]
 
     def _schedule(self, most_bytes: int) -> CScheduled:
         by_name = {one.part.name: ctypes.addressof(one.block) for one in self.parts}
         for bundle, queue in zip(self.bundles, self.queues, strict=True):
             queue.writer, queue.reader = by_name[bundle.giver], by_name[bundle.taker]
         awake = np.zeros(len(self.parts) // 64 + 1, np.uint64)
-        self.kept.append(awake)
+        self.room.kept.append(awake)
         scheduled = CScheduled(
             count=len(self.parts),
-            blocks=pointers(self.kept, [one.block for one in self.parts]),
+            blocks=self.room.pointers([one.block for one in self.parts]),
             awake=awake.ctypes.data,
             most=most_bytes,
         )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sim.compiled.bundles import Bundle, bundles
-from sim.compiled.objects import pointers
+from sim.compiled.objects import Room
 from sim.compiled.shared_layout import SharedLayout
 from sim.config.hardware import Config
 from sim.endless import require_memory
@@ -125,7 +125,7 @@ class Timing:
         self.firings, self.configs = firings, configs
         self.lanes = next(n for n in (16, 32, 64) if len(configs) <= n)
         self.passages = self._passages()
-        self.kept: list[Any] = []
+        self.room = Room()
         longest = max(latency for one in self.passages for _, latency in one)
         longest = max(longest, *(self._interval(one, c) for one in firings.parts for c in configs))
         if longest >= _LONG and not wide:
@@ -196,13 +196,13 @@ class Timing:
         """Numbers by lane; lanes without a config have the number of the first."""
         padded = [*numbers, *[numbers[0]] * (self.lanes - len(numbers))]
         found = np.array(padded, dtype)
-        self.kept.append(found)
+        self.room.kept.append(found)
         return found
 
     def _structure(self, kind: Any, which: int) -> Any:
         """A structure that begins as Python knows it, as long and aligned as C has it."""
         memory = _aligned(self.library.size_of(ctypes.c_int64(which)))
-        self.kept.append(memory)
+        self.room.kept.append(memory)
         return kind.from_address(memory.ctypes.data)
 
     def _queue(self, bundle: Bundle, peaks: np.ndarray) -> CTimedQueue:
@@ -230,12 +230,12 @@ class Timing:
         for bundle, queue in zip(self.bundles, self.queues, strict=True):
             queue.writer, queue.reader = by_name[bundle.giver], by_name[bundle.taker]
         awake = np.zeros(len(self.parts) // 64 + 1, np.uint64)
-        self.kept.append(awake)
+        self.room.kept.append(awake)
         machine = CTimedMachine(
             count=len(self.parts),
             queue_count=len(self.queues),
-            parts=pointers(self.kept, [one.part for one in self.parts]),
-            queues=pointers(self.kept, list(self.queues)),
+            parts=self.room.pointers([one.part for one in self.parts]),
+            queues=self.room.pointers(list(self.queues)),
             awake=awake.ctypes.data,
             live=self.live.ctypes.data,
         )
@@ -321,8 +321,8 @@ class Timing:
             ]
             array = (COperation * max(1, len(operations)))(*operations)
             found.operations = ctypes.addressof(array)
-            self.kept.append(array)
-        self.kept.append(made)
+            self.room.kept.append(array)
+        self.room.kept.append(made)
         return ctypes.addressof(made)
 
     def _bounded(self, queue: int) -> bool:

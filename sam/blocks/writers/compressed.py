@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sam.blocks.base import INSIDE, walk
-from sam.blocks.block_memory import Growing
+from sam.blocks.block_memory import Growing, Written
 from sam.blocks.writers.base import BOTH, LevelWriting, append_to, end
 from sam.graph import Parameters
 from sam.levels import Compressed, CompressedNonUnique
@@ -64,11 +64,17 @@ def compressed(kind: type[Compressed]) -> LevelWriting:
     """The writing of a compressed level; the result is a level of ``kind``."""
 
     def memory(parameters: Parameters, size: int) -> Mapping[str, Any]:
+        coordinates = Growing(written=Written.IN_ORDER)
+        by_reference = parameters["by_reference"]
         return {
             "root": parameters["level"] == 0,
             "repeats": parameters.get("repeats", 0),
-            "segments": Growing([] if parameters["by_reference"] else [0]),
-            "coordinates": Growing(),
+            "segments": Growing(
+                [] if by_reference else [0],
+                written=Written.BY_PLACE if by_reference else Written.IN_ORDER,
+                lengths_of=coordinates,
+            ),
+            "coordinates": coordinates,
         }
 
     def level(memory: Any, parents: int, size: int) -> Compressed:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sam.blocks.block_memory import Growing
+from sam.blocks.block_memory import Growing, Written
 from sam.blocks.writers.base import LevelWriting, append_to
 from sam.levels import INDEX, Singleton, SingletonNonUnique
 from sam.token import DATA, DONE
@@ -29,7 +29,7 @@ def in_chain(kind: type[Singleton]) -> LevelWriting:
     return LevelWriting(
         append_coordinate,
         append_coordinate,
-        lambda parameters, size: {"coordinates": Growing()},
+        lambda parameters, size: {"coordinates": Growing(written=Written.IN_ORDER)},
         lambda memory, parents, size: kind(memory.coordinates.to_numpy(np.int64)),
         {"crd": INDEX},
     )

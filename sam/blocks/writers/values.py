@@ -7,7 +7,7 @@ from typing import Any
 
 from sam.arithmetic import Operation
 from sam.blocks.base import Block, Drawing, Kind, Role, Values
-from sam.blocks.block_memory import Growing, Stored
+from sam.blocks.block_memory import Growing, Stored, Written
 from sam.blocks.parameters import FLAG, TEXT, optional
 from sam.blocks.ports import Positions, into
 from sam.graph import End, Parameters
@@ -55,22 +55,22 @@ def add_values(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def _value_writer(parameters: Parameters) -> Block:
-    by_reference = parameters["by_reference"]
+    by_reference, accumulates = parameters["by_reference"], parameters.get("accumulate", False)
     references = (into("in_ref", "ref", meaning=Positions(None, None)),) if by_reference else ()
     step = append_values
     if by_reference:
-        step = add_values if parameters.get("accumulate") else store_values
+        step = add_values if accumulates else store_values
     return Block(
         ports=(into("in_val", "val"), *references),
         step=step,
         memory=lambda around: SimpleNamespace(
-            values=Growing(values=True),
-            stored=Stored(around.zero),
+            values=Growing(values=True, written=Written.IN_ORDER),
+            stored=Stored(around.zero, written=Written.BY_PLACE),
             zero=around.zero,
             add=Operation("add", around.dtype),
             regions=around.written_regions(None, {"val": VALUE}),
         ),
-        values=Values(sums=parameters.get("accumulate", False)),
+        values=Values(sums=accumulates),
     )
 
 

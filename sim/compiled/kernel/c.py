@@ -28,6 +28,7 @@ int64_t fire(Block *b) {{
 {prepared}spent:
     most = {most};
 {room}    LOG_ROOM
+    HOLD
     if (fired >= most) goto crowded;
     for (;;) {{
 {begin}{read}{reset}

@@ -66,14 +66,16 @@ def source(
     paths: Sequence[Path] = PATHS,
     limited: bool = False,
     kept: bool = False,
+    holdable: bool = False,
 ) -> str:
     """The C source of a block's kernel between queues.
 
     It keeps a log of its waits if ``logged``: see ``waits.h``. If ``limited``, it fires in no cycle
     that comes after the end of the run, and has no fast paths. If ``kept``, it reads wires as the
-    order of service says.
+    order of service says. If ``holdable``, it fires no more often than it is allowed to.
     """
     text = BlockKernel(body, inputs, outputs, () if limited else paths, kept).source()
     ports = len(body.inputs) + len(slots([queue.ports for queue in outputs]))
     text = f"#define LIMITED\n{text}" if limited else text
+    text = f"#define HOLDABLE\n{text}" if holdable else text
     return f"#define LOGGED {ports}\n{text}" if logged else text

@@ -9,7 +9,7 @@ import pytest
 import custard
 from sam.arithmetic import Operation
 from sam.blocks.block_memory import Accumulator, Growing, Stored
-from sim.compiled.objects import CAccumulator, CGrowing, Objects, at, pointers
+from sim.compiled.objects import CAccumulator, CGrowing, Objects, Room, at
 from sim.compiled.structures import SHARED
 from sim.compiled.translations import libraries, text
 from tests.support.compiler import needs_compiler
@@ -20,7 +20,7 @@ pytestmark = needs_compiler
 @pytest.fixture
 def objects():
     [runtime] = libraries([SHARED.exported(text("scheduler.c"))])
-    made = Objects(runtime)
+    made = Objects(runtime, Room())
     yield made
     made.close()
 
@@ -77,12 +77,22 @@ def test_an_accumulator_knows_its_size(objects, capacity, due):
 
 
 def test_an_array_of_addresses():
-    kept, array, growing = [], np.arange(3), CGrowing()
-    address = pointers(kept, [array, growing])
-    found = (ctypes.c_void_p * 2).from_address(address)
+    room, array, growing = Room(), np.arange(3), CGrowing()
+    found = (ctypes.c_void_p * 2).from_address(room.pointers([array, growing]))
     assert list(found) == [array.ctypes.data, ctypes.addressof(growing)]
-    assert kept[1:] == [array, growing] or kept[1] is array
-    assert pointers([], []) != 0
+    assert room.kept[1] is array
+    assert room.kept[2] is growing
+    assert Room().pointers([]) != 0
+
+
+def test_a_room_keeps_structures_apart_from_all_others():
+    room, other = Room(apart=True), Room(apart=True)
+    held = [one.hold(CGrowing(length=5)) for one in (room, other) for _ in range(1000)]
+    at = np.array([ctypes.addressof(one) for one in held])
+    assert {one.length for one in held} == {5}
+    assert np.abs(np.subtract.outer(at[:1000], at[1000:])).min() >= 128 + ctypes.sizeof(CGrowing)
+    assert list(room.numbers(3, [7])) == [7, 0, 0]
+    assert len(room.hold((ctypes.c_char * 10**5)())) == 10**5
 
 
 def test_arrays_that_outgrow_a_large_page_are_given_back():

@@ -19,8 +19,7 @@ def reported(end=None):
     running = CompiledRun(CompiledMachine(bound, load(None), end=end))
     try:
         running.run(None)
-        running.notes.append("one thread")
-        return running.report()
+        return running.report(["one thread"])
     finally:
         running.close()
 
