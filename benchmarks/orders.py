@@ -4,7 +4,9 @@
 
 The kernels are the smaller ones of ``benchmarks/kernels.py``. Every order is compiled as with
 ``reorder``, and is given ``--limit`` (4) seconds for all, conversions of its inputs included.
-Prints the CPU time with the order that is chosen beside that with the fastest one. Minutes.
+Then the order that is chosen and the fastest one take turns, for at least a quarter of a second,
+and the CPU times of both are printed: in runs of a fifth of a millisecond one after the other, any
+order of ``SpMV BCSR 4`` is ahead by half now and then. Minutes.
 """
 
 from __future__ import annotations
@@ -31,37 +33,48 @@ from benchmarks.kernel_cases import Case, cases
 
 # The mark of a kernel that has an order this much faster than its own.
 _FASTER = 1.3
+# How long at least, in seconds, an order is run, and two of them in turn.
+_ALONE, _IN_TURN = 0.02, 0.25
 
 
-def seconds(case: Case, given: Mapping[str, Any], order: Sequence[str], runs: int) -> float:
-    """The CPU time of a kernel in an order of its loops, or in its own where that is empty."""
-    schedule = f"reorder({','.join(order)})" if order else ()
-    program = custard.compile(case.expression, case.formats, schedule, target="c")
-    program.bind(given).seconds()
-    found = []
-    for _ in range(runs):
-        begin = time.thread_time()
+def seconds(
+    case: Case, given: Mapping[str, Any], orders: Sequence[Sequence[str]], runs: int, least: float
+) -> list[float]:
+    """The CPU times of a kernel in some orders of its loops, in turn, or in its own where that is
+    empty: medians of so many runs, or of more that take so many seconds."""
+    schedules = [f"reorder({','.join(order)})" if order else () for order in orders]
+    programs = [
+        custard.compile(case.expression, case.formats, schedule, target="c")
+        for schedule in schedules
+    ]
+    for program in programs:
         program.bind(given).seconds()
-        found.append(time.thread_time() - begin)
-    return statistics.median(found)
+    found: list[list[float]] = [[] for _ in programs]
+    while len(found[-1]) < runs or sum(map(sum, found)) < least:
+        for program, times in zip(programs, found, strict=True):
+            begin = time.thread_time()
+            program.bind(given).seconds()
+            times.append(time.thread_time() - begin)
+    return list(map(statistics.median, found))
 
 
-def within(limit: int, *arguments: Any) -> float:
+def within(limit: int, orders: Sequence[Sequence[str]], *arguments: Any) -> list[float]:
     """``seconds`` in a process that ends after ``limit``; infinity if it is not done by then."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
 
     def run() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
-        sender.send(seconds(*arguments))
+        case, given, runs, least = arguments
+        sender.send(seconds(case, given, orders, runs, least))
 
     process = context.Process(target=run)
     process.start()
     sender.close()
     try:
-        return float(receiver.recv())
+        return list(receiver.recv())
     except EOFError:
-        return float("inf")
+        return [float("inf")] * len(orders)
     finally:
         process.join()
 
@@ -71,19 +84,19 @@ def row(case: Case, runs: int, limit: int) -> tuple[str, ...]:
     given = case.inputs()
     program = custard.compile(case.expression, case.formats, target="c")
     own, notes = program.cin.loops, program.notes
-    chosen = within(limit * runs, case, given, (), runs)
     times = {
-        order: within(limit, case, given, order, runs)
+        order: within(limit, [order], case, given, runs, _ALONE)[0]
         for order in permutations(own)
         if len(own) > 1
     }
     best = min(times, key=times.__getitem__, default=own)
-    print(case.kernel, case.data, own, chosen, best, times, file=sys.stderr)
-    ratio = chosen / min(times.get(best, chosen), chosen)
+    chosen, fastest = within(limit * runs, [(), best], case, given, runs, _IN_TURN)
+    print(case.kernel, case.data, own, chosen, best, fastest, times, file=sys.stderr)
+    ratio = chosen / min(fastest, chosen)
     factored = any("computed first" in note for note in notes)
     name = "".join(own) + (" in two" if factored else "")
     color = "red" if ratio > _FASTER else "green"
-    milliseconds = [f"{1e3 * one:.2f}" for one in (chosen, times.get(best, chosen))]
+    milliseconds = [f"{1e3 * one:.2f}" for one in (chosen, fastest)]
     return (case.kernel, case.data, name, milliseconds[0], "".join(best), milliseconds[1],
             f"[{color}]{ratio:.2f}[/]")  # fmt: skip
 
