@@ -229,6 +229,11 @@ class CompiledMachine:
             if not one.queues_out:
                 one.block.ready += _LATE
 
+    def restart_peaks(self) -> None:
+        """Forgets the most tokens that short queues have held so far, as far as it can."""
+        for shared in self.queues:
+            self.runtime.restart_peak(ctypes.byref(shared.queue))
+
     @property
     def at_cut(self) -> bool:
         """Whether the gate holds the others."""

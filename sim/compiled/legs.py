@@ -39,7 +39,7 @@ from sim.config.hardware import Config
 from sim.order_of_service import Order
 from sim.stats import Run
 
-WARM_UP, LEAST = 0.03, 0.1
+WARM_UP, LEAST = 0.03, 0.25
 """Seconds on one thread, after which it is known how long the rest takes; the least for legs."""
 
 LEGS = 3
@@ -193,6 +193,7 @@ class _Legs:
             running.machine.fill()
         if not self._hold(running, cut):
             return None
+        running.machine.restart_peaks()
         begin = Cut.of(running.machine)
         cover(running.machine)
         return Leg(running, begin, begin)

@@ -213,6 +213,19 @@ int catch_up(Queue *q) {
     return q->batch == INT64_MAX || account_until(q, q->head);
 }
 
+/* Begins to look for the peak of a short queue anew. It has been taken from only in the places that
+ * its stretch still has, as far as the next tokens can tell. */
+void restart_peak(Queue *q) {
+    if (q->depth == 0 || q->depth > FEW || q->head < FEW) return;
+    const uint32_t *taken = taken_of(q, q->from);
+    for (int64_t n = 0; n < FEW; n++) q->latest[n] = taken[(q->head - FEW + n) & (q->places - 1)];
+    forget(q);
+    q->seen = q->head;
+    q->batch = q->places / 2 < BATCH ? q->places / 2 : BATCH;
+    q->peak = 0;
+    q->grew = 1;
+}
+
 void close_queue(Queue *q) {
     while (q->from != q->to) {
         Stretch *next = q->from->next;

@@ -1,5 +1,7 @@
 """A run in legs is the run on one thread, to the last cycle and statistic."""
 
+import time
+from contextlib import nullcontext
 from unittest.mock import patch
 
 import numpy as np
@@ -74,7 +76,7 @@ def test_random_programs_in_legs(cut_early, program, config, threads, early, tru
     compiled = custard.compile(program.expression, program.formats, schedule, dims=program.dims)
     config = {"queues.depth": 2, **config}
     one = told(compiled, program.tensors, config, 1)
-    with patch.object(legs._Legs, "_forgotten", lambda *_: True) if trusting else patch("os.sep"):
+    with patch.object(legs._Legs, "_forgotten", lambda *_: True) if trusting else nullcontext():
         assert told(compiled, program.tensors, config, threads) == one
 
 
@@ -87,6 +89,20 @@ def test_products_in_legs(cut_early, joined, order, lanes, depth, result):
     assert joined == []
     assert told(program, {"B": B, "C": C}, config, 3) == one
     assert joined or (order, lanes) != ("ijk", 1)
+
+
+def test_threads_in_any_timing_give_the_same_run(cut_early, joined):
+    one = told(product("ijk"), {"B": B, "C": C}, SHORT, 1)
+    random, leg = np.random.default_rng(1), legs._Legs._leg
+
+    def late(self, *cuts):
+        time.sleep(random.random() / 100)
+        return leg(self, *cuts)
+
+    cut_early.setattr(legs._Legs, "_leg", late)
+    for n in range(examples(100, compiles=True)):
+        assert told(product("ijk"), {"B": B, "C": C}, SHORT, 2 + n % 4) == one
+    assert min(joined) > 1
 
 
 @pytest.mark.parametrize("depth", [2, 4])
