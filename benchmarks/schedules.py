@@ -12,7 +12,9 @@ checked against scipy or numpy.
 Prints the speed of two threads over one, and that of the nonzero split over the row split with two
 threads. Writes ``out/benchmarks/schedules.csv``. On a machine whose processors others use, ratios
 say little: ``--work`` counts the processor time of the longest path through the threads instead,
-the least of the runs. Exits with 1 where a result is wrong.
+the least of the runs; where threads take shares in turn, one that starts late leaves its shares to
+the other, so this is no more than a bound, and on small inputs a poor one. Exits with 1 where a
+result is wrong.
 """
 
 from __future__ import annotations
