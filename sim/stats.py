@@ -93,11 +93,14 @@ class MemoryStats:
                     firing, so these may be more cycles than those of the run
     ``peak_bytes``  the most bytes that it held at once
     ``tensors``     by tensor
+    ``before``      by port, the cycles of ``busy`` before the last transfer that a block waited
+                    for; the run takes more than these
     """
 
     busy: Sequence[float]
     peak_bytes: int
     tensors: Mapping[str, Traffic]
+    before: Sequence[float] = field(default_factory=list)
 
     @property
     def total(self) -> Traffic:
@@ -346,13 +349,17 @@ def _together(memories: Sequence[Mapping[str, MemoryStats]]) -> dict[str, Memory
     for name in names:
         levels = [memory[name] for memory in memories if name in memory]
         busy = zip_longest(*(level.busy for level in levels), fillvalue=0.0)
+        before = zip_longest(*(level.before for level in levels), fillvalue=0.0)
         tensors: dict[str, Traffic] = {}
         for level in levels:
             for tensor, traffic in level.tensors.items():
-                before = tensors.get(tensor)
-                tensors[tensor] = traffic if before is None else _sum(before, traffic)
+                known = tensors.get(tensor)
+                tensors[tensor] = traffic if known is None else _sum(known, traffic)
         found[name] = MemoryStats(
-            list(map(sum, busy)), max(level.peak_bytes for level in levels), tensors
+            busy=list(map(sum, busy)),
+            peak_bytes=max(level.peak_bytes for level in levels),
+            tensors=tensors,
+            before=list(map(sum, before)),
         )
     return found
 

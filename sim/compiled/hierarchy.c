@@ -104,6 +104,7 @@ static int move(Hierarchy *h, int64_t level, int64_t block, int64_t region, int6
         l->free[port] = *start + size * l->cost;
         l->user[port] = block;
         if (l->moved) add_to_bins(l->moved, *start / h->unit, size);
+        if (!h->evicts) l->before[port] = l->busy[port];
         l->busy[port] += size * l->cost;
         done = *start + l->latency;
     }
@@ -169,10 +170,13 @@ static int look_up(Hierarchy *h, int64_t level, int64_t block, int64_t region, i
         return 0;
     int64_t size = bytes_of(r, begin, end);
     Link *const kept = h->link;
+    const int64_t evicts = h->evicts;
     h->link = NULL; /* nothing waits for a write-back */
+    h->evicts = 1;
     while (l->room >= 0 && l->held + size > l->room)
         if (!evict(h, level, block, now)) return 0;
     h->link = kept;
+    h->evicts = evicts;
     int32_t n = free_line(l);
     if (!n) return 0;
     l->lines[n] = (Line){region, number, size, *ready, 0, 0, write};

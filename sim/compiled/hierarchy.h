@@ -44,6 +44,7 @@ typedef struct {
     int64_t *free;      /* by port: when it is free */
     int64_t *user;      /* by port: the block whose request it took last */
     int64_t *busy;      /* by port: how long it moved data */
+    int64_t *before;    /* by port: how long it did so before the last transfer that was waited for */
     int64_t *counts;    /* by tensor: COUNTED numbers */
     int64_t *held_of, *peak_of; /* by tensor */
     Bins *moved;        /* the bytes that were moved, where waits are kept; else NULL */
@@ -73,6 +74,7 @@ typedef struct {
     int64_t shift;      /* its logarithm, or -1 where it is no power of 2 */
     int64_t levels, regions;
     int64_t over;       /* whether the run is over: nothing takes time any more */
+    int64_t evicts;     /* whether lines are written back, which nothing waits for */
     Level *level;
     Region *region;
     /* If waits are kept: by level, the links of the last access, 2 for each level; and how many. */

@@ -21,7 +21,8 @@ class CLevel(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("latency", "cost", "ports", "room", "by_use")),
         *((name, ctypes.c_int64) for name in ("held", "peak")),
-        *((name, ctypes.c_void_p) for name in ("per_line", "free", "user", "busy", "counts")),
+        *((name, ctypes.c_void_p) for name in ("per_line", "free", "user", "busy", "before")),
+        ("counts", ctypes.c_void_p),
         *((name, ctypes.c_void_p) for name in ("held_of", "peak_of", "moved", "where", "lines")),
         *((name, ctypes.c_int32) for name in ("used", "made", "spare")),
     ]
@@ -41,7 +42,8 @@ class CHierarchy(ctypes.Structure):
     """``Hierarchy`` in ``hierarchy.h``."""
 
     _fields_ = [
-        *((name, ctypes.c_int64) for name in ("unit", "shift", "levels", "regions", "over")),
+        *((name, ctypes.c_int64) for name in ("unit", "shift", "levels", "regions")),
+        *((name, ctypes.c_int64) for name in ("over", "evicts")),
         ("level", ctypes.c_void_p),
         ("region", ctypes.c_void_p),
         *((name, ctypes.c_void_p) for name in ("link", "links", "order")),
@@ -81,6 +83,7 @@ class CompiledHierarchy:
         self.counts = np.zeros((levels, tensors, len(COUNTED)), np.int64)
         self.held_of, self.peak_of = np.zeros((2, levels, tensors), np.int64)
         self.busy = [np.zeros(ports, np.int64) for ports in layout.ports]
+        self.before = [np.zeros(ports, np.int64) for ports in layout.ports]
         self.moved = [bins() for _ in layout.ports]
         self.levels = (CLevel * levels)(
             *(
@@ -94,6 +97,7 @@ class CompiledHierarchy:
                     free=self._array([0] * layout.ports[n]),
                     user=self._array([-1] * layout.ports[n]),
                     busy=self.busy[n].ctypes.data,
+                    before=self.before[n].ctypes.data,
                     counts=self.counts[n].ctypes.data,
                     held_of=self.held_of[n].ctypes.data,
                     peak_of=self.peak_of[n].ctypes.data,

@@ -22,9 +22,10 @@ def bounds(run: Run) -> list[LowerBound]:
     """The lower bounds of a run, the largest first.
 
     There are three: the cycles of the busiest block; for each level of memory, the bytes that were
-    moved by the last firing over the bytes that its ports can move in a cycle; the multiplications
-    over the multipliers. For several graphs, which run in turn, each bound is the sum of theirs.
-    Where the work depends on time (``what_if.reasons_to_cost``), they are those of this run's work.
+    moved before the last that a block waited for, over the bytes that its ports can move in a
+    cycle; the multiplications over the multipliers. For several graphs, which run in turn, each
+    bound is the sum of theirs.
+    Where the work depends on time (``what_if.why_timed``), they are those of this run's work.
     """
     found: dict[str, int] = {}
     names: dict[str, list[str]] = {}
@@ -51,8 +52,7 @@ def _of_graph(run: Run, before: str) -> list[tuple[str, str, int]]:
         rate = bytes_per_cycle(run.config, name)
         if rate is not None:
             ports = len(level.busy)
-            # Writes may go on after the last firing.
-            busy = sum(min(port, run.cycles) for port in level.busy)
+            busy = sum(level.before)
             moved = round(busy * rate)
             of_ports = f" of {ports} ports" if ports > 1 else ""
             words = f"{name} moves {moved:,} bytes at {ports * rate:.4g} per cycle{of_ports}"

@@ -212,6 +212,7 @@ class Hierarchy:
         self.length = list(layout.length)
         self.free = [[0] * layout.ports[n] for n in levels]
         self.busy = [[0] * layout.ports[n] for n in levels]
+        self.before = [[0] * layout.ports[n] for n in levels]
         self.user = [[-1] * layout.ports[n] for n in levels]
         self.lines: list[OrderedDict[tuple[int, int], _CacheLine]] = [OrderedDict() for _ in levels]
         self.held = [0 for _ in levels]
@@ -220,7 +221,7 @@ class Hierarchy:
         self.held_of = [[0 for _ in layout.tensors] for _ in levels]
         self.peak_of = [[0 for _ in layout.tensors] for _ in levels]
         self.ready: list[deque[int]] = [deque() for _ in layout.outstanding]
-        self.over = False
+        self.over = self.evicts = False
 
     def place(self, block: int, cycle: int) -> int:
         """The first cycle from a given one in which the block may have one more request."""
@@ -284,6 +285,8 @@ class Hierarchy:
             self.user[level][port] = block
             if self.moved:
                 add(self.moved[level], start // layout.unit, size)
+            if not self.evicts:
+                self.before[level][port] = self.busy[level][port]
             self.busy[level][port] += size * layout.cost[level]
             done = start + layout.latency[level]
         counts = self.counts[level][layout.tensor[region]]
@@ -324,10 +327,11 @@ class Hierarchy:
             _, arrives = self._move(level - 1, block, region, begin, last, False, now)
         size = layout.bytes(region, begin, end)
         room = layout.room[level]
-        linked, self.linked = self.linked, False  # nothing waits for a write-back
+        linked, evicts = self.linked, self.evicts
+        self.linked, self.evicts = False, True  # nothing waits for a write-back
         while room is not None and self.held[level] + size > room:
             self._evict(level, block, now)
-        self.linked = linked
+        self.linked, self.evicts = linked, evicts
         lines[key] = _CacheLine(size, arrives, write)
         self._hold(level, tensor, size)
         return arrives
@@ -376,6 +380,7 @@ def statistics(layout: Layout, counted: Any) -> dict[str, MemoryStats]:
                 )
         found[level.name] = MemoryStats(
             busy=[int(busy) / layout.unit for busy in counted.busy[n]],
+            before=[int(before) / layout.unit for before in counted.before[n]],
             peak_bytes=int(counted.peak[n]) + sum(placed),
             tensors=tensors,
         )

@@ -1,6 +1,14 @@
 """Lower bounds of a run's cycles, by hand."""
 
+import re
+
+from hypothesis import HealthCheck, given, settings
+
 from sim.explain.bounds import LowerBound, bounds, bytes_per_cycle
+from sim.explain.what_if import changes
+from tests.sim.test_order_of_service import kept, larger
+from tests.support.compiler import needs_compiler
+from tests.support.profiles import examples
 from tests.support.runs import copied, in_two, spmv
 
 
@@ -16,15 +24,30 @@ def test_the_bounds_of_a_product_on_ideal_memory():
 
 
 def test_memory_moves_its_bytes_at_its_rate():
-    """20 values of 8 bytes and 20 coordinates, read and written: 2 bytes per cycle and port."""
+    """20 values of 8 bytes and 20 coordinates, read and written: 2 bytes per cycle and port.
+
+    What a port moves last, it may move after the last firing: a value of 8 bytes that is read, one
+    that is written, and a place of 4 bytes.
+    """
     level = {"name": "DRAM", "bandwidth_gb_per_s": 2, "ports": 3}
     run = copied(20, {"memory.levels": [level], "clock.clock_ghz": 1})
     moved = run.memory["DRAM"].total
     total = moved.bytes_read + moved.bytes_written
     [bound] = [one for one in bounds(run) if "DRAM" in one.why]
-    before_the_end = total - 2  # the last write takes one more cycle
+    before_the_end = total - 8 - 8 - 4
     assert bound.why == f"DRAM moves {before_the_end:,} bytes at 6 per cycle of 3 ports"
-    assert bound.cycles == -(-total // 6)
+    assert bound.cycles == -(-before_the_end // 6)
+
+
+@needs_compiler
+@settings(suppress_health_check=list(HealthCheck), max_examples=examples(100))
+@given(larger())
+def test_a_memory_is_no_faster_where_other_causes_are_ideal(run):
+    """Other resources than its ports: the bytes are the same, in the same order of service."""
+    due = [bound.cycles for bound in bounds(run) if " bytes at " in bound.why]
+    for change in changes(run):
+        if change.is_ideal and not re.search("bandwidth|ports", str(change.overrides)):
+            assert kept(run, change.overrides).cycles >= max(due, default=0), change
 
 
 def test_graphs_that_run_in_turn_add_up():

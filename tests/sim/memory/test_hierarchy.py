@@ -277,6 +277,23 @@ def test_writing_back_takes_a_port_but_keeps_nobody_waiting():
     # Asked of DRAM at 101: there at 111. The port moves it until 105, then the changed line.
     assert machine.request(0, 100, [(region, 1, False)]) == (100, 111)
     assert machine.request(0, 101, [(region, 2, False)]) == (101, 119)
+    # Three lines of 8 bytes, at 2 in a cycle; the last is one that the block waits for.
+    stats = told(machine)["DRAM"]
+    assert (stats.busy, stats.before) == ([12], [8])
+
+
+def test_a_line_that_is_written_back_last_is_not_waited_for():
+    """Its line is read at first, and the changed one before it is written back then."""
+    levels = [
+        {**DRAM, "bandwidth_gb_per_s": 2},
+        {"name": "L1", "capacity_bytes": 8, "line_bytes": 8, "latency_cycles": 1},
+    ]
+    machine = hierarchy(levels, [values(8)])
+    region = machine.layout.regions[0]
+    for cycle, (index, write) in enumerate([(0, True), (1, False)]):
+        machine.request(0, cycle, [(region, index, write)])
+    stats = told(machine)["DRAM"]
+    assert (stats.busy, stats.before) == ([8], [0])
 
 
 def test_a_line_on_its_way_is_there_for_all_when_it_arrives():
