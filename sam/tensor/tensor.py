@@ -404,9 +404,11 @@ class Tensor(ArrayOperators):
             except UserError as error:
                 raise UserError(f"level {n} ({level.name}) is not valid: {error}") from error
         self.scanned_levels()
+        in_order = all(level.ordered and not level.appends_anywhere for level in self.levels)
+        if in_order and all(level.unique for level in self.levels):
+            return  # each level has looked at its own fibers, and no two have the same coordinates
         coordinates, _ = self._entries()
         stored = coordinates[list(self.mode_order)]
-        in_order = all(level.ordered and not level.appends_anywhere for level in self.levels)
         if not in_order and self.ndim:
             stored = stored[:, np.lexsort(stored[::-1])]
         if not increase(stored):

@@ -39,7 +39,7 @@ from sim.config.hardware import Config
 from sim.order_of_service import Order
 from sim.stats import Run
 
-WARM_UP, LEAST = 0.03, 0.25
+WARM_UP, LEAST = 0.03, 0.5
 """Seconds on one thread, after which it is known how long the rest takes; the least for legs."""
 
 LEGS = 3
