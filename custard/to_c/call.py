@@ -24,7 +24,7 @@ from sam.levels import LEVELS, Level, least_bytes
 from sam.support import c_compiler as cc
 from sam.support import free_memory
 from sam.support.errors import UserError
-from sam.tensor import Tensor, made, no_memory
+from sam.tensor import Tensor, assembled, no_memory
 
 
 class CompiledKernel(Protocol):
@@ -274,12 +274,10 @@ class Plan:
             for part in functions.arrays:
                 name = f"{part}{level}"
                 if part == "segments":
-                    segments = result.take(name, positions + 1, index[name])
-                    parts[part] = segments.astype(np.int64, copy=False)
-                    positions = int(segments[-1])
+                    parts[part] = result.take(name, positions + 1, index[name])
+                    positions = int(parts[part][-1])
                 else:
-                    found = result.take(name, positions, index[name])
-                    parts[part] = found.astype(np.int64, copy=False)
+                    parts[part] = result.take(name, positions, index[name])
             levels.append(LEVELS[code](**parts))
         if self.assembles:
             values = result.take("values", positions, self.dtype)
@@ -288,7 +286,7 @@ class Plan:
         shape = [0] * len(self.shape)
         for level, mode in enumerate(order):
             shape[mode] = self.shape[level]
-        return made(tuple(shape), order, tuple(levels), values)
+        return assembled(tuple(shape), order, tuple(levels), values)
 
     def too_large(self) -> UserError:
         """The error that there is no memory for the result."""

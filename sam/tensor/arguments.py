@@ -155,6 +155,17 @@ def in_arrays(level: Level) -> Level:
     return replace(level, **arrays) if arrays else level
 
 
+def widened(level: Level) -> Level:
+    """The level with 64 bits for each index."""
+    arrays = {part.name: getattr(level, part.name) for part in fields(level)}
+    narrow = {
+        name: array.astype(np.int64)
+        for name, array in arrays.items()
+        if isinstance(array, np.ndarray) and array.dtype == np.int32
+    }
+    return replace(level, **narrow) if narrow else level
+
+
 def counted(n: int, noun: str) -> str:
     """A number of things, in words."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

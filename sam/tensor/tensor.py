@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from sam.tensor.arguments import (
     numbers,
     require_mode_order,
     require_parts,
+    widened,
 )
 from sam.tensor.arrangement import diagonal, off_diagonal
 from sam.tensor.operators import ArrayOperators
@@ -193,7 +194,7 @@ class Tensor(ArrayOperators):
         Free places are not counted: the empty buckets of a hash table, and positions of a range or
         offset level that lie outside of the tensor.
         """
-        if all(level.compact for level in self.levels):
+        if all(level.compact for level in self._as_made):
             return len(self.values)
         return int(np.count_nonzero(held(self.levels, np.arange(len(self.values)))))
 
@@ -251,13 +252,14 @@ class Tensor(ArrayOperators):
     def to_scipy(self, format: str = "csr") -> Any:
         """The scipy.sparse array: of ``format`` for two modes, a coo_array for other numbers.
 
-        ``"ds:0,1"`` to CSR and ``"ds:1,0"`` to CSC share the values. Indices have 32 bits if they
-        fit, as scipy's own. Raises UserError for a scalar, which scipy.sparse does not have.
+        ``"ds:0,1"`` to CSR and ``"ds:1,0"`` to CSC share the values, and indices that a kernel has
+        made with 32 bits. Indices have 32 bits if they fit, as scipy's own. Raises UserError for a
+        scalar, which scipy.sparse does not have.
         """
         if self.ndim == 0:
             raise UserError("scipy.sparse has no scalars", hint="to_numpy()")
         if self.ndim == 2 and self._codes == "ds" and format == format_of_rows(self.mode_order):
-            compressed = self.levels[1]
+            compressed = self._as_made[1]
             assert isinstance(compressed, Compressed)
             return shared_rows(compressed, self.values, self.shape, format)
         return of_entries(*self.to_coo(), self.shape, format)
@@ -423,7 +425,25 @@ class Tensor(ArrayOperators):
 
     @property
     def _codes(self) -> str:
-        return "".join(level.code for level in self.levels)
+        return "".join(level.code for level in self._as_made)
+
+    @property
+    def _as_made(self) -> tuple[Level, ...]:
+        """The levels, whose indices may still have 32 bits."""
+        found: tuple[Level, ...] = self.__dict__.get("_narrow") or self.levels
+        return found
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Widens the indices of levels when these are first asked for."""
+            narrow = self.__dict__.get("_narrow") if name == "levels" else None
+            if narrow is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            levels = tuple(map(widened, narrow))
+            object.__setattr__(self, "levels", levels)
+            self.__dict__.pop("_narrow", None)
+            return levels
 
     def _entries(self) -> tuple[Ints, Array]:
         """The entries in storage order, with coordinates (modes, entries)."""
@@ -460,6 +480,15 @@ def made(
         _sound=True,
         _pruned=pruned,
     )
+    return tensor
+
+
+def assembled(
+    shape: tuple[int, ...], mode_order: tuple[int, ...], levels: tuple[Level, ...], values: Array
+) -> Tensor:
+    """A tensor like one of ``made``, whose indices may have 32 bits: they are widened if needed."""
+    tensor = made(shape, mode_order, levels, values)
+    tensor.__dict__["_narrow"] = tensor.__dict__.pop("levels")
     return tensor
 
 

@@ -1,12 +1,15 @@
 """Tensors against numpy, scipy, and the SAM paper's Figure 1."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sam.tensor import Tensor
+from sam.levels import Compressed, Dense
+from sam.tensor import Tensor, assembled
 from tests.support.tensors import (
     COLUMNS,
     FIGURE,
@@ -259,3 +262,21 @@ class TestConvert:
         assert sparse.convert("ss").values.tolist() == [0, 5]
         assert sparse.convert("sd").values.tolist() == [0, 0, 0, 5]
         assert sparse.convert("sd").convert("ss").values.tolist() == [5]
+
+
+def test_indices_of_32_bits_are_widened_when_levels_are_asked_for():
+    segments, coordinates = np.array([0, 2, 3], np.int32), np.array([0, 2, 1], np.int32)
+    levels = Dense(2), Compressed(segments, coordinates)
+    made = assembled((2, 3), (0, 1), levels, np.array([1.0, 2, 3]))
+    copied = pickle.loads(pickle.dumps(made))
+    assert (made.format, made.nnz) == ("ds:0,1", 3)
+    matrix = made.to_scipy()
+    assert np.shares_memory(matrix.indices, coordinates)
+    for one in (made, copied):
+        assert one.levels[1].coordinates.dtype == one.levels[1].segments.dtype == np.int64
+        assert one.levels is one.levels
+        assert one.to_numpy().tolist() == [[1, 0, 2], [0, 3, 0]]
+        one.validate()
+    assert matrix.toarray().tolist() == [[1, 0, 2], [0, 3, 0]]
+    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'level'"):
+        made.level  # noqa: B018
