@@ -500,9 +500,11 @@ def _arrays() -> Iterator[Case]:
         )  # fmt: skip
     for data, (m, k, n, o) in (
         ("100 square", (100,) * 4),
+        ("200 square", (200,) * 4),
         ("500 square", (500,) * 4),
         ("1 k square, 4 columns", (1000, 1000, 1000, 4)),
         ("1 k x 10 x 1 k x 10", (1000, 10, 1000, 10)),
+        ("20 k x 10 x 20 k x 10", (20_000, 10, 20_000, 10)),
     ):
         yield Case(
             "A B C arrays", data, "X(i,j) = A(i,k) * B(k,l) * C(l,j)", dict.fromkeys("XABC", "dd"),
