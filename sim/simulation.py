@@ -149,7 +149,7 @@ def simulate(
                   UserError whose ``reached`` is the run up to there
     ``attribution``  whether the run keeps why each firing waited, as its critical path needs
     ``tokens``    whether it also keeps each token with its cycles, on the engine simpy
-    ``threads``   how many threads the engine compiled may divide the blocks of a long run among;
+    ``threads``   how many threads of the engine compiled may share a long run, cut in time;
                   the run is the same with any number
     ``orders``    ``run.orders`` of a run on another machine, to be served in the same order: which
                   block memory serves next, and which messages on wires a firing reads. No firing

@@ -101,7 +101,7 @@ _OPTIONS: Mapping[str, _Options] = {
         "--threads": {
             "type": whole_number,
             "metavar": "N",
-            "help": "how many share the work of one run: the blocks of a graph, 1 by default; "
+            "help": "how many share one run: pieces of its time, 1 by default; "
             "target c: parallel loops, one for each CPU by default",
         },
     },
