@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
@@ -232,8 +232,8 @@ class _Legs:
         whole = Leg(self.first, None, Cut.of(self.first.machine))
         ends = list(pairwise(cuts))
         with ThreadPoolExecutor(self.threads - 1) as pool:
-            tasks = [pool.submit(self._leg, *one) for one in ends]
             try:
+                tasks = self._begun(pool, ends)
                 if not self._go_on(whole, cuts[0], progress):
                     return [whole]
                 legs = [whole]
@@ -251,6 +251,15 @@ class _Legs:
                 return legs
             finally:
                 self.stopped.set()
+
+    def _begun(
+        self, pool: ThreadPoolExecutor, ends: Sequence[tuple[int, int]]
+    ) -> list[Future[Leg | None]]:
+        """The legs as tasks of threads; raises UserError if the system gives no thread."""
+        try:
+            return [pool.submit(self._leg, *one) for one in ends]
+        except RuntimeError:
+            raise UserError("the system gives no more threads", hint="threads=1") from None
 
     def _add(self, legs: list[Leg], leg: Leg | None, cut: int) -> None:
         """Adds a leg up to a cut; if it is not what the run does, the one before goes on instead.

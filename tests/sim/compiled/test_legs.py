@@ -202,3 +202,12 @@ def test_simpy_has_one_thread():
     assert str(raised.value) == (
         "the engine simpy runs on one thread\nhint: use engine compiled or auto"
     )
+
+
+def test_no_more_threads(cut_early):
+    def refused(*_):
+        raise RuntimeError("can't start new thread")
+
+    cut_early.setattr(legs.ThreadPoolExecutor, "submit", refused)
+    with pytest.raises(UserError, match="the system gives no more threads\nhint: threads=1"):
+        legs.run(bind(product("ijk").graph, {"B": B, "C": C}), load(None, SHORT), threads=2)
