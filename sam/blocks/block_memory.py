@@ -22,7 +22,9 @@ class Written(Enum):
     IN_ORDER = "in order"
     """Each number follows the one before, whatever its place."""
     BY_PLACE = "by place"
-    """The place of a number in the memory has a meaning."""
+    """The place of a number in the memory has a meaning; each is stored once."""
+    ADDED = "added"
+    """Numbers are added to what is stored at their places."""
 
 
 class Growing(list[Any]):
@@ -57,7 +59,7 @@ class Growing(list[Any]):
 class Stored(dict[int, Any]):
     """Values by place, or ``integers``; a place is zero until a value is stored there.
 
-    ``written``  that it is written by place, if the block does no more than store or add
+    ``written``  how, if the block does no more than store or add
     ``whole``    those of the first places at once, where an engine has kept them in an array
     """
 

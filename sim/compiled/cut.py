@@ -121,7 +121,7 @@ def _stored(found: Any, made: CGrowing | CAccumulator, values: str) -> StoredAtC
     if isinstance(made, CAccumulator):
         return StoredAtCut(0, _content(found, made, values))
     if found.written is not None:
-        return StoredAtCut(made.length, placed=found.written == Written.BY_PLACE)
+        return StoredAtCut(made.length, placed=found.written != Written.IN_ORDER)
     return StoredAtCut(made.length, items(made, dtype_of(found, values)).tobytes())
 
 

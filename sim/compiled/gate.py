@@ -33,11 +33,8 @@ def gate_of(parts: Sequence[CompiledPart], queues: Iterable[SharedQueue]) -> Com
     All others lie above it, and give to nothing else; or below it; or stand outside the machine,
     and have their few tokens ready.
     """
-    readers: dict[str, set[str]] = defaultdict(set)
-    writers: dict[str, set[str]] = defaultdict(set)
-    for shared in queues:
-        readers[shared.bundle.giver].add(shared.bundle.taker)
-        writers[shared.bundle.taker].add(shared.bundle.giver)
+    passages = [(shared.bundle.giver, shared.bundle.taker) for shared in queues]
+    readers, writers = _steps(passages), _steps((taker, giver) for giver, taker in passages)
     outside = {one.part.name for one in parts if _is_outside(one)}
     inside = {one.part.name for one in parts} - outside
     for one in parts:
@@ -51,6 +48,14 @@ def gate_of(parts: Sequence[CompiledPart], queues: Iterable[SharedQueue]) -> Com
 
 def _is_outside(one: CompiledPart) -> bool:
     return KINDS[one.part.node.kind].source
+
+
+def _steps(pairs: Iterable[tuple[str, str]]) -> Mapping[str, set[str]]:
+    """Where each part leads to."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for start, end in pairs:
+        found[start].add(end)
+    return found
 
 
 def _reached(start: str, steps: Mapping[str, set[str]]) -> set[str]:
@@ -93,9 +98,7 @@ def let_through(machine: CompiledMachine, firings: int) -> int:
     """
     gate = machine.gate
     assert gate is not None, "the machine is not holdable"
-    writers: dict[str, set[str]] = defaultdict(set)
-    for shared in machine.queues:
-        writers[shared.bundle.taker].add(shared.bundle.giver)
+    writers = _steps((shared.bundle.taker, shared.bundle.giver) for shared in machine.queues)
     names = {gate.part.name, *_reached(gate.part.name, writers)}
     parts = [one.block for one in machine.parts if one.part.name in names]
     room = Room()

@@ -3,13 +3,13 @@
 What blocks have stored is put together, too. A leg has an empty memory where it starts, so it knows
 neither the length of a list in the run nor what is stored at a place. Lists are put one behind the
 other. Where places count, a leg stores behind all that the legs before it have stored: the memory
-before that is covered with a pattern, which must still be there when the leg ends.
+before that is covered with patterns, which must still be there when the leg ends.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,9 @@ from sim.compiled.engine import CompiledRun
 from sim.compiled.layout import CompiledMachine
 from sim.compiled.objects import CGrowing, dtype_of, items
 
-_PATTERN = 0xA5
+_PATTERNS: Mapping[Written, int] = {Written.BY_PLACE: 0xA5A5A5A5A5A5A5A5, Written.ADDED: 2}
+"""The word that covers a memory: one that is hardly ever stored; or one that changes with anything
+but 0 that is added, be it a whole number, a truth, or a number as small as there are."""
 
 
 @dataclass
@@ -41,24 +43,23 @@ class Leg:
 def cover(machine: CompiledMachine) -> None:
     """Covers what a machine has stored by place."""
     for found, made, values in machine.objects.grown:
-        if isinstance(made, CGrowing) and found.written == Written.BY_PLACE:
-            items(made, dtype_of(found, values)).view(np.uint8)[:] = _PATTERN
+        if isinstance(made, CGrowing) and found.written in _PATTERNS:
+            items(made, dtype_of(found, values)).view(np.uint64)[:] = _PATTERNS[found.written]
 
 
 def untouched(machine: CompiledMachine, start: Cut) -> bool:
     """Whether a machine has stored nothing by a place that was covered at a cut."""
-    return all(
-        bool(np.all(items(made, dtype_of(found, values), at.length).view(np.uint8) == _PATTERN))
-        for (found, made, values), at in zip(machine.objects.grown, start.stored, strict=True)
-        if isinstance(made, CGrowing) and found.written == Written.BY_PLACE
-    )
+    for (found, made, values), at in zip(machine.objects.grown, start.stored, strict=True):
+        if isinstance(made, CGrowing) and found.written in _PATTERNS:
+            covered = items(made, dtype_of(found, values), at.length).view(np.uint64)
+            if (covered != _PATTERNS[found.written]).any():
+                return False
+    return True
 
 
 def join(legs: Sequence[Leg]) -> None:
-    """Makes the machine of the last leg the one of the whole run."""
+    """Makes the machine of the last of several legs the one of the whole run."""
     last = legs[-1].running.machine
-    if len(legs) == 1:
-        return
     cycles = ctypes.c_int64(1 + last.last_cycle())
     for n, shared in enumerate(last.queues):
         queue = shared.queue

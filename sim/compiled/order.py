@@ -94,6 +94,6 @@ class CompiledOrder:
             for growing in (self.memory.runs, *(one.bytes for one in self.reads.values())):
                 self.runtime.release(ctypes.byref(growing))
 
-    def _given(self, items: np.ndarray[Any, Any]) -> CGrowing:
-        self.alive.append(items)
-        return CGrowing(items.ctypes.data, len(items), len(items), 0)
+    def _given(self, array: np.ndarray[Any, Any]) -> CGrowing:
+        self.alive.append(array)
+        return CGrowing(array.ctypes.data, len(array), len(array), 0)

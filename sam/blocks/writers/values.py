@@ -65,7 +65,7 @@ def _value_writer(parameters: Parameters) -> Block:
         step=step,
         memory=lambda around: SimpleNamespace(
             values=Growing(values=True, written=Written.IN_ORDER),
-            stored=Stored(around.zero, written=Written.BY_PLACE),
+            stored=Stored(around.zero, written=Written.ADDED if accumulates else Written.BY_PLACE),
             zero=around.zero,
             add=Operation("add", around.dtype),
             regions=around.written_regions(None, {"val": VALUE}),

@@ -91,6 +91,15 @@ def test_products_in_legs(cut_early, joined, order, lanes, depth, result):
     assert joined or (order, lanes) != ("ijk", 1)
 
 
+@pytest.mark.parametrize("values", [True, 1, 1e-100, 1.0, 0.0, 1j])
+def test_what_is_added_to_places_of_earlier_legs_is_not_lost(cut_early, values):
+    b, c = np.full((5, 150), values), np.full((150, 4), values)
+    cut_early.setattr(legs._Legs, "_forgotten", lambda *_: True)
+    program = product("kij", "dd")
+    found = [told(program, {"B": b, "C": c}, SHORT, threads) for threads in (1, 3)]
+    assert found[0] == found[1]
+
+
 def test_threads_in_any_timing_give_the_same_run(cut_early, joined):
     one = told(product("ijk"), {"B": B, "C": C}, SHORT, 1)
     random, leg = np.random.default_rng(1), legs._Legs._leg
