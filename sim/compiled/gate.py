@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sam.blocks import KINDS
@@ -91,10 +91,12 @@ def why_whole(machine: CompiledMachine) -> str | None:
     return None
 
 
-def let_through(machine: CompiledMachine, firings: int) -> int:
+def let_through(
+    machine: CompiledMachine, firings: int, stop: Callable[[], bool] = lambda: False
+) -> int | None:
     """Has the gate of a new machine fire so often, if it can, and drops all that it gives.
 
-    Returns how often it has fired.
+    Returns how often it has fired; None if it was told to stop before.
     """
     gate = machine.gate
     assert gate is not None, "the machine is not holdable"
@@ -109,8 +111,11 @@ def let_through(machine: CompiledMachine, firings: int) -> int:
         shared.queue.head = WITHOUT_END  # there is always room
     gate.block.allowed = firings
     machine.runtime.prepare(ctypes.byref(some))
-    while machine.runtime.run(ctypes.byref(some), ctypes.c_int64(_ROUNDS)) == 0:
-        pass
+    while not stop():
+        if machine.runtime.run(ctypes.byref(some), ctypes.c_int64(_ROUNDS)):
+            break
+    else:
+        return None
     for shared in gate.queues_out:
         shared.queue.head = shared.queue.tail = 0
     machine.wake()

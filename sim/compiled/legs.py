@@ -42,6 +42,9 @@ from sim.stats import Run
 WARM_UP, LEAST = 0.03, 0.5
 """Seconds on one thread, after which it is known how long the rest takes; the least for legs."""
 
+COUNTED = 2.0
+"""Seconds in which all firings of the gate must be counted; a block of a user's may have no end."""
+
 LEGS = 3
 """The legs for each thread: with more of them, threads end closer together."""
 
@@ -149,7 +152,14 @@ class _Legs:
         done = 0 if gate is None else int(gate.block.fired)
         if gate is None or not done or self.first.machine.finished:
             return []
-        left = let_through(self._machine().machine, WITHOUT_END) - done
+        began = time.monotonic()
+        fired = let_through(
+            self._machine().machine, WITHOUT_END, lambda: time.monotonic() - began > COUNTED
+        )
+        if fired is None:
+            self.notes.append(f"one thread: {gate.part.name} fires for too long")
+            return []
+        left = fired - done
         if left / done * seconds < LEAST:
             return []
         deepest = max((one.depth for one in gate.queues_out), default=0)

@@ -154,6 +154,13 @@ def test_a_run_that_is_too_short_is_not_cut(cut_early):
     assert noted() == ("one thread: the run is too short to be cut",)
 
 
+def test_a_run_whose_gate_fires_for_too_long_stays_on_one_thread(cut_early, joined):
+    """As a block of a user's may that never ends."""
+    cut_early.setattr(legs, "COUNTED", 0)
+    assert noted() == ("one thread: scan_B_i fires for too long",)
+    assert joined == []
+
+
 def test_a_run_that_remembers_how_it_began_stays_on_one_thread(cut_early, joined):
     cut_early.setattr(legs, "lead", lambda *_: None)
     cut_early.setattr(legs, "EARLY", 0)
