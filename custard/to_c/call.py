@@ -49,6 +49,8 @@ class Source(Protocol):
 
 OPENMP = ("-fopenmp",)
 
+_ADDRESSES = ("_structs", "_arguments")
+
 
 def has_threads() -> bool:
     """Whether the C compiler has OpenMP."""
@@ -89,6 +91,11 @@ class Bound:
         self._restored, self._plans = restored, plans
         self.asked, self.told, self.threads = asked, told, threads
         self._plan: Plan | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leaves out what holds addresses of this process; it is made anew where it is needed."""
+        kept = {name: value for name, value in self.__dict__.items() if name not in _ADDRESSES}
+        return {**kept, "_plans": {}, "_plan": None}
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -1,5 +1,8 @@
 """Calls of kernels with bound inputs."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -24,6 +27,16 @@ def test_a_bound_program_runs_again_on_new_values():
     assert found.run().to_numpy().tolist() == [1.0, 23.0]
     assert found.run(x=np.array([0.0, 1.0])).to_numpy().tolist() == [1.0, 3.0]
     assert found.run().to_numpy().tolist() == [1.0, 3.0]
+
+
+@needs_compiler
+def test_bound_programs_that_have_run_are_copied_and_pickled():
+    found = bound()
+    found.run()
+    for other in (copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+        assert other.run().to_numpy().tolist() == [1.0, 23.0]
+        assert other.run(x=np.array([0.0, 1.0])).to_numpy().tolist() == [1.0, 3.0]
+    assert found.run().to_numpy().tolist() == [1.0, 23.0]
 
 
 @needs_compiler
