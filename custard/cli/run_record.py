@@ -256,7 +256,7 @@ def execute(
     }
     if program.lowered.threaded:
         told["threads"] = bound.threads
-    told["notes"] += [note for note in bound.told if note not in told["notes"]]
+    told["notes"] += [note for note in bound.decisions if note not in told["notes"]]
     if timed:
         told["times"] = _times(program, bound, tensors)
     return output, {**told, **_compared(output, expected)}

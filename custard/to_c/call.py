@@ -99,14 +99,19 @@ class Bound:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Which tensors are stored otherwise than by default, and which inputs are converted on
-        their way to the kernel, in sentences."""
+        """The decisions, and which inputs are converted on their way to the kernel."""
         converted = (
             f"{slot} is converted from {one.converted} on each call, as the kernel reads another "
             "format"
             for slot, one in self.stored.items()
             if one.converted is not None
         )
+        return *self.decisions, *converted
+
+    @property
+    def decisions(self) -> tuple[str, ...]:
+        """Which tensors are stored otherwise than by default, which workspaces serve these inputs,
+        and why one thread does the work if several were asked for, in sentences."""
         alone: tuple[str, ...] = ()
         if self.program.lowered.threaded and not has_threads():
             alone = ("the C compiler has no OpenMP: one thread does the work of all",)
@@ -115,7 +120,7 @@ class Bound:
                 "one thread does the work: the schedule shares no loop out, as "
                 "parallelize(LOOP,CPUThread,NoRaces) does",
             )
-        return *self.told, *self._workspaces(), *alone, *converted
+        return *self.told, *self._workspaces(), *alone
 
     def _workspaces(self) -> Iterator[str]:
         """The workspaces that differ from the program's notes, in sentences."""

@@ -59,6 +59,16 @@ def test_a_run_in_c_tells_the_program_and_the_result(folder, capsys):
 
 
 @needs_compiler
+def test_a_run_in_c_tells_why_one_thread_does_the_work(folder, capsys, monkeypatch):
+    assert main([*SPMV, *WITH, "--threads", "2"]) == 0
+    assert "note: one thread does the work: the schedule shares no loop" in capsys.readouterr().out
+    monkeypatch.setattr("custard.to_c.call.has_threads", lambda: False)
+    shared = ["-s", "parallelize(i,CPUThread,NoRaces)"]
+    assert main([*SPMV, *WITH, *shared, "--threads", "2"]) == 0
+    assert "note: the C compiler has no OpenMP: one thread" in capsys.readouterr().out
+
+
+@needs_compiler
 def test_all_outputs_of_a_run_in_c_at_once(folder, capsys):
     files = ["-o", "kernel.c", "-o", "y=y.tns", "--json", "r.json"]
     assert main([*SPMV, *WITH, *files, "--check", "--time"]) == 0
