@@ -11,9 +11,10 @@ from sam.support.errors import UserError
 from sim.explain.what_if import changes
 from sim.order_of_service import firings_of, in_bytes, in_runs, one_by_one
 from tests.custard.to_c.test_levels import chained, skipping
-from tests.sim.compiled.test_engine import configs, cycles, memory_levels, told_after, with_memory
 from tests.sim.test_tiling import machine, product
 from tests.support.compiler import needs_compiler
+from tests.support.configs import configs, cycles, memory_levels, with_memory
+from tests.support.engines import told_after
 from tests.support.profiles import examples
 from tests.support.programs import programs
 from tests.support.runs import copied, in_two, spmv

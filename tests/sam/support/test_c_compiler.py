@@ -32,6 +32,20 @@ def program(path, text):
     return path
 
 
+def test_compiled_code_is_kept_on_disk(folder):
+    [library] = cc.build([ANSWER])
+    assert library.answer() == 42
+    [kept] = folder.glob("*.so")
+    written = kept.stat().st_ino
+    cc.build([ANSWER])
+    assert [path.stat().st_ino for path in folder.glob("*.so")] == [written]
+
+
+def test_a_missing_compiler_is_named(monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler -O3")
+    assert mistake() == "the C compiler no-such-compiler, which CC names, is not found"
+
+
 @pytest.mark.parametrize("text", ["", " ", "\t"])
 def test_an_empty_cc_names_no_compiler(text, monkeypatch):
     monkeypatch.setenv("CC", text)

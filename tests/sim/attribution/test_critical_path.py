@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import custard
 from sam.support.errors import UserError
 from tests.custard.to_c.test_levels import LEVELS, RESULT_LEVELS, chained
-from tests.sim.compiled.test_engine import configs, memories, with_memory
 from tests.support.compiler import needs_compiler
+from tests.support.configs import configs, memories, with_memory
 from tests.support.profiles import examples
 from tests.support.programs import programs
 

@@ -16,8 +16,8 @@ from sam.support.errors import UserError
 from sim.binding import bind
 from sim.compiled import engine, legs
 from sim.config.hardware import load
-from tests.sim.compiled.test_engine import configs
 from tests.support.compiler import needs_compiler
+from tests.support.configs import configs
 from tests.support.profiles import examples
 from tests.support.programs import programs
 

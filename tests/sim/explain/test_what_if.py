@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import custard
 from sam.support.errors import UserError
 from sim.explain.what_if import changes, why_timed
-from tests.sim.compiled.test_engine import configs
+from tests.support.configs import configs
 from tests.support.profiles import examples
 from tests.support.programs import programs
 

@@ -15,8 +15,8 @@ from sim.binding import bind
 from sim.config.hardware import load
 from sim.retiming import batch
 from sim.retiming.timing import Timing
-from tests.sim.compiled.test_engine import configs, cycles
 from tests.support.compiler import needs_compiler
+from tests.support.configs import configs, cycles
 from tests.support.profiles import PROFILE, examples
 from tests.support.programs import programs
 
