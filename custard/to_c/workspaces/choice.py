@@ -178,10 +178,12 @@ def _held(form: Affine, variable: str, bound: Sequence[str], fiber: float, sizes
     the variables that are not bound lie in subsections of as many values as the rest is wide.
     If one is bound, it has gone through subsections that hold one at least.
     """
-    reaches = {v: abs(scale) * (sizes.extent(v) - 1) for v, scale in form.coefficients().items()}
+    reaches = {
+        v: abs(scale) * max(sizes.extent(v) - 1, 0) for v, scale in form.coefficients().items()
+    }
     rest = sum(reach for v, reach in reaches.items() if v not in bound and v != variable)
     whole = sum(reaches.values()) + 1
-    inside = fiber * (reaches[variable] + rest + 1) / whole if whole > 0 else 0.0
+    inside = fiber * (reaches[variable] + rest + 1) / whole
     if fiber and any(v in bound for v in reaches):
         inside = max(inside, 1.0)
     return inside * (rest / abs(form.coefficients()[variable]) + 1)

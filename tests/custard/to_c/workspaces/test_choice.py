@@ -12,7 +12,7 @@ from custard.language.commands import WORKSPACES
 from custard.to_c.workspaces.choice import FillStatistics, Sizes, cost, load, positions
 from sam.tensor import Tensor
 from tests.support.compiler import needs_compiler
-from tests.support.quick_c import compiled
+from tests.support.quick_c import compiled, run
 
 PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 
@@ -75,6 +75,17 @@ def test_loads_of_computed_subscripts():
     known = Sizes({"i": 98, "k": 3}, {"X": [5], "F": [3]})
     assert load(found, known).values == pytest.approx(3 * 4.9)
     assert load(found, replace(known, positions={"X": [0], "F": [3]})).values == 0
+
+
+@needs_compiler
+def test_a_computed_subscript_with_a_variable_of_extent_0():
+    """It has no reach; one below 0 gave a negative load, and an overflow."""
+    expression, order = "Y(k) = A(0,j) * B(j,j) * C(k-2*i+j-2) - D(i,i)", "reorder(j,k,i)"
+    inputs = {"A": np.ones((4, 2)), "B": np.ones((2, 2)), "C": np.ones(2), "D": np.ones((0, 0))}
+    formats = {"A": "rh:1,0", "B": "ur:1,0", "C": "n", "D": "uu", "Y": "u"}
+    dims = {"j": 2, "k": 4, "i": 0}
+    found = run(expression, formats, inputs, schedule=order, dims=dims)
+    assert found.to_numpy().tolist() == [0] * 4
 
 
 def test_loads_of_subsections():
