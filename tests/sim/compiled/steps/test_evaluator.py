@@ -231,7 +231,7 @@ def deep():
         ),
         ("s.list[s.n] = 1", None, "an assignment to s.list[s.n]"),
         ("p.a = 1", None, "an assignment to p.a"),
-        ("s.n = lambda: 0", None, "the expression lambda: 0"),
+        ("s.n = lambda x: 0", None, "the expression lambda x: 0"),
         ("s.on = 0 < s.n < 3", None, "a chain of comparisons"),
         ("s.n = s.n and s.n", None, "s.n, neither True nor False, in and or or"),
         ("s.on = s.on and two(s.n)", None, "two(s.n) behind and or or"),
