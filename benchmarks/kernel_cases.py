@@ -484,20 +484,25 @@ def _arrays() -> Iterator[Case]:
         "x^T A dense", "1500 square", "y(j) = x(i) * A(i,j)", dict.fromkeys(("y", "x"), "d"),
         lambda: {"A": matrix, "x": x}, lambda given: lambda: given["x"] @ given["A"], 1.2,
     )  # fmt: skip
-    square, batch = dense(500, 500), dense(50, 96, 96)
-    turned = square[::-1].copy()  # numpy takes half the time for A @ A.T
-    for kernel, data, expression, (A, B), other in (
-        ("A B dense", "500 square", "C(i,j) = A(i,k) * B(k,j)", (square, turned), np.matmul),
-        ("A B^T dense", "500 square", "C(i,j) = A(i,k) * B(j,k)", (square, turned),
-         lambda A, B: A @ B.T),
-        ("A B batched", "50 x 96 square", "C(b,i,j) = A(b,i,k) * B(b,k,j)", (batch, batch),
-         np.matmul),
-    ):  # fmt: skip
-        yield Case(
-            kernel, data, expression, dict.fromkeys("CAB", "d" * A.ndim),
-            lambda A=A, B=B: {"A": A, "B": B},  # type: ignore[misc]
-            lambda given, other=other: lambda: other(given["A"], given["B"]), 1.2,  # type: ignore[misc]
-        )  # fmt: skip
+    product, batched = "C(i,j) = A(i,k) * B(k,j)", "C(b,i,j) = A(b,i,k) * B(b,k,j)"
+    shapes = [(n, n) for n in (500, 100, 50, 33)]
+    shapes += [(50, 96, 96), (30, 100, 100), (100, 50, 50), (200, 33, 33)]
+    for shape in shapes:
+        A = dense(*shape)
+        B = A[::-1].copy()  # numpy takes half the time for A @ A.T
+        single, data = len(shape) == 2, f"{shape[-1]} square"
+        forms = (
+            [("A B dense", product, np.matmul)] if single else [("A B batched", batched, np.matmul)]
+        )
+        if shape == (500, 500):
+            forms.append(("A B^T dense", "C(i,j) = A(i,k) * B(j,k)", lambda A, B: A @ B.T))
+        for kernel, expression, other in forms:
+            yield Case(
+                kernel, data if single else f"{shape[0]} x {data}", expression,
+                dict.fromkeys("CAB", "d" * A.ndim),
+                lambda A=A, B=B: {"A": A, "B": B},  # type: ignore[misc]
+                lambda given, other=other: lambda: other(given["A"], given["B"]), 1.2,  # type: ignore[misc]
+            )  # fmt: skip
     for data, (m, k, n, o) in (
         ("100 square", (100,) * 4),
         ("200 square", (200,) * 4),

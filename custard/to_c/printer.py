@@ -139,10 +139,13 @@ _BREAKS = ("; ", ", ", " || ", " && ", " ? ", " : ", " == ", " < ", " + ", " - "
 def _fitted(line: str, more: int = 8) -> Iterator[str]:
     """The line in parts of at most 100 characters, broken outside of as many brackets as can be.
 
-    Continuation lines are indented by ``more``.
+    Continuation lines are indented by ``more``. Those of a macro end with a backslash.
     """
     if len(line) <= _WIDTH or line.lstrip().startswith("//"):
         yield line
+        return
+    if line.endswith(" \\"):
+        yield from (f"{part} \\" for part in _fitted(line.removesuffix(" \\"), more))
         return
     indent = len(line) - len(line.lstrip())
     depth = 0

@@ -39,14 +39,14 @@ from custard.to_c.loop_ir import (
     While,
     both,
 )
-from custard.to_c.tiled_sums import Tile, TiledSum
+from custard.to_c.tiled_sums import Tile, TiledSum, stride
 from custard.to_c.walks import expressions
 
 LEAST_ROWS, LEAST_DEPTH = Limit("TILE_LEAST_ROWS"), Limit("TILE_LEAST_DEPTH")
 
-# The fewest rows, and rounds over the depth, from which tiles pay on any machine: the least ones of
+# The fewest rows, and rounds over the depth, from which tiles pay: those of
 # runtime/register_tile.h.
-_FEWEST_ROWS, _FEWEST_ROUNDS = 6, 2
+_FEWEST_ROWS, _FEWEST_ROUNDS = 4, 2
 
 
 class RegisterTiles:
@@ -118,7 +118,7 @@ class RegisterTiles:
         large = both(rows >= LEAST_ROWS, rounds >= LEAST_DEPTH)
         stores = bool(zero) and {one.var for one in tile.around} <= {*expressions(part.add.target)}
         tiles = TiledSum(part, tile, self.fresh, stores)
-        self.heap.append(tiles.block)
+        self.heap += tiles.heap
         before, plain = ([], zero) if stores else (zero, [])
         return [*before, If([(large, tiles.statements())], [*plain, part.statement()])]
 
@@ -150,7 +150,11 @@ def _tile(part: DenseSum) -> Tile | None:
         return None
     in_left = {node for one in left for node in expressions(one)}
     in_right = {node for one in right for node in expressions(one)}
-    rows = [one for one in part.loops if one.var in at & in_left - in_right]
+    rows = [
+        one
+        for one in part.loops
+        if one.var in at & in_left - in_right and stride(target.index, one.var) is not None
+    ]
     depths = [one for one in part.loops if one.var in in_right - at]
     if not rows or not depths:
         return None

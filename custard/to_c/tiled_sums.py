@@ -4,27 +4,31 @@
     the columns j     as many as TILE_BYTES hold; the elements of the result that j goes along
     the depth k       innermost, TILE_DEPTH rounds at a time; k is not in the result's subscript
 
-The sums of a tile are local variables, which the C compiler keeps in vector registers. The factors
-with j, which all rows have in common, are copied to a block that is contiguous, and padded with
-zeros: so the last tile in each direction is computed whole, and only its part that exists is added
-to the result. They are read in place where few rows have them in common, or they are few. Loops
-that are left stay around these, in their order.
+The factors with j, which all rows have in common, are copied to a block that is contiguous, tile by
+tile. They are read in place where few rows have them in common, or they are few. The factors of
+the rows are read in place if they are elements of one array; else their products are copied too.
+The tiles themselves are a function for each type of values (``runtime/tiles.h``): the last ones in
+each direction have as many rows and columns as are left, in powers of two. Loops that are left stay
+around these, in their order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from custard.to_c.builder import exists, resized
-from custard.to_c.complex_parts import apart, is_complex, part_type, product, together
-from custard.to_c.dense_sums import DenseSum, ends_with, nested, signed, zero_of
+from custard.to_c.complex_parts import apart, is_complex, part_type
+from custard.to_c.dense_sums import DenseSum, ends_with, nested, signed
 from custard.to_c.loop_ir import (
     BOOL,
+    FALSE,
     INT,
+    ONE,
     ZERO,
     Assign,
     Call,
+    CallStatement,
     Comment,
     Declare,
     Expr,
@@ -37,7 +41,6 @@ from custard.to_c.loop_ir import (
     Stmt,
     Var,
     array,
-    both,
     either,
     op,
     select,
@@ -45,9 +48,7 @@ from custard.to_c.loop_ir import (
 from custard.to_c.walks import expressions, substituted
 
 ROWS, BYTES, BLOCK, DEPTH = (Limit(f"TILE_{name}") for name in ("ROWS", "BYTES", "BLOCK", "DEPTH"))
-NEAR_ROWS, NEAR_DEPTH = Limit("TILE_NEAR_ROWS"), Limit("TILE_NEAR_DEPTH")
-
-_MOST_ROWS = 8  # of a tile; the C compiler is told to take all of them at once
+NEAR_ROWS, NEAR_BYTES = Limit("TILE_NEAR_ROWS"), Limit("TILE_NEAR_BYTES")
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Tile:
 
 
 class TiledSum:
-    """The tiled loops of one sum; ``block`` is an array that they need.
+    """The tiled loops of one sum; ``heap`` has the arrays that they need.
 
     ``stores``  whether the first tile of the depth is stored, not added
     """
@@ -78,104 +79,107 @@ class TiledSum:
         self, part: DenseSum, tile: Tile, fresh: Callable[[str], str], stores: bool = False
     ) -> None:
         assert isinstance(part.add.target, Load)
-        self.add, self.target, self.tile, self.stores = part.add, part.add.target, tile, stores
+        self.target, self.tile, self.stores = part.add.target, tile, stores
         self.type = self.target.type
         self.part = part_type(self.type)
         self.parts = 2 if is_complex(self.type) else 1
-        names = ("reals", "imags") if self.parts > 1 else ("sums",)
-        self.sums = [Var(fresh(name), array(self.part)) for name in names]
-        self.rest = [Var(fresh("rest"), array(self.part)) for _ in names]
-        self.factor, self.product = (Var(fresh(name), self.type) for name in ("factor", "product"))
-        self.block, self.panel = (Var(fresh(n), array(self.part)) for n in ("block", "panel"))
-        self.columns, self.width, self.at, self.stride, self.r, self.c = (
-            Var(fresh(name)) for name in ("columns", "width", "at", "stride", "r", "c")
+        self.block = Var(fresh("block"), array(self.part))
+        self.factors = Var(fresh("factors"), array(self.type))
+        self.columns, self.width, self.height, self.at, self.r, self.c = (
+            Var(fresh(name)) for name in ("columns", "width", "height", "at", "r", "c")
         )
         i, j, k = (one.var.name for one in (tile.rows, tile.columns, tile.depth))
         self.i_0, self.j_0, self.j_1, self.k_0 = (
             Var(fresh(name)) for name in (f"{i}_0", f"{j}_0", f"{j}_1", f"{k}_0")
         )
         self.j_end, self.k_end = Var(fresh(f"{j}_end")), Var(fresh(f"{k}_end"))
-        self.near, self.packed = Var(fresh("near"), BOOL), Var(fresh(f"{j}_packed"))
+        self.near = Var(fresh("near"), BOOL)
+        self.left_strides = self._strides(signed(tile.left, tile.minus), tile.rows, tile.depth)
+        self.right_strides = self._strides(tile.right, tile.depth, tile.columns)
+        if self.parts > 1 or (self.right_strides is not None and self.right_strides[1] != ONE):
+            self.right_strides = None  # they have to lie next to each other, part by part
+
+    @property
+    def heap(self) -> list[Var]:
+        """The arrays."""
+        return [self.block, *([self.factors] if self.left_strides is None else [])]
 
     def statements(self) -> list[Stmt]:
         """The loops."""
         i, j, k = self.tile.rows, self.tile.columns, self.tile.depth
-        size = Op("/", (BYTES, Op("sizeof", (self.target.array,), INT)), INT)
+        size = Op("sizeof", (self.target.array,), INT)
         side_by_side = self.columns * BLOCK
         most = least(side_by_side, j.end - j.begin + (self.columns - 1))
-        near: list[Stmt] = []
-        if self.is_affine:
+        rounds = least(DEPTH, k.end - k.begin)
+        arrays: list[Stmt] = [
+            resized(self.block, ZERO, most * rounds * self.parts),
+            Require(exists(self.block)),
+        ]
+        filled, near = self.filled(), list[Stmt]()
+        if self.right_strides is not None:
             few = op("<=", i.end - i.begin, NEAR_ROWS)
-            small = op("<=", (j.end - j.begin) * (k.end - k.begin), self.columns * NEAR_DEPTH)
+            shared = (j.end - j.begin) * (k.end - k.begin)
+            small = op("<=", shared, Op("/", (NEAR_BYTES, size), INT))
             near.append(Declare(self.near, either(few, small), const=True))
-        across = For(self.j_1, self.j_0, self.j_end, self.tile_of(size), step=self.columns)
+            arrays, filled = ([self.unless_near(one)] for one in (arrays, filled))
+        if self.left_strides is None:
+            arrays += [resized(self.factors, ZERO, ROWS * rounds), Require(exists(self.factors))]
         blocks = [
             Declare(self.j_end, least(self.j_0 + side_by_side, j.end), const=True),
-            *self.filled(),
-            Comment("Tiles of the result, whose sums stay in vector registers"),
-            For(self.i_0, i.begin, i.end, [across], step=ROWS),
+            *filled,
+            *self.tiles(),
         ]
         depths = [
             Declare(self.k_end, least(self.k_0 + DEPTH, k.end), const=True),
             For(self.j_0, j.begin, j.end, blocks, step=side_by_side),
         ]
         return [
-            Declare(self.columns, size, const=True),
+            Declare(self.columns, Op("/", (BYTES, size), INT), const=True),
             *near,
-            resized(self.block, ZERO, most * least(DEPTH, k.end - k.begin) * self.parts),
-            Require(exists(self.block)),
+            *arrays,
             nested(self.tile.around, [For(self.k_0, k.begin, k.end, depths, step=DEPTH)]),
         ]
 
-    @property
-    def is_affine(self) -> bool:
-        """Whether the shared factors are rows of an array at equal strides."""
-        right, k = self.tile.right, self.tile.depth.var
-        if self.parts > 1 or not isinstance(right, Load):
-            return False
-        nodes = list(expressions(right.index))
-        plain = all(one.name in "+-*" for one in nodes if isinstance(one, Op))
-        calls = any(isinstance(one, Call | Load) for one in nodes)
-        return plain and not calls and nodes.count(k) == 1 and ends_with(right.index, self.j)
+    def unless_near(self, body: Sequence[Stmt]) -> Stmt:
+        """Statements for shared factors that are copied."""
+        return If([(Op("!", (self.near,), BOOL), body)])
+
+    def _strides(self, value: Expr, *loops: For) -> list[Expr] | None:
+        """How far apart the elements of an array are that a value is, by loop; None if it is no
+        element, or they are not equally far apart."""
+        if not isinstance(value, Load):
+            return None
+        found = [stride(value.index, one.var) for one in loops]
+        known = [one for one in found if one is not None]
+        return known if len(known) == len(found) else None
 
     @property
     def j(self) -> Var:
         """The variable of the columns."""
         return self.tile.columns.var
 
-    @property
-    def offset(self) -> Expr:
-        """The place of a tile's shared factors in the block."""
-        return (self.j_1 - self.j_0) * (self.k_end - self.k_0) * self.parts
-
     def filled(self) -> list[Stmt]:
         """The loops that copy the shared factors to the block."""
         k, c, columns, width = self.tile.depth, self.c, self.columns, self.width
-        at = self.offset + (k.var - self.k_0) * columns * self.parts
-        places = self.shared(self.block)
+        tile = (self.j_1 - self.j_0) * (self.k_end - self.k_0) * self.parts
+        at = tile + (k.var - self.k_0) * columns * self.parts
+        places = [self.block[place] for place in (self.at + c, self.at + (columns + c))]
         values = apart(substituted(self.tile.right, self.j, self.j_1 + c))
         copied = list(map(Assign, places, values))
-        padded = [Assign(one, zero_of(self.part)) for one in places]
-        widths = [Declare(width, self.width_of_tile, const=True)]
+        widths = [Declare(width, least(columns, self.j_end - self.j_1), const=True)]
         row = [
             Declare(self.at, at, const=True),
             If(
                 [(width.eq(columns), [For(c, ZERO, columns, copied)])],
-                [For(c, ZERO, width, copied), For(c, width, columns, padded)],
+                [For(c, ZERO, width, copied)],
             ),
         ]
-        begin: Expr = self.j_0
-        before: list[Stmt] = []
-        if self.is_affine:
-            begin = self.packed
-            whole = self.j_end - (self.j_end - self.j_0) % columns
-            before.append(Declare(self.packed, select(self.near, whole, self.j_0), const=True))
-        about = Comment("The factors that the rows share, tile by tile, padded with zeros")
+        about = Comment("The factors that the rows share, tile by tile")
         if self.goes_along_rows:
-            tiles = For(self.j_1, begin, self.j_end, [*widths, *row], step=columns)
-            return [*before, about, For(k.var, self.k_0, self.k_end, [tiles])]
+            tiles = For(self.j_1, self.j_0, self.j_end, [*widths, *row], step=columns)
+            return [about, For(k.var, self.k_0, self.k_end, [tiles])]
         rows = For(k.var, self.k_0, self.k_end, row)
-        return [*before, about, For(self.j_1, begin, self.j_end, [*widths, rows], step=columns)]
+        return [about, For(self.j_1, self.j_0, self.j_end, [*widths, rows], step=columns)]
 
     @property
     def goes_along_rows(self) -> bool:
@@ -183,97 +187,75 @@ class TiledSum:
         loads = (node for node in expressions(self.tile.right) if isinstance(node, Load))
         return any(ends_with(one.index, self.j) for one in loads)
 
-    @property
-    def width_of_tile(self) -> Expr:
-        """How many columns of the tile exist."""
-        return least(self.columns, self.j_end - self.j_1)
-
-    def shared(self, pointer: Expr) -> list[Expr]:
-        """The parts of a shared factor."""
-        places = self.at + self.c, self.at + (self.columns + self.c)
-        return [pointer[place] for place in places[: self.parts]]
-
-    def tile_of(self, size: Expr) -> list[Stmt]:
-        """The statements that compute a tile of the result; ``size`` is its width."""
-        k, c, r, i = self.tile.depth, self.c, self.r, self.tile.rows
-        # The sums stay in registers only if all loops over them have known numbers of rounds.
-        zeroed = [Assign(one[r][c], zero_of(self.part)) for one in self.sums]
-        both_arrays = zip(self.rest, self.sums, strict=True)
-        copied = [Assign(one[r][c], other[r][c]) for one, other in both_arrays]
-        added = For(r, ZERO, ROWS, self.products(), unroll=_MOST_ROWS)
-        at = Declare(self.at, (k.var - self.k_0) * self.stride, const=True)
-        whole = both(self.width.eq(self.columns), op("<=", self.i_0 + ROWS, i.end))
-        return [
-            Declare(self.width, self.width_of_tile, const=True),
-            *self.panels(),
-            *self.local(self.sums, size),
-            For(r, ZERO, ROWS, [For(c, ZERO, self.columns, zeroed)]),
-            For(k.var, self.k_0, self.k_end, [at, For(c, ZERO, self.columns, [added])]),
-            If(
-                [(whole, self.stored(self.sums, ROWS, self.columns))],
-                [
-                    *self.local(self.rest, size),
-                    For(r, ZERO, ROWS, [For(c, ZERO, self.columns, copied)]),
-                    *self.stored(self.rest, least(ROWS, i.end - self.i_0), self.width),
-                ],
-            ),
+    def tiles(self) -> list[Stmt]:
+        """The statements that compute the tiles next to each other."""
+        i, k = self.tile.rows, self.tile.depth
+        about = Comment("Tiles of the result, whose sums stay in vector registers")
+        rounds = self.k_end - self.k_0
+        if self.left_strides is not None:
+            assert isinstance(self.tile.left, Load)
+            index = placed(placed(self.tile.left.index, i.var, i.begin), k.var, self.k_0)
+            left = moved(self.tile.left.array, index)
+            return [about, self.sums(i.begin, i.end - i.begin, (left, *self.left_strides))]
+        value = signed(substituted(self.tile.left, i.var, self.i_0 + self.r), self.tile.minus)
+        place = self.factors[self.r * rounds + (k.var - self.k_0)]
+        copied = For(k.var, self.k_0, self.k_end, [Assign(place, value)])
+        body = [
+            Declare(self.height, least(ROWS, i.end - self.i_0), const=True),
+            For(self.r, ZERO, self.height, [copied]),
+            self.sums(self.i_0, self.height, (self.factors, rounds, ONE)),
         ]
+        return [about, For(self.i_0, i.begin, i.end, body, step=ROWS)]
 
-    def local(self, arrays: Sequence[Var], size: Expr) -> list[Stmt]:
-        """Declares the local arrays of a tile."""
-        return [Declare(one, zero_of(self.part), shape=(ROWS, size)) for one in arrays]
+    def sums(self, first: Expr, rows: Expr, left: Sequence[Expr]) -> Stmt:
+        """The call that adds to rows of the result; ``left`` are their factors, with strides."""
+        i, k = self.tile.rows, self.tile.depth
+        rounds, columns = self.k_end - self.k_0, self.columns
+        right = [self.block, columns * self.parts, columns * rounds * self.parts]
+        if self.right_strides is not None:
+            assert isinstance(self.tile.right, Load)
+            index = placed(placed(self.tile.right.index, self.j, self.j_0), k.var, self.k_0)
+            there = moved(self.tile.right.array, index), self.right_strides[0], columns
+            right = [select(self.near, *both) for both in zip(there, right, strict=True)]
+        index = placed(placed(self.target.index, i.var, first), self.j, self.j_0)
+        row = stride(self.target.index, i.var)
+        assert row is not None
+        stores = self.k_0.eq(k.begin) if self.stores else FALSE
+        result = moved(self.target.array, index), row, stores
+        name = f"tiles_{self.type.name.replace(' ', '_')}"
+        arguments = (rows, self.j_end - self.j_0, rounds, *left, *right, *result)
+        return CallStatement(Call(name, arguments))
 
-    def panels(self) -> list[Stmt]:
-        """Declares where a tile finds its shared factors, and the stride between their rows."""
-        pointer: Expr = self.block + self.offset
-        stride: Expr = self.columns * self.parts
-        if self.is_affine:
-            right, k = self.tile.right, self.tile.depth.var
-            assert isinstance(right, Load)
-            index = substituted(right.index, self.j, self.j_1)
-            first = substituted(index, k, self.k_0)
-            in_place = both(self.near, self.width.eq(self.columns))
-            pointer = select(in_place, right.array + first, pointer)
-            stride = select(in_place, substituted(index, k, self.k_0 + 1) - first, stride)
-        return [
-            Declare(self.panel, pointer, const=True),
-            Declare(self.stride, stride, const=True),
-        ]
 
-    def products(self) -> list[Stmt]:
-        """Adds a product to each sum of a column."""
-        last = self.tile.rows.end - 1
-        left = substituted(self.tile.left, self.tile.rows.var, least(self.i_0 + self.r, last))
-        shared = self.shared(self.panel)
-        made: list[Stmt] = []
-        if self.parts == 1:
-            values = [product(left, shared[0])]
-        else:
-            both_parts = product(self.factor, together(shared, self.type))
-            made += [
-                Declare(self.factor, left, const=True),
-                Declare(self.product, both_parts, const=True),
-            ]
-            values = apart(self.product)
-        for one, value in zip(self.sums, values, strict=True):
-            element = one[self.r][self.c]
-            made.append(replace(self.add, target=element, value=signed(value, self.tile.minus)))
-        return made
+def stride(index: Expr, var: Var) -> Expr | None:
+    """By how much an index grows with a variable; None if that is not the same everywhere."""
+    if var not in {*expressions(index)}:
+        return ZERO
+    match index:
+        case Var():
+            return ONE
+        case Op("+" | "-" as name, (left, right)):
+            one, other = stride(left, var), stride(right, var)
+            return None if one is None or other is None else op(name, one, other)
+        case Op("*", (left, right)):
+            with_var, factor = (right, left) if var in {*expressions(right)} else (left, right)
+            found = stride(with_var, var)
+            if found is not None and var not in {*expressions(factor)}:
+                return op("*", found, factor)
+    return None
 
-    def stored(self, sums: Sequence[Var], rows: Expr, width: Expr) -> list[Stmt]:
-        """Adds the sums to the result, or stores them."""
-        r, c = self.r, self.c
-        index = substituted(self.target.index, self.tile.rows.var, self.i_0 + r)
-        place = self.target.array[substituted(index, self.j, self.j_1 + c)]
-        value = together([one[r][c] for one in sums], self.type)
 
-        def loops(operator: str) -> Stmt:
-            return For(r, ZERO, rows, [For(c, ZERO, width, [Assign(place, value, operator)])])
+def placed(index: Expr, var: Var, value: Expr) -> Expr:
+    """The index at a value of a variable, with constants folded."""
+    match index:
+        case Op("+" | "-" | "*" as name, (left, right)):
+            return op(name, placed(left, var, value), placed(right, var, value))
+    return substituted(index, var, value)
 
-        added = loops(self.add.operator)
-        if not self.stores:
-            return [added]
-        return [If([(self.k_0.eq(self.tile.depth.begin), [loops("")])], [added])]
+
+def moved(pointer: Expr, offset: Expr) -> Expr:
+    """A pointer to an element."""
+    return pointer if offset == ZERO else pointer + offset
 
 
 def least(one: Expr, other: Expr) -> Expr:

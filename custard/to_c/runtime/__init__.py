@@ -5,6 +5,7 @@ Each helper is a ``.h`` file here, named after it. Some are templates, whose let
     T  a type of index arrays, or of values; in ``run_end_T`` also part of the name
     N  the type of values as part of a name (``double_complex``)
     B  the unsigned type of the size of a value; R the type of the parts of a complex value
+    E  the type of values as elements of vectors
     W  the name of a workspace's struct, H that of one that has a hash table, K the type of keys
     $  the words in ``GATHERED``, for sums of products
 """
@@ -34,6 +35,7 @@ _PLAIN = (
     "register_tile",
     "turns",
 )
+_TILES = "tile", "tile1", "tile2", "tile4", "tile8", "tile16", "tile_of_one", "tiles"
 _KEYS = ("int64_t", "uint64_t", "wide_t")
 _INDEXED = ("run_end", "sought", "parent", "locate_hashed", "sort_buckets")
 _COMPLEX = ("multiply", "divide")
@@ -99,7 +101,7 @@ NAMES = frozenset(
         *_PLAIN,
         *(f"{name}_{T}" for name in _INDEXED for T in INDEX_TYPES),
         *(f"key_run_end_{K}" for K in _KEYS),
-        *(f"kept_{T.replace(' ', '_')}" for T in _BITS),
+        *(f"{name}_{T.replace(' ', '_')}" for name in ("kept", *_TILES) for T in _BITS),
         *(f"{name}_{T.replace(' ', '_')}" for name in _COMPLEX for T in _PARTS),
         *GATHERED,
     )
@@ -113,6 +115,7 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
         dict.fromkeys(n.removesuffix("_new") for n in names if re.search("workspace_.*_new$", n))
     )
     plain = {n for n in names if n in _PLAIN} | ({"resized"} if workspaces else set())
+    names += [n.replace("tiles", "multiply") for n in names if re.match("tiles_.*complex", n)]
     plain |= {"turns"} if "turns_new" in names else set()
     plain |= {need for name in plain for need in _NEEDS.get(name, ())}
     yield from (_text(name) for name in _PLAIN if name in plain)
@@ -138,6 +141,9 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
                 text = re.sub(r"\bT\b", value, re.sub(r"\bR\b", part, text))
                 text = text.replace("FMA(", f"__builtin_fma{'f' if part == 'float' else ''}(")
                 yield text.replace("CMPLX", "CMPLXF") if part == "float" else text
+    for value in _BITS:
+        if f"tiles_{value.replace(' ', '_')}" in names:
+            yield _tiles(value)
     for name, words in GATHERED.items():
         if name in names:
             yield Template(_text("sparse_dot")).substitute(words, name=name)
@@ -154,6 +160,18 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
         yield from (_workspace(name, part) for part in _parts(name))
         if f"{name}_merge" in names:
             yield _workspace(name, "workspace_merge")
+
+
+def _tiles(value: str) -> str:
+    """The functions for the tiles of values of a type."""
+    files = "tile", "tile_of_pairs" if value in _PARTS else "tile_of_values", "tiles"
+    text = re.sub(r"_N\b", f"_{value.replace(' ', '_')}", "".join(map(_text, files)))
+    element = "uint8_t" if value == "bool" else value
+    for letter, type in (("T", value), ("R", _PARTS.get(value, value)), ("E", element)):
+        text = re.sub(rf"\b{letter}\b", type, text)
+    if value == "bool":
+        text = re.sub(r"\+= (.*\]) \* ", r"|= \1 & ", text).replace("] + sums[", "] | sums[")
+    return text.replace("CMPLX", "CMPLXF") if value == "float complex" else text
 
 
 def _parts(name: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from custard.to_c.loop_ir import (
     Var,
     array,
 )
-from custard.to_c.printer import printed
+from custard.to_c.printer import _fitted, printed
 
 DOUBLE, FLOAT = Type("double"), Type("float")
 a, b, c, n = (Var(name) for name in "abcn")
@@ -87,3 +87,12 @@ def test_a_whole_file():
         "        y->values[a] = x->values[a];\n"
         "    return 0;\n}\n"
     )
+
+
+def test_long_lines_of_macros_stay_lines_of_macros():
+    line = "    sums[i][v] += " + " * ".join(["some_factor"] * 10) + "; \\"
+    first, *rest = _fitted(line)
+    assert rest
+    assert all(part.endswith(" \\") and len(part) <= 102 for part in (first, *rest))
+    joined = " ".join(part.removesuffix(" \\").strip() for part in (first, *rest))
+    assert joined == line.removesuffix(" \\").strip()
