@@ -77,11 +77,12 @@ class StructLayout:
 
     def fill(self, members: Mapping[str, Any]) -> None:
         """Puts numbers, and the addresses of arrays, into members."""
+        places, words = self.places, self.words
         for name, value in members.items():
             if isinstance(value, np.ndarray):
-                self.hold(name, value)
-            else:
-                self[name] = value
+                self.held[name] = value
+                value = _address(value)
+            words[places[name]] = value
 
     def take(self, name: str, count: int, dtype: Any) -> np.ndarray[Any, Any]:
         """The array that a member points to; its memory is freed with it, and trimmed to it."""
@@ -215,9 +216,9 @@ def _shared(slot: Slot, data: Any) -> StoredInput | None:
     Its arrays are shared if it has that format; otherwise scipy converts it. Raises
     UserError for one that is not valid.
     """
-    if data.dtype not in VALUE_TYPES or any(len(group) > 1 for group in slot.modes):
+    order = _order(slot.modes)
+    if order is None or data.dtype not in VALUE_TYPES:
         return None
-    order = tuple(mode for (mode,) in slot.modes)
     if data.ndim == 2 and slot.levels in ("ds", "ss", "uq"):
         if slot.levels == "uq" and data.format == "coo":
             found = _listed(slot, data)
@@ -226,15 +227,22 @@ def _shared(slot: Slot, data: Any) -> StoredInput | None:
         wanted = "csr" if order == (0, 1) else "csc"
         if not has_rows(data, wanted):
             return None
-        found = _compressed(slot, canonical(data, wanted))
-        return StoredInput(
-            found.members, found.index, None if data.format == wanted else data.format
-        )
+        converted = None if data.format == wanted else data.format
+        return _compressed(slot, canonical(data, wanted), converted)
     return _listed(slot, data) if data.format == "coo" else None
 
 
-def _compressed(slot: Slot, data: Any) -> StoredInput:
-    """A canonical CSR or CSC matrix: its rows as they are, those with entries, or all."""
+@cache
+def _order(modes: tuple[tuple[int, ...], ...]) -> tuple[int, ...] | None:
+    """The mode of each level; None if a level has several."""
+    return None if any(len(group) > 1 for group in modes) else tuple(mode for (mode,) in modes)
+
+
+def _compressed(slot: Slot, data: Any, converted: str | None) -> StoredInput:
+    """A canonical CSR or CSC matrix: its rows as they are, those with entries, or all.
+
+    ``converted``  its format before a conversion, if there was one
+    """
     count = int(data.indptr[-1])
     index = data.indices.dtype
     segments, coordinates = data.indptr, data.indices[:count]
@@ -250,7 +258,7 @@ def _compressed(slot: Slot, data: Any) -> StoredInput:
             del arrays["segments1"]
             arrays["segments0"] = np.array([0, count], index)
             arrays["coordinates0"] = np.repeat(rows, lengths[rows])
-    return _with_sizes(slot, data.shape, arrays, index)
+    return _with_sizes(slot, data.shape, arrays, index, converted)
 
 
 def _listed(slot: Slot, data: Any) -> StoredInput | None:
@@ -287,12 +295,19 @@ def _increase(coordinates: Sequence[np.ndarray[Any, Any]]) -> bool:
 
 
 def _with_sizes(
-    slot: Slot, shape: Sequence[int], arrays: Mapping[str, Any], index: np.dtype[Any]
+    slot: Slot,
+    shape: Sequence[int],
+    arrays: Mapping[str, Any],
+    index: np.dtype[Any],
+    converted: str | None = None,
 ) -> StoredInput:
     """An input of these arrays."""
-    sizes = {f"size{level}": shape[group[0]] for level, group in enumerate(slot.modes)}
-    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return StoredInput({**sizes, **whole}, _INDEX_TYPES[index])
+    members: dict[str, Any] = {
+        f"size{level}": shape[group[0]] for level, group in enumerate(slot.modes)
+    }
+    for name, values in arrays.items():
+        members[name] = np.ascontiguousarray(values)
+    return StoredInput(members, _INDEX_TYPES[index], converted)
 
 
 # The least mean number of terms in a sum for which finding the end first pays; fewer suffice if the

@@ -159,8 +159,8 @@ class Bound:
             for name, members in plan.inputs.items():
                 self._structs[name] = struct = StructLayout(members)
                 struct.fill(self.stored[name].members)
-            threads = [ctypes.c_int64(self.threads)] * plan.threaded
-            structs = (one.words for one in self._structs.values())
+            threads = (ctypes.c_int64(self.threads),) if plan.threaded else ()
+            structs = [one.words for one in self._structs.values()]
             self._arguments = [*structs, *plan.numbers, *threads]
         return self._plan
 

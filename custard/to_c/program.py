@@ -143,9 +143,10 @@ class CProgram(Program):
         dense = self.dense_arrays(given, tensors) if self.undeclared else {}
         far = self._far_rows(shapes, by_variable) if self.undeclared else {}
         formats = {**far, **dense}
-        other = self._factored_for({**self.formats, **formats}, by_variable)
-        if other is not self:
-            return other.bind(inputs, threads)
+        if self.cin.whole is not None:
+            other = self._factored_for({**self.formats, **formats}, by_variable)
+            if other is not self:
+                return other.bind(inputs, threads)
         lowered = self._lowered(formats)
         slots = lowered.slots
         kept = {slot.name: stored(slot, given, tensors) for slot in slots}
@@ -155,14 +156,11 @@ class CProgram(Program):
         restored = partial(_restored, slots, shapes)
         target = self.cin.target.tensor
         asked = far.get(target, self.formats[target])
-        told = (
-            *self.told,
-            *(
-                f"{name} is stored as {form}, as it has too many rows for an array of all of them"
-                for name, form in far.items()
-                if name not in dense
-            ),
-        )
+        told = [
+            f"{name} is stored as {form}, as it has too many rows for an array of all of them"
+            for name, form in far.items()
+            if name not in dense
+        ]
         return Bound(
             self,
             types,
@@ -173,7 +171,7 @@ class CProgram(Program):
             restored,
             self.plans,
             asked,
-            told,
+            (*self.told, *told),
             threads or 1,
         )
 
@@ -181,8 +179,6 @@ class CProgram(Program):
         self, formats: Mapping[str, Format], by_variable: Mapping[str, int]
     ) -> CProgram:
         """The program with the products that suit inputs of some formats and extents."""
-        if self.cin.whole is None:
-            return self
         key = "factored", *((n, str(f)) for n, f in sorted(formats.items())), *by_variable.items()
         found: CProgram | None = self.known.get(key)
         if found is None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from copy import copy
+from functools import wraps
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from sam.support.errors import UserError, one_of
 from sam.tensor.arguments import numbers
 
 Array = NDArray[Any]
+Result = TypeVar("Result")
 BY_ROWS = ("ds", "ss", "uq")
 """The levels of matrices whose rows scipy's CSR and CSC arrays have."""
 
@@ -41,39 +42,43 @@ def has_rows(matrix: Any, format: str) -> bool:
     return matrix.format == format or extent <= 4 * matrix.nnz + 2**16
 
 
+def _in_words(function: Callable[..., Result]) -> Callable[..., Result]:
+    """A function whose errors about the parts of a matrix are one UserError."""
+
+    @wraps(function)
+    def told(*arguments: Any) -> Result:
+        try:
+            return function(*arguments)
+        except (ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
+            raise UserError(f"the scipy.sparse matrix is not valid: {error}") from error
+
+    return told
+
+
+@_in_words
 def canonical(matrix: Any, format: str) -> Any:
     """A scipy.sparse matrix as "csr" or "csc", each row in order and without duplicates.
 
     A matrix that is canonical already is given as it is. Raises UserError for an invalid matrix.
     """
-    with _in_words():
-        _require_valid(matrix)
-        found = matrix if matrix.format == format else matrix.asformat(format)
-        if not found.has_canonical_format:
-            found = found.copy() if found is matrix else found
-            found.sum_duplicates()
-        if found.indptr.dtype != found.indices.dtype:
-            parts = found.data, found.indices.astype(np.int64), found.indptr.astype(np.int64)
-            found = type(found)(parts, shape=found.shape)
-        return found
+    _require_valid(matrix)
+    found = matrix if matrix.format == format else matrix.asformat(format)
+    if not found.has_canonical_format:
+        found = found.copy() if found is matrix else found
+        found.sum_duplicates()
+    if found.indptr.dtype != found.indices.dtype:
+        parts = found.data, found.indices.astype(np.int64), found.indptr.astype(np.int64)
+        found = type(found)(parts, shape=found.shape)
+    return found
 
 
+@_in_words
 def entries_of(matrix: Any) -> tuple[Any, Array]:
     """The coordinates of the entries and their values. Raises UserError for a matrix that is not
     valid."""
-    with _in_words():
-        _require_valid(matrix)
-        entries = matrix.tocoo()
-        return entries.coords, entries.data
-
-
-@contextmanager
-def _in_words() -> Iterator[None]:
-    """Errors about the parts of a matrix as one UserError."""
-    try:
-        yield
-    except (ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
-        raise UserError(f"the scipy.sparse matrix is not valid: {error}") from error
+    _require_valid(matrix)
+    entries = matrix.tocoo()
+    return entries.coords, entries.data
 
 
 def _require_valid(matrix: Any) -> None:
@@ -88,7 +93,7 @@ def _require_valid(matrix: Any) -> None:
             and len(segments) == major + 1
             and segments[0] == 0
             and segments[-1] <= len(coordinates) == len(matrix.data)
-            and bool((segments[1:] >= segments[:-1]).all())
+            and not np.count_nonzero(segments[1:] < segments[:-1])
             and _are_inside(coordinates[: segments[-1]], minor)
         )
     elif matrix.format == "coo":
@@ -118,7 +123,7 @@ def _are_inside(indices: Any, extent: int) -> bool:
     if len(indices) == 0:
         return True
     if indices.dtype.kind == "i":  # as unsigned numbers, those below 0 are the largest
-        return bool(indices.view(f"u{indices.itemsize}").max() < extent)
+        return bool(np.maximum.reduce(indices.view(f"u{indices.itemsize}")) < extent)
     return bool(indices.min() >= 0 and indices.max() < extent)
 
 
