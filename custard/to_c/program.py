@@ -7,12 +7,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import prod
 from numbers import Integral
 from types import SimpleNamespace
 from typing import Any
 
 from custard.ir import cin
-from custard.language.formats import Format
+from custard.language.formats import Format, are_full
 from custard.program import Program
 from custard.scheduling.bounds import require_bounds, require_few_pairs
 from custard.scheduling.loops import LoopNest
@@ -161,6 +162,8 @@ class CProgram(Program):
             for name, form in far.items()
             if name not in dense
         ]
+        if self.undeclared:
+            told += self._filled(slots, kept, shapes, by_variable, formats)
         return Bound(
             self,
             types,
@@ -213,6 +216,35 @@ class CProgram(Program):
             for name, shape in sorted(known.items())
             if name in self.undeclared and len(shape) == 2 and shape[0] > MOST_PLACES
         }
+
+    def _filled(
+        self,
+        slots: Sequence[Slot],
+        kept: Mapping[str, StoredInput],
+        shapes: Mapping[str, tuple[int, ...]],
+        extents: Mapping[str, int],
+        formats: Mapping[str, Format],
+    ) -> list[str]:
+        """A note on the large tensors without a declared format that are stored compressed, and
+        have a value at every place: inputs, and a result of which no operand lacks a place."""
+        found, target = {**self.formats, **formats}, self.cin.target
+        sizes = {**shapes, target.tensor: [extents[cin.base(v)] for v in target.variables]}
+        whole = [
+            (slot.tensor, len(kept[slot.name].members["values"]) == prod(shapes[slot.tensor]) > 0)
+            for slot in slots
+            if slot.tensor is not None
+        ]
+        plain = len({*target.variables}) == len(target.variables) and not self.cin.spans
+        if plain and whole and all(filled for _, filled in whole):
+            whole.append((target.tensor, True))
+        names = [
+            name
+            for name, filled in dict(whole).items()
+            if filled and name in self.undeclared and not are_full(found[name].levels)
+            if prod(sizes[name]) >= _LARGE
+        ]
+        dense = ", ".join(f"{name}:{'d' * len(found[name].levels)}" for name in names)
+        return [f"{dense} would take less time: every place has a value"] if names else []
 
     def _lowered(self, formats: Mapping[str, Format]) -> Lowered:
         """The kernel for inputs of other formats than declared, of float64 with int32 indices."""
@@ -294,6 +326,8 @@ class CProgram(Program):
 
 
 _MOST_KNOWN = 256
+# From how many values on the format of a tensor without zeros is worth a note.
+_LARGE = 4096
 
 # More threads would only wait for one another.
 _MOST_THREADS = 1024

@@ -55,3 +55,30 @@ def test_conversions_of_inputs_are_noted():
     program = custard.compile("y(i) = A(i,j)", {"y": "d", "A": "CSR"}, target="c")
     (note,) = program.bind({"A": sp.coo_array(A)}).notes
     assert note == "A is converted from coo on each call, as the kernel reads another format"
+
+
+SQUARE = np.ones((70, 70))
+HALF = sp.csr_array(np.triu(SQUARE))
+PRODUCT = "X(i,j) = A(i,k) * B(k,j)"
+
+
+@pytest.mark.parametrize(
+    ("text", "formats", "inputs", "named"),
+    [
+        (PRODUCT, {}, (SQUARE, SQUARE), "X:dd"),
+        (PRODUCT, {}, (sp.csr_array(SQUARE), SQUARE), "A:dd, X:dd"),
+        (PRODUCT, {"B": "CSR"}, (SQUARE, sp.csr_array(SQUARE)), "X:dd"),
+        (PRODUCT, {}, (HALF, SQUARE), ""),  # the result may lack places
+        (PRODUCT, {"X": "CSR"}, (SQUARE, SQUARE), ""),  # as it was asked for
+        (PRODUCT, {"X": "dd"}, (SQUARE, SQUARE), ""),
+        (PRODUCT, {}, (SQUARE[:60, :60], SQUARE[:60, :60]), ""),  # which hardly takes any time
+        ("X(i,i,j) = A(i,k) * B(k,j)", {}, (SQUARE, SQUARE), ""),  # nothing beside the diagonal
+        ("X(i+1,j) = A(i,k) * B(k,j)", {}, (SQUARE, SQUARE), ""),  # no first row
+        ("a = A(i,j) * B(i,j)", {}, (SQUARE, SQUARE), ""),
+    ],
+)
+def test_formats_that_would_take_less_time_are_named(text, formats, inputs, named):
+    program = custard.compile(text, formats, target="c")
+    notes = program.bind(dict(zip("AB", inputs, strict=True))).notes
+    told = [one for one in notes if "less time" in one]
+    assert told == ([f"{named} would take less time: every place has a value"] if named else [])
