@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sam.levels import Ints
+from sam.tensor.radix_sort import sorted_by_bits
 
 Array = NDArray[Any]
 
@@ -45,7 +46,7 @@ def _in_order(coordinates: Ints) -> tuple[Ints, Ints, Array]:
         # Keys that carry their places sort faster than places by their keys.
         key <<= bits
         key |= np.arange(len(key))
-        key.sort()
+        key = sorted_by_bits(key, bits, sum(widths) + bits)
         found = key & ((1 << bits) - 1)
         key >>= bits
     else:
