@@ -104,7 +104,7 @@ class Bitvector(Level):
 
     def coordinate(self, parent: int, step: int) -> int:
         coordinate = step - parent * self.size
-        word = int(self.words[parent * words_for(self.size) + coordinate // WORD_BITS])
+        word = self.words[parent * words_for(self.size) + coordinate // WORD_BITS]
         return coordinate if (word >> (coordinate % WORD_BITS)) & 1 else -1
 
     def key(self, parent: int, step: int) -> int:
