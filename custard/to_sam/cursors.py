@@ -10,7 +10,7 @@ from custard.ir import cin
 from custard.to_sam.builder import Builder
 from custard.to_sam.cursor import Composite, Cursor, Single, shared_out
 from custard.to_sam.iteration import computed
-from custard.to_sam.leaf import Everywhere, Leaf
+from custard.to_sam.leaf import Divisor, Everywhere, Leaf
 from custard.to_sam.streams import Fiber, Nest, Payload
 from sam.blocks.alu import compute
 from sam.blocks.merge import INTERSECTION, UNION, Merger
@@ -31,8 +31,7 @@ def cursor(builder: Builder, node: cin.Expression) -> Cursor:
             computed = forms if any(forms) else ()
             return Leaf(slot, variables, Payload(builder.root, "ref", slot.name), 0, computed)
         case cin.Literal(value):
-            slot = builder.number(value)
-            return Leaf(slot, (), Payload(builder.root, "ref", slot.name))
+            return _number(builder, value, Leaf)
         case cin.Multiply((cin.Mask() as mask, *rest)):
             return ProductCursor(parts(mask, *rest), 1)  # 1: the masked operand's value
         case cin.Multiply() | cin.Add():
@@ -44,8 +43,9 @@ def cursor(builder: Builder, node: cin.Expression) -> Cursor:
             return ProductCursor(parts(*operands), formula)
         case cin.Negate(operand):
             return NegationCursor(parts(operand))
-        case cin.Divide(numerator, cin.Literal(value) as denominator) if value:
-            return ProductCursor(parts(numerator, denominator), ("divide", 0, 1))
+        case cin.Divide(numerator, cin.Literal(value)) if value:
+            divisor = _number(builder, value, Divisor)
+            return ProductCursor((*parts(numerator), divisor), ("divide", 0, 1))
         case cin.Divide(numerator, denominator):
             quotient = parts(numerator, denominator)
             return Whole((*quotient, _everywhere(builder, node)), ("divide", 0, 1))
@@ -55,6 +55,12 @@ def cursor(builder: Builder, node: cin.Expression) -> Cursor:
             total = SumCursor(parts(operand), variables, left)
             return total if free else total.computed(builder)
     raise AssertionError(node)
+
+
+def _number(builder: Builder, value: int | float, kind: type[Leaf]) -> Leaf:
+    """A number of the program."""
+    slot = builder.number(value)
+    return kind(slot, (), Payload(builder.root, "ref", slot.name))
 
 
 # A way to compute values from operands: the number of an operand, or an operation on formulas.

@@ -283,3 +283,13 @@ class Everywhere(Leaf):
             return None
         fiber, references = builder.dimension(variable, self.reference.end)
         return fiber, self.with_payloads([self.reference.at(references)])
+
+
+@dataclass(frozen=True)
+class Divisor(Leaf):
+    """A number that a part is divided by. It is there also where that part is not: 0 / 2 is 0, and
+    0 / 0 is not."""
+
+    def value(self, builder: Builder) -> End:
+        slot = self.slot.name
+        return load_values(builder.graph, f"array_{slot}", slot, self.reference.end, True)

@@ -5,8 +5,16 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.base import Block, Drawing, Kind, Role, Values, require_within
-from sam.blocks.parameters import TEXT
+from sam.blocks.base import (
+    Block,
+    Drawing,
+    Kind,
+    Role,
+    Surroundings,
+    Values,
+    require_within,
+)
+from sam.blocks.parameters import FLAG, TEXT, optional
 from sam.blocks.ports import Positions, into, out
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
@@ -14,7 +22,7 @@ from sam.token import DATA, DONE, EMPTY
 
 
 def load(p: Any, s: Any, m: Any) -> bool | None:
-    """Emits the value that the reference points to; 0 for ``N``."""
+    """Emits the value that the reference points to; for ``N`` 0, or a number that is everywhere."""
     kind, value = p.in_ref.peek()
     p.in_ref.take()
     if kind == DATA:
@@ -23,7 +31,7 @@ def load(p: Any, s: Any, m: Any) -> bool | None:
         if m.regions:
             p.memory.read(m.regions["val"], value)
     elif kind == EMPTY:
-        p.val.give(DATA, m.zero)
+        p.val.give(DATA, m.absent)
     else:
         p.val.give(kind, value)
         if kind == DONE:
@@ -32,16 +40,21 @@ def load(p: Any, s: Any, m: Any) -> bool | None:
 
 
 def _array(parameters: Parameters) -> Block:
-    slot = parameters["slot"]
+    slot, everywhere = parameters["slot"], parameters.get("everywhere", False)
+
+    def memory(around: Surroundings) -> SimpleNamespace:
+        values = around.numbers(around.tensors[slot].values)
+        return SimpleNamespace(
+            values=values,
+            absent=values[0] if everywhere else around.zero,
+            regions=around.value_regions(slot),
+            **around.limit("in_ref"),
+        )
+
     return Block(
         ports=(into("in_ref", "ref", meaning=Positions(slot, None)), out("val", "val")),
         step=load,
-        memory=lambda around: SimpleNamespace(
-            values=around.numbers(around.tensors[slot].values),
-            zero=around.zero,
-            regions=around.value_regions(slot),
-            **around.limit("in_ref"),
-        ),
+        memory=memory,
         values=Values(slot=slot),
     )
 
@@ -50,13 +63,19 @@ ARRAY = Kind(
     "array",
     "array",
     _array,
-    {"slot": TEXT},
+    {"slot": TEXT, "everywhere": optional(FLAG)},
     role=Role.READER,
     drawing=Drawing("cylinder"),
     work="reads values",
 )
 
 
-def load_values(graph: GraphBuilder, name: str, slot: str, ref: End) -> End:
-    """Adds an array: the values of a slot that references point to."""
-    return graph.add("array", name, {"slot": slot}, ref=ref)["val"]
+def load_values(
+    graph: GraphBuilder, name: str, slot: str, ref: End, everywhere: bool = False
+) -> End:
+    """Adds an array: the values of a slot that references point to.
+
+    ``everywhere``  whether the slot is a number that ``N`` stands for, too
+    """
+    more = {"everywhere": True} if everywhere else {}
+    return graph.add("array", name, {"slot": slot, **more}, ref=ref)["val"]

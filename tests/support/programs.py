@@ -162,7 +162,7 @@ def _terms(
 ) -> _Term:
     """A tree over at most `budget` accesses, which are appended to `accesses`.
 
-    Any node may be negated, meet a literal, or be summed.  Every choice is drawn even where the
+    Any node may be negated, meet a literal, be divided by one that is not 0, or be summed.  Every choice is drawn even where the
     budget overrules it, so that hypothesis can put a subtree in the place of the whole.
     """
     rest = (accesses, max_order, operators, variables, explicit_sums)
@@ -179,7 +179,8 @@ def _terms(
         names = frozenset(subscripts)
         term = _Term(_access(name, subscripts), _BINDING["atom"], names, names)
 
-    match draw(st.sampled_from(("plain",) * 9 + ("neg", "literal") + ("sum",) * explicit_sums)):
+    kinds = ("plain",) * 9 + ("neg", "literal", "part") + ("sum",) * explicit_sums
+    match draw(st.sampled_from(kinds)):
         case "neg":
             text = f"-{term.within(_BINDING['atom'])}"
             return _Term(text, _BINDING["neg"], term.free, term.mentioned)
@@ -187,6 +188,9 @@ def _terms(
             literal = _Term(draw(st.sampled_from(("2", "1", "0.5", "3.0", "0"))), _BINDING["atom"])
             left, right = draw(st.permutations([term, literal]))
             return _binary(left, draw(st.sampled_from(operators)), right)
+        case "part":
+            divisor = _Term(draw(st.sampled_from(("2", "4.0", "0.5"))), _BINDING["atom"])
+            return _binary(term, "/", divisor)
         case "sum":
             variable = draw(st.sampled_from((*sorted(term.free), *variables)))
             text = f"sum({variable}, {term.text})"

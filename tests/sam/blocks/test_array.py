@@ -26,6 +26,12 @@ def test_an_unknown_reference_loads_zero():
     check([0.5], "N, 0, S0, D", "0.0, 0.5, S0, D")
 
 
+def test_a_number_that_is_everywhere_has_its_value_for_an_unknown_reference_too():
+    parameters = {"slot": "b", "everywhere": True}
+    streams = {"in_ref": "N, 0, S0, D"}, {"val": "2.5, 2.5, S0, D"}
+    check_block("array", parameters, *streams, tensors={"b": np.array(2.5)})
+
+
 def test_zero_has_the_type_of_the_values():
     for values, due in (
         (np.array([7]), "7, 0, D"),
