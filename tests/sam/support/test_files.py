@@ -76,7 +76,7 @@ def test_a_folder_that_takes_no_files(tmp_path, monkeypatch):
 
 
 def test_a_name_that_no_file_can_have(tmp_path):
-    assert refused(write_whole, tmp_path / "a\0b", "").endswith("embedded null byte")
+    assert "embedded null" in refused(write_whole, tmp_path / "a\0b", "")
 
 
 def test_a_file_that_is_written_piece_by_piece(tmp_path):
