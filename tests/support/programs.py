@@ -162,8 +162,9 @@ def _terms(
 ) -> _Term:
     """A tree over at most `budget` accesses, which are appended to `accesses`.
 
-    Any node may be negated, meet a literal, be divided by one that is not 0, or be summed.  Every choice is drawn even where the
-    budget overrules it, so that hypothesis can put a subtree in the place of the whole.
+    Any node may be negated, meet a literal, be divided by one that is not 0, or be summed.  Every
+    choice is drawn even where the budget overrules it, so that hypothesis can put a subtree in the
+    place of the whole.
     """
     rest = (accesses, max_order, operators, variables, explicit_sums)
     branches = draw(st.sampled_from((False, True, True, True)))
