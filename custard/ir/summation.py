@@ -12,6 +12,7 @@ from custard.ir.cin import (
     Negate,
     Reduce,
     children,
+    divides,
     free_variables,
     multiplied,
     without_brackets,
@@ -42,7 +43,8 @@ def hoisted(node: Expression) -> Expression:
     """Takes the only sum among the factors of a product out of it.
 
     That is done if another factor shares a variable with the sum: entries that this factor lacks
-    need not be summed then.
+    need not be summed then. A factor that may be infinite stays outside: infinity times a sum is
+    not the sum of infinity times 0.
     """
     match node:
         case Add(terms):
@@ -57,8 +59,10 @@ def hoisted(node: Expression) -> Expression:
             node = _with_factors(node, hoisted)
             factors = without_brackets(node) if isinstance(node, Multiply) else [node]
             sums = [factor for factor in factors if isinstance(factor, Reduce)]
-            others = {v for f in factors if f not in sums for v in free_variables(f)}
-            if len(sums) == 1 and others & set(free_variables(sums[0])):
+            others = [factor for factor in factors if factor not in sums]
+            shared = {v for other in others for v in free_variables(other)}
+            finite = not any(map(divides, others))
+            if len(sums) == 1 and finite and shared & set(free_variables(sums[0])):
                 inside = _with_factors(node, lambda f: f.operand if isinstance(f, Reduce) else f)
                 return Reduce(sums[0].variables, inside)
     return node

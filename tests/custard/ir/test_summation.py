@@ -36,6 +36,8 @@ def test_a_sum_stands_at_the_smallest_part_that_has_all_uses(text, due):
         ("b * sum(j, A(i,j))", "b * sum(j, A(i,j))"),
         ("sum(j, A(i,j)) * sum(k, B(i,k))", "sum(j, A(i,j)) * sum(k, B(i,k))"),
         ("c(i) + b(i) * sum(j, A(i,j))", "c(i) + sum(j, b(i) * A(i,j))"),
+        ("a(i) / 2 * sum(j, B(i,j))", "sum(j, (a(i) / 2) * B(i,j))"),
+        ("a(i) / c * sum(j, B(i,j))", "(a(i) / c) * sum(j, B(i,j))"),
     ],
 )
 def test_the_only_sum_of_a_product_goes_out_of_it(text, due):
