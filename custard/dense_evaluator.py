@@ -305,6 +305,8 @@ class _DenseEvaluator:
         if not summed:
             return value
         repeats = self._size(tuple(summed - set(value.variables)))
+        if isinstance(value.array, int | float):  # a number of the program, as its operand is
+            return _Value(value.array * repeats)
         axes = tuple(n for n, v in enumerate(value.variables) if v in summed)
         array = np.asarray(value.array)
         array = array.sum(axis=axes, dtype=array.dtype)

@@ -34,6 +34,14 @@ def test_the_evaluator_agrees_with_that_of_the_experiments(program: Program):
     )
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+def test_a_sum_of_a_number_takes_on_the_type_that_it_meets(dtype):
+    b = Tensor.of(np.array([1, 2], dtype))
+    found = evaluate("y(i) = b(i) - sum(j, 3)", {"b": b}, {"i": 2, "j": 4}).value
+    assert found.dtype == dtype
+    assert found.tolist() == [-11, -10]
+
+
 def test_adds_to_the_old_value():
     inputs = {"y": Tensor.of([1.0, 2.0]), "x": Tensor.of([10.0, 20.0])}
     np.testing.assert_array_equal(evaluate("y(i) += x(i)", inputs, {"i": 2}).value, [11.0, 22.0])
