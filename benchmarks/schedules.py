@@ -1,20 +1,22 @@
 """Schedules compared in C: row against nonzero split, tiles, two threads against one.
 
-    python benchmarks/schedules.py [--quick] [--work] [--runs N] [--output FILE]
+    python benchmarks/schedules.py [--quick] [--runs N] [--only TEXT] [--output FILE]
 
 SpMV and SpMM (32 columns) by rows, and by 32 shares of equal numbers of entries, which are dealt
 out to the threads; tiled SpMM; MTTKRP; and the product of two sparse matrices by rows. Matrices are
 uniform, banded and power-law (the numbers of entries of rows follow a power law, the longest rows
 first), of about 200,000 entries, or 2,000,000 without ``--quick``. Each schedule runs with 1 and
-with 2 threads, all of a kernel in turns; times are medians of ``--runs`` (7). Every result is
-checked against scipy or numpy.
+with 2 threads, all of a kernel in turns, ``--runs`` times (15), in caches that a run before has
+filled and in memory that the process keeps: new pages would take up to a third of the time. Every
+result is checked against scipy or numpy.
 
-Prints the speed of two threads over one, and that of the nonzero split over the row split with two
-threads. Writes ``out/benchmarks/schedules.csv``. On a machine whose processors others use, ratios
-say little: ``--work`` counts the processor time of the longest path through the threads instead,
-the least of the runs; where threads take shares in turn, one that starts late leaves its shares to
-the other, so this is no more than a bound, and on small inputs a poor one. Exits with 1 where a
-result is wrong.
+Prints three ratios of times: one thread over two; and the row split over each schedule, with one
+thread and with two. They are medians of those of all rounds, and behind the stroke of the rounds in
+which the machine had two cores: before, between and after all kernels of such a round, two threads
+of plain arithmetic brought 1.9 times one or more (``processors``). The last columns have the number
+of these rounds, and what two threads brought in them: of arithmetic, and of reads from memory,
+which no kernel that goes through large arrays once exceeds by much. Writes
+``out/benchmarks/schedules.csv``. Exits with 1 where a result is wrong.
 """
 
 from __future__ import annotations
@@ -25,8 +27,7 @@ import ctypes
 import os
 import statistics
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -38,9 +39,10 @@ from rich.table import Table
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import custard
-from custard.to_c.call import Bound
-from sam.support import c_compiler as cc
+from benchmarks.processors import OF_TWO, Brought, Processors
 from sam.tensor import Tensor
 
 COLUMNS = 32
@@ -61,15 +63,54 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Timing:
-    """The median in seconds of a schedule with a number of threads."""
+class Round:
+    """The seconds of each schedule with a number of threads, and what two threads brought before,
+    between and after them."""
+
+    seconds: Mapping[tuple[str, int], float]
+    brought: Sequence[Brought]
+
+    @property
+    def on_two_cores(self) -> bool:
+        return min(one.arithmetic for one in self.brought) >= OF_TWO
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """What a schedule brings, of all rounds or of those on two cores.
+
+    ``milliseconds``, ``milliseconds2``  with 1 and with 2 threads
+    ``speed``               of two threads over one
+    ``over_rows``, ``over_rows2``  over the split by rows, with 1 and with 2 threads
+    ``arithmetic``, ``reads``      what two threads bring
+    """
 
     kernel: str
     data: str
     schedule: str
-    threads: int
-    seconds: float
-    right: bool
+    rounds: int
+    milliseconds: float
+    milliseconds2: float
+    speed: float
+    over_rows: float
+    over_rows2: float
+    arithmetic: float
+    reads: float
+
+    @classmethod
+    def of(cls, case: Case, name: str, rounds: Sequence[Round]) -> Ratios:
+        def typical(found: Callable[[Mapping[tuple[str, int], float]], float]) -> float:
+            return round(statistics.median([found(one.seconds) for one in rounds]), 3)
+
+        brought = [one for each in rounds for one in each.brought]
+        return cls(
+            *(case.kernel, case.data, name, len(rounds)),
+            *(typical(lambda one, n=n: 1e3 * one[name, n]) for n in (1, 2)),  # type: ignore[misc]
+            typical(lambda one: one[name, 1] / one[name, 2]),
+            *(typical(lambda one, n=n: one["rows", n] / one[name, n]) for n in (1, 2)),  # type: ignore[misc]
+            round(statistics.median(one.arithmetic for one in brought), 2),
+            round(statistics.median(one.reads for one in brought), 2),
+        )
 
 
 def matrices(entries: int) -> Iterator[tuple[str, sp.csr_array]]:
@@ -134,43 +175,33 @@ def cases(entries: int) -> Iterator[Case]:
     )
 
 
-def longest_path() -> Callable[[Bound], float]:
-    """A function that measures the processor time of a run: of the busiest thread, if several run.
-
-    Kernels that are loaded from here on run on threads that tell.
-    """
-    text = Path(__file__).with_name("omp_on_threads.c").read_text()
-    (library,) = cc.build([text], flags=("-std=gnu11", "-O2", "-shared", "-fPIC"))
-    ctypes.CDLL(library._name, mode=ctypes.RTLD_GLOBAL)
-    saved = ctypes.c_longlong.in_dll(library, "saved_ns")
-
-    def seconds(bound: Bound) -> float:
-        saved.value = 0
-        begin = time.process_time()
-        bound.seconds()
-        return time.process_time() - begin - saved.value / 1e9
-
-    return seconds
-
-
-def measured(
-    case: Case, runs: int, seconds_of: Callable[[Bound], float], work: bool
-) -> list[Timing]:
-    """The times of all schedules of a kernel with 1 and 2 threads, in turns."""
+def measured(case: Case, runs: int, processors: Processors) -> tuple[list[Round], bool]:
+    """All schedules of a kernel with 1 and 2 threads, in turns; and whether all results are
+    right."""
     bound = {}
     for name, schedule in case.schedules.items():
         program = custard.compile(case.expression, case.formats, schedule, "c")
         for threads in (1, 2):
             bound[name, threads] = program.bind(case.inputs, threads=threads)
-    right = {key: _agrees(one.run(), case.due) for key, one in bound.items()}
-    seconds: dict[Any, list[float]] = {key: [] for key in bound}
+    right = all(_agrees(one.run(), case.due) for one in bound.values())
+    rounds = []
     for _ in range(runs):
-        for key, one in bound.items():
-            seconds[key].append(seconds_of(one))
-    typical = min if work else statistics.median
-    return [
-        Timing(case.kernel, case.data, *key, typical(seconds[key]), right[key]) for key in bound
-    ]
+        processors.warm()
+        brought, seconds = [processors.brought()], {}
+        for name in case.schedules:
+            bound[name, 2].seconds()
+            seconds |= {(name, threads): bound[name, threads].seconds() for threads in (1, 2)}
+            brought.append(processors.brought())
+        rounds.append(Round(seconds, brought))
+    return rounds, right
+
+
+def _keep_memory() -> None:
+    """Has glibc keep what is freed, and take all memory from what it keeps."""
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):
+        library.mallopt(-4, 0)  # M_MMAP_MAX
+        library.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
 
 
 def _agrees(found: Tensor, due: Any) -> bool:
@@ -184,33 +215,37 @@ def main() -> int:
     """Runs the benchmark; returns its exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="the smaller inputs")
-    parser.add_argument("--work", action="store_true", help="processor time of the longest path")
-    parser.add_argument("--runs", type=int, default=7, metavar="N")
+    parser.add_argument("--runs", type=int, default=15, metavar="N")
+    parser.add_argument("--only", default="", metavar="TEXT", help="kernels with this in the name")
     parser.add_argument("--output", type=Path, default=Path("out/benchmarks/schedules.csv"))
     arguments = parser.parse_args()
     table = Table("kernel", "data", "schedule", "1 thread, ms", "2 threads, ms", "speed of 2",
-                  "over rows", title="two threads")  # fmt: skip
-    timings: list[Timing] = []
-    seconds_of = longest_path() if arguments.work else Bound.seconds
+                  "over rows, 1", "over rows, 2", "rounds", "arithmetic", "reads",
+                  title="of all rounds | on two cores")  # fmt: skip
+    _keep_memory()
+    found, wrong, processors = [], [], Processors()
     for case in cases(200_000 if arguments.quick else 2_000_000):
-        found = measured(case, arguments.runs, seconds_of, arguments.work)
-        timings += found
-        seconds = {(one.schedule, one.threads): one.seconds for one in found}
+        if arguments.only not in f"{case.kernel} {case.data}":
+            continue
+        rounds, right = measured(case, arguments.runs, processors)
+        wrong += [] if right else [f"wrong: {case.kernel} {case.data}"]
+        on_two = [one for one in rounds if one.on_two_cores]
         for name in case.schedules:
-            one, two = seconds[name, 1], seconds[name, 2]
-            table.add_row(
-                *(case.kernel, case.data, name, f"{1e3 * one:.2f}", f"{1e3 * two:.2f}"),
-                *(f"{one / two:.2f}", f"{seconds['rows', 2] / two:.2f}"),
-            )
-    Console().print(table)
+            both = [Ratios.of(case, name, these) for these in (rounds, on_two) if these]
+            found += both
+            cells = [
+                " | ".join([f"{getattr(one, key):.2f}" for one in both] + ["none"][len(both) - 1 :])
+                for key in list(asdict(both[0]))[4:]
+            ]
+            cells.insert(-2, f"{len(on_two)} of {len(rounds)}")
+            table.add_row(case.kernel, case.data, name, *cells)
+    Console(width=None if sys.stdout.isatty() else 200).print(table)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     with arguments.output.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(asdict(timings[0])))
+        writer = csv.DictWriter(file, list(asdict(found[0])))
         writer.writeheader()
-        writer.writerows(map(asdict, timings))
-    wrong = [one for one in timings if not one.right]
-    for one in wrong:
-        print(f"wrong: {one.kernel} {one.data} {one.schedule} with {one.threads} threads")
+        writer.writerows(map(asdict, found))
+    print(*wrong, sep="\n", end="")
     return 1 if wrong else 0
 
 

@@ -14,12 +14,11 @@ Exits with 1 where a run on threads differs in a cycle or in any statistic.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -30,20 +29,11 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.engine import cases
-from sam.support import c_compiler as cc
+from benchmarks.processors import Processors
 from sim.binding import BoundGraph
 from sim.compiled import legs
 from sim.config.hardware import load
 from sim.stats import Run
-
-_ARITHMETIC = """#include <stdint.h>
-uint64_t spin(int64_t n) {
-    uint64_t a = 1, b = 2, c = 3;
-    for (int64_t i = 0; i < n; i++) a = a * 3 + 1, b ^= a >> 3, c += b;
-    return a + b + c;
-}
-"""
-_TIMES = 200_000_000
 
 
 class _AtOnce(Executor):
@@ -64,22 +54,6 @@ def _run(bound: BoundGraph, depth: int, threads: int) -> tuple[float, Run]:
     began = time.perf_counter()
     run = legs.run(bound, load("ideal", {"queues.depth": depth}), threads=threads)
     return time.perf_counter() - began, run
-
-
-def _of_arithmetic(threads: int, runs: int) -> float:
-    """How many times as much plain arithmetic some threads do as one does in the same time."""
-    [library] = cc.build([_ARITHMETIC], {}, lambda source: cc.FLAGS)
-    spin = library.spin
-    spin.argtypes = [ctypes.c_int64]
-    found = []
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in range(runs):
-            began = time.perf_counter()
-            spin(_TIMES)
-            middle = time.perf_counter()
-            list(pool.map(spin, [_TIMES] * threads))
-            found.append(threads * (middle - began) / (time.perf_counter() - middle))
-    return statistics.median(found)
 
 
 def _told(run: Run) -> tuple[Any, ...]:
@@ -118,7 +92,8 @@ def main(arguments: list[str] | None = None) -> int:
             notes = ", ".join(runs[1].notes)
             table.add_row(case.name, case.size, str(depth), *seconds, *ratios, notes)
     Console(highlight=False, width=None if sys.stdout.isatty() else 120).print(table)
-    many = _of_arithmetic(options.threads, options.runs)
+    processors = Processors(options.threads)
+    many = statistics.median(processors.brought().arithmetic for _ in range(5 * options.runs))
     print(f"{options.threads} threads of plain arithmetic: {many:.2f} times one")
     if differ:
         print("a run on threads differs from that on one", file=sys.stderr)

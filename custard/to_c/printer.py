@@ -265,6 +265,8 @@ def _thread(kernel: Kernel, shared: Parallel, body: Body) -> Iterator[str]:
             parameters.append(f"{type_text(var.type)} {var.name}")
     parameters.append(f"int64_t {shared.thread.name}")
     yield f"// The work of a thread: its part of the loop over {shared.of}."
+    # Within the function that starts the threads, gcc keeps counters of inner loops in memory.
+    yield "__attribute__((noinline))"
     yield from wrapped(f"static int {shared.function}(", parameters, ")")
     yield "{"
     fails = any(isinstance(one, Require) for one in statements(shared.body))

@@ -13,7 +13,7 @@ Threads take the shares in turn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 
 from custard.scheduling.loops import LoopNest
@@ -54,7 +54,7 @@ _SHARES, _ROWS = Const(16), 4
 class RowsOutput(TensorOutput):
     """The dense result of one share.
 
-    ``level``  the level of the rows
+    ``level``  the level of the rows, each of ``row_size`` values
     ``share``  the number of the share, of ``shares``
     ``firsts``, ``starts``, ``ends``  by share, the array for its first row, the number of this row
                (-1 without rows), and the row before which rows are zero or written (0 without)
@@ -64,6 +64,7 @@ class RowsOutput(TensorOutput):
     """
 
     level: int
+    row_size: Expr
     share: Var
     shares: Var
     firsts: Var
@@ -101,11 +102,6 @@ class RowsOutput(TensorOutput):
         place = self.assembly.values[above * count + p]
         zero = For(p, clean * count, end * count, [Assign(place, number(0, self.dtype))])
         return [If([(op("<", clean, end), [zero, Assign(clean, end)])])]
-
-    @property
-    def row_size(self) -> Expr:
-        """The number of values in a row."""
-        return self.assembly.block(self.level + 1, len(self.assembly.levels))
 
     @property
     def rows(self) -> str:
@@ -191,10 +187,14 @@ class RowsOutput(TensorOutput):
 
 
 def rows_of(
-    nest: LoopNest, order: Sequence[str], output: TensorOutput, turns: Turns
+    nest: LoopNest,
+    order: Sequence[str],
+    output: TensorOutput,
+    turns: Turns,
+    number: Callable[[str, Expr], Expr],
 ) -> RowsOutput | None:
     """The output of a share that gets a range of the first loop; None where its rows are not known
-    to be a range of their own."""
+    to be a range of their own. ``number`` declares a number before all threads."""
     variable = _outermost(nest, order)
     variables = output.assembly.variables
     if variable not in variables or output.appended:
@@ -215,6 +215,9 @@ def rows_of(
     found = RowsOutput(
         **known,
         level=level,
+        row_size=number(
+            f"{assembly.name}_row_size", assembly.block(level + 1, len(assembly.levels))
+        ),
         share=turns.share,
         shares=turns.count,
         firsts=var("firsts", values),

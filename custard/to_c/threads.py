@@ -159,7 +159,8 @@ class SharedLoop:
             case TensorOutput() if not self.races():
                 return Own(self.output)
             case TensorOutput():
-                rows = rows_of(self.lowering.nest, self.order, self.output, turns)
+                nest, order = self.lowering.nest, self.order
+                rows = rows_of(nest, order, self.output, turns, loop.number)
                 if rows is None:
                     return self.copied(self.output)
                 return self.rows(rows)

@@ -42,7 +42,7 @@ def scheduled(draw: st.DrawFn, kinds=schedules.C, most: int = 6, **options) -> C
 
 # The kernel's threads are POSIX threads, which ThreadSanitizer follows. Libraries are kept by their
 # flags, which therefore tell the file's contents.
-_THREADS = Path(__file__).parents[2] / "benchmarks/omp_on_threads.c"
+_THREADS = Path(__file__).with_name("omp_on_threads.c")
 WATCHED = (
     *(*LIBRARY, "-g", "-O1", "-fsanitize=thread", "-include", str(_THREADS)),
     f"-DTHREADS={zlib.crc32(_THREADS.read_bytes())}",

@@ -1,14 +1,9 @@
 // What gcc makes of the kernels' OpenMP, on POSIX threads. ThreadSanitizer follows those, and takes
-// libgomp's own barriers and locks for none. It also tells how much of the time of the processors
-// the longest path through all threads does without, which others on the machine do not change.
+// libgomp's own barriers and locks for none.
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <time.h>
-
-// The nanoseconds of all threads but the busiest one of each team.
-long long saved_ns;
 
 // Nothing of what calls these is known to them, as if they were in a library.
 #define APART __attribute__((noipa))
@@ -26,7 +21,6 @@ struct member {
     struct team *team;
     unsigned number;
     long end, here;
-    long long busy_ns;
 };
 
 static __thread struct member *self;
@@ -35,20 +29,11 @@ APART int omp_get_num_threads(void) { return self ? (int)self->team->threads : 1
 
 APART int omp_get_thread_num(void) { return self ? (int)self->number : 0; }
 
-static long long own_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 static void *work(void *member)
 {
     struct member *outer = self;
     self = member;
-    const long long begin = own_ns();
     self->team->body(self->team->data);
-    self->busy_ns = own_ns() - begin;
     self = outer;
     return NULL;
 }
@@ -69,12 +54,6 @@ APART void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, uns
     work(&members[0]);
     for (unsigned n = 1; n < threads; n++)
         pthread_join(handles[n], NULL);
-    long long busiest = 0;
-    for (unsigned n = 0; n < threads; n++) {
-        busiest = members[n].busy_ns > busiest ? members[n].busy_ns : busiest;
-        saved_ns += members[n].busy_ns;
-    }
-    saved_ns -= busiest;
     free(members);
     free(handles);
     pthread_cond_destroy(&team.changed);
