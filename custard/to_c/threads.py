@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from custard.to_c.builder import THREADS, exists, resized
+from custard.to_c.dense_sums import dense_sums
 from custard.to_c.derived_loops import DerivedLoop
 from custard.to_c.expression import TypedNode
 from custard.to_c.levels import Hashed
@@ -42,6 +43,7 @@ from custard.to_c.loop_ir import (
     Var,
     array,
     both,
+    is_plain,
     op,
     select,
 )
@@ -119,7 +121,8 @@ class SharedLoop:
                 own.output, pending={**own.output.pending, leaf: (own_share,)}, threaded=True
             )
             loops = lowering.loop(self.order, self.tree, inner)
-            zeroed = self.zeroed(loop, begin, end) if own.output is self.output else []
+            if own.output is self.output:
+                loops = self.with_zeros(loop, loops, begin, end)
             if own.most is None:
                 limits = equal_share(extent, thread), equal_share(extent, thread + 1)
             else:
@@ -128,7 +131,6 @@ class SharedLoop:
                 Declare(begin, limits[0], const=True),
                 Declare(end, limits[1], const=True),
                 *own.first,
-                *zeroed,
                 *loops,
                 *own.last,
             ]
@@ -176,26 +178,38 @@ class SharedLoop:
         touched = set(self.lowering.nest.originals(self.order[0]))
         return not touched <= set(self.output.assembly.variables)
 
-    def zeroed(self, loop: DerivedLoop, begin: Expr, end: Expr) -> list[Stmt]:
-        """Statements in which a thread zeroes its own rows of a dense result whose places are not
-        all written; empty if the thread's share of the loop is not a range of rows."""
+    def with_zeros(
+        self, loop: DerivedLoop, loops: list[Stmt], begin: Expr, end: Expr
+    ) -> list[Stmt]:
+        """The loops of a thread, which zeroes its own rows of a dense result whose places are not
+        all written: those of a round in that round, as they are in the cache then; all of them
+        first where the loops may be made into tiles. The same loops if the thread's share is not a
+        range of rows."""
         output = self.output
         if not isinstance(output, TensorOutput) or output.sparse or output.accumulate:
-            return []
+            return loops
         assembly = output.assembly
         if output.bound or assembly.zeroed or not assembly.partial:
-            return []
+            return loops
         rows = self.rows_between(loop, assembly.variables[0])
         if rows is None:
-            return []
-        begin, end = rows(begin, end)
+            return loops
         assembly.zeroed = True
         # As a parameter of the thread's function: a function that reads it in the struct at once
         # has loops that gcc makes half as fast (it unrolls the outer one, and gathers).
         count = loop.number(f"{assembly.name}_row", assembly.block(1, len(assembly.levels)))
-        p = Var(self.builder.fresh("p"))
-        zero = Assign(assembly.values[p], number(0, output.dtype))
-        return [For(p, begin * count, end * count, [zero])]
+
+        def zeros(first: Expr, last: Expr) -> Stmt:
+            low, high = rows(first, last)
+            p = Var(self.builder.fresh("p"))
+            zero = Assign(assembly.values[p], number(0, output.dtype))
+            return For(p, low * count, high * count, [zero])
+
+        match loops:
+            case [For() as one] if (one.begin, one.end) == (begin, end) and is_plain(one):
+                if dense_sums([], loops) is None:
+                    return [replace(one, body=[zeros(one.var, one.var + 1), *one.body])]
+        return [zeros(begin, end), *loops]
 
     def rows_between(
         self, loop: DerivedLoop, variable: str
