@@ -44,6 +44,12 @@ if TYPE_CHECKING:
     from custard.to_c.lowering import Lowering
 
 
+# A tile of more values than this has no more than what is split: loops over parts of a tile that is
+# far too large would go through all that is not there. Fewer are a constant, by which the C
+# compiler unrolls.
+_FEW = 64
+
+
 @dataclass(frozen=True)
 class LoopPositions:
     """The positions that a loop goes over, from ``first`` to below ``end``, in the last of the
@@ -367,10 +373,12 @@ class DerivedLoop:
                 return self.extent(outer + primes) * self.extent(inner + primes)
             case Split(variable, outer, _):
                 tile = self.tile(made, primes)
-                if parts(name)[0] != outer:
+                is_outer = parts(name)[0] == outer
+                if not is_outer and isinstance(tile, Const) and made.size <= _FEW:
                     return tile
-                tiles = op("/", self.extent(variable + primes) + (tile - 1), tile)
-                return self.positive(tiles) if self.goes_further(variable + primes) else tiles
+                size = self.extent(variable + primes)
+                count = op("/", size + (tile - 1), tile) if is_outer else self.smaller(tile, size)
+                return self.positive(count) if self.goes_further(variable + primes) else count
         raise AssertionError(made)
 
     def goes_further(self, name: str) -> bool:
