@@ -175,19 +175,24 @@ def test_without_openmp_one_thread_does_the_work_of_all(monkeypatch):
     assert bound.run().to_numpy().tolist() == [1, 1, 1]
 
 
+ROWS = "parallelize(i,CPUThread,NoRaces)"
+TILES = "split(i,i0,i1,4);reorder(i0,i1,k,j);parallelize(i0,CPUThread,NoRaces)"
+PARTS = "divide(i,i0,i1,6);reorder(i0,i1,k,j);parallelize(i0,CPUThread,NoRaces)"
+OF_TILES = "i0 * 4 * X_row; p < ((i0 + 1) * 4 < i_size ? (i0 + 1) * 4 : i_size) * X_row"
+
+
 @pytest.mark.parametrize(
-    ("schedule", "rows"),
+    ("schedule", "levels", "rows"),
     [
-        ("parallelize(i,CPUThread,NoRaces)", "i_first * X_row; p < i_last * X_row"),
-        ("split(i,i0,i1,4);reorder(i0,i1,k,j);parallelize(i0,CPUThread,NoRaces)",
-         "i0_first * 4 * X_row; p < (i0_last * 4 < i_size ? i0_last * 4 : i_size) * X_row"),
-        ("divide(i,i0,i1,6);reorder(i0,i1,k,j);parallelize(i0,CPUThread,NoRaces)",
-         "i0_first * i1_size * X_row; p < (i0_last * i1_size < i_size "
-         "? i0_last * i1_size : i_size) * X_row"),
+        (ROWS, "ds", "i * X_row; p < (i + 1) * X_row"),
+        (ROWS, "ss", "i_first * X_row; p < i_last * X_row"),  # rounds leave rows out
+        (ROWS, "dd", "i_first * X_row; p < i_last * X_row"),  # loops that are made into tiles
+        (TILES, "ds", OF_TILES),
+        (TILES, "ss", OF_TILES),
+        (PARTS, "ds", OF_TILES.replace("4", "i1_size")),
     ],
-)  # fmt: skip
-@pytest.mark.parametrize("levels", ["ds", "ss"])
-def test_threads_zero_their_own_rows(schedule, rows, levels, monkeypatch):
+)
+def test_threads_zero_their_own_rows(schedule, levels, rows, monkeypatch):
     a, b = matrix(13, 17, 3), matrix(17, 11, 4)
     a[4:9] = 0
     monkeypatch.setattr(np, "empty", lambda shape, dtype=float: np.full(shape, 7, dtype))
