@@ -182,9 +182,9 @@ class SharedLoop:
         self, loop: DerivedLoop, loops: list[Stmt], begin: Expr, end: Expr
     ) -> list[Stmt]:
         """The loops of a thread, which zeroes its own rows of a dense result whose places are not
-        all written: those of a round in that round, as they are in the cache then; all of them
-        first where the loops may be made into tiles. The same loops if the thread's share is not a
-        range of rows."""
+        all written: a row in the round that fills it, as it is in the cache then; all of them first
+        where rounds are tiles, whose loops gcc makes slower then, or may be made into tiles. The
+        same loops if the thread's share is not a range of rows."""
         output = self.output
         if not isinstance(output, TensorOutput) or output.sparse or output.accumulate:
             return loops
@@ -206,7 +206,7 @@ class SharedLoop:
             return For(p, low * count, high * count, [zero])
 
         match loops:
-            case [For() as one] if (one.begin, one.end) == (begin, end) and is_plain(one):
+            case [For() as one] if (one.begin, one.end) == rows(begin, end) and is_plain(one):
                 if dense_sums([], loops) is None:
                     return [replace(one, body=[zeros(one.var, one.var + 1), *one.body])]
         return [zeros(begin, end), *loops]

@@ -178,7 +178,7 @@ def test_without_openmp_one_thread_does_the_work_of_all(monkeypatch):
 ROWS = "parallelize(i,CPUThread,NoRaces)"
 TILES = "split(i,i0,i1,4);reorder(i0,i1,k,j);parallelize(i0,CPUThread,NoRaces)"
 PARTS = "divide(i,i0,i1,6);reorder(i0,i1,k,j);parallelize(i0,CPUThread,NoRaces)"
-OF_TILES = "i0 * 4 * X_row; p < ((i0 + 1) * 4 < i_size ? (i0 + 1) * 4 : i_size) * X_row"
+OF_TILES = "i0_first * 4 * X_row; p < (i0_last * 4 < i_size ? i0_last * 4 : i_size) * X_row"
 
 
 @pytest.mark.parametrize(
