@@ -5,15 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from sam.blocks.base import (
-    Block,
-    Drawing,
-    Kind,
-    Role,
-    Surroundings,
-    Values,
-    require_within,
-)
+from sam.blocks.base import Block, Drawing, Kind, Role, Surroundings, Values, require_within
 from sam.blocks.parameters import FLAG, TEXT, optional
 from sam.blocks.ports import Positions, into, out
 from sam.graph import End, Parameters

@@ -9,3 +9,17 @@ struct tile_N {
     int64_t result_row;
     bool stores;
 };
+
+// Defines the function for a tile of 8, 4, 2 or 1 rows, by those for a number that is known.
+#define TILE_BY_ROWS(name) \
+    static void name(int64_t rows, const struct tile_N *tile) \
+    { \
+        if (rows == 8) \
+            name##_rows(8, tile); \
+        else if (rows == 4) \
+            name##_rows(4, tile); \
+        else if (rows == 2) \
+            name##_rows(2, tile); \
+        else \
+            name##_rows(1, tile); \
+    }

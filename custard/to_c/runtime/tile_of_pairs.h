@@ -31,18 +31,7 @@
             } \
         } \
     } \
- \
-    static void name(int64_t rows, const struct tile_N *tile) \
-    { \
-        if (rows == 8) \
-            name##_rows(8, tile); \
-        else if (rows == 4) \
-            name##_rows(4, tile); \
-        else if (rows == 2) \
-            name##_rows(2, tile); \
-        else \
-            name##_rows(1, tile); \
-    }
+    TILE_BY_ROWS(name)
 
 // How many values a part of a tile's bytes holds, or one.
 #define TILE_PART(part) \

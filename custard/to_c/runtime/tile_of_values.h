@@ -24,18 +24,7 @@
                 result[v] = t.stores ? sums[i][v] : (type)result[v] + sums[i][v]; \
         } \
     } \
- \
-    static void name(int64_t rows, const struct tile_N *tile) \
-    { \
-        if (rows == 8) \
-            name##_rows(8, tile); \
-        else if (rows == 4) \
-            name##_rows(4, tile); \
-        else if (rows == 2) \
-            name##_rows(2, tile); \
-        else \
-            name##_rows(1, tile); \
-    }
+    TILE_BY_ROWS(name)
 
 // A vector of a part of a tile's bytes, or of one value if that is more.
 #define TILE_PART(part) \

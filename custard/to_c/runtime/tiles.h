@@ -1,3 +1,7 @@
+#undef TILE_OF
+#undef TILE_PART
+#undef TILE_BY_ROWS
+
 // Adds up, or stores, sums of products for all rows and columns, tile by tile. `right_tile` is the
 // distance of the factors of a tile from those of the tile before.
 static void tiles_N(int64_t rows, int64_t columns, int64_t rounds, const T *left, int64_t left_row,
