@@ -84,7 +84,7 @@ def compiled(arguments: argparse.Namespace) -> Program:
     computed = workspaces(parse_schedule(arguments.schedule))
     formats: dict[str, str | Format] = {}
     for name, text in zip(declared, arguments.formats, strict=True):
-        if name in computed and text.partition(":")[2].strip() in WORKSPACES:
+        if name in computed and text.partition(":")[2].strip().lower() in WORKSPACES:
             tensor, format = name, text.partition(":")[2].strip()
         else:
             tensor, format = parse_declaration(text, None if name in computed else orders)

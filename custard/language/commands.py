@@ -318,6 +318,14 @@ def _command(text: str, span: Span) -> Command:
             span=span,
             hint=f"write {name}({signature})",
         )
+    closing = _closing(text, opening)
+    if closing < end - 1:
+        raise UserError(
+            f"the arguments of {name} end here, and more follows",
+            source=text,
+            span=(closing, closing + 1),
+            hint="commas or semicolons separate commands",
+        )
     spans = tuple(_pieces(text, (opening + 1, end - 1), ","))
     _check_arguments(name, signature, text, span, spans)
     return Command(name, tuple(text[a:b] for a, b in spans), text, span, spans)
@@ -351,7 +359,7 @@ def _problem(argument: Argument, word: str) -> tuple[str, str | None] | None:
     if not word:
         return "is empty", None
     if argument.kind in ("name", "loop", "new") and not _is_name(word):
-        return f"must be a name, not {word}", None
+        return f"must be a name, not {word}", _name_in(word)
     if argument.kind in ("loops", "names"):
         return _problem_of_names(word)
     if argument.kind == "workspace" and not _is_name(word.partition(":")[0].strip()):
@@ -366,6 +374,13 @@ def _problem(argument: Argument, word: str) -> tuple[str, str | None] | None:
     if argument.kind.startswith("choice") and word not in argument.choices:
         return f"cannot be {word}", one_of(word, argument.choices)
     return None
+
+
+def _name_in(word: str) -> str | None:
+    """A hint for names that are written as in TACO's C++: ``A(i,j)`` for a tensor, ``{i,j}`` for
+    several loops."""
+    names = loops_of(word) if word.startswith("{") else [word.partition("(")[0].strip()]
+    return f"write {','.join(names)}" if all(map(_is_name, names)) else None
 
 
 def _problem_of_names(word: str) -> tuple[str, str | None] | None:
@@ -414,6 +429,16 @@ def _pieces(text: str, span: Span, separators: str) -> list[Span]:
     if open_at:
         raise _unclosed(text, open_at[0])
     return [*pieces, _stripped(text, start, end)]
+
+
+def _closing(text: str, opening: int) -> int:
+    """The place of the parenthesis that closes another one."""
+    depth = 0
+    for place in range(opening, len(text)):
+        depth += (text[place] == "(") - (text[place] == ")")
+        if not depth:
+            return place
+    raise _unclosed(text, opening)
 
 
 def _unclosed(text: str, at: int) -> UserError:

@@ -339,8 +339,8 @@ class _LoopScheduler(Scheduler):
     def policy(self, command: Command, name: str, modes: int) -> str | None:
         """The kind of workspace that is asked for, if any."""
         form = self.stored.get(name)
-        if form is None or form in WORKSPACES:
-            return form
+        if form is None or form.lower() in WORKSPACES:
+            return form and form.lower()
         levels = parse_format(form, modes, name).levels
         for codes, policy in (("d", "dense"), ("suqc", "coord"), ("h", "hash")):
             if set(levels) <= set(codes):

@@ -118,6 +118,22 @@ def test_places():
             "the inner loop of fuse must be a name, not 2\n  fuse(i,2,f)\n         ^",
         ),
         (
+            "pos(f,p,A(i,j))",
+            "the tensor of pos must be a name, not A(i,j)\n  pos(f,p,A(i,j))\n          ^^^^^^\n"
+            "hint: write A",
+        ),
+        (
+            "reorder({i, j})",
+            "the loop of reorder must be a name, not {i, j}\n  reorder({i, j})\n          ^^^^^^\n"
+            "hint: write i,j",
+        ),
+        (
+            "split(i,i0,i1,4).reorder(i0,j)",
+            "the arguments of split end here, and more follows\n"
+            "  split(i,i0,i1,4).reorder(i0,j)\n                 ^\n"
+            "hint: commas or semicolons separate commands",
+        ),
+        (
             "split(i,i0,i1,0)",
             "the factor of split must be a whole number from 1 to 2147483647, not 0\n"
             "  split(i,i0,i1,0)\n                ^",

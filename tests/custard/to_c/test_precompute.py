@@ -51,7 +51,14 @@ def test_a_workspace_may_be_read_by_another_workspace():
 
 @pytest.mark.parametrize(
     ("form", "policy"),
-    [("d", "dense"), ("s", "coord"), ("u", "coord"), ("h", "hash"), ("bucket", "bucket")],
+    [
+        ("d", "dense"),
+        ("s", "coord"),
+        ("u", "coord"),
+        ("h", "hash"),
+        ("bucket", "bucket"),
+        ("Coord", "coord"),
+    ],
 )
 def test_the_format_of_a_workspace_tells_its_kind(form, policy):
     schedule = "reorder(i,k,j);precompute(A(i,k)*B(k,j),j,jw,W)"
