@@ -78,6 +78,11 @@ class LoopNest:
         """Whether the loops are those over the variables, unchanged by a schedule."""
         return not (self.derivations or self.parallel or self.unrolled or self.precomputed)
 
+    @property
+    def has_threads(self) -> bool:
+        """Whether the schedule asks for threads."""
+        return any(one.unit != "CPUVector" for one in self.parallel.values())
+
     # The graph
 
     def made(self, loop: str) -> Derivation | None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from custard.ir import cin
 from custard.language.formats import Format
+from custard.scheduling.loops import LoopNest
 from custard.to_c.arguments import StoredInput, StructLayout
 from custard.to_c.builder import Types
 from custard.to_c.levels import LEVEL_FUNCTIONS
@@ -42,6 +43,8 @@ class Source(Protocol):
     def cin(self) -> cin.LoopProgram: ...
     @property
     def formats(self) -> Mapping[str, Format]: ...
+    @property
+    def nest(self) -> LoopNest: ...
     @property
     def lowered(self) -> Lowered: ...
     def kernel(self, types: Types, formats: Mapping[str, Format]) -> CompiledKernel: ...
@@ -115,7 +118,7 @@ class Bound:
         alone: tuple[str, ...] = ()
         if self.program.lowered.threaded and not has_threads():
             alone = ("the C compiler has no OpenMP: one thread does the work of all",)
-        elif self.threads > 1 and not self.program.lowered.threaded:
+        elif self.threads > 1 and not self.program.nest.has_threads:
             alone = (
                 "one thread does the work: the schedule shares no loop out, as "
                 "parallelize(LOOP,CPUThread,NoRaces) does",

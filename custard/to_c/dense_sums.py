@@ -91,9 +91,12 @@ def nested(loops: Sequence[For], body: Body) -> Stmt:
 
 
 def is_dense(loop: For) -> bool:
-    """Whether a loop counts one by one between bounds that are not read from arrays."""
+    """Whether a loop counts one by one, or by vectors, between bounds that are not read from
+    arrays."""
     bounds = (*expressions(loop.begin), *expressions(loop.end))
-    return is_plain(loop) and not any(isinstance(node, Load | Call) for node in bounds)
+    return is_plain(replace(loop, vectors="")) and not any(
+        isinstance(node, Load | Call) for node in bounds
+    )
 
 
 def dense_sums(loops: list[For], body: Body) -> list[DenseSum] | None:
@@ -105,7 +108,8 @@ def dense_sums(loops: list[For], body: Body) -> list[DenseSum] | None:
     for statement in body:
         match statement:
             case For() if is_dense(statement):
-                inner = dense_sums([*loops, statement], statement.body)
+                # Tiles have vectors of their own.
+                inner = dense_sums([*loops, replace(statement, vectors="")], statement.body)
                 if inner is None:
                     return None
                 made += inner

@@ -256,10 +256,11 @@ class Lowering:
         if position is not None:
             return self.statements(elsewhere(self.nest, order, position), tree, output)
         shares = self.nest.shares(loop)
-        if shares is not None and not output.threaded and loop not in output.pending:
+        begins = loop not in output.pending
+        if shares is not None and begins and (shares.unit == "CPUVector" or not output.threaded):
             return self.shared_loop(shares, order, tree, output)
         plain = self.nest.made(loop) is None and self.nest.repeats(loop) is None
-        if plain and loop not in output.pending:
+        if plain and begins:
             return self.nested(loop, rest, tree, output)
         return DerivedLoop(self, order, tree, output).statements()
 
@@ -269,7 +270,6 @@ class Lowering:
         """A loop whose iterations are shared out to threads, or to the lanes of vectors."""
         said = shares.command.text[slice(*shares.command.span)]
         if shares.unit == "CPUVector":
-            output = replace(output, threaded=False)
             loops = DerivedLoop(self, order, tree, output).statements()
             vectors = [with_vectors(one) for one in loops]
             if all(one is None for one in vectors):

@@ -43,7 +43,8 @@ def _in_two(loop: For, fresh: Callable[[str], str]) -> list[Stmt] | None:
     """A loop with four rounds at a time, and one for the rest; None if the loop is no such one."""
     match loop.body:
         case [*before, For(body=[Assign(Load() as target, value, "+" | "|" as sign)]) as inner]:
-            if not is_plain(loop) or not is_plain(inner):
+            rounds = replace(inner, vectors="") if inner.vectors == "simd" else inner
+            if not is_plain(loop) or not is_plain(rounds):
                 return None
             declared = [one for one in before if isinstance(one, Declare)]
             changing = {loop.var, *(one.var for one in declared)}

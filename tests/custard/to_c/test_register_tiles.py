@@ -82,7 +82,6 @@ def test_loops_in_any_order_are_tiled(order):
         loops(end=i),
         loops(end=A[n]),
         loops(end=Const(1)),  # too few rounds
-        loops(vectors="simd"),
         loops(step=Const(2)),
         [For(i, ZERO, n, [Declare(Var("m"), i), *loops((k, j))])],
     ],

@@ -149,6 +149,9 @@ def test_a_prefix_is_that_of_parts_too():
         ("reorder(i,k,j);parallelize(j,CPUThread,NoRaces)",
          "works on one thread: the result is appended to in order, and only its outermost loop is "
          "shared"),
+        ("split(i,i0,i1,4);parallelize(i1,CPUThread,NoRaces)",
+         "works on one thread: the result is appended to in order, and only its outermost loop is "
+         "shared"),
         ("reorder(i,k,j);parallelize(j,CPUVector,NoRaces)",
          "leaves the loop to the C compiler: it does not go along arrays"),
     ],
@@ -156,6 +159,28 @@ def test_a_prefix_is_that_of_parts_too():
 def test_loops_that_threads_cannot_share_are_noted(schedule, note):
     program = custard.compile(MATMUL, {"X": "ds", "A": "ds", "B": "ds"}, schedule, "c")
     assert f"{schedule.split(';')[1]} {note}" in program.notes
+    # Another note does not say that there is nothing to share.
+    notes = program.bind({"A": np.eye(3), "B": np.eye(3)}, threads=2).notes
+    assert any(one.startswith("one thread does") for one in notes) == ("CPUVector" in schedule)
+
+
+@pytest.mark.parametrize(
+    ("formats", "marks"),
+    [
+        # Four rounds over k together, and those that are left.
+        ({"X": "dd", "A": "ds", "B": "dd"}, 2),
+        # Tiles have vectors of their own.
+        ({"X": "dd", "A": "dd", "B": "dd"}, 0),
+    ],
+)
+def test_vectors_inside_of_threads(formats, marks):
+    schedule = "reorder(i,k,j);parallelize(i,CPUThread,NoRaces);parallelize(j,CPUVector,NoRaces)"
+    program = custard.compile(MATMUL, formats, schedule, "c")
+    assert program.source.count("#pragma omp simd\n") == marks
+    assert ("tiles_double(" in program.source) == (not marks)
+    assert not any("CPUVector" in note for note in program.notes)
+    a, b = matrix(19, 17, 3), matrix(17, 21, 4)
+    check(MATMUL, formats, schedule, {"A": a, "B": b}, a @ b)
 
 
 @pytest.mark.parametrize("threads", [0, -1, 2.5, "4", True, 5000])

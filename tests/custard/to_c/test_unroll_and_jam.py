@@ -1,5 +1,7 @@
 """Loops of which four rounds are taken together, as each adds to the same elements."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,13 @@ def test_each_round_has_its_own_declarations():
     assert [one.var.name for one in declared] == ["k", "k_2", "k_3", "k_4"]
     assert [one.value.arguments for one in declared] == [(i,), (i + 1,), (i + 2,), (i + 3,)]
     assert inner.body[0].value.operands[1] == A[Var("k_4")]
+
+
+def test_vectors_of_the_inner_loop_stay():
+    (outer,) = loops()
+    body = [replace(outer, body=[replace(outer.body[0], vectors="simd")])]
+    _, four, one = unrolled_and_jammed(body, namer(body, ()))
+    assert [four.body[1].vectors, one.body[0].vectors] == ["simd", "simd"]
 
 
 @pytest.mark.parametrize(
