@@ -1,4 +1,5 @@
 /* The memory hierarchy of sim/memory/hierarchy.py, with the same integers. */
+#pragma once
 #include <stdint.h>
 
 /* What happened over time: a number for each stretch of 2^shift cycles, which get longer as a run
@@ -37,10 +38,12 @@ typedef struct {
 
 typedef struct {
     int64_t latency, cost, ports;
+    int64_t prompt;     /* whether its ports are free whenever they are asked */
     int64_t room;       /* bytes for lines; -1 where unbounded */
     int64_t by_use;     /* whether a hit makes a line the last to be replaced */
     int64_t held, peak; /* bytes in lines */
     int64_t *per_line;  /* by region: the entries in a line */
+    int64_t *line_shift; /* by region: the logarithm of that, or -1 where it is no power of 2 */
     int64_t *free;      /* by port: when it is free */
     int64_t *user;      /* by port: the block whose request it took last */
     int64_t *busy;      /* by port: how long it moved data */

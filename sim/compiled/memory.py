@@ -19,9 +19,11 @@ class CLevel(ctypes.Structure):
     """``Level`` in ``hierarchy.h``."""
 
     _fields_ = [
-        *((name, ctypes.c_int64) for name in ("latency", "cost", "ports", "room", "by_use")),
+        *((name, ctypes.c_int64) for name in ("latency", "cost", "ports", "prompt")),
+        *((name, ctypes.c_int64) for name in ("room", "by_use")),
         *((name, ctypes.c_int64) for name in ("held", "peak")),
-        *((name, ctypes.c_void_p) for name in ("per_line", "free", "user", "busy", "before")),
+        *((name, ctypes.c_void_p) for name in ("per_line", "line_shift")),
+        *((name, ctypes.c_void_p) for name in ("free", "user", "busy", "before")),
         ("counts", ctypes.c_void_p),
         *((name, ctypes.c_void_p) for name in ("held_of", "peak_of", "moved", "where", "lines")),
         *((name, ctypes.c_int32) for name in ("used", "made", "spare")),
@@ -91,9 +93,11 @@ class CompiledHierarchy:
                     latency=layout.latency[n],
                     cost=layout.cost[n],
                     ports=layout.ports[n],
+                    prompt=layout.prompt[n],
                     room=-1 if (room := layout.room[n]) is None else room,
                     by_use=layout.by_use[n],
                     per_line=self._array(layout.per_line[n]),
+                    line_shift=self._array([*map(logarithm, layout.per_line[n])]),
                     free=self._array([0] * layout.ports[n]),
                     user=self._array([-1] * layout.ports[n]),
                     busy=self.busy[n].ctypes.data,
@@ -125,7 +129,7 @@ class CompiledHierarchy:
         unit = layout.unit
         self.hierarchy = CHierarchy(
             unit=unit,
-            shift=-1 if unit & (unit - 1) else unit.bit_length() - 1,
+            shift=logarithm(unit),
             levels=levels,
             regions=regions,
             level=ctypes.addressof(self.levels),
@@ -177,3 +181,8 @@ class CompiledHierarchy:
         array = np.array(numbers or [0], np.int64)
         self.kept.append(array)
         return array.ctypes.data
+
+
+def logarithm(number: int) -> int:
+    """The logarithm of a power of 2; -1 for any other number."""
+    return -1 if number & (number - 1) else number.bit_length() - 1

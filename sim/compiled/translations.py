@@ -117,7 +117,7 @@ def text(name: str) -> str:
 
 @cache
 def _headers() -> dict[str, str]:
-    machine = ("runtime.h", "memories.h", "order.h", "values.h", "hierarchy.h")
+    machine = ("runtime.h", "memories.h", "order.h", "values.h", "hierarchy.h", "accesses.h")
     names = (*machine, "history.h", "waits.h", "logs.h")
     return {name: text(name) for name in names}
 

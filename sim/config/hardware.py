@@ -285,20 +285,19 @@ class Config(Section):
 
 
 def alike(config: Config) -> Hashable:
-    """The settings that decide tokens and memory traffic, without other times.
+    """The settings that decide tokens, and the entries of memory that are touched.
 
     Under configs that agree in them, each block of a graph fires equally often with the same
-    tokens; only the cycles may differ.
+    tokens, and asks for the same entries; only the cycles and the traffic may differ.
     """
     blocks = config.blocks
     capacities = [
         tuple((name, one.capacity) for name, one in section.items() if one.capacity is not None)
         for section in (blocks.kinds, blocks.names)
     ]
-    timeless = config.clock if config.memory.levels else None
-    return repr(
-        (config.memory, config.tiling, timeless, blocks.capacity, capacities)
-    ), blocks.word_bits
+    tiles = (config.memory, config.clock) if config.tiling.levels else None
+    takes_time = bool(config.memory.levels)
+    return repr((takes_time, tiles, config.tiling, blocks.capacity, capacities)), blocks.word_bits
 
 
 def _first(places: Iterable[Section | None], key: str) -> Any:

@@ -55,6 +55,8 @@ class Layout:
     ``unit``               how many units a cycle has
     ``latency``, ``cost``  by level; the cost is the time of a port for a byte
     ``ports``, ``room``    by level; the room is for lines, in bytes, None where it is unbounded
+    ``prompt``             by level: whether its ports are free whenever they are asked: they
+                           take no time, and blocks alone ask, in order of time
     ``by_use``             by level: whether a hit makes a line the last to be replaced (LRU)
     ``home``, ``kept``     by region: the level that it lives in, and the innermost that keeps it
     ``entry``              by region: the bytes of an entry; 0 where they differ, as for tiles
@@ -80,6 +82,8 @@ class Layout:
         ]
         self.home = [settings.home(region) for region in regions]
         self.kept = [max(settings.home(region), self._innermost(region)) for region in regions]
+        innermost = max(self.kept, default=0)
+        self.prompt = [cost == 0 and n == innermost for n, cost in enumerate(self.cost)]
         self.brought = [
             region.sizes is not None and self.home[n] < self.kept[n]
             for n, region in enumerate(regions)

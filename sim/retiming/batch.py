@@ -1,26 +1,28 @@
 """A batch: one graph on its inputs under configs that differ in times only.
 
-The firings are found once, and timed for up to 64 configs at once. A config that deadlocks is left
-out, and has to run alone for a full report. A config that could go on, but not in the order of the
-others, is left out too, and joins another batch.
+The firings are found once. Where memory is ideal, they are timed for up to 64 configs at once;
+where memory takes time, for one config after the other. A config that deadlocks is left out, and
+has to run alone for a full report. A config that could go on, but not in the order of the others,
+is left out too, and joins another batch.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
 
 from sam.blocks import StreamError
 from sam.support.errors import UserError
 from sim.binding import BoundGraph
 from sim.compiled.engine import out_of_cycles
 from sim.config.hardware import Config
-from sim.machine import elaborate
+from sim.machine import Machine, elaborate
 from sim.retiming.firing_kernel import Untraceable
 from sim.retiming.firings import Abandoned, Firings
+from sim.retiming.serving import MOST_CYCLES, Serving
 from sim.retiming.timing import MOST_LANES, Timing, TooLate
-from sim.stats import Run
+from sim.stats import BlockStats, MemoryStats, Run, StreamStats
 
 Finish = Callable[[int, Run | UserError | StreamError], None]
 """A function of the number of a config, and its run or the error that it ends with."""
@@ -45,17 +47,19 @@ def run(
     """Runs a bound graph under some configs that are ``alike``.
 
     Gives the numbers of the configs that have to run alone: those that deadlock, if ``tells``; all
-    where the graph has wires or memory is not ideal, where a step has no translation, or where the
-    run fails.
+    where the graph has wires, where a step has no translation, or where the run fails; and where
+    memory takes time those in which tensors do not fit, or all if there are too many codes.
     """
-    if len(configs) <= FEW or configs[0].memory.levels:
+    if len(configs) <= FEW:
         return list(range(len(configs)))
     batch = _Batch(bound, configs, max_cycles, finish, tells, most_bytes)
     try:
-        batch.run()
-    except Untraceable:
-        _log.info("the graph has wires: its %d configs run one by one", len(configs))
-    except (Abandoned, UserError, StreamError, MemoryError) as mistake:  # runs alone tell why
+        if configs[0].memory.levels:
+            batch.serve()
+        else:
+            batch.run()
+    except (Untraceable, Abandoned, UserError, StreamError, MemoryError) as mistake:
+        # runs alone tell why
         _log.info("the %d configs run one by one: %s", len(configs), mistake)
     return batch.left()
 
@@ -104,6 +108,48 @@ class _Batch:
                         self.finish(n, UserError("deadlock"))
                 left = [n for n in left if n not in timed and n not in dead]
 
+    def serve(self) -> None:
+        """Finds the runs of configs whose memory takes time."""
+        machine = self._machine()
+        if machine is None:
+            return
+        with closing(Firings(machine, self.most_bytes)) as firings:
+            firings.run()
+            before: Serving | None = None
+            try:
+                for n in self.left() if firings.done else ():
+                    with suppress(UserError):  # a level is too small; the run alone tells
+                        serving = Serving(firings, self.configs[n], before)
+                        if before is not None:
+                            before.close()
+                        before = serving
+                        serving.run()
+                        self._served(firings, serving, n)
+            finally:
+                if before is not None:
+                    before.close()
+
+    def _machine(self) -> Machine | None:
+        """A machine of one of the configs in which the tensors fit, if there is one."""
+        for config in self.configs:
+            with suppress(UserError):
+                return elaborate(self.bound, config)
+        return None
+
+    def _served(self, firings: Firings, serving: Serving, n: int) -> None:
+        """Finishes a config whose memory takes time, unless it has to run alone.
+
+        Raises UserError if the result does not fit where it lives.
+        """
+        if (self.tells and not serving.finished) or serving.cycles > MOST_CYCLES:
+            return
+        if not serving.finished:
+            self.finish(n, UserError("deadlock"))
+        elif not self._ends_early(serving.cycles, n):
+            memory = serving.memory()
+            self._finish(firings, serving.cycles, (serving.blocks(), serving.streams(), memory), n)
+        self.gone.add(n)
+
     def _time(
         self, firings: Firings, lanes: Sequence[int], wide: bool
     ) -> tuple[list[int], list[int]]:
@@ -117,21 +163,41 @@ class _Batch:
             return [lanes[lane] for lane in timed], [lanes[lane] for lane in timing.deadlocked]
 
     def _report(self, firings: Firings, timing: Timing, lane: int, n: int) -> None:
+        """Finishes a config with the run in a lane."""
+        cycles = timing.cycles(lane)
+        if not self._ends_early(cycles, n):
+            self._finish(firings, cycles, (timing.blocks(lane), timing.streams(lane), {}), n)
+
+    def _ends_early(self, cycles: int, n: int) -> bool:
+        """Finishes a config that takes more cycles than it may; gives whether it does."""
+        most = self.max_cycles[n]
+        if most is None or cycles <= most:
+            return False
+        self.finish(n, out_of_cycles(self.bound, self.configs[n], most))
+        return True
+
+    def _finish(
+        self,
+        firings: Firings,
+        cycles: int,
+        stats: tuple[
+            Mapping[str, BlockStats], Mapping[str, StreamStats], Mapping[str, MemoryStats]
+        ],
+        n: int,
+    ) -> None:
         """Finishes a config with its run."""
-        cycles, most = timing.cycles(lane), self.max_cycles[n]
-        if most is not None and cycles > most:
-            self.finish(n, out_of_cycles(self.bound, self.configs[n], most))
-            return
         output, notes = firings.output
+        blocks, streams, memory = stats
         self.finish(
             n,
             Run(
                 graph=self.bound.graph,
                 output=output,
                 notes=notes,
+                memory=memory,
                 cycles=cycles,
-                blocks=timing.blocks(lane),
-                streams=timing.streams(lane),
+                blocks=blocks,
+                streams=streams,
                 config=self.configs[n].resolved(),
                 engine="compiled",
                 sinks=firings.sinks,

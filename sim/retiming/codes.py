@@ -1,9 +1,10 @@
 """Codes of firings: the effect of each firing on the ports of its part.
 
-The tokens of a graph without wires and shared memories do not depend on time (it is a Kahn
+The tokens of a graph without wires do not depend on time (it is a Kahn
 network), and neither do the codes: one run without time finds them for all machines. Together with
 depths, latencies and initiation intervals they decide the cycle of each firing, and which port was
-the last that it waited for.
+the last that it waited for. The entries of memory that a firing touches do not depend on time
+either: which region it touches is part of the code, and the indices are kept beside the codes.
 
 A part has few distinct codes: ``FiringCode`` is the meaning of a code. The firings of a part are a
 sequence of bytes:
@@ -35,20 +36,28 @@ class FiringCode:
     ``waits``  the inputs at which it needs a token, in the order in which its step asks for them
     ``takes``  the inputs of ``waits`` whose token it takes
     ``gives``  the outputs that it gives a token to, in order; it waits for room in each
+    ``touches``  the entries of memory that it touches, in order: the region, whether it writes, and
+                 whether these are any number of entries, which comes ahead of their indices
     """
 
     waits: tuple[int, ...]
     takes: tuple[int, ...]
     gives: tuple[int, ...]
+    touches: tuple[tuple[int, bool, bool], ...] = ()
 
 
 def code_of(path: int, events: Sequence[Event]) -> FiringCode:
     """The code that a path of bits stands for."""
     sides: dict[str, dict[int, None]] = {"wait": {}, "take": {}, "give": {}}
+    touches = []
     for bit, event in enumerate(events):
         if path >> bit & 1:
-            sides[event.side] |= dict.fromkeys(event.ports)
-    return FiringCode(tuple(sides["wait"]), tuple(sorted(sides["take"])), tuple(sides["give"]))
+            if event.side in sides:
+                sides[event.side] |= dict.fromkeys(event.ports)
+            else:
+                touches += [(region, event.side == "write", event.many) for region in event.ports]
+    waits, takes, gives = (tuple(side) for side in sides.values())
+    return FiringCode(waits, tuple(sorted(takes)), gives, tuple(touches))
 
 
 def unpack(packed: bytes) -> Iterator[tuple[int, int]]:

@@ -53,10 +53,13 @@ struct Block {
     uint64_t *awake;   /* where the scheduler finds that the block has something to do */
     uint64_t bit;
     int64_t fired, status, port, which; /* why it stopped, at which port, at which queue */
-    int64_t overflows; /* whether it has more paths than there are codes */
+    int64_t overflows; /* whether it has more paths than there are codes, or an index is too large */
     uint16_t *recent;  /* the codes of the firings of this call */
     Growing codes;     /* those of all calls before that are not read yet, packed */
     int64_t last, run; /* the last packed code, and how often it comes after that */
+    uint32_t *(*reserve)(Block *, uint32_t *touched); /* makes room for another call's */
+    int64_t touches;   /* the most entries of memory that a firing touches */
+    Growing touched;   /* the indices of all that were touched, uint32_t each */
     Growing known;     /* all paths, by their codes */
     Path paths[PATHS]; /* some of them, by a hash */
 };
@@ -68,6 +71,25 @@ static inline uint64_t place_of_path(uint64_t low, uint64_t high) {
 }
 
 #define PATH(word, place, test) word |= (uint64_t)(test) << (place);
+
+#define TOUCHED(index)                             \
+    {                                              \
+        const int64_t i_ = (index);                \
+        b->overflows |= RARE(i_ >> 32 != 0);       \
+        *touched++ = (uint32_t)i_;                 \
+    }
+
+/* Notes one of several entries that a line of a firing touches: their number comes first. */
+#define TOUCHED_AMONG(word, place, index)                       \
+    {                                                           \
+        if (!(word >> (place) & 1)) several = 0, *touched++ = 0; \
+        uint32_t *there_ = b->reserve(b, touched);              \
+        if (!there_) goto no_memory;                            \
+        touched = there_;                                       \
+        TOUCHED(index)                                          \
+        several++;                                              \
+        touched[-1 - several] = (uint32_t)several;              \
+    }
 
 #define FIRED                                                               \
     {                                                                       \

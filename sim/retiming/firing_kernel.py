@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sim.compiled.kernel.c import ENDS
-from sim.compiled.residual import Body, Fail, Leave, Line, Wait
+from sim.compiled.residual import Body, Fail, Leave, Line, Touch, Wait
 
 MOST_BITS = 128
 
 
 class Untraceable(Exception):
-    """A step whose firings have no codes: it reads a wire, touches memory, or waits in a loop."""
+    """A step whose firings have no codes; the message tells why."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,15 @@ class FiringEnd:
 class Event:
     """The meaning of a bit of a path.
 
-    ``side``  "wait" for a token at an input, "give" to an output, or "take" from some inputs
+    ``side``   "wait" for a token at an input, "give" to an output, "take" from some inputs, or
+               "read" or "write" an entry of memory
+    ``ports``  these ports; of an entry, the number of its region
+    ``many``   whether it touches any number of entries, in a loop
     """
 
     side: str
     ports: tuple[int, ...]
+    many: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,10 @@ def firing_kernel(
     body: Body, inputs: Sequence[FiringEnd], outputs: Sequence[FiringEnd]
 ) -> FiringKernel:
     """The kernel of a block between queues. Raises Untraceable."""
-    if any(port.wire for port in body.inputs) or body.touches:
-        raise Untraceable
+    if any(port.wire for port in body.inputs):
+        raise Untraceable("a block reads a wire")
+    if body.touches and any(end.handover for end in outputs):
+        raise Untraceable("the first half of a block touches memory")
     writer = _KernelWriter(body, inputs, outputs)
     return FiringKernel(writer.source(), tuple(writer.events))
 
@@ -108,11 +114,11 @@ class _KernelWriter:
             back=self.back(),
         )
 
-    def bit(self, side: str, *ports: int) -> int:
+    def bit(self, side: str, *ports: int, many: bool = False) -> int:
         """A new bit of paths."""
         if len(self.events) == MOST_BITS:
-            raise Untraceable
-        self.events.append(Event(side, ports))
+            raise Untraceable("a block has firings of too many kinds")
+        self.events.append(Event(side, ports, many))
         return len(self.events) - 1
 
     def locals(self) -> str:
@@ -130,6 +136,7 @@ class _KernelWriter:
             parts.append(
                 _OUTPUT_QUEUE.format(q=q) + "".join(_COLUMN.format("o", q, *x) for x in columns)
             )
+        parts += [_TOUCHED] if body.touches else []
         parts += [f"    int64_t k{n} = 0, take{n} = 0;\n" for n in range(len(body.inputs))]
         parts += [_OUTPUT.format(n=n, ctype=port.ctype) for n, port in enumerate(body.outputs)]
         parts += [f"    {ctype} {name} = 0;\n" for name, ctype in body.variables.items()]
@@ -175,6 +182,7 @@ class _KernelWriter:
         """The C of a firing."""
         found: list[str] = []
         loops: list[str] = []
+        among = False
         for line in lines:
             if isinstance(line, str):
                 indent = line[: len(line) - len(line.lstrip())]
@@ -183,9 +191,20 @@ class _KernelWriter:
                 elif loops and line == f"{loops[-1]}}}":
                     loops.pop()
             if loops and isinstance(line, Wait | Leave):
-                raise Untraceable
-            found.append(self.line(line))
+                raise Untraceable("a block waits in a loop")
+            among = among and bool(loops)
+            if isinstance(line, Touch) and loops:
+                if among:
+                    raise Untraceable("a block touches two entries in each round of a loop")
+                among = True
+            found.append(self.touch(line, loops) if isinstance(line, Touch) else self.line(line))
         return "\n".join(found)
+
+    def touch(self, line: Touch, loops: Sequence[str]) -> str:
+        """Notes the index of an entry; in a loop, all of them behind their number."""
+        bit = self.bit("write" if line.write else "read", line.region, many=bool(loops))
+        noted = f"TOUCHED_AMONG({_word(bit)}, {line.index})" if loops else f"TOUCHED({line.index})"
+        return f"{line.indent}{noted} PATH({_word(bit)}, 1)"
 
     def line(self, line: Line) -> str:
         if isinstance(line, Wait):
@@ -238,6 +257,7 @@ class _KernelWriter:
         body = self.body
         return (
             "".join(f"    state->{name} = {name};\n" for name in body.state)
+            + (_TOUCHED_BACK if body.touches else "")
             + "".join(_INPUT_BACK.format(q=q) for q in range(len(self.inputs)))
             + "".join(f"    count(b->counts[{n}], given{n});\n" for n in self.given)
             + "".join(_OUTPUT_BACK.format(q=q) for q in range(len(self.outputs)))
@@ -275,6 +295,12 @@ _INPUT_MACROS = """#define v{n} i{q}_{column}[at{q}]
 #define TAKE{n}{take}
 #define TAKE_IF{n}(test){some}
 """
+
+_TOUCHED = """    uint32_t *touched = (uint32_t *)b->touched.items + b->touched.length;
+    int64_t several = 0;
+"""
+
+_TOUCHED_BACK = "    b->touched.length = touched - (uint32_t *)b->touched.items;\n"
 
 _AT = "        at{q} = h{q} & im{q};\n"
 

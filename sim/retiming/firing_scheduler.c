@@ -11,7 +11,7 @@ typedef struct {
     Block **blocks;
     uint64_t *awake;
     int64_t failed; /* the block that failed */
-    int64_t packed; /* bytes of codes that are not read yet */
+    int64_t packed; /* bytes of codes, and of indices of entries, that are not read yet */
     int64_t most;   /* how many of these may be */
 } Scheduled;
 
@@ -37,6 +37,16 @@ static int reserve_codes(Block *b, int64_t bytes) {
     while (b->codes.room < b->codes.length + bytes)
         if (!grow(&b->codes, 1)) return 0;
     return 1;
+}
+
+/* Makes room for the indices of the firings of a call, beside those up to some place. Gives that, or
+ * NULL where there is no memory. */
+static uint32_t *reserve_touched(Block *b, uint32_t *touched) {
+    Growing *g = &b->touched;
+    const int64_t length = touched - (uint32_t *)g->items;
+    while (g->room < length + b->touches * (MOST_RECENT + 1))
+        if (!grow(g, sizeof(uint32_t))) return NULL;
+    return (uint32_t *)g->items + length;
 }
 
 /* Writes down how often the last code is repeated. There is room for that. */
@@ -135,6 +145,7 @@ void prepare(Scheduled *s) {
     for (int64_t n = 0; n < s->count; n++) {
         Block *b = s->blocks[n];
         b->find = find;
+        b->reserve = reserve_touched;
         b->awake = s->awake + n / 64;
         b->bit = (uint64_t)1 << n % 64;
         b->last = -1;
@@ -156,9 +167,13 @@ static int sweep(Scheduled *s) {
             s->awake[word] &= ~((uint64_t)1 << bit);
             Block *b = s->blocks[n];
             if (b->status >= FINISHED_BLOCK) continue;
-            const int64_t before = b->codes.length;
-            const int64_t fired = b->fire(b);
+            const int64_t before = b->codes.length, touched = b->touched.length;
             s->failed = n;
+            if (b->touches && !reserve_touched(b, (uint32_t *)b->touched.items + touched)) {
+                b->status = NO_MEMORY;
+                return 0;
+            }
+            const int64_t fired = b->fire(b);
             if (b->overflows) b->status = TOO_MANY_PATHS;
             if (b->status >= FAILED) return 0;
             if (!pack(b, fired)) {
@@ -166,6 +181,7 @@ static int sweep(Scheduled *s) {
                 return 0;
             }
             s->packed += b->codes.length - before;
+            s->packed += (b->touched.length - touched) * (int64_t)sizeof(uint32_t);
         }
     }
     return 1;

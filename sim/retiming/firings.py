@@ -1,4 +1,7 @@
-"""Runs a machine without time: its result, its tokens by kind, and the codes of all firings."""
+"""Runs a machine without time: its result, its tokens by kind, and the codes of all firings.
+
+Where memory takes time, it also keeps the entries that firings touch.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ import numpy as np
 
 from sam.tensor import Tensor
 from sim.compiled.bundles import Bundle, bundles
-from sim.compiled.objects import TYPES, CGrowing, Objects, Room, at
+from sim.compiled.objects import TYPES, CGrowing, Objects, Room, array_at, at
 from sim.compiled.residual import Residual, c_type
 from sim.compiled.shared_layout import SharedLayout
 from sim.compiled.translations import Translation, libraries, translated
@@ -55,6 +58,9 @@ class CFiringBlock(ctypes.Structure):
         ("recent", ctypes.c_void_p),
         ("codes", CGrowing),
         *((name, ctypes.c_int64) for name in ("last", "run")),
+        ("reserve", ctypes.c_void_p),
+        ("touches", ctypes.c_int64),
+        ("touched", CGrowing),
         ("known", CGrowing),
         ("paths", CPath * _PATHS),
     ]
@@ -113,6 +119,13 @@ class Traced:
         return ctypes.string_at(codes.items, codes.length) if codes.length else b""
 
     @cached_property
+    def entries(self) -> int:
+        """One more than the largest index of an entry that it touches, once the run is done."""
+        touched = self.block.touched
+        found = array_at(touched.items, np.dtype(np.uint32), touched.length)
+        return 1 + int(found.max()) if len(found) else 0
+
+    @cached_property
     def tokens(self) -> list[dict[str, int]]:
         """By output, the tokens given by kind, once the run is done."""
         counts = self.counts[list(self.residual.body.given)].tolist()
@@ -125,7 +138,7 @@ class Firings:
     ``done``       whether all firings are found
     ``forgotten``  whether codes that have been read have made room for others
 
-    Raises Untraceable if the machine has wires or shared memories, and Untranslatable.
+    Raises Untraceable, for one if the machine has wires, and Untranslatable.
     """
 
     def __init__(self, machine: Machine, most_bytes: int) -> None:
@@ -191,6 +204,7 @@ class Firings:
             counts=one.counts.ctypes.data,
             fire=ctypes.cast(library.fire, ctypes.c_void_p),
             recent=recent.ctypes.data,
+            touches=sum(1 + e.many for e in one.events if e.side in ("read", "write")),
         )
         self.room.kept += [state, numbers, recent]
 
@@ -260,6 +274,7 @@ class Firings:
         self.objects.close()
         for one in self.parts:
             self.runtime.release(ctypes.byref(one.block.codes))
+            self.runtime.release(ctypes.byref(one.block.touched))
             self.runtime.release(ctypes.byref(one.block.known))
 
 
@@ -275,8 +290,10 @@ def firing_libraries(*sources: str) -> list[ctypes.CDLL]:
 
 @cache
 def _headers() -> dict[str, str]:
-    shared = {name: compiled_text(name) for name in ("memories.h", "values.h")}
-    return {**shared, "firing.h": own_text("firing.h"), "lanes.h": own_text("lanes.h")}
+    names = ("memories.h", "values.h", "hierarchy.h", "accesses.h")
+    shared = {name: compiled_text(name) for name in names}
+    own = ("firing.h", "lanes.h", "served_machine.h", "served_firings.h")
+    return shared | {name: own_text(name) for name in own}
 
 
 @cache

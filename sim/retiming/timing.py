@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,11 @@ from sim.compiled.objects import Room
 from sim.compiled.shared_layout import SharedLayout
 from sim.config.hardware import Config
 from sim.endless import require_memory
-from sim.machine import HANDOVER, Channel, Machine, passage
+from sim.machine import Channel
 from sim.retiming.codes import FiringCode
-from sim.retiming.firing_kernel import Untraceable
 from sim.retiming.firings import FINISHED, Firings, Traced, firing_libraries, own_text
+from sim.retiming.operations import MOST_WAITS, operations_of, passages_of, shape_of
+from sim.retiming.reporting import block_stats, stream_stats
 from sim.stats import BlockStats, StreamStats
 
 MOST_LANES = 64
@@ -27,7 +27,7 @@ _LONG = 2**20
 """Latencies and intervals below this are added in 32 bits."""
 
 _NO_MEMORY, _LATE, _MORE = 0, 2, 3
-_ROUNDS, _MOST_WAITS = 1 << 16, 256
+_ROUNDS = 1 << 16
 
 
 class TooLate(Exception):
@@ -92,7 +92,7 @@ SHARED = SharedLayout(
         "Part": CPart,
         "Machine": CTimedMachine,
     },
-    {"MOST_WAITS": _MOST_WAITS},
+    {"MOST_WAITS": MOST_WAITS},
     beginnings=frozenset({"Queue", "Part"}),
 )
 """The structures that ``timing.c`` shares with Python."""
@@ -159,26 +159,8 @@ class Timing:
     def _passages(self) -> list[list[tuple[int | None, int]]]:
         """By channel and config, the depth and the latency."""
         machine = self.firings.machine
-        by_config = [self._passages_of(config, machine) for config in self.configs]
+        by_config = [passages_of(config, machine) for config in self.configs]
         return [list(one) for one in zip(*by_config, strict=True)]
-
-    def _passages_of(self, config: Config, machine: Machine) -> list[tuple[int | None, int]]:
-        """By channel, the depth and the latency; channels of a kind share them if none is named."""
-        bound = machine.bound
-        named = config.queues.names or config.blocks.names
-        found: dict[Any, tuple[int | None, int]] = {}
-        passages = []
-        for channel in machine.channels:
-            edge = channel.edge
-            kinds: Any = edge
-            if not named and edge in bound.streams:
-                ends = (bound.nodes[end.node].kind for end in (edge.source, edge.target))
-                stream = bound.streams[edge]
-                kinds = (*ends, stream.kind, stream.wire, stream.feedback)
-            if kinds not in found:
-                found[kinds] = passage(bound, config, edge)
-            passages.append(found[kinds])
-        return passages
 
     def _interval(self, one: Traced, config: Config) -> int:
         node = one.part.node
@@ -300,20 +282,9 @@ class Timing:
         part = one.part
         made = (CCode * len(codes))()
         for code, found in zip(codes, made, strict=True):
-            waits, takes, gives = dict[int, int](), dict[int, int](), dict[int, int]()
-            for side, ports in ((waits, code.waits), (takes, code.takes)):
-                for n in ports:
-                    side.setdefault(self.queue_of[part.inputs[n].channel.number], n)
-            for n in code.gives:
-                for channel in part.outputs[n].channels:
-                    gives.setdefault(self.queue_of[channel.number], len(part.inputs) + n)
-            rooms = {q: n for q, n in gives.items() if self._bounded(q)}
-            sides = (waits, rooms, takes, gives)
+            sides = operations_of(part, code, self.queue_of, self._bounded)
             found.waits, found.rooms, found.takes, found.gives = counts = [*map(len, sides)]
-            if found.waits + found.rooms > _MOST_WAITS:
-                raise Untraceable
-            usual = max(counts) < 256
-            found.shape = reduce(lambda shape, n: 256 * shape + n, counts) if usual else -1
+            found.shape = shape_of(counts)
             operations = [
                 COperation(ctypes.addressof(self.queues[q]), n)
                 for side in sides
@@ -378,42 +349,15 @@ class Timing:
         return {one.traced.part.name: self._block(one, lane, cycles) for one in self.parts}
 
     def _block(self, one: _Timed, lane: int, cycles: int) -> BlockStats:
-        part, fired, interval = one.traced.part, one.part.fired, int(one.intervals[lane])
+        fired, interval = one.part.fired, int(one.intervals[lane])
         last, spacing = self._last(one, lane), max(0, fired - 1) * (interval - 1)
         waits = one.waits[:, lane].astype(np.int64)
         waits[one.part.rest] = last + 1 - fired - spacing - waits.sum() if fired else 0
-        names = [port.name for port in part.inputs]
-        starved = dict(zip(names, waits.tolist(), strict=False))
-        out_names = [port.name for port in part.outputs]
-        blocked = dict(zip(out_names, waits[len(names) :].tolist(), strict=False))
-        tokens = one.traced.tokens
-        return BlockStats(
-            kind=part.node.kind,
-            fired=fired,
-            busy=fired + spacing,
-            starved={name: count for name, count in starved.items() if count},
-            blocked={name: count for name, count in blocked.items() if count},
-            memory=0,
-            done=cycles - last - 1,
-            tokens={name: tokens[n] for n, name in enumerate(out_names) if name != HANDOVER},
-        )
+        return block_stats(one.traced, fired, interval, last, waits.tolist(), 0, cycles)
 
     def streams(self, lane: int) -> Mapping[str, StreamStats]:
         """The tokens that went through each edge, and its peak, in a lane."""
-        machine = self.firings.machine
-        tokens = {
-            channel.number: one.tokens[n]
-            for one in self.firings.parts
-            for n, output in enumerate(one.part.outputs)
-            for channel in output.channels
-        }
-        return {
-            str(channel.edge): StreamStats(
-                tokens[channel.number], int(self.peaks[self.queue_of[channel.number]][lane])
-            )
-            for channel in machine.channels
-            if channel.edge in machine.bound.streams
-        }
+        return stream_stats(self.firings, lambda n: int(self.peaks[self.queue_of[n]][lane]))
 
     def close(self) -> None:
         """Gives back the memory that C has taken."""

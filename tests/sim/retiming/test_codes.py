@@ -33,6 +33,12 @@ def test_a_path_tells_the_waits_in_order():
     assert code_of(0b000110, events) == FiringCode(waits=(1,), takes=(1,), gives=())
 
 
+def test_a_path_tells_the_entries_that_are_touched():
+    events = [Event("wait", (0,)), Event("read", (3,)), Event("write", (1,), many=True)]
+    assert code_of(0b111, events).touches == ((3, False, False), (1, True, True))
+    assert code_of(0b001, events).touches == ()
+
+
 @needs_compiler
 def test_codes_of_an_intersecter():
     """b has 0 and 2, c has 1 and 2: b's 0 goes alone, then c's 1, then both, and both are done."""

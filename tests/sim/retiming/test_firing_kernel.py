@@ -1,7 +1,10 @@
 """The kernel that runs a block without time: what its C notes of each firing."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from sam.memory_regions import Region
 from sim.retiming.firing_kernel import Event, FiringEnd, Untraceable, firing_kernel
 from tests.support.steps import FORWARD, MERGE, REPEAT, translated
 
@@ -61,10 +64,40 @@ def test_a_block_that_hands_over_keeps_its_state():
 
 def test_wires_and_waits_in_loops_have_no_codes():
     wire = "kind, value = p.told.latest()\np.a.peek()\np.a.take()"
-    with pytest.raises(Untraceable):
+    with pytest.raises(Untraceable, match="wire"):
         made(
             wire, [FiringEnd((0,)), FiringEnd((1,)), FiringEnd((2,))], [], ports=("a", "b", "told")
         )
     loop = "while s.n < 3:\n    p.crd.give(0, 1)\n    s.n = s.n + 1"
-    with pytest.raises(Untraceable):
+    with pytest.raises(Untraceable, match="waits in a loop"):
         made(loop, [], [FiringEnd((0,))], state={"n": 0}, ports=("crd",))
+
+
+MEMORY = {"state": {"n": 0}, "memory": SimpleNamespace(region=Region("A", 0, "crd"))}
+
+
+def touching(body, handover=False):
+    """The kernel of a step that touches memory between taking a token and giving one."""
+    body = f"p.a.peek()\n{body}\np.a.take()\np.crd.give(0, 1)"
+    outputs = [FiringEnd((0,), handover=handover)]
+    return made(body, [FiringEnd((0,))], outputs, ports=("a", "crd"), **MEMORY)
+
+
+def test_entries_of_memory_that_a_firing_touches():
+    found = touching("p.memory.write(m.region, s.n)")
+    assert Event("write", (0,)) in found.events
+    assert "TOUCHED(s_n) PATH(low, " in found.source
+
+
+def test_entries_that_are_touched_in_a_loop_are_noted_behind_their_number():
+    found = touching("while s.n < 3:\n    p.memory.read(m.region, s.n)\n    s.n = s.n + 1")
+    bit = found.events.index(Event("read", (0,), many=True))
+    assert f"TOUCHED_AMONG(low, {bit}, s_n) PATH(low, {bit}, 1)" in found.source
+
+
+def test_touches_that_have_no_codes():
+    two = "while s.n < 3:\n    p.memory.read(m.region, s.n)\n    p.memory.read(m.region, 0)"
+    with pytest.raises(Untraceable, match="two entries in each round of a loop"):
+        touching(f"{two}\n    s.n = s.n + 1")
+    with pytest.raises(Untraceable, match="half of a block touches memory"):
+        touching("p.memory.read(m.region, 0)", handover=True)

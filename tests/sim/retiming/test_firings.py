@@ -52,13 +52,10 @@ def test_a_run_stops_at_the_limit_of_codes():
         assert firings.done
 
 
-def test_wires_and_memory_that_takes_time_are_refused():
+def test_wires_are_refused():
     skips = custard.compile("x(i) = b(i) * c(i)", {"b": "s", "c": "s", "x": "s"}, ["skip(b,i)"])
     with pytest.raises(Untraceable):
         Firings(machine(skips), 1 << 20)
-    levels = {"memory.levels": [{"name": "DRAM"}]}
-    with pytest.raises(Untraceable):
-        Firings(machine(config=levels), 1 << 20)
 
 
 def test_a_run_that_fails_is_abandoned():
