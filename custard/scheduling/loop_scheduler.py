@@ -97,6 +97,13 @@ class _LoopScheduler(Scheduler):
             raise not_on("c", command, "it has no streams")
         self.actions[command.name](command)
 
+    def check_loop(self, command: Command, argument: int, name: str = "") -> str:
+        name = name or command.arguments[argument]
+        if name in self.filling:
+            what = f"{command.name} names {name}, the loop of a workspace, which stays as it is"
+            raise mistake(command, what, argument, one_of(name, self.loops))
+        return super().check_loop(command, argument, name)
+
     # The graph
 
     @property

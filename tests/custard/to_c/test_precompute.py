@@ -107,6 +107,8 @@ def test_a_workspace_of_a_workspace_is_read_only_where_it_has_a_coordinate():
         ("precompute(A(i,k),{i,k,kw,W)", "this { is never closed"),
         ("precompute(A(i,k},k,kw,W)", "this ( is never closed"),
         ("assemble(A,Append)", "assemble names A, and the result is X"),
+        ("precompute(A(i,k),k,kw,W);split(kw,k0,k1,4)",
+         "split names kw, the loop of a workspace, which stays as it is"),
     ],
 )  # fmt: skip
 def test_preconditions(schedule, message):
