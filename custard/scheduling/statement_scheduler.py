@@ -119,7 +119,7 @@ class _StatementScheduler(Scheduler):
         if command.name in self.actions:
             self.actions[command.name](command)
             return
-        if command.name != "assemble":
+        if command.name != "assemble" and command.arguments[0] not in self.names:
             self.check_loop(command, 0)
         if not self.ignore_units:
             raise not_on("sam", command, _NOT_HERE[command.name], PASSED_OVER)

@@ -179,9 +179,16 @@ def test_units_that_the_target_lacks_are_ignored_if_asked_for(target, unit):
     assert np.array_equal(program.run({"B": b, "C": b.T}).to_numpy(), b @ b.T)
 
 
-def test_a_parallelize_of_an_unknown_loop_is_not_ignored():
-    with pytest.raises(UserError, match="parallelize names l, which is not a loop"):
-        custard.compile(SPGEMM, None, "parallelize(l,GPUBlock,NoRaces)", ignore_units=True)
+@pytest.mark.parametrize("command", ["parallelize(i,GPUBlock,NoRaces)", "unroll(i,4)"])
+def test_ignored_commands_may_name_a_loop_that_was_split(command):
+    program = custard.compile(SPGEMM, None, ["split(i,i0,i1,2)", command], ignore_units=True)
+    assert any(note.startswith(f"{command} is passed over: ") for note in program.notes)
+
+
+@pytest.mark.parametrize("command", ["parallelize(l,GPUBlock,NoRaces)", "unroll(l,4)"])
+def test_ignored_commands_of_an_unknown_loop_are_refused(command):
+    with pytest.raises(UserError, match="names l, which is not a loop"):
+        custard.compile(SPGEMM, None, command, ignore_units=True)
 
 
 def test_pos_leaves_a_loop_that_scans_positions_anyway():
@@ -301,8 +308,8 @@ def test_a_loop_that_was_split_before_is_shared_out_by_coordinates():
         (MATVEC, "fuse(i,j,f);pos(f,p,A)", "i and j cannot be fused: y has i alone"),
         (MATVEC, "fuse(i,j,f);pos(f,p,x)", "x has no loop f"),
         (MATVEC, "reorder(j,i);fuse(j,i,f);pos(f,p,A)", "A has no loop f"),
-        (MATVEC, "fuse(i,j,f);pos(f,p,A);split(p,p0,p1,4);unroll(p1,2)",
-         "unroll names p1, which stands for the loops i, j"),
+        (MATVEC, "fuse(i,j,f);pos(f,p,A);split(p,p0,p1,4);bound(p1,b,4,MaxExact)",
+         "bound names p1, which stands for the loops i, j"),
         (MATVEC, "fuse(i,j,f);pos(f,p,A);parallelize(p,Lanes,4)",
          "i and j cannot be fused: y has i alone"),
         (SPGEMM, "coord(k,p)", "coord needs a loop over positions, and k goes over coordinates"),
