@@ -10,7 +10,7 @@ import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -56,24 +56,27 @@ class StoredInput:
         return StoredInput(wide, index, self.converted)
 
 
+Words: TypeAlias = "ctypes.Array[ctypes.c_int64]"
+"""The members of a struct, which have 64 bits each."""
+
+
+def words(count: int) -> Words:
+    """The members of a struct, all 0."""
+    return _array_type(max(1, count))()
+
+
+@cache
+def _array_type(length: int) -> type[Words]:
+    """The type of an array; to make one takes 10 microseconds, and ctypes itself keeps none."""
+    return ctypes.c_int64 * length
+
+
 class StructLayout:
-    """A struct of 64-bit members; ``places`` tells where each is."""
+    """A struct; ``places`` tells where each member is, and ``held`` has the arrays it points to."""
 
     def __init__(self, places: Mapping[str, int]) -> None:
-        self.places = places
-        self.words = _array_type(max(1, len(places)))()
+        self.places, self.words = places, words(len(places))
         self.held: dict[str, np.ndarray[Any, Any]] = {}
-
-    def __setitem__(self, name: str, value: int) -> None:
-        self.words[self.places[name]] = value
-
-    def __getitem__(self, name: str) -> int:
-        return int(self.words[self.places[name]])
-
-    def hold(self, name: str, values: np.ndarray[Any, Any]) -> None:
-        """Puts the address of an array into a member."""
-        self.held[name] = values
-        self[name] = _address(values)
 
     def fill(self, members: Mapping[str, Any]) -> None:
         """Puts numbers, and the addresses of arrays, into members."""
@@ -81,29 +84,28 @@ class StructLayout:
         for name, value in members.items():
             if isinstance(value, np.ndarray):
                 self.held[name] = value
-                value = _address(value)
+                value = address(value)
             words[places[name]] = value
 
-    def take(self, name: str, count: int, dtype: Any) -> np.ndarray[Any, Any]:
-        """The array that a member points to; its memory is freed with it, and trimmed to it."""
-        found = np.dtype(dtype)
-        self[name] = _REALLOC(self[name], max(1, count * found.itemsize)) or self[name]
-        return np.asarray(_Owned(self[name], count, found))
 
-
-@cache
-def _array_type(length: int) -> type[ctypes.Array[ctypes.c_int64]]:
-    """The type of an array; to make one takes 10 microseconds, and ctypes itself keeps none."""
-    return ctypes.c_int64 * length
-
-
-def _address(values: np.ndarray[Any, Any]) -> int:
+def address(values: np.ndarray[Any, Any]) -> int:
     """Where the memory of an array begins."""
-    if values.flags.writeable and values.size:
-        # Four times as fast as the way below.
-        return ctypes.addressof(ctypes.c_char.from_buffer(values))  # type: ignore[arg-type]
-    found: int = values.__array_interface__["data"][0]
-    return found
+    try:  # four times as fast as the way below
+        return ctypes.addressof(_Byte(values))  # type: ignore[arg-type]
+    except (TypeError, ValueError):  # it is read-only or empty
+        found: int = values.__array_interface__["data"][0]
+        return found
+
+
+_Byte = ctypes.c_char.from_buffer
+
+
+def taken(at: int, count: int, dtype: Any) -> np.ndarray[Any, Any]:
+    """The array that a kernel has made at an address; it is trimmed to its length, and its memory
+    is freed with it."""
+    found = np.dtype(dtype)
+    at = _REALLOC(at, max(1, count * found.itemsize)) or at
+    return np.asarray(_Owned(at, count, found))
 
 
 _FREE, _REALLOC = ctypes.CDLL(None).free, ctypes.CDLL(None).realloc

@@ -13,7 +13,7 @@ import numpy as np
 from custard.ir import cin
 from custard.language.formats import Format
 from custard.scheduling.loops import LoopNest
-from custard.to_c.arguments import StoredInput, StructLayout
+from custard.to_c.arguments import StoredInput, StructLayout, Words, address, taken, words
 from custard.to_c.builder import Types
 from custard.to_c.levels import LEVEL_FUNCTIONS
 from custard.to_c.loop_ir import INT
@@ -25,7 +25,9 @@ from sam.levels import LEVELS, Level, least_bytes
 from sam.support import c_compiler as cc
 from sam.support import free_memory
 from sam.support.errors import UserError
-from sam.tensor import Tensor, assembled, no_memory
+from sam.tensor import Tensor, made, no_memory
+
+Array = np.ndarray[Any, Any]
 
 
 class CompiledKernel(Protocol):
@@ -180,17 +182,18 @@ class Bound:
                 self.structs[slot].fill(one.members)
         result = self.computed()
         try:
-            return self._planned.tensor(result, self.around)
+            return self._planned.tensor(*result, self.around)
         except MemoryError:
             raise self._planned.too_large() from None
 
-    def computed(self) -> StructLayout:
-        """The struct of the result, once with 32-bit indices, then with 64 if they need them."""
+    def computed(self) -> tuple[Words, Array | None]:
+        """The result as ``Plan.empty`` has it, once with 32-bit indices, then with 64 if they need
+        them."""
         while True:
             plan = self._planned
-            result = plan.result()
-            if not plan.kernel.compute(result.words, *self._arguments):
-                return result
+            struct, values = plan.empty()
+            if not plan.kernel.compute(struct, *self._arguments):
+                return struct, values
             if self.types.result == INT:
                 raise plan.too_large()
             self.types = replace(self.types, result=INT)
@@ -198,13 +201,14 @@ class Bound:
     def seconds(self) -> float:
         """How long the kernel takes, assembly of the result included, conversions excluded."""
         plan = self._planned
-        result = plan.result()
+        struct, values = plan.empty()
         begin = time.perf_counter()
-        status = plan.kernel.compute(result.words, *self._arguments)
+        status = plan.kernel.compute(struct, *self._arguments)
         took = time.perf_counter() - begin
         if status:
             raise plan.too_large()
-        plan.kernel.release(result.words)
+        if values is None:
+            plan.kernel.release(struct)
         return took
 
 
@@ -213,7 +217,9 @@ class Plan:
 
     ``inputs``   the members of the struct of each input, by slot
     ``numbers``  the arguments behind the structs
-    ``members``  the places of the members of the result's struct; ``index`` has their numpy types
+    ``places``   of the members of the result's struct; ``index`` has their numpy types
+    ``levels``   the code of each level of the result, and the level itself if it has no arrays
+    ``order``    the modes of these levels; ``shape_of_tensor`` has the extents by mode
     """
 
     def __init__(self, bound: Bound) -> None:
@@ -224,14 +230,21 @@ class Plan:
         self.threaded = lowered.threaded
         self.numbers = [ctypes.c_int64(bound.extents[name]) for name in lowered.numbers]
         fields = lowered.kernel.structs[0].fields
-        self.members = _places(lowered.kernel.structs[0])
+        self.places = _places(lowered.kernel.structs[0])
         self.index = {name: type.name.removesuffix("_t") for name, type in fields}
         self.shape = [bound.extents[cin.base(v)] for v in lowered.result.variables]
+        self.levels: list[tuple[str, Level | None]] = [
+            (code, None if LEVEL_FUNCTIONS[code].arrays else LEVELS[code](extent))  # type: ignore[call-arg]
+            for code, extent in zip(lowered.result.levels, self.shape, strict=True)
+        ]
         self.assembles = bool(lowered.kernel.functions)
         self.dtype = concrete(lowered.dtype)
         self.count = 1
-        for extent in self.shape:
+        self._struct = words(len(self.places))
+        self._copied = type(self._struct).from_buffer_copy
+        for level, extent in enumerate(self.shape):
             self.count *= extent
+            self._struct[self.places[f"size{level}"]] = extent
         self.target = bound.program.cin.target
         self.extents = bound.extents
         self.asked = bound.asked
@@ -246,62 +259,57 @@ class Plan:
             lowered.result.levels,
             stored_in,
         ) == (self.asked.levels, self.asked.mode_order)
-        self.stored_in = stored_in
+        self.order = stored_in if self.whole else tuple(range(len(self.shape)))
+        self.shape_of_tensor = tuple(
+            self.shape[self.order.index(mode)] for mode in range(len(self.order))
+        )
 
-    def result(self) -> StructLayout:
-        """The struct of a result that is still to be computed."""
+    def empty(self) -> tuple[Words, Array | None]:
+        """The struct of a result that is still to be computed, with its sizes; and its values, if
+        the kernel does not make them itself."""
         if free_memory.lacks(self.least_bytes):
             raise self.too_large()
-        struct = StructLayout(self.members)
-        for level, extent in enumerate(self.shape):
-            struct[f"size{level}"] = extent
-        if not self.assembles:
-            try:
-                struct.hold("values", np.empty(self.count, self.dtype))
-            except (MemoryError, ValueError):
-                raise self.too_large() from None
-        return struct
+        struct = self._copied(self._struct)
+        if self.assembles:
+            return struct, None
+        try:
+            values = np.empty(self.count, self.dtype)
+        except (MemoryError, ValueError):
+            raise self.too_large() from None
+        struct[self.places["values"]] = address(values)
+        return struct, values
 
-    def tensor(self, result: StructLayout, around: Tensor | None) -> Tensor:
+    def tensor(self, struct: Words, values: Array | None, around: Tensor | None) -> Tensor:
         """The result, in the format that is asked for if that can hold it."""
+        found = self._assembled(struct, values)
         if self.whole:
-            return self._assembled(result, self.stored_in)
-        lowered = self.kernel.lowered
-        order = tuple(range(len(self.shape)))
-        whole = self._assembled(result, order).spread(lowered.result.modes, around)
+            return found
+        whole = found.spread(self.kernel.lowered.result.modes, around)
         try:
             return whole.convert(self.asked.levels, self.asked.mode_order)
         except UserError:
             return whole  # a singleton level cannot hold it
 
-    def _assembled(self, result: StructLayout, order: tuple[int, ...]) -> Tensor:
-        """The tensor that a kernel has assembled, with levels for the modes of ``order``."""
-        slot, index = self.kernel.lowered.result, self.index
+    def _assembled(self, struct: Words, values: Array | None) -> Tensor:
+        """The tensor that a kernel has assembled, level by level."""
         levels: list[Level] = []
         positions = 1
-        for level, code in enumerate(slot.levels):
-            functions = LEVEL_FUNCTIONS[code]
-            if not functions.arrays:
-                levels.append(LEVELS[code](self.shape[level]))  # type: ignore[call-arg]
+        for level, (code, without_arrays) in enumerate(self.levels):
+            if without_arrays is not None:
+                levels.append(without_arrays)
                 positions *= self.shape[level]
                 continue
             parts: dict[str, Any] = {}
-            for part in functions.arrays:
+            for part in LEVEL_FUNCTIONS[code].arrays:
                 name = f"{part}{level}"
+                count = positions + (part == "segments")
+                parts[part] = taken(struct[self.places[name]], count, self.index[name])
                 if part == "segments":
-                    parts[part] = result.take(name, positions + 1, index[name])
                     positions = int(parts[part][-1])
-                else:
-                    parts[part] = result.take(name, positions, index[name])
             levels.append(LEVELS[code](**parts))
-        if self.assembles:
-            values = result.take("values", positions, self.dtype)
-        else:
-            values = result.held["values"]
-        shape = [0] * len(self.shape)
-        for level, mode in enumerate(order):
-            shape[mode] = self.shape[level]
-        return assembled(tuple(shape), order, tuple(levels), values)
+        if values is None:
+            values = taken(struct[self.places["values"]], positions, self.dtype)
+        return made(self.shape_of_tensor, self.order, tuple(levels), values, narrow=self.assembles)
 
     def too_large(self) -> UserError:
         """The error that there is no memory for the result."""

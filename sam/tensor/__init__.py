@@ -3,12 +3,11 @@
 from sam.tensor.arguments import VALUE_TYPES
 from sam.tensor.scipy_arrays import canonical, has_rows, is_scipy_sparse
 from sam.tensor.storing import no_memory
-from sam.tensor.tensor import Tensor, assembled, made
+from sam.tensor.tensor import Tensor, made
 
 __all__ = [
     "VALUE_TYPES",
     "Tensor",
-    "assembled",
     "canonical",
     "has_rows",
     "is_scipy_sparse",

@@ -466,29 +466,18 @@ def made(
     levels: tuple[Level, ...],
     values: Array,
     pruned: bool = False,
+    narrow: bool = False,
 ) -> Tensor:
     """A tensor whose parts are valid by construction: nothing is checked.
 
     ``pruned``  whether each coordinate of theirs has an entry below it
+    ``narrow``  whether indices may have 32 bits; they are widened when somebody asks for levels
     """
     tensor = object.__new__(Tensor)
-    tensor.__dict__.update(
-        shape=shape,
-        mode_order=mode_order,
-        levels=levels,
-        values=values,
-        _sound=True,
-        _pruned=pruned,
-    )
-    return tensor
-
-
-def assembled(
-    shape: tuple[int, ...], mode_order: tuple[int, ...], levels: tuple[Level, ...], values: Array
-) -> Tensor:
-    """A tensor like one of ``made``, whose indices may have 32 bits: they are widened if needed."""
-    tensor = made(shape, mode_order, levels, values)
-    tensor.__dict__["_narrow"] = tensor.__dict__.pop("levels")
+    facts = tensor.__dict__
+    facts["shape"], facts["mode_order"], facts["values"] = shape, mode_order, values
+    facts["_narrow" if narrow else "levels"] = levels
+    facts["_sound"], facts["_pruned"] = True, pruned
     return tensor
 
 

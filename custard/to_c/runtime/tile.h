@@ -1,5 +1,6 @@
 // What a tile adds up: result[i * result_row + j] += left[i * left_row + k * left_round]
-// * right[k * right_round + j] over the rounds k; = in place of += if it `stores`.
+// * right[k * right_round + j] over the rounds k; = in place of += if it `stores`. Memory is asked
+// early for a result that may be `far`.
 struct tile_N {
     int64_t rounds;
     const T *left;
@@ -7,7 +8,7 @@ struct tile_N {
     int64_t left_row, left_round, right_round;
     T *result;
     int64_t result_row;
-    bool stores;
+    bool stores, far;
 };
 
 // Defines the function for a tile of 8, 4, 2 or 1 rows, by those for a number that is known.

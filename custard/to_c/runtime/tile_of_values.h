@@ -6,6 +6,10 @@
     { \
         typedef type in_memory __attribute__((aligned(sizeof(T)), may_alias)); \
         const struct tile_N t = *tile; \
+        if (t.far) \
+            _Pragma("GCC unroll 8") for (int64_t i = 0; i < rows; i++) \
+                _Pragma("GCC unroll 2") for (int64_t v = 0; v < vectors; v++) \
+                    __builtin_prefetch((const in_memory *)(t.result + i * t.result_row) + v, 1); \
         type sums[TILE_ROWS][vectors]; \
         _Pragma("GCC unroll 8") for (int64_t i = 0; i < rows; i++) \
             _Pragma("GCC unroll 2") for (int64_t v = 0; v < vectors; v++) \

@@ -9,6 +9,11 @@ static void tiles_N(int64_t rows, int64_t columns, int64_t rounds, const T *left
         int64_t result_row, bool stores)
 {
     const int64_t whole = TILE_BYTES / sizeof(T);
+    const bool far = rounds * columns * (int64_t)sizeof(R) >= TILE_FAR_BYTES;
+    if (far && right_tile == whole)
+        for (int64_t k = 0; k < rounds; k++)
+            for (int64_t j = 0; j < columns; j += 64 / sizeof(R))
+                __builtin_prefetch(right + k * right_round + j);
     for (int64_t i = 0, height; i < rows; i += height) {
         height = TILE_ROWS;
         while (height > rows - i)
@@ -16,7 +21,7 @@ static void tiles_N(int64_t rows, int64_t columns, int64_t rounds, const T *left
         for (int64_t j = 0, width; j < columns; j += width) {
             const struct tile_N tile = {rounds, left + i * left_row,
                 right + j / whole * right_tile + j % whole, left_row, left_round, right_round,
-                result + i * result_row + j, result_row, stores};
+                result + i * result_row + j, result_row, stores, far};
             width = whole;
             while (width > columns - j)
                 width = width > whole / 16 ? width / 2 : 1;

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sam.levels import Compressed, Dense
-from sam.tensor import Tensor, assembled
+from sam.tensor import Tensor, made
 from tests.support.tensors import (
     COLUMNS,
     FIGURE,
@@ -267,16 +267,16 @@ class TestConvert:
 def test_indices_of_32_bits_are_widened_when_levels_are_asked_for():
     segments, coordinates = np.array([0, 2, 3], np.int32), np.array([0, 2, 1], np.int32)
     levels = Dense(2), Compressed(segments, coordinates)
-    made = assembled((2, 3), (0, 1), levels, np.array([1.0, 2, 3]))
-    copied = pickle.loads(pickle.dumps(made))
-    assert (made.format, made.nnz) == ("ds:0,1", 3)
-    matrix = made.to_scipy()
+    narrow = made((2, 3), (0, 1), levels, np.array([1.0, 2, 3]), narrow=True)
+    copied = pickle.loads(pickle.dumps(narrow))
+    assert (narrow.format, narrow.nnz) == ("ds:0,1", 3)
+    matrix = narrow.to_scipy()
     assert np.shares_memory(matrix.indices, coordinates)
-    for one in (made, copied):
+    for one in (narrow, copied):
         assert one.levels[1].coordinates.dtype == one.levels[1].segments.dtype == np.int64
         assert one.levels is one.levels
         assert one.to_numpy().tolist() == [[1, 0, 2], [0, 3, 0]]
         one.validate()
     assert matrix.toarray().tolist() == [[1, 0, 2], [0, 3, 0]]
     with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'level'"):
-        made.level  # noqa: B018
+        narrow.level  # noqa: B018
