@@ -105,7 +105,7 @@ class Scheduler(ABC):
         now = [loop for loop in self.came_of(name) if loop in self.loops]
         if now and now != [name]:
             what = f"{command.name} names {name}, which is {', '.join(now)} now"
-            raise mistake(command, what, argument, one_of(name, now))
+            raise mistake(command, what, argument, f"name {' or '.join(now)}")
         what = f"{command.name} names {name}, which is not a loop"
         raise mistake(command, what, argument, one_of(name, self.loops))
 

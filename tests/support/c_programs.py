@@ -1,6 +1,7 @@
 """Random programs on target c, for the property tests; and the same in a process with sanitizers.
 
-    LD_PRELOAD=$(gcc -print-file-name=libasan.so) python -m tests.support.c_programs 200
+    LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \\
+        python -m tests.support.c_programs 200
 
 runs that many under AddressSanitizer and UndefinedBehaviorSanitizer. Whatever these find ends the
 process; what it said last is the program that was at fault.

@@ -223,22 +223,21 @@ MATVEC = "y(i) = A(i,j) * x(j)"
 
 
 @pytest.mark.parametrize(
-    ("target", "schedule", "what"),
+    ("target", "schedule", "what", "hint"),
     [
-        ("c", "pos(j,p,A);split(j,j0,j1,4)", "split names j, which is p now"),
-        ("c", "split(i,i0,i1,4);bound(i,ib,64,MaxExact)", "bound names i, which is i0, i1 now"),
-        (
-            "sam",
-            "split(i,i0,i1,4);parallelize(i,Lanes,2)",
-            "parallelize names i, which is i0, i1 now",
-        ),
-        ("sam", "split(i,i0,i1,4);split(k,k0,k1,2)", "split names k, which is not a loop"),
+        ("c", "pos(j,p,A);split(j,j0,j1,4)", "split names j, which is p now", "name p"),
+        ("c", "split(i,i0,i1,4);bound(i,ib,64,MaxExact)", "bound names i, which is i0, i1 now",
+         "name i0 or i1"),
+        ("sam", "split(i,i0,i1,4);parallelize(i,Lanes,2)",
+         "parallelize names i, which is i0, i1 now", "name i0 or i1"),
+        ("sam", "split(i,i0,i1,4);split(k,k0,k1,2)", "split names k, which is not a loop",
+         "one of i0, i1, j"),
     ],
-)
-def test_an_error_names_the_loops_that_replaced_a_loop(target, schedule, what):
+)  # fmt: skip
+def test_an_error_names_the_loops_that_replaced_a_loop(target, schedule, what, hint):
     with pytest.raises(UserError) as error:
         custard.compile(MATVEC, {}, schedule, target)
-    assert error.value.what == what
+    assert (error.value.what, error.value.hint) == (what, hint)
 
 
 @pytest.mark.parametrize("last", ["", ",true", ",false"])
