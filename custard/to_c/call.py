@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -187,8 +188,8 @@ class Bound:
             raise self._planned.too_large() from None
 
     def computed(self) -> tuple[Words, Array | None]:
-        """The result as ``Plan.empty`` has it, once with 32-bit indices, then with 64 if they need
-        them."""
+        """The struct and the values of the result, first with 32-bit indices, and with 64 if they
+        are too short."""
         while True:
             plan = self._planned
             struct, values = plan.empty()
@@ -219,6 +220,7 @@ class Plan:
     ``numbers``  the arguments behind the structs
     ``places``   of the members of the result's struct; ``index`` has their numpy types
     ``levels``   the code of each level of the result, and the level itself if it has no arrays
+    ``empty``    makes the struct of a result, and its values
     ``order``    the modes of these levels; ``shape_of_tensor`` has the extents by mode
     """
 
@@ -239,12 +241,6 @@ class Plan:
         ]
         self.assembles = bool(lowered.kernel.functions)
         self.dtype = concrete(lowered.dtype)
-        self.count = 1
-        self._struct = words(len(self.places))
-        self._copied = type(self._struct).from_buffer_copy
-        for level, extent in enumerate(self.shape):
-            self.count *= extent
-            self._struct[self.places[f"size{level}"]] = extent
         self.target = bound.program.cin.target
         self.extents = bound.extents
         self.asked = bound.asked
@@ -259,25 +255,39 @@ class Plan:
             lowered.result.levels,
             stored_in,
         ) == (self.asked.levels, self.asked.mode_order)
+        self.empty = self._empty()
         self.order = stored_in if self.whole else tuple(range(len(self.shape)))
         self.shape_of_tensor = tuple(
             self.shape[self.order.index(mode)] for mode in range(len(self.order))
         )
 
-    def empty(self) -> tuple[Words, Array | None]:
-        """The struct of a result that is still to be computed, with its sizes; and its values, if
-        the kernel does not make them itself."""
-        if free_memory.lacks(self.least_bytes):
-            raise self.too_large()
-        struct = self._copied(self._struct)
-        if self.assembles:
-            return struct, None
-        try:
-            values = np.empty(self.count, self.dtype)
-        except (MemoryError, ValueError):
-            raise self.too_large() from None
-        struct[self.places["values"]] = address(values)
-        return struct, values
+    def _empty(self) -> Callable[[], tuple[Words, Array | None]]:
+        """A function that makes the struct of a result that is still to be computed, with its
+        sizes; and its values, if the kernel does not make them itself.
+
+        All that it needs has a name of its own: to look it up in the plan takes as long again.
+        """
+        sizes = words(len(self.places))
+        for level, extent in enumerate(self.shape):
+            sizes[self.places[f"size{level}"]] = extent
+        copied, assembles, least = type(sizes).from_buffer_copy, self.assembles, self.least_bytes
+        empty, count, dtype = np.empty, math.prod(self.shape), self.dtype
+        place, lacks, begin = self.places["values"], free_memory.lacks, address
+
+        def made() -> tuple[Words, Array | None]:
+            if lacks(least):
+                raise self.too_large()
+            struct = copied(sizes)
+            if assembles:
+                return struct, None
+            try:
+                values = empty(count, dtype)
+            except (MemoryError, ValueError):
+                raise self.too_large() from None
+            struct[place] = begin(values)
+            return struct, values
+
+        return made
 
     def tensor(self, struct: Words, values: Array | None, around: Tensor | None) -> Tensor:
         """The result, in the format that is asked for if that can hold it."""

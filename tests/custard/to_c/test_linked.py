@@ -49,10 +49,10 @@ def _called(program, inputs, names):
     (library,) = cc.build([program.linkable("some").source], flags=cc.supported(program.flags))
     bound = program.bind(inputs)
     plan = bound._planned
-    result = plan.result()
+    struct, values = plan.empty()
     for name in names:
-        assert getattr(library, f"some_{name}")(result.words, *bound._arguments) == 0
-    return plan.tensor(result, None)
+        assert getattr(library, f"some_{name}")(struct, *bound._arguments) == 0
+    return plan.tensor(struct, values, None)
 
 
 @pytest.mark.parametrize("case", CASES)
