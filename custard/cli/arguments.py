@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
@@ -50,16 +51,34 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse(
-    parser: Parser, argv: Sequence[str] | None, options: Iterable[str], hint: str | None = None
+    parser: Parser,
+    argv: Sequence[str] | None,
+    options: Iterable[str],
+    hint: str | None = None,
+    repeated: Collection[str] = (),
 ) -> argparse.Namespace:
-    """The arguments. An unknown one is refused, with the nearest of the ``options`` or ``hint``."""
+    """The arguments. An unknown one is refused, with the nearest of the ``options`` or ``hint``.
+
+    ``repeated`` are the options that may be given several times.
+    """
     arguments, unknown = parser.parse_known_args(argv)
     if unknown and unknown[0].startswith("-"):
         name = unknown[0]
         raise UserError(f"there is no option {name}", hint=one_of(name.partition("=")[0], options))
     if unknown:
+        again = _option_before(sys.argv[1:] if argv is None else argv, unknown[0])
+        if again in repeated:
+            hint = f"each value has its {again}: {again}={shlex.quote(unknown[0])}"
         raise UserError(f"{unknown[0]} is one argument too many", hint=hint)
     return arguments
+
+
+def _option_before(words: Sequence[str], extra: str) -> str:
+    """The option whose value a word follows, if another argument is before the option; else ""."""
+    before = words[: words.index(extra)]
+    if len(before) < 2 or before[0].startswith("-"):
+        return ""
+    return before[-1].partition("=")[0] if before[-1].startswith("-") else before[-2]
 
 
 def whole_number(text: str) -> int:

@@ -234,8 +234,10 @@ def parse_command(
     for title, options in _OPTIONS.items():
         left = {n: each for n, each in options.items() if not replaced & {*n.split()}}
         _add(parser, title, left, () if usage is None else usage.without)
-    known = [n for each in (own, *_OPTIONS.values()) for names in each for n in names.split()]
-    found = parse(parser, words, known, "put the expression in quotes")
+    every = (item for options in (own, *_OPTIONS.values()) for item in options.items())
+    known = {name: each for names, each in every for name in names.split()}
+    repeated = [name for name, each in known.items() if each.get("action") == "append"]
+    found = parse(parser, words, known, "put the expression in quotes", repeated)
     if usage is not None:
         _refuse(found, usage)
     # New lists, since those of argparse may be the defaults, which calls share.

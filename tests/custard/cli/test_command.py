@@ -181,6 +181,22 @@ BIG = "1000000000"
             "= is one argument too many\nhint: put the expression in quotes",
         ),
         (
+            ["y = x(i)", "-s", "split(i,i0,i1,4)", "unroll(i1,4)"],
+            "unroll(i1,4) is one argument too many\nhint: each value has its -s: -s='unroll(i1,4)'",
+        ),
+        (
+            ["y = x(i)", "-f=x:s", "y:"],
+            "y: is one argument too many\nhint: each value has its -f: -f=y:",
+        ),
+        (
+            ["-f=x:s", "y", "=", "x(i)"],
+            "= is one argument too many\nhint: put the expression in quotes",
+        ),
+        (
+            ["y = x(i)", "--check", "all"],
+            "all is one argument too many\nhint: put the expression in quotes",
+        ),
+        (
             ["y = x(i)", "-i"],
             "argument -i: expected one argument\nhint: custard --help lists the options",
         ),
