@@ -205,7 +205,7 @@ class LoopNest:
 
     def order(self, variables: Iterable[str], reads: Reads = _all_read) -> list[str]:
         """The loops for some variables, outermost first."""
-        return sorted(self._nest(variables, reads, in_order=False), key=self.place)
+        return sorted(self._nest(self.natural(variables), reads, in_order=False), key=self.place)
 
     def completed(self, variables: Iterable[str]) -> list[str]:
         """Variables of the program in the order in which their coordinates are known."""

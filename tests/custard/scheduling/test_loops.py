@@ -36,6 +36,14 @@ def test_a_fused_loop_holds_where_both_variables_are():
     assert FUSED.order(["i"]) == ["i"]
 
 
+def test_some_variables_of_a_fused_loop_keep_its_order():
+    derivations = (Fuse("i", "k", "f"), Fuse("j", "f", "g"))
+    nest = LoopNest(loops=("g",), derivations=derivations)
+    assert nest.order(["i", "j"]) == ["j", "i"]
+    split = LoopNest(loops=("g0", "g1"), derivations=(*derivations, Split("g", "g0", "g1", 4)))
+    assert split.order(["k", "j"]) == ["j", "k"]
+
+
 def test_a_nest_without_a_fused_loop_has_loops_over_its_variables():
     found = replace(FUSED, loops=("p0", "p1", "k")).without("p1", ["j"])
     assert found.loops == ("j", "k")

@@ -47,6 +47,20 @@ def test_loops_derived_from_coordinates_compute_the_same(form, schedule):
         np.testing.assert_array_equal(program.run({"A": a, "x": x}).to_numpy(), a @ x)
 
 
+@pytest.mark.parametrize("result", ["dd", "ds", "ss"])
+@pytest.mark.parametrize("last", ["", ";split(g,g0,g1,5)", ";parallelize(g,CPUThread,NoRaces)"])
+def test_a_fused_loop_keeps_its_order_where_one_of_its_variables_is_summed_apart(result, last):
+    """The sum of the b is computed first; C is stored by columns j, then rows i."""
+    schedule = f"reorder(j,i,k);fuse(i,k,f);fuse(j,f,g){last}"
+    formats = {"X": result, "C": "ds", "b": "d"}
+    program = custard.compile("X(i,j) = C(j,i) * b(k)", formats, schedule, "c")
+    c, b = matrix(7, 9, 1), np.arange(1.0, 5)
+    for threads in (1, 3):
+        found = program.run({"C": c, "b": b}, threads=threads)
+        found.validate()
+        np.testing.assert_array_equal(found.to_numpy(), 10 * c.T)
+
+
 @pytest.mark.parametrize("form", ["ds", "ss", "uq"])
 @pytest.mark.parametrize(
     "schedule",
