@@ -22,10 +22,12 @@ from custard.ir import cin
 from custard.language.commands import WORKSPACES
 from custard.language.formats import LEVEL_FORMATS, Format, are_full
 from custard.program import Program
+from custard.to_c.call import Bound
 from custard.to_c.cost import array_of, cost, counted
 from custard.to_c.program import CProgram
 from custard.to_c.workspaces import choice
 from custard.to_c.workspaces.choice import MOST_PLACES, FillStatistics
+from sam.support.interrupts import interruptible
 from sam.tensor import Tensor
 
 # Seconds that a unit of the cost model takes, that one of the model of workspaces takes, and that
@@ -86,15 +88,24 @@ class _CAutoscheduler(Autoscheduler):
             tell(f"{n} of {len(programs)} kernels compiled")
             assert isinstance(program, CProgram)
             bound[key] = program.bind(inputs, machine.threads)
-            bound[key].seconds()  # which compiles it, and touches its memory
-        least = dict.fromkeys(bound, math.inf)
-        started, turns = time.perf_counter(), 0
-        while bound and (turns < _TURNS or time.perf_counter() - started < _SECONDS):
-            tell(f"{len(bound)} kernels timed, {turns} times each")
-            for key, one in bound.items():
-                least[key] = min(least[key], one.seconds())
-            turns += 1
-        yield from least.items()
+            bound[
+                key
+            ].prepare()  # on this thread, where Ctrl-C leaves no files of a compiler behind
+        yield from interruptible(lambda: _timed(bound, tell)).items()
+
+
+def _timed(bound: Mapping[Key, Bound], tell: Told) -> dict[Key, float]:
+    """The least time of each program, in turns, after a run that touches its memory."""
+    for one in bound.values():
+        one.seconds()
+    least = dict.fromkeys(bound, math.inf)
+    started, turns = time.perf_counter(), 0
+    while bound and (turns < _TURNS or time.perf_counter() - started < _SECONDS):
+        tell(f"{len(bound)} kernels timed, {turns} times each")
+        for key, one in bound.items():
+            least[key] = min(least[key], one.seconds())
+        turns += 1
+    return least
 
 
 AUTOSCHEDULER = _CAutoscheduler()

@@ -22,6 +22,7 @@ from custard.version import PACKAGE, release
 from sam.inputs import extents
 from sam.support import c_compiler
 from sam.support.errors import UserError
+from sam.support.interrupts import interruptible
 from sam.support.json_text import parse_json
 from sam.tensor import Tensor
 from sim.config.naming import ran_on
@@ -244,7 +245,8 @@ def execute(
     started = time.perf_counter()
     with c_compiler.watched(compiling) as compiled:
         bound = program.bind(tensors, threads)
-        output = bound.run()
+        bound.prepare()  # on this thread, where Ctrl-C leaves no files of a compiler behind
+        output = interruptible(bound.run)
     seconds = time.perf_counter() - started - compiled.seconds
     told = {
         **of_program(program, schedule),
@@ -266,10 +268,15 @@ def _times(program: CProgram, bound: Bound, inputs: Mapping[str, Tensor]) -> dic
     """The median and the minimum of many runs, and the median per entry of the largest input, a
     sparse one if there is any.
     """
-    seconds: list[float] = []
-    started = time.perf_counter()
-    while len(seconds) < _RUNS or time.perf_counter() - started < _LEAST_SECONDS:
-        seconds.append(bound.seconds())
+
+    def timed() -> list[float]:
+        found: list[float] = []
+        started = time.perf_counter()
+        while len(found) < _RUNS or time.perf_counter() - started < _LEAST_SECONDS:
+            found.append(bound.seconds())
+        return found
+
+    seconds = interruptible(timed)
     import statistics  # here, as few runs are timed
 
     times: dict[str, Any] = {

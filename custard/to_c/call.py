@@ -170,6 +170,10 @@ class Bound:
             self._arguments = [*structs, *plan.numbers, *threads]
         return self._plan
 
+    def prepare(self) -> None:
+        """Compiles the kernel if it is not there yet, so that the first call takes no longer."""
+        _ = self._planned
+
     def run(self, **inputs: Any) -> Tensor:
         """The result. Raises UserError where there is no memory for it.
 

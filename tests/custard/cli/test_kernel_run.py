@@ -1,6 +1,11 @@
 """``custard EXPRESSION`` on target c."""
 
+import ctypes
 import json
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +15,7 @@ import scipy.sparse
 
 from custard.cli.command import main
 from custard.compiler import compile
+from custard.to_c.call import Bound
 from custard.to_c.program import CProgram
 from sam.io import read
 from tests.support.command import SPMV, WEST, WITH, wrong
@@ -126,3 +132,15 @@ def test_a_missing_compiler_is_a_mistake(folder, capsys, monkeypatch):
     assert capsys.readouterr().err == (
         "custard: the C compiler /nonexistent, which CC names, is not found\n"
     )
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_ctrl_c_ends_a_kernel_that_runs(folder, capsys, monkeypatch, timed):
+    sleeps = lambda bound: ctypes.CDLL(None).sleep(5)  # noqa: E731
+    monkeypatch.setattr(Bound, "seconds" if timed else "run", sleeps)
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    started = time.perf_counter()
+    assert main([*SPMV, *WITH, "-o", "y=y.npy", "--time"]) == 130
+    assert time.perf_counter() - started < 4
+    assert capsys.readouterr().err == "custard: interrupted\n"
+    assert not Path("y.npy").exists()
