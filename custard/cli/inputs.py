@@ -316,7 +316,10 @@ def _generate(name: str, value: str, shape: tuple[int, ...], levels: str, seed: 
             hint=f"give fewer, as in {name}=@random({_MOST_ENTRIES / 100 / places:.0e})",
         )
     random = np.random.default_rng([seed, *name.encode()])
-    chosen = np.sort(random.choice(places, count, replace=False, shuffle=False))
+    chosen = random.choice(places, count, replace=False, shuffle=False)
+    if count == places:
+        return Tensor.from_numpy(1 - random.random(shape))
+    chosen.sort()
     coordinates = np.array(np.unravel_index(chosen, shape)) if shape else np.zeros((0, count), int)
     return Tensor.from_coo(coordinates, 1 - random.random(count), shape)
 

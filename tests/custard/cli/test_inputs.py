@@ -38,6 +38,13 @@ def test_generated_tensors_have_the_share_of_entries_asked_for(format, value, co
     assert ((values > 0) & (values <= 1)).all()
 
 
+def test_generated_tensors_without_gaps_are_stored_as_arrays():
+    program = custard.compile("y = B(i,j)", {"B": "dd"}, dims={"i": 10, "j": 20})
+    formats = {value: read_inputs([f"B={value}"], program)["B"].format
+               for value in ("@dense", "@random", "@random(0.5)")}  # fmt: skip
+    assert formats == {"@dense": "dd:0,1", "@random": "dd:0,1", "@random(0.5)": "ss:0,1"}
+
+
 def test_scalars_and_empty_tensors_are_generated():
     program = custard.compile("y = a * B(i,j)", dims={"i": 0, "j": 20})
     given = read_inputs(["a=@random", "B=@random"], program)
