@@ -112,7 +112,8 @@ class Fuse:
     def replaced(self, variables: Sequence[str]) -> list[str]:
         """The variables with the result in the place of the outer source."""
         names = {self.outer: self.fused}
-        return [names.get(one, one) for one in variables if one != self.inner]
+        split = map(parts, variables)
+        return [names.get(base, base) + primes for base, primes in split if base != self.inner]
 
     def apart(self, variables: Sequence[str], columns: Columns, extents: Extents) -> Columns:
         """The coordinates by ``replaced(variables)``."""

@@ -300,7 +300,10 @@ class _StatementScheduler(Scheduler):
                 hint = f"{command.name} before pos makes tiles of coordinates"
                 raise mistake(command, what, 0, hint)
             self.notes[f"{name} goes over coordinates, as {shared}"] = None
-            del self.entries[name], self.positions[name]
+            del self.entries[name]
+            at = self.over_positions(name)
+            if at is not None:
+                del self.positions[at]
             super().split(command)
             return
         del self.entries[name]

@@ -173,3 +173,7 @@ def test_shares_are_within_their_extent(size, counts, around):
         bound = with_derived({"i": extent}, [share])["s"]
         for entries in range(1, extent + 1):
             assert share.numbers([np.arange(entries)]).max() < bound
+
+
+def test_copies_of_variables_are_fused_with_each_other():
+    assert Fuse("i", "j", "f").replaced(["k", "i'", "j'", "i", "j"]) == ["k", "f'", "f"]

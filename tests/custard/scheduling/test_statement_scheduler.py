@@ -371,3 +371,26 @@ def test_commands_about_loop_bodies_and_stores_are_passed_over_with_the_units(co
     found = custard.compile(SPGEMM, schedule=command, ignore_units=True)
     assert found.notes[-1].startswith(f"{command} is passed over: ")
     assert found.cin.loops == custard.compile(SPGEMM).cin.loops
+
+
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+def test_tiles_are_fused_in_a_sum_that_has_the_variable_again(engine):
+    program = custard.compile(
+        "X(i,j) = B(j,i) * sum(j, C(j,i))",
+        {"B": "dd", "C": "ss:1,0"},
+        ["reorder(i,j)", "divide(j,j0,j1,2)", "fuse(j0,j1,f)"],
+    )
+    b, c = np.arange(1.0, 16).reshape(5, 3), np.arange(-7.0, 8).reshape(5, 3)
+    run = program.simulate({"B": b, "C": c}, engine=engine)
+    assert np.array_equal(run.output.to_numpy(), (b * c.sum(axis=0)).T)
+
+
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+def test_shares_inside_of_the_rest_of_an_entry_may_be_split_as_coordinates(engine):
+    shares = ["pos(j,p,B)", "split(p,p0,p1,2)", "reorder(p1,p0,i)"]
+    program = custard.compile("y(i) = B(i,j)", schedule=[*shares, "divide(p1,x,y0,2)"])
+    why = "the positions of B there are known only inside of i"
+    assert f"p1 goes over coordinates, as {why}" in program.notes
+    b = np.arange(20.0).reshape(4, 5) % 3
+    run = program.simulate({"B": b}, engine=engine)
+    assert np.array_equal(run.output.to_numpy(), b.sum(axis=1))
