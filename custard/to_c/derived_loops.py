@@ -187,6 +187,8 @@ class DerivedLoop:
     ) -> CoordinateRange:
         """The region of a variable that was split, one of whose loops is known."""
         extent = self.extent(made.variable + primes)
+        if self.goes_further(made.variable + primes):
+            extent = self.positive(extent)
         tile = self.tile(made, primes)
         if is_outer:
             begin, step = other, tile

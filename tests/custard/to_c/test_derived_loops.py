@@ -61,6 +61,18 @@ def test_a_fused_loop_keeps_its_order_where_one_of_its_variables_is_summed_apart
         np.testing.assert_array_equal(found.to_numpy(), 10 * c.T)
 
 
+@pytest.mark.parametrize("form", ["s", "u"])
+@pytest.mark.parametrize("split", ["split(p,p0,p1,3)", "split(p,p0,p1,100)", "divide(p,p0,p1,3)"])
+@pytest.mark.parametrize("last", ["", ";reorder(p1,p0)", ";reorder(p1,p0);split(p0,q0,q1,2)"])
+def test_positions_of_a_tensor_without_entries_leave_all_coordinates(form, split, last):
+    formats = {"y": "d", "a": form, "b": "d"}
+    schedule = f"pos(i,p,a);{split}{last}"
+    program = custard.compile("y(i) = b(i) - a(i)", formats, schedule, "c")
+    b = np.array([3.0, 0, 7, 5, 1])
+    for a in (np.zeros(5), np.array([0.0, 0, 2, 0, 0]), np.arange(5.0)):
+        np.testing.assert_array_equal(program.run({"a": a, "b": b}).to_numpy(), b - a)
+
+
 @pytest.mark.parametrize("form", ["ds", "ss", "uq"])
 @pytest.mark.parametrize(
     "schedule",
