@@ -46,6 +46,15 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UserError(message, hint=f"{self.prog} --help lists the options")
 
+    def about(self, name: str) -> str | None:
+        """A hint for a name that says what the value of an option is, as ``--input`` for ``-i``."""
+        word = name.strip("-").replace("-", "_")
+        for action in self._actions:
+            names = action.dest, action.dest.removesuffix("s")
+            if action.option_strings and word in names and action.help != argparse.SUPPRESS:
+                return f"that is {action.option_strings[0]}"
+        return None
+
     def _print_message(self, message: str, file: Any = None) -> None:
         (sys.stderr if file is None else file).write(message)  # argparse would hide a full disk
 
@@ -63,8 +72,9 @@ def parse(
     """
     arguments, unknown = parser.parse_known_args(argv)
     if unknown and unknown[0].startswith("-"):
-        name = unknown[0]
-        raise UserError(f"there is no option {name}", hint=one_of(name.partition("=")[0], options))
+        name = unknown[0].partition("=")[0]
+        hint = parser.about(name) or one_of(name, options)
+        raise UserError(f"there is no option {unknown[0]}", hint=hint)
     if unknown:
         again = _option_before(sys.argv[1:] if argv is None else argv, unknown[0])
         if again in repeated:
@@ -81,10 +91,10 @@ def _option_before(words: Sequence[str], extra: str) -> str:
     return before[-1].partition("=")[0] if before[-1].startswith("-") else before[-2]
 
 
-def whole_number(text: str) -> int:
-    """The value of an option that is at least 0."""
-    if not (text.isascii() and text.isdecimal() and len(text) < 19):
-        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number of at least 0')
+def whole_number(text: str, least: int = 0) -> int:
+    """The value of an option that is at least ``least``."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 19 and int(text) >= least):
+        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number of at least {least}')
     return int(text)
 
 

@@ -43,8 +43,6 @@ def require_together(arguments: argparse.Namespace) -> None:
         for name, option in _AFTER_A_PASS.items():
             if given[name]:
                 raise UserError(f"{option} has no meaning with --print-after, which ends there")
-    if given["threads"] == 0:
-        raise UserError("--threads is 0, and a run has 1 thread or more")
 
 
 def require_run(arguments: argparse.Namespace, runs: bool) -> None:

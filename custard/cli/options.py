@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NoReturn
 
 from custard.cli.arguments import Parser, parse, whole_number
@@ -99,7 +100,7 @@ _OPTIONS: Mapping[str, _Options] = {
         "--check": {"action": "store_true", "help": "compare the result with dense numpy"},
         "--time": {"action": "store_true", "help": "target c: run the kernel again and again"},
         "--threads": {
-            "type": whole_number,
+            "type": partial(whole_number, least=1),
             "metavar": "N",
             "help": "how many share one run: pieces of its time, 1 by default; "
             "target c: parallel loops, one for each CPU by default",

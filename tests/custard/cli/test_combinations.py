@@ -24,7 +24,10 @@ def folder(tmp_path, monkeypatch):
         (["--max-cycles", "9"], "--max-cycles is for a run, and no inputs are given"),
         (["--validate"], "--validate is for a run, and no inputs are given"),
         (["--target=c", "--threads=2"], "--threads is for a run, and no inputs are given"),
-        ([*INPUTS, "--threads", "0"], "--threads is 0, and a run has 1 thread or more"),
+        (
+            [*INPUTS, "--threads", "0"],
+            'argument --threads: "0" is not a whole number of at least 1',
+        ),
         (
             [*INPUTS, "--threads", "2", "--validate"],
             "streams are validated on the engine simpy, which runs on one thread",

@@ -175,6 +175,11 @@ BIG = "1000000000"
             "hint: custard --help lists the options",
         ),
         (["configz"], "there is no command configz\nhint: did you mean configs?"),
+        (["y = x(i)", "--input", "x=@random"], "there is no option --input\nhint: that is -i"),
+        (
+            ["y = x(i)", "--schedule=unroll(i,2)"],
+            "there is no option --schedule=unroll(i,2)\nhint: that is -s",
+        ),
         (["y = x(i)", "--chek"], "there is no option --chek\nhint: did you mean --check?"),
         (
             ["y", "=", "x(i)"],
