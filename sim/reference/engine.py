@@ -64,6 +64,7 @@ from sim.stats import BlockStats, Run, StreamStats
 from sim.stream_checker import Validator
 
 _CYCLES_BETWEEN_REPORTS = 4096
+_FEWEST_EVENTS = 2  # of a process: that it begins, and that it ends
 _EVENTS_BETWEEN_LOOKS = 1 << 18
 
 
@@ -88,6 +89,8 @@ def run(
     Under ``validate``, raises StreamError at the first token that is out of place; Unfinished
     where it takes more than ``most_events`` events of SimPy.
     """
+    if most_events is not None and len(bound.graph.nodes) > most_events // _FEWEST_EVENTS:
+        raise Unfinished  # without making the processes, which takes as long as the run elsewhere
     validator = Validator(bound.graph, bound.streams) if validate else None
     machine = _Processes(bound, config, validator, attribution, order)
     for queue in machine.queues if tokens else ():

@@ -22,7 +22,10 @@ from sam.tensor import Tensor
 from sam.token import DATA, DONE, format_token, parse_stream
 from sam.validate import validate
 from sim import simulate
+from sim.binding import bind
 from sim.config.hardware import load
+from sim.endless import Unfinished
+from sim.reference import engine
 from sim.reference.queues import Queue
 from tests.support.profiles import examples
 from tests.support.programs import programs
@@ -557,3 +560,15 @@ def test_a_run_tells_its_engine_and_its_whole_config():
     assert run.engine == "simpy"
     assert run.config["queues"]["depth"] == 3
     assert run.config["blocks"]["latency_cycles"] == 1
+
+
+def test_no_run_is_begun_that_must_take_more_events_than_it_may(monkeypatch):
+    graph = custard.compile("y(i) = A(i,j) * x(j)").graph
+    bound = bind(graph, {"A": np.eye(2), "x": np.ones(2)})
+    least = 2 * len(graph.nodes)  # each process begins and ends
+    with pytest.raises(Unfinished):
+        engine.run(bound, load(), most_events=least)
+    assert engine.run(bound, load(), most_events=100 * least).cycles > 0
+    monkeypatch.setattr(engine, "_Processes", None)
+    with pytest.raises(Unfinished):
+        engine.run(bound, load(), most_events=least - 1)
