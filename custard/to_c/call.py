@@ -276,7 +276,7 @@ class Plan:
             sizes[self.places[f"size{level}"]] = extent
         copied, assembles, least = type(sizes).from_buffer_copy, self.assembles, self.least_bytes
         empty, count, dtype = np.empty, math.prod(self.shape), self.dtype
-        place, lacks, begin = self.places["values"], free_memory.lacks, address
+        place, lacks, address_of = self.places["values"], free_memory.lacks, address
 
         def made() -> tuple[Words, Array | None]:
             if lacks(least):
@@ -288,7 +288,7 @@ class Plan:
                 values = empty(count, dtype)
             except (MemoryError, ValueError):
                 raise self.too_large() from None
-            struct[place] = begin(values)
+            struct[place] = address_of(values)
             return struct, values
 
         return made

@@ -2,9 +2,8 @@
  *
  * Packed codes are bytes: sim/retiming/codes.py tells how.
  */
+#include "codes.h"
 #include "firing.h"
-
-enum { WIDE = 223, REPEAT = 224, GROUP = 16 };
 
 typedef struct {
     int64_t count;

@@ -7,7 +7,6 @@
 #define GIVING(w, t) SHAPE(w, 0, t, 0) SHAPE(w, 0, t, 1) SHAPE(w, 1, t, 1)
 #define ASKING_SHAPES GIVING(0, 0) GIVING(1, 1)
 #define SHAPES GIVING(1, 0) GIVING(1, 1) GIVING(2, 1) GIVING(2, 2)
-#define SHAPE_OF(w, r, t, g) ((((int64_t)(w) * 256 + (r)) * 256 + (t)) * 256 + (g))
 
 /* Whether a part has to stop for want of a token or of room, which it notes. */
 static inline __attribute__((always_inline)) int lacks(Part *p, const Operation *wait,

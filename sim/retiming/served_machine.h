@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "accesses.h"
+#include "codes.h"
 
 #define RARE(test) __builtin_expect(!!(test), 0)
 
@@ -16,9 +17,6 @@ enum { FAR = 256 };
 
 /* A cycle that does not come. */
 #define NEVER (INT64_MAX / 2)
-
-/* How codes are packed: see codes.py. */
-enum { WIDE = 223, REPEAT = 224, GROUP = 16 };
 
 /* Why a part has stopped: at the end of its codes, for want of a token or of room, or at a request. */
 enum { AT_END, STARVED, CROWDED, ORDERED };
@@ -189,23 +187,7 @@ static inline int64_t room(const Queue *q) {
 
 /* Codes */
 
-/* Reads the next code from some bytes, with how often it comes. Gives 0 where there is none. */
-static inline int next_code(const uint8_t **from, const uint8_t *end, int64_t *code, int64_t *left) {
-    const uint8_t *at = *from;
-    if (at == end) return 0;
-    if (*at < REPEAT) {
-        *code = *at++;
-        *left = 1;
-        if (RARE(*code == WIDE)) {
-            *code = at[0] | at[1] << 8;
-            at += 2;
-        }
-    }
-    while (at != end && *at >= REPEAT) *left += (int64_t)GROUP << (*at++ - REPEAT);
-    *from = at;
-    return 1;
-}
-
+/* Reads the next code of a part, with how often it comes. Gives 0 where there is none. */
 static inline int read_code(Part *p) { return next_code(&p->at, p->end, &p->code, &p->left); }
 
 /* How many firings a part has at least before one that moves what a bit stands for. ``next`` keeps the

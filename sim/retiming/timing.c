@@ -9,6 +9,7 @@
  * lane whose queue is the shortest. A queue that is unbounded in all lanes has a limit all the same,
  * which grows when nothing else can go on.
  */
+#include "codes.h"
 #include "lanes.h"
 
 #define RARE(test) __builtin_expect(!!(test), 0)
@@ -20,13 +21,10 @@ enum { BATCH = 16, FEW = 64, MOST_WAITS = 256, LATEST = 1 << 30 };
 /* A peak is far if it depends on more takings than this: its lane keeps these in a ring. */
 enum { FAR = 256 };
 
-/* How codes are packed: see codes.py. */
 /* The shape of most firings: how often they wait, need room, take and give. */
 #define GIVING(w, t) SHAPE(w, 0, t, 0) SHAPE(w, 0, t, 1) SHAPE(w, 1, t, 1) SHAPE(w, 2, t, 2)
 #define SHAPES                                                              \
     GIVING(1, 0) GIVING(1, 1) GIVING(2, 1) GIVING(2, 2)
-
-enum { WIDE = 223, REPEAT = 224, GROUP = 16 };
 
 enum { NEEDS_CODES, STARVED, CROWDED, NO_MEMORY };
 
@@ -69,8 +67,6 @@ typedef struct {
     Operation *operations;
     int64_t shape; /* the four numbers in one */
 } Code;
-
-#define SHAPE_OF(w, r, t, g) ((((int64_t)(w) * 256 + (r)) * 256 + (t)) * 256 + (g))
 
 struct Part {
     const uint8_t *at, *end; /* codes that are not read yet */
@@ -349,25 +345,10 @@ static void fire_code(Part *p, const Code *c, int64_t many) {
     }
 }
 
-/* Reads the next code, with how often it comes. Gives 0 where there is none. */
-static int read_code(Part *p) {
-    if (p->at == p->end) return 0;
-    if (*p->at < REPEAT) {
-        p->code = *p->at++;
-        p->left = 1;
-        if (RARE(p->code == WIDE)) {
-            p->code = p->at[0] | p->at[1] << 8;
-            p->at += 2;
-        }
-    }
-    while (p->at != p->end && *p->at >= REPEAT) p->left += (int64_t)GROUP << (*p->at++ - REPEAT);
-    return 1;
-}
-
 /* Lets a part go on as far as it comes. */
 static int fire(Machine *m, Part *p) {
     for (;;) {
-        if (!p->left && !read_code(p)) {
+        if (!p->left && !next_code(&p->at, p->end, &p->code, &p->left)) {
             p->status = NEEDS_CODES;
             break;
         }
