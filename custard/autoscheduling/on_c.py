@@ -275,7 +275,7 @@ def _load(
     last = found[[v for v in program.loops if v in found][-1]]
     places = math.prod(fibers.extent(v) for v in over)
     run = last.points / max(last.entered, 1.0)
-    return FillStatistics(fills, last.points / fills, places, len(over), run)
+    return FillStatistics(fills, last.points / fills, places, run)
 
 
 def _shared_out(candidate: Candidate, fibers: InputFibers, seconds: float) -> float:

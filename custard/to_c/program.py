@@ -33,6 +33,7 @@ from sam.graph import Slot
 from sam.inputs import extents, require_inputs
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError, one_of
+from sam.support.kept_memory import keep_freed
 from sam.tensor import Tensor
 
 LIBRARY = ("-std=gnu11", "-shared", "-fPIC", "-fwrapv", "-fcx-fortran-rules")
@@ -372,6 +373,7 @@ class LoadedKernel:
 
     def __init__(self, lowered: Lowered, flags: tuple[str, ...]) -> None:
         verify(lowered.kernel)
+        keep_freed()
         self.lowered = lowered
         flags = _exact_where_complex(lowered, flags)
         flags = (*flags, *(OPENMP if lowered.uses_openmp else ()))

@@ -1,16 +1,16 @@
 """Which workspace is cheapest: from how many values go into it, and into how many places.
 
 A workspace is filled in a nest of loops (``Filling``). How often that is, and how many values each
-time, is estimated from the average fibers of what the loops go through, as if factors had the same
-coordinates, and values were spread evenly. Before inputs are known, extents and fibers are those
-that choose the order of loops (``custard.to_c.cost``).
+time, is estimated from the average fibers of what the loops go through, as if values were spread
+evenly. Before inputs are known, extents and fibers are those that choose the order of loops
+(``custard.to_c.cost``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil, exp, expm1, log2, prod
+from math import ceil, exp, expm1, log2, prod, sqrt
 
 import numpy as np
 
@@ -107,14 +107,12 @@ class FillStatistics:
     ``fills``   how often it is filled
     ``values``  how many values are put in each time
     ``places``  how many places there are for them
-    ``order``   the number of dimensions
     ``run``     how many coordinates come in order, one behind the other
     """
 
     fills: float
     values: float
     places: float
-    order: int = 1
     run: float = 1.0
 
     @property
@@ -132,7 +130,7 @@ def load(filling: Filling, sizes: Sizes) -> FillStatistics:
     fills = prod(counts[: len(filling.around)])
     values = prod(counts[len(filling.around) :])
     places = prod(sizes.extent(v) for v in filling.variables)
-    return FillStatistics(max(fills, 1.0), values, places, len(filling.variables), counts[-1])
+    return FillStatistics(max(fills, 1.0), values, places, counts[-1])
 
 
 def _coordinates(node: TypedNode, variable: str, bound: Sequence[str], sizes: Sizes) -> float:
@@ -157,8 +155,10 @@ def _iterated(node: TypedNode, variable: str, bound: Sequence[str], sizes: Sizes
         case Product(_, factors, everywhere):
             if everywhere:
                 return None
-            counts = [_iterated(one, variable, bound, sizes) for one in factors]
-            return min((one for one in counts if one is not None), default=None)
+            counted = [(one, _iterated(one, variable, bound, sizes)) for one in factors]
+            below = [n for one, n in counted if n is not None and _below(one, variable)]
+            tops = [n for one, n in counted if n is not None and not _below(one, variable)]
+            return min([*tops, *_common(below, extent)], default=None)
         case Sum(_, terms):
             having = [one for one in terms if uses(one, variable)]
             found = [_iterated(one, variable, bound, sizes) for one in having]
@@ -169,6 +169,19 @@ def _iterated(node: TypedNode, variable: str, bound: Sequence[str], sizes: Sizes
         if inner is not None:
             return inner
     return None
+
+
+def _below(node: TypedNode, variable: str) -> bool:
+    """Whether a variable goes through the fibers of an operand below its outermost level."""
+    return isinstance(node, Operand) and variable in node.variables[1:]
+
+
+def _common(counts: Sequence[float], extent: float) -> list[float]:
+    """About how many coordinates fibers of some lengths have in common, if there are any: the
+    geometric mean of the number if the shorter ones lie within the longest, and of the number if
+    all are independent. Rows and columns that are empty are taken to be so in all factors."""
+    shares = [one / extent for one in counts if extent]
+    return [extent * sqrt(min(shares) * prod(shares))] if shares else []
 
 
 def _held(form: Affine, variable: str, bound: Sequence[str], fiber: float, sizes: Sizes) -> float:
@@ -226,11 +239,12 @@ def cost(policy: str, load: FillStatistics) -> float:
     if policy == "dense":
         size = 8 * load.places
         pages = min(load.fills * values, size / _PAGE)
-        once = _FRESH * size if size < _LARGE else _FAULT * pages
-        late = _late(min(size, load.fills * 64 * distinct))
-        # A few values wait for memory, many do so at once. What is read of a block is divided.
-        read = distinct * (4 if load.order == 1 else 12) + _bits(load)
-        each = 25 + values * (3 + late) + 10 * late * min(1.0, values) + read
+        byte = _KEPT if size < _FREED else _FRESH
+        once = byte * size if size < _LARGE else _FAULT * pages
+        late = _late(min(size, load.fills * 64 * distinct)) / (1 + load.run / _IN_ORDER)
+        # A few values wait for memory one after the other, many do so at once.
+        waits = values + _WAITS * min(1.0, values)
+        each = 25 + _PUT * values + late * waits + _READ * distinct + _bits(load)
     elif policy == "hash":
         once = 10_000.0
         sorting = _sorting(distinct, load, "bucket")
@@ -240,14 +254,19 @@ def cost(policy: str, load: FillStatistics) -> float:
     return once + load.fills * each
 
 
-# Nanoseconds to have a byte of new memory; and, of an array too large for large pages, the bytes
-# and the nanoseconds of each page.
-_FRESH, _LARGE, _PAGE, _FAULT = 0.25, 2**28, 4096, 1000.0
-# Up to how many bytes a place of an array takes so many nanoseconds more.
-_LATE = ((2**20, 0.0), (2**27, 9.0), (2**28, 14.0))
-_LATEST = 70.0
+# Nanoseconds to fill a byte of memory with zeros that the process has kept (``kept_memory``), and,
+# from so many bytes on, of new memory: two such arrays and the result are more than is kept. Of an
+# array too large for large pages, the bytes and the nanoseconds of each page.
+_KEPT, _FREED, _FRESH = 0.015, 2**24, 0.07
+_LARGE, _PAGE, _FAULT = 2**28, 4096, 1000.0
+# Nanoseconds to put a value into an array, and to read and clear a place that is used.
+_PUT, _READ = 4.0, 4.0
+# Up to how many bytes a place of an array takes so many nanoseconds more, and how many values wait
+# that long each time that it is filled.
+_LATE = ((2**20, 0.0), (2**23, 3.5), (2**25, 8.0), (2**27, 12.0), (2**28, 20.0))
+_LATEST, _WAITS = 70.0, 30
 # Nanoseconds to visit a word of the bits of an array, and those of its wrong branches.
-_WORD, _BRANCHES = 2.0, 22.0
+_WORD, _BRANCHES = 2.0, 16.0
 # Nanoseconds to put a value into a list and to add it up, to move it to its bucket and back, and to
 # move it by some bits of its key; how many heaps of values cost a nanosecond more.
 _LISTED, _DEALT, _MOVED, _HEAPS = 7.5, 2.0, 1.5, 224

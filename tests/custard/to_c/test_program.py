@@ -26,6 +26,7 @@ from sam.tensor import Tensor
 from tests.support import quick_c
 from tests.support.compiler import needs_compiler
 from tests.support.golden_kernels import GOLDEN
+from tests.support.page_faults import faults, needs_glibc
 
 pytestmark = needs_compiler
 
@@ -555,3 +556,10 @@ def test_a_result_has_no_more_memory_than_its_values():
     values = program.run({"A": many, "B": few}).values
     assert usable(values.ctypes.data) < 8 * len(values) + 100
     assert np.count_nonzero(values) == (many * few).count_nonzero()
+
+
+@needs_compiler
+@needs_glibc
+def test_calls_after_the_first_take_no_new_pages():
+    run = "import custard; custard.compile('y(i) = x(i)', target='c').run({'x': [1.0, 2.0]})"
+    assert faults(run) < 100

@@ -29,11 +29,22 @@ def test_loads_of_products():
     formats = {"X": "ss", "B": "ss:1,0", "C": "ss"}
     outer = load(filling(PRODUCT, formats, "reorder(k,i,j)"), known)
     # The coordinates k of B are assumed to be in C, too.
-    assert outer == FillStatistics(1, 40 * 5 * 3, 30 * 100, 2, run=3)
+    assert outer == FillStatistics(1, 40 * 5 * 3, 30 * 100, run=3)
     formats["B"] = "ds"
     known = Sizes({"i": 30, "j": 100, "k": 200}, {"B": [30, 60], "C": [200, 600]})
     rows = load(filling(PRODUCT, {**formats, "C": "ds"}, "reorder(i,k,j)"), known)
     assert rows == FillStatistics(30, 2 * 3, 100, run=3)
+
+
+def test_fibers_have_some_coordinates_in_common():
+    """Rows of 40 and of 10 of 100 places: 10 in common if one has those of the other, 4 if they are
+    independent; the estimate is between."""
+    expression = "X(i,j) = B(k,i) * C(k,j) * D(i,j)"
+    formats = {"X": "ss", "B": "ss", "C": "ss", "D": "ds"}
+    known = Sizes({"i": 50, "j": 100, "k": 20}, {"B": [20, 60], "C": [20, 800], "D": [50, 500]})
+    found = load(filling(expression, formats, "reorder(k,i,j)"), known)
+    assert found.run == pytest.approx((10 * 4) ** 0.5)
+    assert found.values == pytest.approx(20 * 3 * found.run)
 
 
 def test_common_loops_are_outside():
@@ -48,7 +59,7 @@ def test_sums_and_no_operand():
     known = Sizes({"i": 10, "j": 100}, {"B": [10, 200], "C": [10, 300]})
     found = load(filling("X(j,i) = B(i,j) + C(i,j)", {"X": "ss", "B": "ds", "C": "ds"},
                          "reorder(i,j)"), known)  # fmt: skip
-    assert found == FillStatistics(1, 10 * 50, 1000, 2, run=50)
+    assert found == FillStatistics(1, 10 * 50, 1000, run=50)
     found = load(filling("X(j,i) = B(i,j) / C(i,j)", {"X": "ss", "B": "ds", "C": "ds"},
                          "reorder(i,j)"), known)  # fmt: skip
     assert found.values <= 1000
@@ -121,18 +132,20 @@ def test_distinct_places():
     ("due", "found"),
     [
         ("dense", FillStatistics(1000, 2000, 1000)),  # rows that are all but full
-        ("dense", FillStatistics(1, 2.4e6, 1e6, 2)),  # a block that is used twice
+        ("dense", FillStatistics(1, 2.4e6, 1e6)),  # a block that is used twice
         # Bits of rows that have few in each word are hard to predict, unless they come in order.
         ("coord bucket", FillStatistics(3000, 100, 3000, run=10)),
         ("coord bucket", FillStatistics(20_000, 620, 20_000, run=25)),
         ("dense", FillStatistics(20_000, 100, 20_000, run=10)),
         ("dense", FillStatistics(2000, 530, 10_000, run=500)),
         ("coord bucket", FillStatistics(200_000, 25, 200_000, run=5)),
-        ("coord bucket", FillStatistics(1, 4000, 1e6, 2)),  # few of many places
-        ("coord", FillStatistics(1, 240_000, 1e8, 2, run=500)),  # in the second level of cache
-        ("bucket", FillStatistics(1, 1e7, 1e11, 2)),
-        # A small block that is filled again and again.
-        ("coord bucket", FillStatistics(50, 320, 2240, 2)),
+        ("coord bucket", FillStatistics(1, 4000, 1e6)),  # few of many places
+        ("coord", FillStatistics(1, 240_000, 1e8, run=500)),  # in the second level of cache
+        ("bucket", FillStatistics(1, 1e7, 1e11)),
+        # Few values in each word of a block that is filled again and again.
+        ("coord bucket", FillStatistics(50, 500, 18_000, run=5)),
+        # One block of 8 MB, in memory that the process has kept.
+        ("dense", FillStatistics(1, 120_000, 1_075_200, run=24)),
     ],
 )
 def test_the_cheapest(due, found):
