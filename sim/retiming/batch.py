@@ -33,6 +33,9 @@ FEW = 3
 _MOST_BYTES = 2**28
 """The most bytes of codes that are kept; if there are more, they are timed as they come."""
 
+_AT_ONCE = 2**22
+"""The most bytes of codes that are kept where they are read only once: caches hold them."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -91,15 +94,14 @@ class _Batch:
             firings: Firings | None = None
             while len(left) > FEW:
                 lanes = left[:MOST_LANES]
+                most = self.most_bytes if len(left) > MOST_LANES else _AT_ONCE
                 if firings is None or not firings.whole:
-                    machine = elaborate(self.bound, self.configs[0])
-                    firings = stack.enter_context(closing(Firings(machine, self.most_bytes)))
-                    firings.run()
+                    firings = stack.enter_context(closing(self._firings(most)))
                 try:
                     timed, dead = self._time(firings, lanes, wide=False)
                 except TooLate:
                     if not firings.whole:
-                        firings = stack.enter_context(closing(Firings(machine, self.most_bytes)))
+                        firings = stack.enter_context(closing(self._firings(most)))
                     timed, dead = self._time(firings, lanes, wide=True)
                 self.gone |= {*timed}
                 if not self.tells:
@@ -107,6 +109,10 @@ class _Batch:
                     for n in dead:
                         self.finish(n, UserError("deadlock"))
                 left = [n for n in left if n not in timed and n not in dead]
+
+    def _firings(self, most: int) -> Firings:
+        """The firings of the graph, which keep up to a number of bytes of codes at once."""
+        return Firings(elaborate(self.bound, self.configs[0]), min(most, self.most_bytes))
 
     def serve(self) -> None:
         """Finds the runs of configs whose memory takes time."""

@@ -24,7 +24,7 @@ enum { FAR = 256 };
 /* The shape of most firings: how often they wait, need room, take and give. */
 #define GIVING(w, t) SHAPE(w, 0, t, 0) SHAPE(w, 0, t, 1) SHAPE(w, 1, t, 1) SHAPE(w, 2, t, 2)
 #define SHAPES                                                              \
-    GIVING(1, 0) GIVING(1, 1) GIVING(2, 1) GIVING(2, 2)
+    GIVING(0, 0) GIVING(1, 0) GIVING(1, 1) GIVING(2, 1) GIVING(2, 2)
 
 enum { NEEDS_CODES, STARVED, CROWDED, NO_MEMORY };
 
@@ -279,21 +279,22 @@ static int account(Machine *m, Queue *q) {
 
 /* When there is room for the next token, at the earliest. */
 static inline Vector room(const Queue *q, int v) {
-    Vector found = (Vector){0};
+    const int64_t mask = q->kept - 1;
+    Vector found = (Vector){0} - 1;
     for (int64_t d = 0; d < q->depths; d++)
-        found = pick(q->has[d].of[v], q->taken[(q->tail - q->depth[d]) & (q->kept - 1)].of[v] + 1,
-                     found);
-    return found;
+        found = pick(q->has[d].of[v], q->taken[(q->tail - q->depth[d]) & mask].of[v], found);
+    return found + 1;
 }
 
-/* Some firings of one code, one after the other. It is inlined where its numbers are known. */
-static inline __attribute__((always_inline)) void firings(Part *p, const Operation *wait,
+/* Some firings of one code, one after the other; ``since`` is when the part is ready again. It is
+ * inlined where its numbers are known. */
+static inline __attribute__((always_inline)) void firings(Part *p, Row *since, const Operation *wait,
                                                           int64_t many, const int64_t waits,
                                                           const int64_t rooms, const int64_t takes,
                                                           const int64_t gives) {
     const Operation *full = wait + waits, *take = full + rooms, *give = take + takes;
     const int64_t rest = p->rest;
-    Row ready = p->ready;
+    Row ready = *since;
     const Row interval = p->interval;
     while (many-- > 0) {
         for (int v = 0; v < VECTORS; v++) {
@@ -330,70 +331,74 @@ static inline __attribute__((always_inline)) void firings(Part *p, const Operati
         for (int64_t k = 0; k < takes; k++) take[k].queue->head++;
         for (int64_t k = 0; k < gives; k++) give[k].queue->tail++;
     }
-    p->ready = ready;
+    *since = ready;
 }
 
-/* The firings of a code; for what most codes are, with their numbers known to the compiler. */
-static void fire_code(Part *p, const Code *c, int64_t many) {
-#define SHAPE(w, r, t, g)                            \
-    case SHAPE_OF(w, r, t, g):                       \
-        firings(p, c->operations, many, w, r, t, g); \
-        break;
-    switch (c->shape) {
-        SHAPES
-        default: firings(p, c->operations, many, c->waits, c->rooms, c->takes, c->gives);
+/* Lets a part go on with a code, as often as it can before another comes. Gives how often that is, or
+ * -1 where there is no memory left. It is inlined where its numbers are known. */
+static inline __attribute__((always_inline)) int64_t go(Machine *m, Part *p, Row *ready, const Code *c,
+                                                        const int64_t waits, const int64_t rooms,
+                                                        const int64_t takes, const int64_t gives) {
+    const Operation *const wait = c->operations, *const take = wait + waits + rooms,
+                           *const give = take + takes;
+    int64_t many = p->left;
+    for (int64_t k = 0; k < waits; k++) {
+        Queue *q = wait[k].queue;
+        if (q->tail == q->head) {
+            q->starves = 1;
+            p->waits_for = q;
+            p->status = STARVED;
+            return 0;
+        }
     }
+    for (int64_t k = 0; k < takes; k++) {
+        const int64_t there = take[k].queue->tail - take[k].queue->head;
+        if (there < many) many = there;
+    }
+    for (int64_t k = 0; k < gives; k++) {
+        Queue *q = give[k].queue;
+        const int64_t places = q->limit - (q->tail - q->head);
+        if (places <= 0) {
+            q->crowds = 1;
+            p->waits_for = q;
+            p->status = CROWDED;
+            return 0;
+        }
+        if (places < many) many = places;
+    }
+    firings(p, ready, wait, many, waits, rooms, takes, gives);
+    p->left -= many;
+    p->fired += many;
+    for (int64_t k = 0; k < takes; k++) {
+        Queue *q = take[k].queue;
+        if (RARE(q->head - q->seen >= q->batch) && !account(m, q)) return -1;
+        if (q->crowds) q->crowds = 0, wake(q->writer);
+    }
+    for (int64_t k = 0; k < gives; k++)
+        if (give[k].queue->starves) give[k].queue->starves = 0, wake(give[k].queue->reader);
+    return many;
 }
 
 /* Lets a part go on as far as it comes. */
 static int fire(Machine *m, Part *p) {
-    for (;;) {
+    int64_t went = 1;
+    Row ready = p->ready;
+    while (went > 0) {
         if (!p->left && !next_code(&p->at, p->end, &p->code, &p->left)) {
             p->status = NEEDS_CODES;
             break;
         }
         const Code *const c = p->codes + p->code;
-        const Operation *const wait = c->operations, *const take = wait + c->waits + c->rooms,
-                               *const give = take + c->takes;
-        int64_t many = p->left;
-        for (int64_t k = 0; k < c->waits; k++) {
-            Queue *q = wait[k].queue;
-            if (q->tail == q->head) {
-                q->starves = 1;
-                p->waits_for = q;
-                p->status = STARVED;
-                goto stopped;
-            }
+        switch (c->shape) {
+#define SHAPE(w, r, t, g) case SHAPE_OF(w, r, t, g): went = go(m, p, &ready, c, w, r, t, g); break;
+            SHAPES
+#undef SHAPE
+            default: went = go(m, p, &ready, c, c->waits, c->rooms, c->takes, c->gives);
         }
-        for (int64_t k = 0; k < c->takes; k++) {
-            const int64_t there = take[k].queue->tail - take[k].queue->head;
-            if (there < many) many = there;
-        }
-        for (int64_t k = 0; k < c->gives; k++) {
-            Queue *q = give[k].queue;
-            const int64_t places = q->limit - (q->tail - q->head);
-            if (places <= 0) {
-                q->crowds = 1;
-                p->waits_for = q;
-                p->status = CROWDED;
-                goto stopped;
-            }
-            if (places < many) many = places;
-        }
-        fire_code(p, c, many);
-        p->left -= many;
-        p->fired += many;
-        for (int64_t k = 0; k < c->takes; k++) {
-            Queue *q = take[k].queue;
-            if (q->head - q->seen >= q->batch && !account(m, q)) return 0;
-            if (q->crowds) q->crowds = 0, wake(q->writer);
-        }
-        for (int64_t k = 0; k < c->gives; k++)
-            if (give[k].queue->starves) give[k].queue->starves = 0, wake(give[k].queue->reader);
     }
-stopped:
-    for (int v = 0; v < VECTORS; v++) m->late |= any(later(p->ready.of[v], (Vector){0} + LATEST));
-    return 1;
+    p->ready = ready;
+    for (int v = 0; v < VECTORS; v++) m->late |= any(later(ready.of[v], (Vector){0} + LATEST));
+    return went >= 0;
 }
 
 int open_machine(Machine *m) {

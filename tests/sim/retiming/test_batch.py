@@ -160,7 +160,6 @@ def test_lanes_that_need_different_orders_are_timed_apart(monkeypatch):
 
 def test_codes_are_read_as_they_come(monkeypatch):
     """So few bytes of codes are kept that firings and times are found in turns."""
-    monkeypatch.setattr(batch, "_MOST_BYTES", 2000)
     bound = bind(PRODUCT.graph, matrices(4, size=40))
     loaded = [load(None, {"queues.depth": depth}) for depth in DEPTHS]
     found: dict[int, Any] = {}
@@ -170,8 +169,11 @@ def test_codes_are_read_as_they_come(monkeypatch):
     assert [told(found[n]) for n in range(5)] == [*map(told, expected)]
 
 
+@pytest.mark.parametrize("at_once", [batch._AT_ONCE, 50])
 @pytest.mark.parametrize("key", ["queues.latency_cycles", "blocks.initiation_interval_cycles"])
-def test_cycles_that_32_bits_do_not_tell(key):
+def test_cycles_that_32_bits_do_not_tell(key, at_once, monkeypatch):
+    """Where codes have been dropped by then, they are found again."""
+    monkeypatch.setattr(batch, "_AT_ONCE", at_once)
     settings = [{key: 2**20}, {key: 1}, {key: 2**19, "queues.depth": 3}, {key: 5}]
     agree(ROWS, matrices(5, size=9), settings)
 
