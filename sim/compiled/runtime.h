@@ -4,7 +4,6 @@
  * The cycle of its taking is remembered, as long as it tells a writer when its place was free again,
  * or how many tokens the queue held at once; two such cycles are never 2^31 cycles apart.
  */
-#define _GNU_SOURCE /* for mremap */
 #include <complex.h>
 #include <math.h>
 #include <stdint.h>

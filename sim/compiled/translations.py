@@ -103,11 +103,16 @@ _MANY_LINES = 2000
 _FEW_OPTIMISATIONS = ("-Og", "-fira-region=one")
 
 
+# Arrays grow by mremap, where the system has it. One library frees what another has grown, so all
+# know it or none.
+_FLAGS = (*cc.FLAGS, "-D_GNU_SOURCE")
+
+
 def _flags(source: str) -> tuple[str, ...]:
     """The compiler's flags for a kernel."""
     if source.count("\n") < _MANY_LINES:
-        return cc.FLAGS
-    return (*(flag for flag in cc.FLAGS if flag != "-O3"), *cc.supported(_FEW_OPTIMISATIONS))
+        return _FLAGS
+    return (*(flag for flag in _FLAGS if flag != "-O3"), *cc.supported(_FEW_OPTIMISATIONS))
 
 
 def text(name: str) -> str:

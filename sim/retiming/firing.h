@@ -1,5 +1,4 @@
 /* What blocks are made of that run without time: queues of tokens, and the codes of firings. */
-#define _GNU_SOURCE /* for mremap */
 #include <complex.h>
 #include <math.h>
 #include <stdint.h>

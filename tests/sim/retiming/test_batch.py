@@ -158,6 +158,14 @@ def test_lanes_that_need_different_orders_are_timed_apart(monkeypatch):
     assert sum(found) <= len(edges)
 
 
+def test_large_results():
+    """One library frees an array that another has grown to more than a large page."""
+    copy = custard.compile("x(i) = b(i)", {"b": "s", "x": "s"})
+    loaded = [load(None, {"queues.depth": depth}) for depth in (2, 3)]
+    runs = copy.simulate_many({"b": np.ones(2**18 + 1)}, loaded, engine="compiled")
+    assert [run.output.nnz for run in runs] == [2**18 + 1] * 2
+
+
 def test_codes_are_read_as_they_come(monkeypatch):
     """So few bytes of codes are kept that firings and times are found in turns."""
     bound = bind(PRODUCT.graph, matrices(4, size=40))
