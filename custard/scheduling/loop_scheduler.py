@@ -159,12 +159,8 @@ class _LoopScheduler(Scheduler):
         ]
 
     def check_positions(self, command: Command) -> None:
-        """The loop is over coordinates, and the levels that it goes through number positions."""
+        """The levels that the loop goes through number positions."""
         loop, _, tensor = command.arguments
-        if self.tensor_of(loop) is not None:
-            what = f"{loop} goes over positions already, those of {self.tensor_of(loop)}"
-            hint = f"split({loop},...) makes tiles of them, coord({loop},...) takes it back"
-            raise mistake(command, what, 0, hint)
         wanted = self.found.originals(loop)
         if self.is_split(loop):
             return

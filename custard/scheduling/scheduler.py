@@ -257,6 +257,10 @@ class Scheduler(ABC):
                 what = f"{tensor} has no positions at {loop}: its subscript {form} is computed"
             what = what or f"pos names {tensor}, which is not a tensor"
             raise mistake(command, what, 2, one_of(tensor, having))
+        if self.tensor_of(loop) is not None:
+            what = f"{loop} goes over positions already, those of {self.tensor_of(loop)}"
+            hint = f"split({loop},...) makes tiles of them, coord({loop},...) takes it back"
+            raise mistake(command, what, 0, hint)
         self.check_positions(command)
         (name,) = self.new_loops(command, 1)
         self.positions[name] = tensor

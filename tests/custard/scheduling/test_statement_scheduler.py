@@ -313,6 +313,8 @@ def test_a_loop_that_was_split_before_is_shared_out_by_coordinates():
         (MATVEC, "fuse(i,j,f);pos(f,p,A);parallelize(p,Lanes,4)",
          "i and j cannot be fused: y has i alone"),
         (SPGEMM, "coord(k,p)", "coord needs a loop over positions, and k goes over coordinates"),
+        (SPGEMM, "pos(k,p,B);pos(p,q,C);coord(p,r)",
+         "p goes over positions already, those of B"),
         (SPGEMM, "precompute(B(i,k)*D(k,j),j,j)",
          "B(i,k)*D(k,j) does not occur in sum(k, B(i,k) * C(k,j))"),
         (SPGEMM, "precompute(B(i,k),j,j)", "B(i,k) does not use j"),
