@@ -326,9 +326,10 @@ class _StatementScheduler(Scheduler):
                 continue
             above = len(variables) - len(statement.variables(entries.loops))
             first = statement.loops.index(entries.loops[0])
-            for variable in variables[:above]:
-                loops = replaced((variable,), statement.derivations)
-                if max(map(statement.loops.index, loops)) > first:
+            for n, variable in enumerate(variables[:above], start=1):
+                # With those before it: a loop may be fused of several.
+                loops = replaced(variables[:n], statement.derivations)
+                if max(map(statement.loops.index, loops), default=first) > first:
                     return (
                         f"the positions of {entries.tensor} there are known only inside of "
                         f"{variable}"

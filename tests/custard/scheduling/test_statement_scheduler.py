@@ -396,3 +396,11 @@ def test_shares_inside_of_the_rest_of_an_entry_may_be_split_as_coordinates(engin
     b = np.arange(20.0).reshape(4, 5) % 3
     run = program.simulate({"B": b}, engine=engine)
     assert np.array_equal(run.output.to_numpy(), b.sum(axis=1))
+
+
+@pytest.mark.parametrize("form", ["ddd", "sss"])
+def test_shares_may_be_shared_out_below_loops_that_are_fused_later(form):
+    schedule = "pos(k,p,B);split(p,a,b,3);fuse(i,j,f);split(b,c,d,2)"
+    values = np.arange(30.0).reshape(2, 3, 5) % 7
+    run = custard.compile("x = B(i,j,k)", {"B": form}, schedule).simulate({"B": values})
+    assert run.output.to_numpy() == values.sum()
