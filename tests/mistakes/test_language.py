@@ -298,7 +298,7 @@ def test_targets():
             "hint: write the format A:ds:1,0, or drop strict to let the compiler do it",
         ]),
         ({"schedule": "parallelize(i,GPUBlock,NoRaces)"}, [
-            "target c has no GPUBlock, which is for GPUs",
+            "target c has no GPUBlock, which is for GPUs: there is no target cuda yet",
             "  parallelize(i,GPUBlock,NoRaces)",
             "                ^^^^^^^^",
             "hint: parallelize(i,CPUThread,NoRaces) shares the loop out to threads; "

@@ -65,7 +65,10 @@ def test_refused():
 
 def test_units_that_are_ignored():
     entry = entries.read_line(SPMV + " -s=parallelize(i,GPUBlock,NoRaces)")
-    assert attempts.attempt(entry).reason == "target sam has no GPUBlock, which is for GPUs"
+    assert (
+        attempts.attempt(entry).reason
+        == "target sam has no GPUBlock, which is for GPUs: there is no target cuda yet"
+    )
     assert attempts.attempt(replace(entry, ignore_units=True)).outcome == "right"
 
 

@@ -333,7 +333,7 @@ def test_a_loop_that_was_split_before_is_shared_out_by_coordinates():
         (SPGEMM, "parallelize(i,CPUThread,NoRaces)",
          "target sam has no CPUThread, which is for target c"),
         (SPGEMM, "parallelize(i,GPUWarp,NoRaces)",
-         "target sam has no GPUWarp, which is for GPUs"),
+         "target sam has no GPUWarp, which is for GPUs: there is no target cuda yet"),
         (SPGEMM, "parallelize(i,Lanes,NoRaces)",
          "parallelize needs a number of lanes for Lanes, not NoRaces"),
         (SPGEMM, "parallelize(i,CPUThread,4)",
