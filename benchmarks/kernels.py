@@ -5,11 +5,11 @@
 Kernels of target ``c`` (``benchmarks/kernel_cases.py``), numpy and scipy, all on one thread.
 Matrices are uniform (10 entries to a row at random places) or banded (65 diagonals), of about
 200,000 and 2,000,000 entries or a share of these; tensors have 1,000,000 at random places in
-1000 x 1000 x 1000 and 200 x 200 x 200. Ours and the other take turns; times are medians of ``--runs`` (9)
-CPU times of each, or of up to 101 while all take less than a second, inputs converted before.
-Assembly of a sparse result is counted; so is the sorting that scipy's product needs to be
-canonical. For transpositions, and for products with a transposed matrix, our time includes the
-conversion of inputs.
+1000 x 1000 x 1000 and 200 x 200 x 200. Ours and the other take turns. Times are medians of
+``--runs`` (9) CPU times of each, or of up to 101 while all take less than a second, inputs
+converted before. Assembly of a sparse result is counted; so is the sorting that scipy's product
+needs to be canonical. For transpositions, and for products with a transposed matrix, our time
+includes the conversion of inputs.
 
 The ratio of the published compiler, where one is known, was measured on another such machine. Every
 result is checked against the other's. Writes ``out/benchmarks/kernels.csv``. Some minutes;
