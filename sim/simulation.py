@@ -10,6 +10,7 @@ from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from sam.graph import Graph
 from sam.support import c_compiler as cc
@@ -22,8 +23,12 @@ from sim.stats import Alternative, Run
 from sim.tiling import with_tiles
 
 # The events that SimPy handles in a tenth of a second; longer runs go to the compiled engine. So do
-# those that take it more than some milliseconds, if their kernels are at hand.
-_MANY_EVENTS, _FEW_EVENTS = 30_000, 1_000
+# those that take it more than some milliseconds, if their kernels are at hand, and those that take
+# it more than one, if they are loaded.
+_MANY_EVENTS, _FEW_EVENTS, _FEWEST_EVENTS = 30_000, 1_000, 150
+
+# By their ids, the graphs whose kernels are loaded.
+_loaded: WeakValueDictionary[int, Graph] = WeakValueDictionary()
 
 
 def _run_compiled(
@@ -38,7 +43,9 @@ def _run_compiled(
 ) -> Run:
     from sim.compiled import legs  # here and below: a run imports the engine that it needs
 
-    return legs.run(bound, config, progress, max_cycles, attribution, threads, at_hand, order)
+    run = legs.run(bound, config, progress, max_cycles, attribution, threads, at_hand, order)
+    _loaded[id(bound.graph)] = bound.graph
+    return run
 
 
 def _run_simpy(
@@ -73,8 +80,9 @@ def _run_either(
 ) -> Run:
     """Runs on SimPy if that is soon done, else on the compiled engine, if that is possible."""
     given = bound, config, progress, max_cycles, attribution
+    is_loaded = _loaded.get(id(bound.graph)) is bound.graph
     with suppress(Unfinished):
-        return soon_done(*given, _FEW_EVENTS, order)
+        return soon_done(*given, _FEWEST_EVENTS if is_loaded else _FEW_EVENTS, order)
     if not cc.available():
         return _run_simpy(*given, 1, order)
     with suppress(cc.NotAtHand):

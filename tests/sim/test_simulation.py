@@ -33,6 +33,7 @@ def test_a_short_run_is_left_to_simpy(monkeypatch):
 def test_a_longer_run_is_left_to_the_compiled_engine(monkeypatch):
     monkeypatch.setenv("SAM_VALIDATE", "0")
     monkeypatch.setattr(simulation, "_FEW_EVENTS", 10)
+    monkeypatch.setattr(simulation, "_FEWEST_EVENTS", 10)
     monkeypatch.setattr(simulation, "_MANY_EVENTS", 10)
     assert sim.simulate(PROGRAM.graph, INPUTS).engine == "compiled"
 
@@ -43,6 +44,7 @@ def test_a_run_of_some_milliseconds_takes_kernels_that_are_at_hand(monkeypatch, 
     monkeypatch.setenv("SAM_VALIDATE", "0")
     monkeypatch.setenv("SAM_CACHE", str(tmp_path))
     monkeypatch.setattr(simulation, "_FEW_EVENTS", 10)
+    monkeypatch.setattr(simulation, "_FEWEST_EVENTS", 10)
     assert sim.simulate(PROGRAM.graph, INPUTS).engine == "simpy"
     due = sim.simulate(PROGRAM.graph, INPUTS, engine="compiled")
     run = sim.simulate(PROGRAM.graph, INPUTS)
@@ -52,9 +54,21 @@ def test_a_run_of_some_milliseconds_takes_kernels_that_are_at_hand(monkeypatch, 
     assert finite.engine == "simpy"
 
 
+@needs_compiler
+def test_kernels_that_are_loaded_are_taken_sooner(monkeypatch):
+    monkeypatch.setenv("SAM_VALIDATE", "0")
+    monkeypatch.setattr(simulation, "_FEWEST_EVENTS", 10)
+    first, second = (custard.compile("x(i) = b(i)", PROGRAM.formats).graph for _ in range(2))
+    assert sim.simulate(first, INPUTS).engine == "simpy"
+    sim.simulate(first, INPUTS, engine="compiled")
+    assert sim.simulate(first, INPUTS).engine == "compiled"
+    assert sim.simulate(second, INPUTS).engine == "simpy"
+
+
 def test_a_longer_run_without_a_compiler_is_left_to_simpy(monkeypatch):
     monkeypatch.setenv("SAM_VALIDATE", "0")
     monkeypatch.setattr(simulation, "_FEW_EVENTS", 10)
+    monkeypatch.setattr(simulation, "_FEWEST_EVENTS", 10)
     monkeypatch.setattr(simulation, "_MANY_EVENTS", 10)
     monkeypatch.setattr(cc, "available", lambda: False)
     assert sim.simulate(PROGRAM.graph, INPUTS).engine == "simpy"
