@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from functools import cache
 
-# Of a larger array, glibc learns nothing.
-_MOST = 2**25 - 2**13
+# From malloc.h: which freed memory goes back to the system, and which arrays are mapped by it.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 
 @cache
 def keep_freed() -> None:
     """Lets glibc keep freed arrays of less than 32 MiB, up to 64 MiB of them, for the next ones.
 
-    glibc does so from when the first array of nearly 32 MiB is freed. Before that, it gives many
-    back to the system, and each call of a kernel takes its pages anew, which may take several times
-    as long as the call. If the user has set these thresholds, they stay.
+    glibc does so by itself once a process has freed an array of nearly 32 MiB. Before that, it
+    gives many back to the system, and each call of a kernel takes its pages anew, which may take
+    several times as long as the call. If the user has set these thresholds, they stay.
     """
+    own = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_")
+    tunables = os.environ.get("GLIBC_TUNABLES", "")
     libc = ctypes.CDLL(None)
-    libc.malloc.argtypes, libc.malloc.restype = (ctypes.c_size_t,), ctypes.c_void_p
-    libc.free.argtypes, libc.free.restype = (ctypes.c_void_p,), None
-    libc.free(libc.malloc(_MOST))
+    if hasattr(libc, "mallopt") and "malloc" not in tunables and os.environ.keys().isdisjoint(own):
+        libc.mallopt(_MMAP_THRESHOLD, 2**25)
+        libc.mallopt(_TRIM_THRESHOLD, 2**26)

@@ -7,3 +7,9 @@ from tests.support.page_faults import faults, needs_glibc
 def test_the_next_arrays_take_no_new_pages():
     kept = faults("from sam.support.kept_memory import keep_freed; keep_freed()")
     assert kept < 100 < 4000 < faults("")
+
+
+@needs_glibc
+def test_what_the_user_has_set_stays(monkeypatch):
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "131072")
+    assert faults("from sam.support.kept_memory import keep_freed; keep_freed()") > 4000
