@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -269,9 +270,10 @@ class Timing:
         for one in self.parts:
             codes = one.traced.codes
             if len(codes) > one.read:
+                if not one.read:  # what has been waited at a port is counted from the first code on
+                    one.part.rest = min((n for code in codes for n in code.waits), default=0)
                 one.read = len(codes)
                 one.part.codes = self._operations(one.traced, codes)
-                one.part.rest = min((n for code in codes for n in code.waits), default=0)
             packed = one.traced.block.codes
             if not one.part.at:
                 one.part.at = packed.items
@@ -333,27 +335,43 @@ class Timing:
 
     # Reporting
 
+    @cached_property
+    def _lasts(self) -> np.ndarray:
+        """By part and lane, the cycle of the last firing, once the run is done; -1 before the
+        first."""
+        return np.array(
+            [
+                one.ready.astype(np.int64) - one.intervals
+                if one.part.fired
+                else np.full(self.lanes, -1)
+                for one in self.parts
+            ]
+        )
+
+    @cached_property
+    def _waited(self) -> list[list[list[int]]]:
+        """By part, lane and port, inputs first, the cycles waited."""
+        found = []
+        for one, lasts in zip(self.parts, self._lasts, strict=True):
+            waits, fired = one.waits.astype(np.int64), one.part.fired
+            spacing = max(0, fired - 1) * (one.intervals.astype(np.int64) - 1)
+            waits[one.part.rest] = lasts + 1 - fired - spacing - waits.sum(axis=0) if fired else 0
+            found.append(waits.T.tolist())
+        return found
+
     def cycles(self, lane: int) -> int:
         """The cycles of the run in a lane."""
-        return 1 + max(self._last(one, lane) for one in self.parts)
-
-    def _last(self, one: _Timed, lane: int) -> int:
-        """The cycle of the last firing; -1 before the first."""
-        if not one.part.fired:
-            return -1
-        return int(one.ready[lane]) - int(one.intervals[lane])
+        return 1 + int(self._lasts[:, lane].max())
 
     def blocks(self, lane: int) -> Mapping[str, BlockStats]:
         """Where the cycles of each part went in a lane."""
-        cycles = self.cycles(lane)
-        return {one.traced.part.name: self._block(one, lane, cycles) for one in self.parts}
-
-    def _block(self, one: _Timed, lane: int, cycles: int) -> BlockStats:
-        fired, interval = one.part.fired, int(one.intervals[lane])
-        last, spacing = self._last(one, lane), max(0, fired - 1) * (interval - 1)
-        waits = one.waits[:, lane].astype(np.int64)
-        waits[one.part.rest] = last + 1 - fired - spacing - waits.sum() if fired else 0
-        return block_stats(one.traced, fired, interval, last, waits.tolist(), 0, cycles)
+        cycles, lasts = self.cycles(lane), self._lasts[:, lane].tolist()
+        return {
+            one.traced.part.name: block_stats(
+                one.traced, one.part.fired, int(one.intervals[lane]), last, waits[lane], 0, cycles
+            )
+            for one, last, waits in zip(self.parts, lasts, self._waited, strict=True)
+        }
 
     def streams(self, lane: int) -> Mapping[str, StreamStats]:
         """The tokens that went through each edge, and its peak, in a lane."""

@@ -1,5 +1,6 @@
 """Batches give what each config gives alone, to the last cycle, deadlocks included."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,11 @@ from hypothesis import strategies as st
 
 import custard
 import sim
-from sam.blocks import StreamError
+from sam.blocks import KINDS, StreamError
+from sam.blocks.base import Block, Kind, into, out
+from sam.graph import Node
 from sam.support.errors import UserError
+from sam.token import DONE
 from sim.binding import bind
 from sim.config.hardware import load
 from sim.retiming import batch
@@ -229,3 +233,34 @@ def test_peaks_of_all_sizes():
     peaks = [max(stream.peak for stream in run.streams.values()) for run in runs]
     assert max(peaks) > 3000
     assert sum(peak in (300, 700) for peak in peaks) >= 4
+
+
+def one_after_the_other(p: Any, s: Any, m: Any) -> bool | None:
+    """Passes the tokens of one input on, and takes those of the other afterwards."""
+    if s.first:
+        kind, value = p.in_val1.peek()
+        p.in_val1.take()
+        p.val.give(kind, value)
+        if kind == DONE:
+            s.first = 0
+        return None
+    kind, _ = p.in_val0.peek()
+    p.in_val0.take()
+    return True if kind == DONE else None
+
+
+def test_a_port_that_is_waited_for_late(monkeypatch):
+    """Where its first code is found after others have been timed, all waits are told as alone."""
+    monkeypatch.setattr(batch, "_AT_ONCE", 100)
+    ports = into("in_val0", "val"), into("in_val1", "val"), out("val", "val")
+    late = Kind("late", None, lambda _: Block(ports, one_after_the_other, {"first": 1}))
+    monkeypatch.setitem(KINDS, "late", late)
+    graph = custard.compile("x(i) = b(i) * c(i)", dict.fromkeys("bcx", "d")).graph
+    nodes = [Node(n.name, "late", {}) if n.name == "multiply" else n for n in graph.nodes]
+    graph = replace(graph, nodes=tuple(nodes))
+    inputs = {"b": np.ones(9000), "c": np.arange(9000.0)}
+    loaded = [load(None, {"queues.latency_cycles": n}) for n in (1, 2, 3)]
+    runs = sim.simulate_many(graph, inputs, loaded, engine="compiled")
+    expected = [sim.simulate(graph, inputs, one, engine="compiled") for one in loaded]
+    assert runs[0].blocks["multiply"].starved.keys() == {"in_val1"}
+    assert [*map(told, runs)] == [*map(told, expected)]
