@@ -1,5 +1,6 @@
 """How many pages a process takes for arrays that it allocates again and again."""
 
+import os
 import platform
 import subprocess
 import sys
@@ -32,8 +33,11 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
-def faults(first: str) -> int:
+def faults(first: str, **environment: str) -> int:
     """The page faults of four calls that use 17 MiB (4352 pages) each, in a process that runs some
-    Python before."""
+    Python before. Of the settings of malloc, it has those of ``environment`` alone: Dask sets some
+    in processes that start its workers."""
+    own = {name: text for name, text in os.environ.items() if not name.startswith("MALLOC_")}
     run = [sys.executable, "-c", _CALLS.format(first=first)]
-    return int(subprocess.run(run, check=True, capture_output=True, text=True).stdout)
+    done = subprocess.run(run, check=True, capture_output=True, text=True, env=own | environment)
+    return int(done.stdout)

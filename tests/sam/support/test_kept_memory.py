@@ -10,6 +10,6 @@ def test_the_next_arrays_take_no_new_pages():
 
 
 @needs_glibc
-def test_what_the_user_has_set_stays(monkeypatch):
-    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "131072")
-    assert faults("from sam.support.kept_memory import keep_freed; keep_freed()") > 4000
+def test_what_the_user_has_set_stays():
+    keep = "from sam.support.kept_memory import keep_freed; keep_freed()"
+    assert faults(keep, MALLOC_TRIM_THRESHOLD_="131072") > 4000
