@@ -373,7 +373,8 @@ class LoadedKernel:
 
     def __init__(self, lowered: Lowered, flags: tuple[str, ...]) -> None:
         verify(lowered.kernel)
-        keep_freed()
+        if not lowered.uses_openmp:  # threads grow their parts of a result faster in new memory
+            keep_freed()
         self.lowered = lowered
         flags = _exact_where_complex(lowered, flags)
         flags = (*flags, *(OPENMP if lowered.uses_openmp else ()))
