@@ -355,12 +355,8 @@ class Scheduler(ABC):
         if not self.ignore_units:
             others = (f"target {name}" for name, units in UNITS_OF.items() if unit in units)
             hint = f"{self.instead(command)}; {PASSED_OVER}"
-            raise mistake(
-                command,
-                f"{lacks}, which is for {next(others, 'GPUs: there is no target cuda yet')}",
-                1,
-                hint,
-            )
+            having = next(others, "GPUs: there is no target cuda yet")
+            raise mistake(command, f"{lacks}, which is for {having}", 1, hint)
         said = command.text[slice(*command.span)]
         self.notes[f"{said} is passed over: {lacks}"] = None
 

@@ -96,12 +96,12 @@ class _Batch:
                 lanes = left[:MOST_LANES]
                 most = self.most_bytes if len(left) > MOST_LANES else _AT_ONCE
                 if firings is None or not firings.whole:
-                    firings = stack.enter_context(closing(self._firings(most)))
+                    firings = self._firings(stack, most)
                 try:
                     timed, dead = self._time(firings, lanes, wide=False)
                 except TooLate:
                     if not firings.whole:
-                        firings = stack.enter_context(closing(self._firings(most)))
+                        firings = self._firings(stack, most)
                     timed, dead = self._time(firings, lanes, wide=True)
                 self.gone |= {*timed}
                 if not self.tells:
@@ -110,9 +110,12 @@ class _Batch:
                         self.finish(n, UserError("deadlock"))
                 left = [n for n in left if n not in timed and n not in dead]
 
-    def _firings(self, most: int) -> Firings:
-        """The firings of the graph, which keep up to a number of bytes of codes at once."""
-        return Firings(elaborate(self.bound, self.configs[0]), min(most, self.most_bytes))
+    def _firings(self, stack: ExitStack, most: int) -> Firings:
+        """The firings of the graph, up to a number of bytes of codes."""
+        machine = elaborate(self.bound, self.configs[0])
+        firings = stack.enter_context(closing(Firings(machine, min(most, self.most_bytes))))
+        firings.run()
+        return firings
 
     def serve(self) -> None:
         """Finds the runs of configs whose memory takes time."""

@@ -558,7 +558,6 @@ def test_a_result_has_no_more_memory_than_its_values():
     assert np.count_nonzero(values) == (many * few).count_nonzero()
 
 
-@needs_compiler
 @needs_glibc
 def test_calls_after_the_first_take_no_new_pages():
     run = "import custard; custard.compile('y(i) = x(i)', target='c').run({'x': [1.0, 2.0]})"
