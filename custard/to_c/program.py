@@ -29,6 +29,7 @@ from custard.to_c.lowering import lower
 from custard.to_c.printer import printed
 from custard.to_c.verify import verify
 from custard.to_c.workspaces.choice import LOCATED, MOST_PLACES, Sizes, chosen, pays, positions
+from custard.to_c.workspaces.spread import spreads
 from sam.graph import Slot
 from sam.inputs import extents, require_inputs
 from sam.support import c_compiler as cc
@@ -279,7 +280,7 @@ class CProgram(Program):
         policies: dict[tuple[str, ...], str] = {}
         wide, far = False, frozenset[str]()
         if lowered.fillings:
-            sizes = Sizes(extents, _positions(slots, kept))
+            sizes = _sizes(extents, slots, kept)
             policies = chosen(lowered.fillings, sizes)
             wide = _needs_wide_keys(lowered, policies, extents)
             firsts = [one for one in lowered.fillings if one.policy == LOCATED]
@@ -347,11 +348,13 @@ def number_of_threads(asked: int | None) -> int:
     return int(asked)
 
 
-def _positions(
-    slots: Sequence[Slot], kept: Mapping[str, StoredInput]
-) -> dict[str, Sequence[float]]:
-    """How many positions each slot has in each level."""
-    return {slot.name: positions(slot, kept[slot.name].members) for slot in slots}
+def _sizes(
+    extents: Mapping[str, int], slots: Sequence[Slot], kept: Mapping[str, StoredInput]
+) -> Sizes:
+    """How large some inputs are, and how far apart their coordinates lie."""
+    counts = {slot.name: positions(slot, kept[slot.name].members) for slot in slots}
+    found = {name: spreads(kept[name].members, count) for name, count in counts.items()}
+    return Sizes(extents, counts, found)
 
 
 def _needs_wide_keys(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil, exp, expm1, log2, prod, sqrt
+from math import ceil, exp, log2, prod, sqrt
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from custard.language.commands import WORKSPACES
 from custard.language.formats import LEVEL_FORMATS
 from custard.to_c.cost import EXTENT, FIBER
 from custard.to_c.expression import Operand, Product, Sum, TypedNode, children, uses
+from custard.to_c.workspaces.spread import EVEN, IN_ORDER, LevelSpread, Spread, evenly
 from custard.to_c.workspaces.taxonomy import Class
 from sam.graph import Slot
 from sam.subscripts import Affine
@@ -57,10 +58,12 @@ class Sizes:
 
     ``extents``    by variable
     ``positions``  how many a slot has in each level, by its name
+    ``spreads``    how far apart its coordinates lie, in the same way
     """
 
     extents: Mapping[str, float]
     positions: Mapping[str, Sequence[float]]
+    spreads: Mapping[str, Sequence[LevelSpread]] = field(default_factory=dict)
 
     def extent(self, variable: str) -> float:
         """The extent of a variable."""
@@ -74,6 +77,11 @@ class Sizes:
             return EXTENT if full or level == 0 else FIBER
         above = found[level - 1] if level else 1.0
         return found[level] / above if above else 0.0
+
+    def spread(self, operand: Operand, level: int) -> LevelSpread:
+        """How far apart the coordinates of a level lie."""
+        found = self.spreads.get(operand.slot.name)
+        return LevelSpread() if found is None else found[level]
 
 
 UNKNOWN = Sizes({}, {})
@@ -108,19 +116,21 @@ class FillStatistics:
     ``values``  how many values are put in each time
     ``places``  how many places there are for them
     ``run``     how many coordinates come in order, one behind the other
+    ``spread``  of the values of one time
+    ``fresh``   the share of all values that go to other words of places than the ones before
     """
 
     fills: float
     values: float
     places: float
     run: float = 1.0
+    spread: Spread = EVEN
+    fresh: float = 1.0
 
     @property
     def distinct(self) -> float:
-        """How many places are used each time, where values are spread evenly."""
-        if not self.places:
-            return 0.0
-        return -self.places * expm1(-self.values / self.places)
+        """How many places are used each time."""
+        return evenly(self.values * self.spread.places, self.places)
 
 
 def load(filling: Filling, sizes: Sizes) -> FillStatistics:
@@ -130,7 +140,69 @@ def load(filling: Filling, sizes: Sizes) -> FillStatistics:
     fills = prod(counts[: len(filling.around)])
     values = prod(counts[len(filling.around) :])
     places = prod(sizes.extent(v) for v in filling.variables)
-    return FillStatistics(max(fills, 1.0), values, places, counts[-1])
+    spread, fresh = EVEN, 1.0
+    if len(filling.variables) == 1:
+        (over,) = filling.variables
+        spread = _spread(filling, over, len(filling.around), sizes)
+        fresh = _spread(filling, over, 0, sizes).words
+    return FillStatistics(max(fills, 1.0), values, places, counts[-1], spread, fresh)
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """Where a loop goes.
+
+    ``spread``  of its coordinates
+    ``order``   the key of the operand through whose storage it goes in order; None through all
+                coordinates
+    """
+
+    spread: Spread
+    order: int | None
+
+
+_NONE = -1
+_THROUGH_ALL = _Loop(IN_ORDER, None)
+_ANYWHERE = _Loop(EVEN, _NONE)
+
+
+def _spread(filling: Filling, variable: str, fixed: int, sizes: Sizes) -> Spread:
+    """The spread of a loop of a workspace, where so many loops around it stand still."""
+    known: dict[str, _Loop] = {}
+    for n, one in enumerate((*filling.around, *filling.loops)):
+        found = _ANYWHERE if n < fixed else _loop(filling.value, one, known, sizes)
+        known[one] = found or _THROUGH_ALL
+    return known.get(variable, _THROUGH_ALL).spread
+
+
+def _loop(node: TypedNode, variable: str, known: Mapping[str, _Loop], sizes: Sizes) -> _Loop | None:
+    """Where the loop over a variable goes, inside of loops that are ``known``; None through all
+    coordinates."""
+    match node:
+        case Operand(variables=variables):
+            if any(form is not None and variable in form.variables for form in node.computed or ()):
+                return _ANYWHERE
+            if variable not in variables:
+                return None
+            level = variables.index(variable)
+            if sizes.fiber(node, level) >= sizes.extent(variable):
+                return None
+            own = sizes.spread(node, level)
+            above = known.get(variables[level - 1], _ANYWHERE) if level else _THROUGH_ALL
+            if above.order in (None, node.key):
+                return _Loop(own.stored, node.key)
+            return _Loop(own.below(above.spread), _NONE)
+        case Product(_, factors, everywhere):
+            found = [_loop(one, variable, known, sizes) for one in factors]
+            some = [] if everywhere else [one for one in found if one is not None]
+            return min(some, key=lambda one: one.spread.words, default=None)
+        case Sum(_, terms):
+            found = [_loop(one, variable, known, sizes) for one in terms if uses(one, variable)]
+            some = [one for one in found if one is not None]
+            whole = len(some) < len(found)
+            return None if whole else max(some, key=lambda one: one.spread.words, default=None)
+    found = [_loop(child, variable, known, sizes) for child in children(node)]
+    return next((one for one in found if one is not None), None)
 
 
 def _coordinates(node: TypedNode, variable: str, bound: Sequence[str], sizes: Sizes) -> float:
@@ -244,7 +316,7 @@ def cost(policy: str, load: FillStatistics) -> float:
         late = _late(min(size, load.fills * 64 * distinct)) / (1 + load.run / _IN_ORDER)
         # A few values wait for memory one after the other, many do so at once.
         waits = values + _WAITS * min(1.0, values)
-        each = 25 + _PUT * values + late * waits + _READ * distinct + _bits(load)
+        each = 25 + _PUT * values + late * load.fresh * waits + _READ * distinct + _bits(load)
     elif policy == "hash":
         once = 10_000.0
         sorting = _sorting(distinct, load, "bucket")
@@ -288,11 +360,11 @@ def _bits(load: FillStatistics) -> float:
     Branches are hard to predict in words of a few bits: whether a bit is the first of its word, and
     how many there are.
     """
-    found = 0.0
+    found, apart = 0.0, min(load.distinct, load.values * load.spread.words)
     for words in (load.places / 64, load.places / 64**2):
         if words:
-            touched = -words * expm1(-load.distinct / words)
-            single = load.distinct * exp(-load.distinct / words)
+            touched = evenly(apart, words)
+            single = apart * exp(-apart / words)
             branches = _BRANCHES * (touched - single) / (1 + load.run / _IN_ORDER)
             found += _WORD * touched + branches
     return found
