@@ -335,8 +335,8 @@ _LARGE, _PAGE, _FAULT = 2**28, 4096, 1000.0
 _PUT, _READ = 4.0, 4.0
 # Up to how many bytes a place of an array takes so many nanoseconds more, and how many values wait
 # that long each time that it is filled.
-_LATE = ((2**20, 0.0), (2**23, 3.5), (2**25, 8.0), (2**27, 12.0), (2**28, 20.0))
-_LATEST, _WAITS = 70.0, 30
+_LATE = ((2**19, 0.0), (2**20, 2.5), (2**23, 3.5), (2**25, 8.0), (2**27, 12.0), (2**28, 20.0))
+_LATEST, _WAITS = 70.0, 200
 # Nanoseconds to visit a word of the bits of an array, and those of its wrong branches.
 _WORD, _BRANCHES = 2.0, 16.0
 # Nanoseconds to put a value into a list and to add it up, to move it to its bucket and back, and to
