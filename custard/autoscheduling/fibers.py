@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from custard.ir import cin
 from custard.ir.iteration import Codes, LoopCount
+from custard.ir.spread import LevelSpread, sampled
 from custard.language.formats import LEVEL_FORMATS, Format, are_full
 from custard.scheduling.provenance import Derived
 from sam.derivations import derived as in_derived
@@ -81,6 +82,7 @@ class InputFibers:
     _trees: dict[Any, _Tree] = field(default_factory=dict)
     _counted: dict[Any, list[LoopCount]] = field(default_factory=dict)
     _derived: dict[Any, InputFibers] = field(default_factory=dict)
+    _spreads: dict[Any, LevelSpread] = field(default_factory=dict)
 
     def statistics(self, access: cin.Access, variables: Sequence[str]) -> list[FiberStatistics]:
         """By level, of an access whose levels have this order."""
@@ -90,6 +92,22 @@ class InputFibers:
             mean, most = (float(lengths.mean()), int(lengths.max())) if len(lengths) else (0.0, 0)
             found.append(FiberStatistics(len(lengths), mean, most))
         return found
+
+    def spread(
+        self, access: cin.Access, variable: str, order: Sequence[str], codes: Mapping[str, str]
+    ) -> LevelSpread:
+        """How far apart the coordinates of a variable lie, where the levels have an order."""
+        used = tuple(one for one in order if one in access.variables)
+        key = access, variable, used
+        if key not in self._spreads:
+            tree, found = self.tree(access, order, codes), LevelSpread()
+            if tree is not None:
+                level = used.index(variable)
+                coordinates = tree.coordinates[level]
+                fiber = len(coordinates) / max(len(tree.segments[level]) - 1, 1)
+                found = sampled(coordinates, self.extent(variable), fiber)
+            self._spreads[key] = found
+        return self._spreads[key]
 
     def count(self, term: cin.Expression, loops: Sequence[str], codes: Codes) -> list[LoopCount]:
         """The iterations of each loop of a term."""

@@ -19,11 +19,12 @@ from custard.autoscheduling.candidates import formats_of, with_parts_first
 from custard.autoscheduling.fibers import InputFibers
 from custard.autoscheduling.problem import Candidate, Problem, ThreadedLoop
 from custard.ir import cin
+from custard.ir.spread import ANYWHERE, THROUGH_ALL, Loop, Spread
 from custard.language.commands import WORKSPACES
 from custard.language.formats import LEVEL_FORMATS, Format, are_full
 from custard.program import Program
 from custard.to_c.call import Bound
-from custard.to_c.cost import array_of, cost, counted
+from custard.to_c.cost import array_of, cost, counted, level_codes
 from custard.to_c.program import CProgram
 from custard.to_c.workspaces import choice
 from custard.to_c.workspaces.choice import MOST_PLACES, FillStatistics
@@ -256,7 +257,8 @@ def _filling(program: cin.LoopProgram, formats: Mapping[str, Format], fibers: In
         return 0.0
     fills, places = max(inside.entered, 1.0), fibers.extent(last)
     run = filled.points / max(filled.entered, 1.0)
-    load = FillStatistics(fills, filled.points / fills, places, run=run)
+    spreads = _spreads(program, formats, fibers, last, inside.variable)
+    load = FillStatistics(fills, filled.points / fills, places, run, *spreads)
     return min(choice.cost(one, load) for one in _fitting(places))
 
 
@@ -275,7 +277,43 @@ def _load(
     last = found[[v for v in program.loops if v in found][-1]]
     places = math.prod(fibers.extent(v) for v in over)
     run = last.points / max(last.entered, 1.0)
-    return FillStatistics(fills, last.points / fills, places, run)
+    spreads = _spreads(program, formats, fibers, over[0], around) if len(over) == 1 else ()
+    return FillStatistics(fills, last.points / fills, places, run, *spreads)
+
+
+def _spreads(
+    program: cin.LoopProgram,
+    formats: Mapping[str, Format],
+    fibers: InputFibers,
+    variable: str,
+    inside: str,
+) -> tuple[Spread, float]:
+    """Of a workspace over a variable, filled in a loop and those inside of it: the spread of the
+    values of one time, and the share of all that is fresh."""
+    loops = program.loops
+    fixed = loops.index(inside)
+    by_loops = [_loops(program, formats, fibers, n)[variable].spread for n in (fixed, 0)]
+    return by_loops[0], by_loops[1].words
+
+
+def _loops(
+    program: cin.LoopProgram, formats: Mapping[str, Format], fibers: InputFibers, fixed: int
+) -> dict[str, Loop]:
+    """Where each loop goes, where so many around it stand still."""
+    codes = level_codes(program, formats)
+    found: dict[str, Loop] = {}
+    for n, variable in enumerate(program.loops):
+        chosen = [ANYWHERE] if n < fixed else []
+        for access in codes if n >= fixed else ():
+            stored = list(codes[access])
+            if variable not in stored or LEVEL_FORMATS[codes[access][variable]].full:
+                continue
+            level = stored.index(variable)
+            own = fibers.spread(access, variable, stored, codes[access])
+            above = found.get(stored[level - 1], ANYWHERE) if level else THROUGH_ALL
+            chosen.append(Loop.of(access, own, above))
+        found[variable] = min(chosen, key=lambda one: one.spread.words, default=THROUGH_ALL)
+    return found
 
 
 def _shared_out(candidate: Candidate, fibers: InputFibers, seconds: float) -> float:

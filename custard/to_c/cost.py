@@ -147,13 +147,13 @@ def _cost(
         if node in turned or not _follows(node, program.loops, formats):
             entries = counts.entries(node, formats[node.tensor])
             moved += (_TURNED if node in turned else _TRANSPOSED) * entries
-    codes = _codes(program, formats, turned)
+    codes = level_codes(program, formats, turned)
     found = moved + sum(_term_cost(program, term, formats, codes, counts) for term in terms)
     # Of orders that cost the same, the one that reads and writes arrays as they are stored.
     return found * (1 + 0.01 * _inversions(program, formats))
 
 
-def _codes(
+def level_codes(
     program: cin.LoopProgram, formats: Mapping[str, Format], turned: Collection[cin.Access] = ()
 ) -> dict[cin.Access, dict[str, str]]:
     """The level formats of the variables of each access, in the order in which they are read."""
@@ -172,7 +172,7 @@ def counted(
     """How many points each loop goes through, of a program that is one term."""
     used = {v for node in _accesses(program) for v in node.variables}
     loops = [v for v in program.loops if v in used or v in program.target.variables]
-    return counts.count(program.value, loops, _codes(program, formats))
+    return counts.count(program.value, loops, level_codes(program, formats))
 
 
 def _is_made_first(node: cin.Expression) -> bool:

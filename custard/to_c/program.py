@@ -28,8 +28,15 @@ from custard.to_c.lowered import Lowered
 from custard.to_c.lowering import lower
 from custard.to_c.printer import printed
 from custard.to_c.verify import verify
-from custard.to_c.workspaces.choice import LOCATED, MOST_PLACES, Sizes, chosen, pays, positions
-from custard.to_c.workspaces.spread import spreads
+from custard.to_c.workspaces.choice import (
+    LOCATED,
+    MOST_PLACES,
+    Sizes,
+    chosen,
+    pays,
+    positions,
+    spreads,
+)
 from sam.graph import Slot
 from sam.inputs import extents, require_inputs
 from sam.support import c_compiler as cc

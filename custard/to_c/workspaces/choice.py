@@ -15,11 +15,20 @@ from math import ceil, exp, log2, prod, sqrt
 import numpy as np
 
 from custard.ir import cin
+from custard.ir.spread import (
+    ANYWHERE,
+    EVEN,
+    THROUGH_ALL,
+    LevelSpread,
+    Loop,
+    Spread,
+    evenly,
+    sampled,
+)
 from custard.language.commands import WORKSPACES
 from custard.language.formats import LEVEL_FORMATS
 from custard.to_c.cost import EXTENT, FIBER
 from custard.to_c.expression import Operand, Product, Sum, TypedNode, children, uses
-from custard.to_c.workspaces.spread import EVEN, IN_ORDER, LevelSpread, Spread, evenly
 from custard.to_c.workspaces.taxonomy import Class
 from sam.graph import Slot
 from sam.subscripts import Affine
@@ -108,6 +117,20 @@ def positions(slot: Slot, members: Mapping[str, object]) -> list[float]:
     return found
 
 
+def spreads(members: Mapping[str, object], positions: Sequence[float]) -> list[LevelSpread]:
+    """Of each level of an input, from the members of its struct and the positions of its levels."""
+    found = []
+    for level, count in enumerate(positions):
+        coordinates = members.get(f"coordinates{level}")
+        if isinstance(coordinates, np.ndarray):
+            above = positions[level - 1] if level else 1.0
+            extent = float(members[f"size{level}"])  # type: ignore[arg-type]
+            found.append(sampled(coordinates, extent, count / max(above, 1.0)))
+        else:
+            found.append(LevelSpread())
+    return found
+
+
 @dataclass(frozen=True)
 class FillStatistics:
     """How a workspace is filled.
@@ -148,50 +171,30 @@ def load(filling: Filling, sizes: Sizes) -> FillStatistics:
     return FillStatistics(max(fills, 1.0), values, places, counts[-1], spread, fresh)
 
 
-@dataclass(frozen=True)
-class _Loop:
-    """Where a loop goes.
-
-    ``spread``  of its coordinates
-    ``order``   the key of the operand through whose storage it goes in order; None through all
-                coordinates
-    """
-
-    spread: Spread
-    order: int | None
-
-
-_NONE = -1
-_THROUGH_ALL = _Loop(IN_ORDER, None)
-_ANYWHERE = _Loop(EVEN, _NONE)
-
-
 def _spread(filling: Filling, variable: str, fixed: int, sizes: Sizes) -> Spread:
     """The spread of a loop of a workspace, where so many loops around it stand still."""
-    known: dict[str, _Loop] = {}
+    known: dict[str, Loop] = {}
     for n, one in enumerate((*filling.around, *filling.loops)):
-        found = _ANYWHERE if n < fixed else _loop(filling.value, one, known, sizes)
-        known[one] = found or _THROUGH_ALL
-    return known.get(variable, _THROUGH_ALL).spread
+        found = ANYWHERE if n < fixed else _loop(filling.value, one, known, sizes)
+        known[one] = found or THROUGH_ALL
+    return known.get(variable, THROUGH_ALL).spread
 
 
-def _loop(node: TypedNode, variable: str, known: Mapping[str, _Loop], sizes: Sizes) -> _Loop | None:
+def _loop(node: TypedNode, variable: str, known: Mapping[str, Loop], sizes: Sizes) -> Loop | None:
     """Where the loop over a variable goes, inside of loops that are ``known``; None through all
     coordinates."""
     match node:
         case Operand(variables=variables):
             if any(form is not None and variable in form.variables for form in node.computed or ()):
-                return _ANYWHERE
+                return ANYWHERE
             if variable not in variables:
                 return None
             level = variables.index(variable)
             if sizes.fiber(node, level) >= sizes.extent(variable):
                 return None
             own = sizes.spread(node, level)
-            above = known.get(variables[level - 1], _ANYWHERE) if level else _THROUGH_ALL
-            if above.order in (None, node.key):
-                return _Loop(own.stored, node.key)
-            return _Loop(own.below(above.spread), _NONE)
+            above = known.get(variables[level - 1], ANYWHERE) if level else THROUGH_ALL
+            return Loop.of(node.key, own, above)
         case Product(_, factors, everywhere):
             found = [_loop(one, variable, known, sizes) for one in factors]
             some = [] if everywhere else [one for one in found if one is not None]

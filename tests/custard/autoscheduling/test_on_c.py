@@ -127,3 +127,20 @@ def test_going_across_the_same_rows_again_is_cheap():
         "A(i,k) = B(i,j) * C(j,k)", {"B": b, "C": c}, {"A": "dd", "C": "dd:1,0"}, "c", threads=1
     )
     assert found[0].schedule == ("reorder(j,i,k)",)
+
+
+def test_a_band_goes_through_an_array():
+    """Its rows lie side by side: no value waits for memory, however long a row is."""
+    n = 300_000
+    band = scipy.sparse.diags_array([1.0] * 11, offsets=range(-5, 6), shape=(n, n)).tocsr()
+    random = np.random.default_rng(4)
+    even = scipy.sparse.random_array((n, n), density=11 / n, format="csr", rng=random)
+    found = problem("X(i,j) = A(i,k) * B(k,j)", extents=n, given=dict.fromkeys("XAB", "ds"))
+    plain = next(one for one in orders(found) if one.loops == ("i", "k", "j"))
+    estimates = {}
+    for name, matrix in (("band", band), ("even", even)):
+        fibers = InputFibers(dict.fromkeys("AB", Tensor.of(matrix)), found.extents)
+        for policy in ("dense", "bucket"):
+            estimates[name, policy] = C.estimate(replace(plain, policy=policy), found, fibers)
+    assert estimates["band", "dense"] < estimates["band", "bucket"]
+    assert estimates["even", "bucket"] < estimates["even", "dense"]

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse
 
 import custard
+from custard.ir.spread import LevelSpread, Spread
 from custard.language.commands import WORKSPACES
 from custard.to_c.workspaces.choice import FillStatistics, Sizes, cost, load, positions
 from sam.tensor import Tensor
@@ -171,3 +172,38 @@ def test_inputs_decide():
         "for these inputs, X(i,j) goes through a dense workspace over i, j: sparse scattering",
     )
     np.testing.assert_array_equal(bound.run().to_numpy(), full.T @ full)
+
+
+def _policies(b, c, order):
+    """The workspace that is chosen for a product of matrices."""
+    program = custard.compile(PRODUCT, dict.fromkeys("XBC", "CSR"), f"reorder({order})", "c")
+    note = [*program.notes, *program.bind({"B": b, "C": c}).notes][-1]
+    return note.split(" workspace")[0].split()[-1]
+
+
+@needs_compiler
+def test_coordinates_side_by_side_go_through_an_array():
+    """What is far apart in a row of 2.4 MB waits for memory, and is sorted; a band is not, nor are
+    its rows where another matrix has them anywhere."""
+    n = 300_000
+    random = np.random.default_rng(0)
+    even = scipy.sparse.random_array((n, n), density=10 / n, format="csr", rng=random)
+    band = scipy.sparse.diags_array([1.0] * 11, offsets=range(-5, 6), shape=(n, n)).tocsr()
+    assert _policies(even, even, "i,k,j") == "bucket"
+    assert _policies(band, band, "i,k,j") == "dense"
+    assert _policies(band, even, "i,k,j") == "bucket"
+
+
+def test_the_loads_of_a_band():
+    """Values come again in the row of a result, and beside those of the last one."""
+    near = LevelSpread(Spread(0.2, 0.01), 0.1)
+    sizes = {"i": 1000.0, "j": 1e6, "k": 1000.0}, {"B": [1000, 11_000], "C": [1000, 11_000]}
+    rows = filling(PRODUCT, {"X": "ds", "B": "ds", "C": "ds"}, "reorder(i,k,j)")
+    both = load(rows, Sizes(*sizes, {"B": [LevelSpread(), near], "C": [LevelSpread(), near]}))
+    # One row of B has its words to itself; what is beside them is stored beside it in C.
+    assert both.spread.places == pytest.approx(0.1 + 0.9 * 0.2)
+    assert both.spread.words == pytest.approx(0.1 * 0.1 + 0.9 * 0.01)
+    assert both.fresh == pytest.approx(0.01 * 0.1 + 0.19 * 0.01)
+    anywhere = load(rows, Sizes(*sizes, {"C": [LevelSpread(), near]}))
+    assert (anywhere.spread, anywhere.fresh) == (Spread(1.0, 0.1), 0.1)
+    assert cost("dense", both) < cost("dense", anywhere) < cost("dense", load(rows, Sizes(*sizes)))

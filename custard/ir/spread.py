@@ -8,14 +8,15 @@ coordinates in random places have.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from math import expm1
 
 import numpy as np
 
 WORD = 64  # places that have a bit in one word, and eight lines of memory
-_STRETCHES, _LENGTH = 16, 256
+_STRETCHES, _LENGTH = 8, 256
+_FEW = 2**15  # coordinates whose loops take less time than to look at them
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,6 @@ class Spread:
 
 
 EVEN = Spread()
-IN_ORDER = Spread(1.0, 1 / WORD)
 
 
 @dataclass(frozen=True)
@@ -52,27 +52,41 @@ class LevelSpread:
         )
 
 
+@dataclass(frozen=True)
+class Loop:
+    """Where a loop goes.
+
+    ``spread``  of its coordinates
+    ``order``   the operand through whose storage it goes in order; None through all coordinates
+    """
+
+    spread: Spread
+    order: Hashable = None
+
+    @classmethod
+    def of(cls, operand: Hashable, level: LevelSpread, above: Loop) -> Loop:
+        """Through the fibers of a level of an operand, which the loop over the level above it
+        chooses."""
+        if above.order in (None, operand):
+            return cls(level.stored, operand)
+        return cls(level.below(above.spread), _MANY)
+
+
+_MANY = object()  # operands together choose where a loop goes
+THROUGH_ALL = Loop(Spread(1.0, 1 / WORD))
+ANYWHERE = Loop(EVEN, _MANY)
+
+
 def evenly(values: float, places: float) -> float:
     """How many places that many values go to, where they are spread evenly."""
     return -places * expm1(-values / places) if places else 0.0
 
 
-def spreads(members: Mapping[str, object], positions: Sequence[float]) -> list[LevelSpread]:
-    """Of each level of an input, from the members of its struct and the positions of its levels."""
-    found = []
-    for level, count in enumerate(positions):
-        coordinates = members.get(f"coordinates{level}")
-        if isinstance(coordinates, np.ndarray) and len(coordinates) >= _STRETCHES * _LENGTH:
-            above = positions[level - 1] if level else 1.0
-            extent = float(members[f"size{level}"])  # type: ignore[arg-type]
-            found.append(_sampled(coordinates, extent, count / above))
-        else:
-            found.append(LevelSpread())
-    return found
-
-
-def _sampled(coordinates: np.ndarray, extent: float, fiber: float) -> LevelSpread:
-    """Of stretches of coordinates, in fibers of about that many."""
+def sampled(coordinates: np.ndarray, extent: float, fiber: float) -> LevelSpread:
+    """Of the coordinates of a level in fibers of about that many, from stretches of them; if they
+    are few, as if they were random."""
+    if len(coordinates) < _FEW:
+        return LevelSpread()
     starts = np.linspace(0, len(coordinates) - _LENGTH, _STRETCHES).astype(np.int64)
     stretches = coordinates[starts[:, None] + np.arange(_LENGTH)]
     beside = (np.diff(stretches) > 0) & (np.diff(stretches // WORD) == 0)
