@@ -9,6 +9,7 @@ is left out too, and joins another batch.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 
@@ -88,8 +89,9 @@ class _Batch:
         return [n for n in range(len(self.configs)) if n not in self.gone]
 
     def run(self) -> None:
-        """Finds the runs of as many configs as possible."""
-        left = self.left()
+        """Finds the runs of as many configs as possible, those of like depths in lanes side by
+        side."""
+        left = sorted(self.left(), key=lambda n: _depth(self.configs[n]))
         with ExitStack() as stack:
             firings: Firings | None = None
             while len(left) > FEW:
@@ -212,3 +214,9 @@ class _Batch:
                 sinks=firings.sinks,
             ),
         )
+
+
+def _depth(config: Config) -> float:
+    """The depth of most queues."""
+    depth, _ = config.queue("", "", "")
+    return math.inf if depth is None else depth

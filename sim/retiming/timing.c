@@ -30,6 +30,15 @@ enum { NEEDS_CODES, STARVED, CROWDED, NO_MEMORY };
 
 typedef struct Part Part;
 
+/* Lanes by a number that they have: the different numbers, which lanes have each, and which of the
+ * numbers there are in each vector, from one up to another: few, where lanes of like numbers lie side
+ * by side. */
+typedef struct {
+    int64_t count, number[LANES];
+    Test has[LANES];
+    int64_t first[VECTORS], end[VECTORS];
+} Sorted;
+
 /* A queue of rows: when tokens become visible, and when they were taken. */
 typedef struct {
     Part *writer, *reader;
@@ -44,13 +53,8 @@ typedef struct {
     int64_t starves, crowds; /* whether its reader, or its writer, waits for what moves in it */
     int64_t places, kept;    /* rows that there are for visible tokens, and for taken ones */
     Row *visible, *taken;
-    int64_t depths;    /* how many different depths are near enough to be looked at, with the lanes
-                        * that have them */
-    int64_t depth[LANES];
-    Test has[LANES];
-    int64_t peaks;     /* how many different peaks there are that may still grow, with their lanes */
-    int64_t peak[LANES];
-    Test holds[LANES];
+    Sorted depths;     /* those that are near enough to be looked at */
+    Sorted peaks;      /* those that may still grow */
     Row latency;
     TIME *history[LANES];    /* takings of lanes whose peak is far, as a ring, and its places */
     int64_t remembers[LANES];
@@ -117,23 +121,26 @@ static int more_rows(Row **rows, int64_t *places, int64_t needed, int64_t from, 
     return 1;
 }
 
-/* Sorts lanes by what they have: the different numbers, and which lanes have each. */
-static int64_t sort_lanes(const int64_t *of, const int8_t *lanes, int64_t *found, Test *have) {
-    int64_t count = 0;
+/* Sorts some lanes by a number. */
+static void sort_lanes(Sorted *s, const int64_t *of, const int8_t *lanes) {
     int8_t flags[LANES][LANES];
+    s->count = 0;
+    for (int v = 0; v < VECTORS; v++) s->first[v] = s->end[v] = 0;
     for (int k = 0; k < LANES; k++) {
         if (!lanes[k]) continue;
         int64_t n = 0;
-        while (n < count && found[n] != of[k]) n++;
-        if (n == count) {
+        while (n < s->count && s->number[n] != of[k]) n++;
+        if (n == s->count) {
             memset(flags[n], 0, LANES);
-            found[count++] = of[k];
+            s->number[s->count++] = of[k];
         }
         flags[n][k] = 1;
+        const int v = k / WIDTH;
+        if (!s->end[v] || n < s->first[v]) s->first[v] = n;
+        if (n >= s->end[v]) s->end[v] = n + 1;
     }
-    for (int64_t n = 0; n < count; n++)
-        for (int v = 0; v < VECTORS; v++) have[n].of[v] = mask_of(flags[n] + v * WIDTH);
-    return count;
+    for (int64_t n = 0; n < s->count; n++)
+        for (int v = 0; v < VECTORS; v++) s->has[n].of[v] = mask_of(flags[n] + v * WIDTH);
 }
 
 /* The tokens of a queue that its peaks may not account for yet. There are rows for the peak, and for
@@ -146,7 +153,7 @@ static void sort_depths(Queue *q, const int8_t *live) {
     for (int k = 0; k < LANES; k++)
         near[k] = live[k] && q->depth_of[k] != INT64_MAX &&
                   q->depth_of[k] <= q->peak_of[k] + ahead(q);
-    q->depths = sort_lanes(q->depth_of, near, q->depth, q->has);
+    sort_lanes(&q->depths, q->depth_of, near);
 }
 
 static int is_far(const Queue *q, int lane) {
@@ -161,7 +168,7 @@ static void sort_peaks(Queue *q, const int8_t *live) {
         if (grows[k]) q->batch = BATCH;
         if (is_far(q, k)) grows[k] = 0;
     }
-    q->peaks = sort_lanes(q->peak_of, grows, q->peak, q->holds);
+    sort_lanes(&q->peaks, q->peak_of, grows);
 }
 
 /* Makes room for what the limit lets in, and for what the peaks depend on. */
@@ -243,11 +250,12 @@ static int account(Machine *m, Queue *q) {
     int grew = 0;
     for (int k = 0; k < LANES; k++)
         if (m->live[k] && is_far(q, k) && !account_far(q, k)) return 0;
-    for (int64_t n = 0; n < q->peaks; n++) {
-        const int64_t peak = q->peak[n];
-        for (int v = 0; v < VECTORS; v++) {
-            const Vector since = q->latency.of[v] + 1;
-            const Mask holds = q->holds[n].of[v];
+    const Sorted *const peaks = &q->peaks;
+    for (int v = 0; v < VECTORS; v++) {
+        const Vector since = q->latency.of[v] + 1;
+        for (int64_t n = peaks->first[v]; n < peaks->end[v]; n++) {
+            const int64_t peak = peaks->number[n];
+            const Mask holds = peaks->has[n].of[v];
             /* Times only grow: no more are held than before if the last of these takings was before
              * the first of these tokens was given. */
             const Vector last = q->taken[(q->head - 1 - peak) & taken_mask].of[v] + since;
@@ -271,8 +279,8 @@ static int account(Machine *m, Queue *q) {
     int64_t peak = 0;
     for (int k = 0; k < LANES; k++)
         if (grows[k] && is_far(q, k) && !remember(q, k)) return 0;
-    for (int64_t n = 0; n < q->peaks; n++)
-        if (q->peak[n] > peak) peak = q->peak[n];
+    for (int64_t n = 0; n < q->peaks.count; n++)
+        if (q->peaks.number[n] > peak) peak = q->peaks.number[n];
     sort_depths(q, m->live);
     return peak + 2 * ahead(q) <= q->kept || make_room(q, m->live);
 }
@@ -281,8 +289,9 @@ static int account(Machine *m, Queue *q) {
 static inline Vector room(const Queue *q, int v) {
     const int64_t mask = q->kept - 1;
     Vector found = (Vector){0} - 1;
-    for (int64_t d = 0; d < q->depths; d++)
-        found = pick(q->has[d].of[v], q->taken[(q->tail - q->depth[d]) & mask].of[v], found);
+    const Sorted *const depths = &q->depths;
+    for (int64_t d = depths->first[v]; d < depths->end[v]; d++)
+        found = pick(depths->has[d].of[v], q->taken[(q->tail - depths->number[d]) & mask].of[v], found);
     return found + 1;
 }
 
