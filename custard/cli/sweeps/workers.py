@@ -150,7 +150,7 @@ def _groups(tasks: Iterable[Task], jobs: int, together: Together | None) -> list
     return groups
 
 
-_MOST_TOGETHER = 16
+_MOST_TOGETHER = 32
 
 
 def run_on_dask(
