@@ -152,7 +152,7 @@ def test_points_of_a_kind_are_measured_together():
     assert _numbers(_together(a, a, a, a, jobs=2)) == [2, 2, 2, 2]
     assert _numbers(_together(a, b, jobs=2)) == [1, 1]
     many = _numbers(_together(*[a] * 33))
-    assert sorted(many) == [11] * 33
+    assert sorted(many) == [16] * 16 + [17] * 17
 
 
 def test_points_measured_together_fail_one_by_one():
