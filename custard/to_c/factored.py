@@ -186,14 +186,12 @@ class _FactoredProduct(NamedTuple):
         return tuple(v for v in program.loops if v in (*self.free, *self.first.variables))
 
     def vector(self, program: cin.LoopProgram, formats: Mapping[str, Format]) -> tuple[str, ...]:
-        """The variables of the first sum; none unless it is one of arrays, or a vector that another
-        factor goes through, or one of rows that are full."""
+        """The variables of the first sum; none unless it is one of arrays, or a vector over what is
+        summed then, or one of rows that are full."""
         kept = [v for v in self.loops(program) if v in self.free]
         if all(_is_array(factor, formats) for factor in cin.children(self.first.operand)):
             return tuple(kept)
         if not kept or kept[0] not in self.variables:
-            return ()
-        if not any(_goes_through(factor, kept[0], formats) for factor in self.others):
             return ()
         rows = {*kept[1:]}
         if not rows <= {*program.target.variables}:

@@ -30,6 +30,39 @@ def test_a_note_says_what_is_computed_first():
     assert str(program.cin.value) == "sum(k, A(i,k) * sum(j, B(k,j) * x(j)))"
 
 
+@needs_compiler
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("y(j) = x(i) * A(i,k) * B(k,j)", "CSR"),
+        ("y(j) = B(k,j) * A(i,k) * x(i)", "CSR"),
+        ("y(i) = A(i,k) * B(k,j) * x(j)", "CSC"),
+        ("y(i) = A(k,i) * B(j,k) * x(j)", "CSR"),
+    ],
+)
+def test_products_that_scatter_are_two_as_well(text, form):
+    program = compiled(text, {"y": "d", "A": form, "B": form, "x": "d"})
+    assert any("is computed first, for all k" in note for note in program.notes)
+    a, b, x = matrix(1, 20, 20), matrix(2, 20, 20), np.arange(20.0)
+    if text.startswith("y(i) = A(k,i)"):
+        due = a.T @ (b.T @ x)
+    elif text.startswith("y(i)"):
+        due = a @ (b @ x)
+    else:
+        due = (x @ a) @ b
+    found = program.run({"A": a, "B": b, "x": x})
+    np.testing.assert_allclose(found.to_numpy(), due)
+
+
+@needs_compiler
+def test_a_first_vector_without_a_value_meets_no_infinity():
+    a = sp.csr_array(np.array([[1.0, 0, 0], [0, 0, 2], [0, 0, 0]]))
+    b = sp.csr_array(np.array([[1.0, 0, 3], [np.inf, 1, 0], [0, 2, 0]]))
+    program = compiled("y(j) = x(i) * A(i,k) * B(k,j)")
+    found = program.run({"A": a, "B": b, "x": np.array([1.0, 2, 3])})
+    np.testing.assert_array_equal(found.to_numpy(), [1, 8, 3])
+
+
 @pytest.mark.parametrize(
     "options", [{"strict": True}, {"schedule": "reorder(i,k,j)"}, {"schedule": "reorder(k,j,i)"}]
 )
