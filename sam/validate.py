@@ -97,7 +97,7 @@ def _validated(graph: Graph) -> Validated:
             raise UserError(f"two nodes of the graph are named {node.name}")
         if node.kind not in KINDS:
             raise UserError(
-                f"node {node.name} is of the unknown kind {node.kind}",
+                f"node {quoted(node.name)} is of the unknown kind {quoted(node.kind)}",
                 hint=one_of(node.kind, KINDS),
             )
         nodes[node.name] = node

@@ -35,6 +35,7 @@ from sam.graph import Graph, Slot
 from sam.support import c_compiler
 from sam.support.errors import UserError
 from sam.support.files import write_whole
+from sam.validate import validate
 from sim.config.hardware import Config
 from sim.endless import OutOfCycles
 from sim.simulation import require_engine, simulate
@@ -114,6 +115,7 @@ def _variables(slot: Slot) -> tuple[str, ...]:
 
 
 def _run(graph: Graph, wanted: Wanted, machine: Config, arguments: argparse.Namespace) -> int:
+    validate(graph)
     result = graph.result
     outputs = []
     for text in arguments.outputs:

@@ -93,7 +93,8 @@ class KernelTrees:
         return replace(inner, free=free, over=frozenset(found.variables), policy=found.policy)
 
     def _sum(self, node: cin.Add) -> Sum:
-        """The tree of a sum. Bracketed sums in it are merged into it if all terms have one type."""
+        """The tree of a sum. Bracketed sums in it are merged into it if all terms have one type, of
+        floating-point numbers only where it begins: others may cancel in another order."""
         first, *rest = node.terms
         signs = [False, *(isinstance(term, cin.Negate) for term in rest)]
         terms = [self._tree(first)]
@@ -101,8 +102,10 @@ class KernelTrees:
             terms.append(self._tree(term.operand if isinstance(term, cin.Negate) else term))
         steps = _running_types(terms, signs)
         merged: list[tuple[TypedNode, bool]] = []
-        for own, sign in zip(terms, signs, strict=True):
-            if isinstance(own, Sum) and _have_type((*own.steps, *steps), steps[-1]):
+        exact = concrete(steps[-1]).kind in "biu"
+        for n, (own, sign) in enumerate(zip(terms, signs, strict=True)):
+            mergeable = exact or n == 0
+            if isinstance(own, Sum) and mergeable and _have_type((*own.steps, *steps), steps[-1]):
                 inside = zip(own.terms, own.minus, strict=True)
                 merged += [(part, one != sign) for part, one in inside]
             else:

@@ -54,6 +54,32 @@ FLAGS = (
 # The flags behind -ffast-math, which itself would make the whole process flush denormal numbers to
 # 0 once such a library is linked.
 FAST_MATH = (*FLAGS, "-ffinite-math-only", "-freciprocal-math", "-fcx-limited-range")
+# Terms are added up in the order in which they stand.
+ORDERED = tuple(flag for flag in FLAGS if flag != "-fassociative-math")
+
+
+def flags_of(value: cin.Expression, fast_math: bool) -> tuple[str, ...]:
+    """The flags of the C compiler for a program that computes a value.
+
+    The order of a sum over a variable is open. That of terms is not: gcc would make ``-b`` of
+    ``a - b - a``, which is NaN where ``a`` is infinite, and 0 where ``b`` is far smaller.
+    """
+    if fast_math:
+        return FAST_MATH
+    return FLAGS if max(map(_terms, cin.walk(value))) <= 2 else ORDERED
+
+
+def _terms(node: cin.Expression) -> int:
+    """How many terms a node adds up; what a sum over a variable has so far is one beside those of
+    its operand."""
+    match node:
+        case cin.Add(terms):
+            return sum(map(_terms, terms))
+        case cin.Negate(operand):
+            return _terms(operand)
+        case cin.Reduce(_, operand):
+            return 1 if _terms(operand) == 1 else 3
+    return 1
 
 
 @dataclass(frozen=True, repr=False)

@@ -19,7 +19,7 @@ from custard.to_c.builder import Types
 from custard.to_c.factored import factored
 from custard.to_c.loop_order import cheapest_order, turned_arrays, wanted_orders
 from custard.to_c.lowering import lower
-from custard.to_c.program import FAST_MATH, FLAGS, CProgram
+from custard.to_c.program import CProgram, flags_of
 from sam.support.errors import UserError
 
 
@@ -72,7 +72,7 @@ def compiled(program: cin.LoopProgram, request: Request, notes: Sequence[str]) -
         header=header,
         lowered=lowered,
         nest=loops,
-        flags=FAST_MATH if request.fast_math else FLAGS,
+        flags=flags_of(program.value, request.fast_math),
     )
     done("lower", c, lambda: c.source)
     return c

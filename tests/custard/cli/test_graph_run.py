@@ -105,3 +105,17 @@ def test_extents_that_no_input_fixes(capsys):
     words = ["-i", "B=@random", "-i", "c=@random", "--dims", "i=5,j=7"]
     assert main(["sim", "spmv.gv", *words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["result"]["shape"] == [5]
+
+
+def test_a_graph_with_an_unknown_kind_is_told_in_few_words(capsys):
+    main(["x(i) = B(i,j) * c(j)", "--dot", "p.gv"])
+    text = Path("p.gv").read_text()
+    capsys.readouterr()
+    for kind, told in (("levelscanner", "levelscanner\nhint: did you mean level_scanner?"),
+                       ("s" * 1000, "sss")):  # fmt: skip
+        Path("q.gv").write_text(text.replace('"level_scanner"', f'"{kind}"', 1))
+        words = ["-i", "B=@random", "-i", "c=@random", "--dims", "i=5,j=7"]
+        assert main(["sim", "q.gv", *words]) == 2
+        error = capsys.readouterr().err
+        assert f"is of the unknown kind {told}" in error
+        assert len(error) < 600

@@ -24,18 +24,27 @@ def test_types_are_numpys():
     assert (isinstance(tree, Quotient), tree.dtype) == (True, np.dtype("float64"))
 
 
+WHOLE = Types(dict.fromkeys("abc", np.dtype("int32")))
+
+
 def test_brackets_of_one_type_are_merged_with_their_signs():
-    tree = prepared("y(i) = a(i) - (b(i) - c(i))", {}).tree
+    tree = prepared("y(i) = a(i) - (b(i) - c(i))", {}, types=WHOLE).tree
     assert isinstance(tree, Sum)
     assert [term.slot.tensor for term in tree.terms] == ["a", "b", "c"]
     assert tree.minus == (False, True, False)
 
 
-@pytest.mark.parametrize("text", ["a(i) - (2 + c(i))", "1.5 + (2 + c(i))"])
-def test_a_number_in_brackets_is_added_in_the_type_of_the_sum_before_it(text):
-    tree = prepared(f"y(i) = {text}", {}).tree
+def test_brackets_of_floats_are_merged_where_a_sum_begins():
+    tree = prepared("y(i) = a(i) - (b(i) - c(i))", {}).tree
+    assert [type(term) for term in tree.terms] == [Operand, Sum]
+    tree = prepared("y(i) = (a(i) - b(i)) - c(i)", {}).tree
+    assert [type(term) for term in tree.terms] == [Operand] * 3
+
+
+def test_a_number_in_brackets_is_added_in_the_type_of_the_sum_before_it():
+    tree = prepared("y(i) = a(i) - (2 + c(i))", {}, types=WHOLE).tree
     assert len(tree.terms) == 3
-    assert 2 not in tree.steps  # the sum up to there is no whole number
+    assert 2 not in tree.steps  # a number is no type of its own within the sum
 
 
 def test_brackets_of_another_type_stay():

@@ -562,3 +562,38 @@ def test_a_result_has_no_more_memory_than_its_values():
 def test_calls_after_the_first_take_no_new_pages():
     run = "import custard; custard.compile('y(i) = x(i)', target='c').run({'x': [1.0, 2.0]})"
     assert faults(run) < 100
+
+
+# Flags
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a(i) - b(i) - a(i)", "a(i) + b(i) - a(i)", "a(i) - (a(i) - b(i))", "b(i) - a(i) + a(i)"],
+)
+@pytest.mark.parametrize("form", ["d", "s"])
+def test_terms_are_added_up_in_their_order(text, form, monkeypatch):
+    """Those that cancel leave what numpy leaves of them; with all optimisations."""
+    monkeypatch.delenv("SAM_CFLAGS", raising=False)
+    a, b = np.array([np.inf, 1e30, 1e16, -0.1]), np.array([1.0, 1, 3, 1])
+    program = custard.compile(f"y(i) = {text}", dict.fromkeys("yab", form), target="c")
+    with np.errstate(invalid="ignore"):
+        due = eval(text.replace("(i)", ""), {"a": a, "b": b})
+    np.testing.assert_array_equal(program.run({"a": a, "b": b}).to_numpy(), due)
+
+
+@pytest.mark.parametrize(
+    ("expression", "open_order"),
+    [
+        ("y(i) = A(i,j) * x(j)", True),
+        ("y(i) = b(i) - A(i,j) * x(j)", True),
+        ("X(i,j) = A(i,j) + B(i,j)", True),
+        ("X(i,j) = A(i,j) + B(i,j) - C(i,j)", False),
+        ("X(i,j) = A(i,j) * (B(i,j) + C(i,j)) - B(i,j)", True),
+        ("y(i) = sum(j, A(i,j) - B(i,j))", False),
+    ],
+)
+def test_the_order_of_a_sum_over_a_variable_is_open(expression, open_order):
+    program = custard.compile(expression, target="c")
+    assert ("-fassociative-math" in program.flags) == open_order
+    assert custard.compile(expression, target="c", fast_math=True).flags == FAST_MATH
