@@ -150,58 +150,58 @@ def rows_as_levels(matrix: Any, codes: str) -> tuple[tuple[Level, ...], Array]:
 def levels_as_rows(
     levels: Sequence[Level], order: tuple[int, ...], values: Array, shape: tuple[int, ...]
 ) -> Any:
-    """The CSR or CSC array of a matrix with levels ``BY_ROWS``; None where it has too many rows."""
+    """The CSR or CSC array of a matrix with levels ``BY_ROWS``, with indices of 32 bits if they
+    fit; None where it has too many rows. What is stored alike is shared."""
     import scipy.sparse
 
-    if max(shape) > 4 * len(values) + 2**16:
-        return None
     outer, inner = levels
     assert isinstance(inner, Compressed | Singleton)
+    index = _index_type(len(values), shape)
     if isinstance(outer, Dense):
         assert isinstance(inner, Compressed)
         segments = np.asarray(inner.segments)
     else:
         assert isinstance(outer, Compressed)
         rows = shape[order[0]]
+        if rows > 4 * len(values) + 2**16:
+            return None
         lengths = None if isinstance(inner, Singleton) else np.diff(inner.segments)
-        segments = np.zeros(rows + 1, np.int64)
-        counts = np.bincount(outer.coordinates, lengths, rows)
-        np.cumsum(counts.astype(np.int64), out=segments[1:])
+        segments = np.zeros(rows + 1, index)
+        np.cumsum(np.bincount(outer.coordinates, lengths, rows).astype(index), out=segments[1:])
     make = scipy.sparse.csr_array if order == (0, 1) else scipy.sparse.csc_array
-    matrix = make((values, np.asarray(inner.coordinates), segments), shape=shape)
+    indices = (np.asarray(one).astype(index, copy=False) for one in (inner.coordinates, segments))
+    matrix = make((values, *indices), shape=shape)
     matrix.has_canonical_format = True
     return matrix
 
 
-def shared_rows(compressed: Compressed, values: Array, shape: tuple[int, ...], format: str) -> Any:
-    """The CSR or CSC array of the inner level of a matrix ``"ds"``; it shares the values."""
-    import scipy.sparse
-
-    kind = scipy.sparse.csr_array if format == "csr" else scipy.sparse.csc_array
-    fits = max(len(values), *shape) <= np.iinfo(np.int32).max
-    index = np.int32 if fits else np.int64
-    stored = (compressed.coordinates, compressed.segments)
-    indices = (np.asarray(array).astype(index, copy=False) for array in stored)
-    return kind((values, *indices), shape=shape)
+def _index_type(count: int, shape: tuple[int, ...]) -> type[np.signedinteger[Any]]:
+    """The type of the indices of a scipy.sparse array of so many entries, as scipy's own."""
+    return np.int32 if max(count, *shape) <= np.iinfo(np.int32).max else np.int64
 
 
 def of_entries(coordinates: Ints, values: Array, shape: tuple[int, ...], format: str) -> Any:
     """The scipy.sparse array of entries: in ``format`` for two modes, else a coo_array."""
     import scipy.sparse
 
-    entries = scipy.sparse.coo_array((values, tuple(coordinates)), shape=shape)
-    if len(shape) != 2:
-        return entries
+    index = _index_type(len(values), shape)
+    entries = scipy.sparse.coo_array((values, tuple(coordinates.astype(index))), shape=shape)
+    return entries if len(shape) != 2 else converted(entries, format)
+
+
+def converted(matrix: Any, format: str) -> Any:
+    """A matrix of scipy.sparse in another format. Raises UserError where scipy has no such format,
+    and where there is no memory for it."""
     if format in ("csr", "csc", "lil"):
-        extent = shape[format == "csc"]
+        extent = matrix.shape[format == "csc"]
         if free_memory.lacks(extent * np.dtype(np.int64).itemsize):
             raise UserError(
-                f"there is no memory for a {format} array of the shape {shape}, which has "
+                f"there is no memory for a {format} array of the shape {matrix.shape}, which has "
                 f"an entry for each of {extent} {'columns' if format == 'csc' else 'rows'}",
                 hint='to_scipy("coo")',
             )
     try:
-        return entries.asformat(format)
+        return matrix.asformat(format)
     except ValueError as error:
         raise UserError(
             f'"{format}" is not a scipy.sparse format', hint=one_of(format, _FORMATS)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sam.foreign_arrays import dense_of, entries_of
-from sam.levels import LEVELS, Compressed, Dense, Fibers, Ints, Level, held
+from sam.levels import LEVELS, Dense, Fibers, Ints, Level, held
 from sam.support import free_memory
 from sam.support.errors import UserError
 from sam.tensor import layouts, scipy_arrays
@@ -33,13 +33,13 @@ from sam.tensor.operators import ArrayOperators
 from sam.tensor.scipy_arrays import (
     BY_ROWS,
     canonical,
+    converted,
     format_of_rows,
     has_rows,
     is_scipy_sparse,
     levels_as_rows,
     of_entries,
     rows_as_levels,
-    shared_rows,
 )
 from sam.tensor.sorting import increase, sorted_entries
 from sam.tensor.storing import are_pruned, listed, positions, stored
@@ -254,14 +254,15 @@ class Tensor(ArrayOperators):
 
         ``"ds:0,1"`` to CSR and ``"ds:1,0"`` to CSC share the values, and indices that a kernel has
         made with 32 bits. Indices have 32 bits if they fit, as scipy's own. Raises UserError for a
-        scalar, which scipy.sparse does not have.
+        scalar, which scipy.sparse does not have, and for a tensor that is not valid.
         """
         if self.ndim == 0:
             raise UserError("scipy.sparse has no scalars", hint="to_numpy()")
-        if self.ndim == 2 and self._codes == "ds" and format == format_of_rows(self.mode_order):
-            compressed = self._as_made[1]
-            assert isinstance(compressed, Compressed)
-            return shared_rows(compressed, self.values, self.shape, format)
+        if self._codes in BY_ROWS and format != "coo":
+            levels = self.validated()._as_made
+            rows = levels_as_rows(levels, self.mode_order, self.values, self.shape)
+            if rows is not None:
+                return converted(rows, format)
         return of_entries(*self.to_coo(), self.shape, format)
 
     def convert(self, levels: str | None = None, mode_order: Sequence[int] | None = None) -> Tensor:
@@ -454,7 +455,9 @@ class Tensor(ArrayOperators):
         if not {codes, self._codes} <= {*BY_ROWS}:
             return None
         matrix = levels_as_rows(self.levels, self.mode_order, self.values, self.shape)
-        return None if matrix is None else _of_rows(matrix, codes, order)
+        if matrix is None or not has_rows(matrix, format_of_rows(order)):
+            return None
+        return _of_rows(matrix, codes, order)
 
     def _is_pruned(self) -> bool:
         return self._pruned or are_pruned(self.levels)

@@ -544,6 +544,37 @@ def test_a_result_that_is_fed_back_needs_no_second_kernel():
     assert len(program.kernels) == 1
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        *("ds", "ds:1,0", "ss", "ss:1,0", "uq", "uq:1,0", "sd", "dd", "dd:1,0"),
+        *("hh", "dh", "db", "bb", "dl", "sh"),
+    ],
+)
+def test_a_result_in_any_format_is_fed_back_in_any_way_without_a_second_kernel(form):
+    matrix = scipy.sparse.random_array((30, 30), density=0.1, rng=np.random.default_rng(0)).tocsr()
+    program = custard.compile("Y(i,j) = 2 * A(i,j)", {"Y": form, "A": form}, target="c")
+    twice = program.run({"A": matrix})
+    ways = [twice, twice.to_numpy(), *map(twice.to_scipy, ("csr", "csc", "coo", "bsr", "dia"))]
+    for way in ways:
+        np.testing.assert_array_equal(program.run({"A": way}).to_numpy(), 4 * matrix.toarray())
+    assert len(program.kernels) == 1
+    for found in ways[2:]:
+        arrays = [getattr(found, name, None) for name in ("indices", "indptr", "offsets")]
+        arrays += getattr(found, "coords", ())
+        assert {array.dtype for array in arrays if array is not None} == {np.dtype(np.int32)}
+
+
+def test_a_tensor_of_three_modes_is_fed_back_without_a_second_kernel():
+    cube = np.arange(24.0).reshape(2, 3, 4) % 5
+    for form in ("sss", "ucq", "dss"):
+        program = custard.compile("Y(i,j,k) = 2 * A(i,j,k)", {"Y": form, "A": form}, target="c")
+        twice = program.run({"A": scipy.sparse.coo_array(cube)})
+        fourth = program.run({"A": twice.to_scipy()})
+        np.testing.assert_array_equal(fourth.to_numpy(), 4 * cube)
+        assert len(program.kernels) == 1
+
+
 def test_a_result_has_no_more_memory_than_its_values():
     usable = getattr(ctypes.CDLL(None), "malloc_usable_size", None)
     if usable is None:
