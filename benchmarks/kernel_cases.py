@@ -85,6 +85,7 @@ def cases() -> Iterator[Case]:
         yield from _sparse_results(size, entries, large)
         yield from _several(size, entries, large)
         yield from _blocks(size, entries, large)
+    yield from _steady()
     yield from _unequal()
     yield _outer()
     yield from _arrays()
@@ -414,6 +415,34 @@ def _transposed(data: str, matrix: sp.csr_array, large: bool) -> Iterator[Case]:
             large=large,
             converts=True,
         )
+
+
+def _steady() -> Iterator[Case]:
+    """Matrices with few entries in each row, always as many, times a vector."""
+    random, n = np.random.default_rng(7), 450
+    line = sp.diags_array([1.0, -2.0, 1.0], offsets=(-1, 0, 1), shape=(n, n))
+    stencil = sp.kronsum(line, line).tocsr()
+    for data, matrix in (
+        ("5-point stencil", sp.csr_array(stencil)),
+        ("3 in each row", _each_row(3, 200_000, random)),
+        ("1 in each row", _each_row(1, 200_000, random)),
+    ):
+        yield Case(
+            "SpMV CSR",
+            data,
+            "y(i) = A(i,j) * x(j)",
+            {"y": "d", "A": "CSR", "x": "d"},
+            lambda matrix=matrix: {"A": matrix, "x": dense(matrix.shape[1])},  # type: ignore[misc]
+            lambda given: lambda: given["A"] @ given["x"],
+            1.2,
+        )
+
+
+def _each_row(entries: int, n: int, random: np.random.Generator) -> sp.csr_array:
+    """A square matrix with so many entries in each row, at places drawn uniformly."""
+    columns = np.sort(random.integers(0, n, (n, entries)), axis=1).astype(np.int32)
+    begins = np.arange(0, columns.size + 1, entries, dtype=np.int32)
+    return sp.csr_array((random.random(columns.size), columns.ravel(), begins), shape=(n, n))
 
 
 def _unequal() -> Iterator[Case]:

@@ -324,6 +324,22 @@ def has_runs(slot: Slot, stored: StoredInput) -> bool:
     return slot.levels != "" and entries >= long * max(1, coordinates)
 
 
+# Fibers of fewer entries (mean) than this are short; so many lengths make a stretch of the sample,
+# and this share of them must be repeated (measured). Processors learn the lengths of few fibers.
+_SHORT, _STRETCH, _REPEATED, _LEARNT = 12, 256, 0.45, 1024
+
+
+def is_steady(slot: Slot, stored: StoredInput) -> bool:
+    """Whether the innermost fibers of an input are short, and most are as long as one of the three
+    before them, by a sample of them."""
+    segments = stored.members.get(f"segments{len(slot.levels) - 1}")
+    if segments is None or len(segments) < _LEARNT or segments[-1] >= _SHORT * len(segments):
+        return False
+    begins = np.linspace(0, len(segments) - 1 - _STRETCH, 4, dtype=np.int64)
+    lengths = np.diff(segments[begins[:, None] + np.arange(_STRETCH + 1)])
+    return any(np.mean(lengths[:, lag:] == lengths[:, :-lag]) >= _REPEATED for lag in (1, 2, 3))
+
+
 def types_of(slots: Sequence[Slot], stored: Mapping[str, StoredInput]) -> Types:
     """The types that the kernel for these inputs is specialised for."""
     values = {slot.tensor or "": stored[slot.name].members["values"].dtype for slot in slots}

@@ -61,6 +61,7 @@ class Types:
     ``indices``  the type of the index arrays of each input; int32 for inputs not named
     ``result``   the type of the result's index arrays
     ``runs``     the inputs that repeat a coordinate of their first level many times in a row
+    ``steady``   the inputs whose innermost fibers are short, and most as long as the one before
     ``wide``     whether a key that stands for some coordinates may need more than 64 bits
     ``far``      the variables whose extents are too large for an array of all their coordinates
     ``policies``  the kind of workspace by variables, where the schedule asks for none
@@ -71,6 +72,7 @@ class Types:
     indices: Mapping[str, Type] = field(default_factory=dict)
     result: Type = INT32
     runs: frozenset[str] = frozenset()
+    steady: frozenset[str] = frozenset()
     wide: bool = False
     far: frozenset[str] = frozenset()
     policies: Mapping[tuple[str, ...], str] = field(default_factory=dict)

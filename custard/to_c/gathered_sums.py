@@ -8,7 +8,8 @@
 Such a loop becomes a call of ``sparse_dot``, which takes many products at once, or of
 ``sparse_dot3`` where two factors are gathered by the same coordinate. Its length is hard to
 predict, and compilers leave the last few products to a loop of their own, which takes most of the
-time when fibers are short.
+time when fibers are short: ``sparse_dot`` takes them together. Short fibers of which most are as
+long as the one before, whose length is predicted well, are gone through one by one (``steady``).
 
 Factors that do not change in the loop, as in a vector times each row, multiply each product in
 ``scaled_dot``: infinity times a sum is not the sum of infinity times its terms. Numbers of the
@@ -18,7 +19,7 @@ program, which are known to be finite, multiply the sum.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import reduce
 
 from custard.to_c.loop_ir import (
@@ -47,12 +48,13 @@ from custard.to_c.runtime import GATHERED
 from custard.to_c.walks import expressions, reads, rewritten
 
 
-def with_gathered_sums(body: Body) -> list[Stmt]:
-    """The statements with calls in the place of such loops."""
-    return rewritten(body, _called)
+def with_gathered_sums(body: Body, steady: Container[Expr]) -> list[Stmt]:
+    """The statements with calls in the place of such loops; ``steady`` are the arrays of
+    coordinates of which most fibers are as long as the one before."""
+    return rewritten(body, lambda loop: _called(loop, steady))
 
 
-def _called(loop: Stmt) -> Body | None:
+def _called(loop: Stmt, steady: Container[Expr]) -> Body | None:
     """The statements in place of such a loop; None for any other statement.
 
     The loop may also set flags; they are set if it has a round.
@@ -95,8 +97,8 @@ def _called(loop: Stmt) -> Body | None:
         array(total.type)
     }:
         return None
-    increasing = TRUE if loop.increasing else FALSE
-    arguments = [*factors, coordinates, loop.begin, loop.end, *picked, increasing]
+    facts = [TRUE if fact else FALSE for fact in (loop.increasing, coordinates in steady)]
+    arguments = [*factors, coordinates, loop.begin, loop.end, *picked, *facts]
     kept = [one for one in parts if one not in changing]
     scale = [one for one in kept if not _is_finite(one)]
     arguments += [_product(scale)] if scale else []

@@ -126,7 +126,7 @@ class Lowering:
         output = TensorOutput(dtype=dtype, assembly=assembly, drop_zeros=drop_zeros)
         self._note_ignored()
         loops = self.with_zeros(self.body(tree, output), assembly)
-        loops = with_gathered_sums(with_joined_loops(loops))
+        loops = with_gathered_sums(with_joined_loops(loops), self._steady_arrays())
         fresh = namer(loops, builder.taken)
         tiles = RegisterTiles(fresh, self.zeroed)
         loops = unrolled_and_jammed(tiles.tiled(loops), fresh)
@@ -340,6 +340,12 @@ class Lowering:
         """Writes the value of a tree, all of whose variables are bound."""
         found, _ = value(tree, self.storage.value_array)
         return output.write(cast(found, c_type(output.dtype)))
+
+    def _steady_arrays(self) -> frozenset[Expr]:
+        """The arrays of inputs whose innermost fibers are steady."""
+        names = {n for slot, n in self.storage.slots.items() if slot.tensor in self.types.steady}
+        arrays = self.builder.arrays.items()
+        return frozenset(var for var, member in arrays if member.struct in names)
 
     def _note_ignored(self) -> None:
         """Notes that choices for the result have no effect: in C, its format decides alone."""

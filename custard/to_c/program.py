@@ -17,7 +17,7 @@ from custard.language.formats import Format, are_full
 from custard.program import Program
 from custard.scheduling.bounds import require_bounds, require_few_pairs
 from custard.scheduling.loops import LoopNest
-from custard.to_c.arguments import StoredInput, Tensors, has_runs, stored, types_of
+from custard.to_c.arguments import StoredInput, Tensors, has_runs, is_steady, stored, types_of
 from custard.to_c.blocks import block_extents
 from custard.to_c.builder import Types
 from custard.to_c.call import OPENMP, Bound, Plan
@@ -309,7 +309,10 @@ class CProgram(Program):
     ) -> Types:
         """The types that the kernel for inputs is specialised for."""
         slots = lowered.slots
-        runs = frozenset(slot.tensor or "" for slot in slots if has_runs(slot, kept[slot.name]))
+        runs, steady = (
+            frozenset(slot.tensor or "" for slot in slots if told(slot, kept[slot.name]))
+            for told in (has_runs, is_steady)
+        )
         policies: dict[tuple[str, ...], str] = {}
         wide, far = False, frozenset[str]()
         if lowered.fillings:
@@ -319,12 +322,20 @@ class CProgram(Program):
             firsts = [one for one in lowered.fillings if one.policy == LOCATED]
             far = frozenset(v for one in firsts if not pays(one, sizes) for v in one.variables)
         small = block_extents(slots, kept, extents) if self.nest.is_plain else {}
-        facts = runs, wide, far, *policies.items(), *small.items()
+        facts = runs, steady, wide, far, *policies.items(), *small.items()
         key = *facts, *((n, s.dtype, s.index) for n, s in kept.items())
         found = self.known.get(key)
         if found is None:
             types = types_of(slots, kept)
-            found = replace(types, wide=wide, runs=runs, far=far, policies=policies, extents=small)
+            found = replace(
+                types,
+                runs=runs,
+                steady=steady,
+                wide=wide,
+                far=far,
+                policies=policies,
+                extents=small,
+            )
             self._remember(key, found)
         return found
 
@@ -347,6 +358,7 @@ class CProgram(Program):
             tuple(sorted((n, t.name) for n, t in types.indices.items())),
             types.result.name,
             types.runs,
+            types.steady,
             types.wide,
             types.far,
             tuple(types.policies.items()),

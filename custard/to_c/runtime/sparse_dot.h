@@ -1,14 +1,24 @@
 // The sum of the products of values with the elements of `others` at their coordinates$of_each.
 // Increasing coordinates without a gap are known from the first and the last. Otherwise elements
 // are loaded four at a time, one by one, which beats a gather instruction. The last few are loaded
-// together: the length of a loop over them would be hard to predict.
+// together: the length of a loop over them would be hard to predict. Where it is not, since fibers
+// are short and steady, nothing beats a plain loop, which gcc is kept from taking apart.
 static inline $T $name(const $T *values, const $C *coordinates,
-        int64_t begin, int64_t end, const $T *others$more, bool increasing$scale)
+        int64_t begin, int64_t end, const $T *others$more, bool increasing, bool steady$scale)
 {
     typedef $T four __attribute__((vector_size(4 * sizeof($T))));
     typedef $whole mask __attribute__((vector_size(4 * sizeof($T))));
     const int lanes = $lanes, ahead = 256;
     int64_t p = begin;
+    if (steady) {
+        $T sum = 0;
+        for (; p < end; p++) {
+            __asm__("" : "+r"(p));
+            const int64_t a = coordinates[p];
+            sum += values[p]$by * others[a]$and_a;
+        }
+        return sum;
+    }
     if (increasing && end - begin > 2 * lanes
         && coordinates[end - 1] - coordinates[begin] == end - 1 - begin) {
         const int64_t first = coordinates[begin] - begin;

@@ -47,7 +47,7 @@ def calls(expression, formats):
 )
 def test_a_fiber_times_a_dense_one_is_a_call(expression, formats, arguments):
     [found] = calls(expression, formats)
-    assert found == f"A_values,A_coordinates1,{arguments},true"
+    assert found == f"A_values,A_coordinates1,{arguments},true,false"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_factors_that_do_not_change_multiply_each_product(expression, scale):
     formats = {name: form for name, form in (("A", "ds"), ("x", "d"), ("z", "d"))
                if f"{name}(" in expression}  # fmt: skip
     [found] = calls(expression, formats)
-    assert found.endswith(f"x_values,true,{scale}")
+    assert found.endswith(f"x_values,true,false,{scale}")
     matrix, x = sp.csr_array(ragged(40, 60, np.random.default_rng(3))), np.arange(60.0)
     given = {"A": matrix, "x": x, "a": 3.0, "z": np.arange(40.0)}
     given = {
@@ -182,6 +182,67 @@ def test_coordinates_that_repeat_are_not_taken_for_ones_without_a_gap():
     matrix[[0, *range(2, 20)], range(19)] = range(1, 20)
     matrix[0, 19] = 20
     program = custard.compile("a = A(i,j) * x(i)", {"A": "COO", "x": "d"}, target="c")
-    assert calls("a = A(i,j) * x(i)", {"A": "COO", "x": "d"})[0].endswith("x_values,false")
+    assert calls("a = A(i,j) * x(i)", {"A": "COO", "x": "d"})[0].endswith("x_values,false,false")
     x = np.arange(20.0) ** 2
     assert program.run({"A": matrix, "x": x}).to_numpy() == (x @ matrix).sum()
+
+
+def with_lengths(lengths, dtype=np.float64):
+    """A matrix of 40 columns with so many entries in each row, which are small whole numbers."""
+    random = np.random.default_rng(4)
+    columns = [np.sort(random.permutation(40)[:n]) for n in lengths]
+    segments = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    values = random.integers(1, 9, segments[-1]).astype(dtype)
+    arrays = values, np.concatenate(columns).astype(np.int32), segments
+    return sp.csr_array(arrays, shape=(len(lengths), 40))
+
+
+STEADY = [3] * 1500 + [0, 7, 1, 0, 16] + [4] * 1500
+
+
+@pytest.mark.parametrize(
+    ("lengths", "steady"),
+    [
+        (STEADY, True),
+        ([1] * 2000, True),
+        ([2, 5, 1] * 700, True),
+        (list(range(12)) * 200, False),
+        ([3] * 900, False),
+        ([20] * 2000, False),
+        ([0] * 2000, True),
+        ([], False),
+    ],
+    ids=["equal", "one", "in turns", "unequal", "few", "long", "empty", "none"],
+)
+def test_fibers_are_steady_where_most_are_as_long_as_one_before(lengths, steady):
+    matrix = with_lengths(lengths) if lengths else sp.csr_array((0, 40))
+    program = custard.compile(PLAIN, {"y": "d", "A": "CSR", "x": "d"}, target="c")
+    x = np.arange(40.0)
+    np.testing.assert_array_equal(program.run({"A": matrix, "x": x}).to_numpy(), matrix @ x)
+    [kernel] = program.kernels.values()
+    assert kernel.source.rstrip().count("x_values, true, true)") == steady
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("form", ["CSR", "DCSR"])
+def test_steady_fibers(dtype, form):
+    """Alone, scaled, and with two factors that are gathered."""
+    matrix = with_lengths(STEADY, dtype)
+    x, z, weights = (np.arange(n, dtype=dtype) % 9 for n in (40, matrix.shape[0], matrix.size))
+    weights = np.resize(weights, matrix.shape)
+    given = {"A": matrix, "x": x, "z": z, "C": weights}
+    for right, due in (
+        ("A(i,j) * x(j)", matrix @ x),
+        ("z(i) * A(i,j) * x(j)", z * (matrix @ x)),
+        ("A(i,j) * x(j) * C(i,j)", matrix.multiply(weights) @ x),
+        ("z(i) * A(i,j) * x(j) * C(i,j)", z * (matrix.multiply(weights) @ x)),
+    ):
+        used = [name for name in given if f"{name}(" in right]
+        formats = {"y": "d", "A": form, "x": "d", "z": "d", "C": "dd"}
+        formats = {name: formats[name] for name in ("y", *used)}
+        program = custard.compile(f"y(i) = {right}", formats, target="c")
+        found = program.run({name: given[name] for name in used}).to_numpy()
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, due)
+        [kernel] = program.kernels.values()
+        assert ", true, true" in " ".join(kernel.source.split())

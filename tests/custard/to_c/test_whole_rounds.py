@@ -33,7 +33,7 @@ def test_whole_rows_are_those_of_a_schedule_by_rows():
     body = """
         double sum = 0.0;
         sum += sparse_dot_double_int32_t(A_values, A_coordinates1, A_segments1[i],
-                A_segments1[i + 1], x_values, true);
+                A_segments1[i + 1], x_values, true, false);
         y_values[i] = sum;
     }"""
     by_rows = custard.compile(MATVEC, formats, "parallelize(i,CPUThread,NoRaces)", "c").source

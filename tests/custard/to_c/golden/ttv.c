@@ -127,14 +127,24 @@ static inline int64_t grown(int64_t capacity, int64_t need, int64_t least, int64
 // The sum of the products of values with the elements of `others` at their coordinates.
 // Increasing coordinates without a gap are known from the first and the last. Otherwise elements
 // are loaded four at a time, one by one, which beats a gather instruction. The last few are loaded
-// together: the length of a loop over them would be hard to predict.
+// together: the length of a loop over them would be hard to predict. Where it is not, since fibers
+// are short and steady, nothing beats a plain loop, which gcc is kept from taking apart.
 static inline double sparse_dot_double_int32_t(const double *values, const int32_t *coordinates,
-        int64_t begin, int64_t end, const double *others, bool increasing)
+        int64_t begin, int64_t end, const double *others, bool increasing, bool steady)
 {
     typedef double four __attribute__((vector_size(4 * sizeof(double))));
     typedef int64_t mask __attribute__((vector_size(4 * sizeof(double))));
     const int lanes = 8, ahead = 256;
     int64_t p = begin;
+    if (steady) {
+        double sum = 0;
+        for (; p < end; p++) {
+            __asm__("" : "+r"(p));
+            const int64_t a = coordinates[p];
+            sum += values[p] * others[a];
+        }
+        return sum;
+    }
     if (increasing && end - begin > 2 * lanes
         && coordinates[end - 1] - coordinates[begin] == end - 1 - begin) {
         const int64_t first = coordinates[begin] - begin;
@@ -252,7 +262,7 @@ int compute(struct X *X, const struct B *B, const struct c *c)
             double sum = 0.0;
             bool sum_found = false;
             sum += sparse_dot_double_int32_t(B_values, B_coordinates2, B_segments2[pB1],
-                    B_segments2[pB1 + 1], c_values, true);
+                    B_segments2[pB1 + 1], c_values, true, false);
             if (B_segments2[pB1] < B_segments2[pB1 + 1])
                 sum_found = true;
             if (sum_found) {
