@@ -68,6 +68,11 @@ class Command:
     span: Span = field(compare=False, repr=False)
     spans: tuple[Span, ...] = field(compare=False, repr=False)
 
+    @property
+    def said(self) -> str:
+        """The command as it stands in the schedule."""
+        return self.text[slice(*self.span)]
+
 
 _LOOP = Argument("loop", "loop")
 _TENSOR = Argument("tensor")

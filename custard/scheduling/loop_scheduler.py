@@ -254,10 +254,8 @@ class _LoopScheduler(Scheduler):
         if loop is None:
             return
         if times > MOST_UNROLLED:
-            said = command.text[slice(*command.span)]
-            self.notes[
-                f"{said} repeats the body {MOST_UNROLLED} times: C compilers take minutes for more"
-            ] = None
+            more = f"{MOST_UNROLLED} times: C compilers take minutes for more"
+            self.notes[f"{command.said} repeats the body {more}"] = None
         self.unrolled[loop] = min(times, MOST_UNROLLED)
 
     def share(self, command: Command) -> None:
@@ -284,15 +282,13 @@ class _LoopScheduler(Scheduler):
         if name in self.found.loops:
             return name
         if name in self.filling:
-            said = command.text[slice(*command.span)]
-            self.notes[f"{said} is passed over, as {name} is the loop of a workspace"] = None
+            why = f"{name} is the loop of a workspace"
+            self.notes[f"{command.said} is passed over, as {why}"] = None
             return None
         if name not in self.names or self.strict:
             self.check_loop(command, 0)
         now = ", ".join(self.found.leaves(name))
-        self.notes[
-            f"{command.text[slice(*command.span)]} is passed over, as {name} is {now} now"
-        ] = None
+        self.notes[f"{command.said} is passed over, as {name} is {now} now"] = None
         return None
 
     # Parts of the expression

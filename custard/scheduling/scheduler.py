@@ -135,9 +135,8 @@ class Scheduler(ABC):
                 if name in command.arguments[arguments[0] : argument]:
                     raise mistake(command, f"{command.name} names {name} twice", argument)
                 new = self.called[name] = self.new_name(name)
-                said = command.text[slice(*command.span)]
                 self.notes[
-                    f"the loop {name} of {said} is called {new}, as there was one {name}"
+                    f"the loop {name} of {command.said} is called {new}, as there was one {name}"
                 ] = None
                 found.append(new)
             else:
@@ -357,8 +356,7 @@ class Scheduler(ABC):
             hint = f"{self.instead(command)}; {PASSED_OVER}"
             having = next(others, "GPUs: there is no target cuda yet")
             raise mistake(command, f"{lacks}, which is for {having}", 1, hint)
-        said = command.text[slice(*command.span)]
-        self.notes[f"{said} is passed over: {lacks}"] = None
+        self.notes[f"{command.said} is passed over: {lacks}"] = None
 
     @abstractmethod
     def share(self, command: Command) -> None:

@@ -123,8 +123,7 @@ class _StatementScheduler(Scheduler):
             self.check_loop(command, 0)
         if not self.ignore_units:
             raise not_on("sam", command, _NOT_HERE[command.name], PASSED_OVER)
-        said = command.text[slice(*command.span)]
-        self.notes[f"{said} is passed over: {_NOT_HERE[command.name]}"] = None
+        self.notes[f"{command.said} is passed over: {_NOT_HERE[command.name]}"] = None
 
     def tensor_of(self, loop: str) -> str | None:
         """The tensor over whose positions a loop goes; or whose entries it shares out."""

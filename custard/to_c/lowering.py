@@ -251,14 +251,22 @@ class Lowering:
 
     def loop(self, order: Sequence[str], tree: TypedNode, output: Output) -> list[Stmt]:
         """The loops over the first of some loops."""
-        loop, *rest = order
+        loop = order[0]
         position = without_owner(self.nest, loop, tree, output)
         if position is not None:
             return self.statements(elsewhere(self.nest, order, position), tree, output)
         shares = self.nest.shares(loop)
         begins = loop not in output.pending
-        if shares is not None and begins and (shares.unit == "CPUVector" or not output.threaded):
-            return self.shared_loop(shares, order, tree, output)
+        if shares is not None and begins:
+            if shares.unit == "CPUVector" or not output.threaded:
+                return self.shared_loop(shares, order, tree, output)
+            self.note(f"{shares.command.said} changes nothing inside of another loop for threads")
+        return self.own_loop(order, tree, output)
+
+    def own_loop(self, order: Sequence[str], tree: TypedNode, output: Output) -> list[Stmt]:
+        """A loop that is not shared out, with those inside of it."""
+        loop, *rest = order
+        begins = loop not in output.pending
         plain = self.nest.made(loop) is None and self.nest.repeats(loop) is None
         if plain and begins:
             return self.nested(loop, rest, tree, output)
@@ -268,7 +276,7 @@ class Lowering:
         self, shares: ParallelLoop, order: Sequence[str], tree: TypedNode, output: Output
     ) -> list[Stmt]:
         """A loop whose iterations are shared out to threads, or to the lanes of vectors."""
-        said = shares.command.text[slice(*shares.command.span)]
+        said = shares.command.said
         if shares.unit == "CPUVector":
             loops = DerivedLoop(self, order, tree, output).statements()
             vectors = [with_vectors(one) for one in loops]
@@ -280,7 +288,7 @@ class Lowering:
         why = shared.refusal()
         if why is not None:
             self.note(f"{said} works on one thread: {why}")
-            return self.loop(order, tree, replace(output, threaded=True))
+            return self.own_loop(order, tree, replace(output, threaded=True))
         return shared.statements()
 
     def nested(

@@ -302,8 +302,7 @@ class Builder:
         """Notes ``bitvector`` commands without effect: no merge by words of bits uses them."""
         for (tensor, loop), choice in self.choices.items():
             if choice.name == "bitvector" and (tensor, loop) not in self.in_words:
-                text = choice.text[slice(*choice.span)]
-                self.note(f"{text} has no effect: no merge there is by words of bits")
+                self.note(f"{choice.said} has no effect: no merge there is by words of bits")
 
 
 def moved(payloads: Sequence[Payload], ends: Sequence[End]) -> list[Payload]:

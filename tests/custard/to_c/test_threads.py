@@ -164,6 +164,19 @@ def test_loops_that_threads_cannot_share_are_noted(schedule, note):
     assert any(one.startswith("one thread does") for one in notes) == ("CPUVector" in schedule)
 
 
+@pytest.mark.parametrize("outer", ["i0", "i1"])
+def test_threads_inside_of_threads_are_noted(outer):
+    """Also where the loop outside works on one thread, and why is noted already."""
+    inner = "parallelize(j,CPUThread,NoRaces)"
+    schedule = f"reorder(i,k,j);split(i,i0,i1,4);parallelize({outer},CPUThread,NoRaces);{inner}"
+    program = custard.compile(MATMUL, {"X": "ds", "A": "ds", "B": "ds"}, schedule, "c")
+    noted = [note for note in program.notes if "CPUThread" in note]
+    assert noted[-1] == f"{inner} changes nothing inside of another loop for threads"
+    assert len(noted) == (1 if outer == "i0" else 2)
+    a, b = matrix(19, 17, 3), matrix(17, 21, 4)
+    check(MATMUL, {"X": "ds", "A": "ds", "B": "ds"}, schedule, {"A": a, "B": b}, a @ b)
+
+
 @pytest.mark.parametrize(
     ("formats", "marks"),
     [
