@@ -52,8 +52,8 @@ def uniform(rows: int, per_row: int) -> scipy.sparse.csr_array:
 
 
 def calls(table: Table) -> None:
-    """Products of a 10 x 10 matrix and of a large array with a vector, of two small arrays, and a
-    sampled product."""
+    """Products of a 10 x 10 matrix with a vector and with itself, of a large array with a vector,
+    of two small arrays, and a sampled product."""
     A = uniform(10, 3)
     x = np.ones(A.shape[1])
     program = custard.compile("y(i) = A(i,j) * x(j)", {"y": "d", "A": "CSR", "x": "d"}, target="c")
@@ -66,14 +66,28 @@ def calls(table: Table) -> None:
     for name, seconds in zip(names, found, strict=True):
         table.add_row(f"10 x 10, {name}", f"{1e6 * seconds:.1f} us", f"{seconds / found[0]:.1f}")
 
+    product = custard.compile("C(i,j) = A(i,k) * B(k,j)", dict.fromkeys("ABC", "CSR"), target="c")
+    bound = product.bind({"A": A, "B": A})
+    found = alternating(lambda: A @ A, bound.run, lambda: product.run({"A": A, "B": A}), times=300)
+    for name, seconds in zip(("scipy", "bound.run", "program.run"), found, strict=True):
+        what = f"10 x 10 by 10 x 10, {name}"
+        table.add_row(what, f"{1e6 * seconds:.1f} us", f"{seconds / found[0]:.1f}")
+
     random = np.random.default_rng(2)
     formats = dict.fromkeys("ABC", "dd")
     program = custard.compile("C(i,j) = A(i,k) * B(k,j)", formats, target="c")
     for n in (10, 33, 50):
         A, B = random.random((n, n)), random.random((n, n))
         bound = program.bind({"A": A, "B": B})
-        found = alternating(lambda A=A, B=B: A @ B, bound.run, bound.seconds, times=300)  # type: ignore[misc]
-        for name, seconds in zip(("numpy", "bound.run", "bound.seconds"), found, strict=True):
+        found = alternating(
+            lambda A=A, B=B: A @ B,  # type: ignore[misc]
+            bound.run,
+            lambda A=A, B=B: program.run({"A": A, "B": B}),  # type: ignore[misc]
+            bound.seconds,
+            times=300,
+        )
+        names = ("numpy", "bound.run", "program.run", "bound.seconds")
+        for name, seconds in zip(names, found, strict=True):
             what = f"{n} x {n} by {n} x {n} dense, {name}"
             table.add_row(what, f"{1e6 * seconds:.1f} us", f"{seconds / found[0]:.1f}")
 

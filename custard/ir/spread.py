@@ -16,7 +16,7 @@ import numpy as np
 
 WORD = 64  # places that have a bit in one word, and eight lines of memory
 _STRETCHES, _LENGTH = 8, 256
-_FEW = 2**15  # coordinates whose loops take less time than to look at them
+FEW = 2**15  # coordinates whose loops take less time than to look at them
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def evenly(values: float, places: float) -> float:
 def sampled(coordinates: np.ndarray, extent: float, fiber: float) -> LevelSpread:
     """Of the coordinates of a level in fibers of about that many, from stretches of them; if they
     are few, as if they were random."""
-    if len(coordinates) < _FEW:
+    if len(coordinates) < FEW:
         return LevelSpread()
     starts = np.linspace(0, len(coordinates) - _LENGTH, _STRETCHES).astype(np.int64)
     stretches = coordinates[starts[:, None] + np.arange(_LENGTH)]

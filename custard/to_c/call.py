@@ -156,9 +156,9 @@ class Bound:
     def _planned(self) -> Plan:
         """The plan for the present types, and the structs of the inputs."""
         if self._plan is None or self._plan.types is not self.types:
-            key = id(self.types), *self.extents.items()
+            key = id(self.types), id(self.extents)
             plan = self._plans.get(key)
-            if plan is None or plan.types is not self.types:
+            if plan is None or plan.types is not self.types or plan.extents is not self.extents:
                 plan = self._plans[key] = Plan(self)
             self._plan = plan
             self._structs = {}
@@ -217,13 +217,43 @@ class Bound:
         return took
 
 
+class LevelLayout:
+    """Where a level of a result lies in its struct, whose members have some ``places`` and types.
+
+    ``level``   itself, if it has no arrays
+    ``arrays``  otherwise: name, place and type of each, and how many elements it has more than the
+                level has parents
+    """
+
+    def __init__(
+        self, code: str, extent: int, n: int, places: Mapping[str, int], types: Mapping[str, str]
+    ) -> None:
+        self.make, self.extent = LEVELS[code], extent
+        self.arrays = [
+            (part, places[f"{part}{n}"], np.dtype(types[f"{part}{n}"]), part == "segments")
+            for part in LEVEL_FUNCTIONS[code].arrays
+        ]
+        self.level: Level | None = None if self.arrays else self.make(extent)  # type: ignore[call-arg]
+
+    def taken(self, struct: Words, parents: int) -> tuple[Level, int]:
+        """The level below so many positions, and how many it has itself."""
+        if self.level is not None:
+            return self.level, parents * self.extent
+        positions, parts = parents, {}
+        for part, place, type, more in self.arrays:
+            parts[part] = taken(struct[place], positions + more, type)
+            if more:
+                positions = int(parts[part][-1])
+        return self.make(**parts), positions
+
+
 class Plan:
     """The data shared by all calls whose inputs agree in types and extents.
 
     ``inputs``   the members of the struct of each input, by slot
     ``numbers``  the arguments behind the structs
-    ``places``   of the members of the result's struct; ``index`` has their numpy types
-    ``levels``   the code of each level of the result, and the level itself if it has no arrays
+    ``places``   of the members of the result's struct
+    ``levels``   where each level of the result lies in it
     ``empty``    makes the struct of a result, and its values
     ``order``    the modes of these levels; ``shape_of_tensor`` has the extents by mode
     """
@@ -237,11 +267,13 @@ class Plan:
         self.numbers = [ctypes.c_int64(bound.extents[name]) for name in lowered.numbers]
         fields = lowered.kernel.structs[0].fields
         self.places = _places(lowered.kernel.structs[0])
-        self.index = {name: type.name.removesuffix("_t") for name, type in fields}
+        types = {name: type.name.removesuffix("_t") for name, type in fields}
         self.shape = [bound.extents[cin.base(v)] for v in lowered.result.variables]
-        self.levels: list[tuple[str, Level | None]] = [
-            (code, None if LEVEL_FUNCTIONS[code].arrays else LEVELS[code](extent))  # type: ignore[call-arg]
-            for code, extent in zip(lowered.result.levels, self.shape, strict=True)
+        self.levels = [
+            LevelLayout(code, extent, level, self.places, types)
+            for level, (code, extent) in enumerate(
+                zip(lowered.result.levels, self.shape, strict=True)
+            )
         ]
         self.assembles = bool(lowered.kernel.functions)
         self.dtype = concrete(lowered.dtype)
@@ -308,19 +340,9 @@ class Plan:
         """The tensor that a kernel has assembled, level by level."""
         levels: list[Level] = []
         positions = 1
-        for level, (code, without_arrays) in enumerate(self.levels):
-            if without_arrays is not None:
-                levels.append(without_arrays)
-                positions *= self.shape[level]
-                continue
-            parts: dict[str, Any] = {}
-            for part in LEVEL_FUNCTIONS[code].arrays:
-                name = f"{part}{level}"
-                count = positions + (part == "segments")
-                parts[part] = taken(struct[self.places[name]], count, self.index[name])
-                if part == "segments":
-                    positions = int(parts[part][-1])
-            levels.append(LEVELS[code](**parts))
+        for layout in self.levels:
+            level, positions = layout.taken(struct, positions)
+            levels.append(level)
         if values is None:
             values = taken(struct[self.places["values"]], positions, self.dtype)
         return made(self.shape_of_tensor, self.order, tuple(levels), values, narrow=self.assembles)

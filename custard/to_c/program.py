@@ -171,59 +171,88 @@ class CProgram(Program):
         require_inputs(self.slots, given)
         tensors = Tensors(given)
         shapes = {n: getattr(x, "shape", None) or tensors[n].shape for n, x in given.items()}
-        by_variable = self._extents(shapes)
-        if self.nest.derivations:
-            require_few_pairs(self.nest.derivations, by_variable)
+        layout = self._layout(shapes, given, tensors)
+        if layout.program is not self:
+            return layout.program.bind(inputs, threads)
         if self.nest.bounds:
-            require_bounds(self.nest.bounds, self.cin, by_variable, tensors)
-        dense = self.dense_arrays(given, tensors) if self.undeclared else {}
-        far = self._far_rows(shapes, by_variable) if self.undeclared else {}
-        formats = {**far, **dense}
-        if self.cin.whole is not None:
-            other = self._factored_for({**self.formats, **formats}, by_variable)
-            if other is not self:
-                return other.bind(inputs, threads)
-        lowered = self._lowered(formats)
-        slots = lowered.slots
+            require_bounds(self.nest.bounds, self.cin, layout.extents, tensors)
+        slots = layout.lowered.slots
         kept = {slot.name: stored(slot, given, tensors) for slot in slots}
-        types = self._types(lowered, kept, by_variable)
-        kept = {name: one.widened(types.index(name)) for name, one in kept.items()}
-        around = tensors[self.cin.target.tensor] if self.cin.accumulates else None
-        restored = partial(_restored, slots, shapes)
+        types = self._types(layout.lowered, kept, layout.extents)
+        for name, one in kept.items():
+            if one.index is not None and one.index != types.index(name):
+                kept[name] = one.widened(types.index(name))
         target = self.cin.target.tensor
-        asked = far.get(target, self.formats[target])
-        told = [
-            f"{name} is stored as {form}, as it has too many rows for an array of all of them"
-            for name, form in far.items()
-            if name not in dense
-        ]
-        if self.undeclared:
-            told += self._filled(slots, kept, shapes, by_variable, formats)
         return Bound(
             self,
             types,
-            formats,
+            layout.formats,
             kept,
-            by_variable,
-            around,
-            restored,
+            layout.extents,
+            tensors[target] if self.cin.accumulates else None,
+            partial(_restored, slots, shapes),
             self.plans,
-            asked,
-            (*self.told, *told),
+            layout.asked,
+            (*layout.told, *self._filled(layout, kept, shapes)) if layout.large else layout.told,
             threads or 1,
         )
+
+    def _layout(
+        self,
+        shapes: Mapping[str, tuple[int, ...]],
+        given: Mapping[str, Any],
+        tensors: Mapping[str, Tensor],
+    ) -> Layout:
+        """What the shapes and the classes of inputs decide. Raises UserError."""
+        key = "layout", *shapes.items(), *map(type, given.values())
+        found: Layout | None = self.known.get(key)
+        if found is None:
+            found = self._made_layout(shapes, given, tensors)
+            self._remember(key, found)
+        return found
+
+    def _made_layout(
+        self,
+        shapes: Mapping[str, tuple[int, ...]],
+        given: Mapping[str, Any],
+        tensors: Mapping[str, Tensor],
+    ) -> Layout:
+        shaped = {name: SimpleNamespace(shape=shape) for name, shape in shapes.items()}
+        names = map(cin.base, self.cin.loops)
+        by_variable = extents(self.slots, shaped, self.dims, names, (), self.cin.spans)
+        if self.nest.derivations:
+            require_few_pairs(self.nest.derivations, by_variable)
+        target = self.cin.target
+        sizes = {target.tensor: tuple(by_variable[cin.base(v)] for v in target.variables), **shapes}
+        far = self._far_rows(sizes)
+        dense = self.dense_arrays(given, tensors) if self.undeclared else {}
+        other = {**far, **dense}
+        formats = {**self.formats, **other}
+        program, lowered = self, self.lowered
+        if self.cin.whole is not None:
+            program = self._factored_for(formats, by_variable)
+        if other and program is self:
+            lowered = self._lower(formats, Types())
+        told = tuple(
+            f"{name} is stored as {form}, as it has too many rows for an array of all of them"
+            for name, form in far.items()
+            if name not in dense
+        )
+        large = tuple(
+            name
+            for name, size in sizes.items()
+            if name in self.undeclared
+            if not are_full(formats[name].levels) and prod(size) >= _LARGE
+        )
+        asked = far.get(target.tensor, self.formats[target.tensor])
+        return Layout(program, lowered, other, by_variable, asked, large, (*self.told, *told))
 
     def _factored_for(
         self, formats: Mapping[str, Format], by_variable: Mapping[str, int]
     ) -> CProgram:
         """The program with the products that suit inputs of some formats and extents."""
-        key = "factored", *((n, str(f)) for n, f in sorted(formats.items())), *by_variable.items()
-        found: CProgram | None = self.known.get(key)
-        if found is None:
-            program, notes = factored_for(self.cin, formats, by_variable)
-            found = self if program is self.cin else self._with(replace(program, whole=None), notes)
-            self._remember(key, found)
-        return found
+        program, notes = factored_for(self.cin, formats, by_variable)
+        return self if program is self.cin else self._with(replace(program, whole=None), notes)
 
     def _with(self, program: cin.LoopProgram, notes: Sequence[str]) -> CProgram:
         """The program with its products split in another way."""
@@ -240,69 +269,35 @@ class CProgram(Program):
             self._remember(key, found)
         return found
 
-    def _far_rows(
-        self, shapes: Mapping[str, tuple[int, ...]], extents: Mapping[str, int]
-    ) -> dict[str, Format]:
+    def _far_rows(self, sizes: Mapping[str, Sequence[int]]) -> dict[str, Format]:
         """The formats of matrices without a declared format that have too many rows for CSR."""
-        target = self.cin.target
-        known = {target.tensor: tuple(extents[cin.base(v)] for v in target.variables), **shapes}
         return {
             name: Format("ss", (0, 1))
-            for name, shape in sorted(known.items())
-            if name in self.undeclared and len(shape) == 2 and shape[0] > MOST_PLACES
+            for name, size in sorted(sizes.items())
+            if name in self.undeclared and len(size) == 2 and size[0] > MOST_PLACES
         }
 
     def _filled(
         self,
-        slots: Sequence[Slot],
+        layout: Layout,
         kept: Mapping[str, StoredInput],
         shapes: Mapping[str, tuple[int, ...]],
-        extents: Mapping[str, int],
-        formats: Mapping[str, Format],
     ) -> list[str]:
         """A note on the large tensors without a declared format that are stored compressed, and
         have a value at every place: inputs, and a result of which no operand lacks a place."""
-        found, target = {**self.formats, **formats}, self.cin.target
-        sizes = {**shapes, target.tensor: [extents[cin.base(v)] for v in target.variables]}
+        target = self.cin.target
         whole = [
             (slot.tensor, len(kept[slot.name].members["values"]) == prod(shapes[slot.tensor]) > 0)
-            for slot in slots
+            for slot in layout.lowered.slots
             if slot.tensor is not None
         ]
         plain = len({*target.variables}) == len(target.variables) and not self.cin.spans
         if plain and whole and all(filled for _, filled in whole):
             whole.append((target.tensor, True))
-        names = [
-            name
-            for name, filled in dict(whole).items()
-            if filled and name in self.undeclared and not are_full(found[name].levels)
-            if prod(sizes[name]) >= _LARGE
-        ]
-        dense = ", ".join(f"{name}:{'d' * len(found[name].levels)}" for name in names)
+        names = [name for name, filled in dict(whole).items() if filled and name in layout.large]
+        formats = {**self.formats, **layout.formats}
+        dense = ", ".join(f"{name}:{'d' * len(formats[name].levels)}" for name in names)
         return [f"{dense} would take less time: every place has a value"] if names else []
-
-    def _lowered(self, formats: Mapping[str, Format]) -> Lowered:
-        """The kernel for inputs of other formats than declared, of float64 with int32 indices."""
-        if not formats:
-            return self.lowered
-        key = "lowered", *((name, str(form)) for name, form in sorted(formats.items()))
-        found = self.known.get(key)
-        if found is None:
-            found = self._lower({**self.formats, **formats}, Types())
-            self._remember(key, found)
-        lowered: Lowered = found
-        return lowered
-
-    def _extents(self, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
-        """The extent of each variable for inputs of some shapes."""
-        key = tuple(shapes.items())
-        found = self.known.get(key)
-        if found is None:
-            shaped = {name: SimpleNamespace(shape=shape) for name, shape in shapes.items()}
-            names = map(cin.base, self.cin.loops)
-            found = extents(self.slots, shaped, self.dims, names, (), self.cin.spans)
-            self._remember(key, found)
-        return found
 
     def _types(
         self, lowered: Lowered, kept: Mapping[str, StoredInput], extents: Mapping[str, int]
@@ -313,14 +308,7 @@ class CProgram(Program):
             frozenset(slot.tensor or "" for slot in slots if told(slot, kept[slot.name]))
             for told in (has_runs, is_steady)
         )
-        policies: dict[tuple[str, ...], str] = {}
-        wide, far = False, frozenset[str]()
-        if lowered.fillings:
-            sizes = _sizes(extents, slots, kept)
-            policies = chosen(lowered.fillings, sizes)
-            wide = _needs_wide_keys(lowered, policies, extents)
-            firsts = [one for one in lowered.fillings if one.policy == LOCATED]
-            far = frozenset(v for one in firsts if not pays(one, sizes) for v in one.variables)
+        policies, wide, far = self._workspaces(lowered, kept, extents)
         small = block_extents(slots, kept, extents) if self.nest.is_plain else {}
         facts = runs, steady, wide, far, *policies.items(), *small.items()
         key = *facts, *((n, s.dtype, s.index) for n, s in kept.items())
@@ -337,6 +325,32 @@ class CProgram(Program):
                 extents=small,
             )
             self._remember(key, found)
+        return found
+
+    def _workspaces(
+        self, lowered: Lowered, kept: Mapping[str, StoredInput], extents: Mapping[str, int]
+    ) -> tuple[dict[tuple[str, ...], str], bool, frozenset[str]]:
+        """The workspaces for inputs, whether their keys are wide, and the variables of vectors for
+        which nothing is computed first."""
+        if not lowered.fillings:
+            return {}, False, frozenset()
+        sizes = _sizes(extents, lowered.slots, kept)
+        # Inputs of about the same sizes have the same workspaces, which need not be chosen again.
+        key = (
+            "workspaces",
+            id(lowered),
+            *extents.items(),
+            *sizes.positions.items(),
+            *sizes.spreads.items(),
+        )
+        known, found = self.known.get(key, (None, None))
+        if known is not lowered:
+            policies = chosen(lowered.fillings, sizes)
+            wide = _needs_wide_keys(lowered, policies, extents)
+            firsts = [one for one in lowered.fillings if one.policy == LOCATED]
+            far = frozenset(v for one in firsts if not pays(one, sizes) for v in one.variables)
+            found = policies, wide, far
+            self._remember(key, (lowered, found))
         return found
 
     def _remember(self, key: Any, found: Any) -> None:
@@ -370,6 +384,28 @@ class CProgram(Program):
             lowered = self._lower({**self.formats, **formats}, types)
             self.kernels[key] = LoadedKernel(lowered, self.flags)
         return self.kernels[key]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the shapes and the classes of inputs decide.
+
+    ``program``  the one that computes them: the same, or one with its products split otherwise
+    ``lowered``  the kernel for its inputs, of float64 with int32 indices
+    ``formats``  of tensors that are stored otherwise than the program declares
+    ``extents``  by variable
+    ``asked``    the format that is asked for, of the result
+    ``large``    the large tensors without a declared format that are stored compressed
+    ``told``     notes on the formats
+    """
+
+    program: CProgram
+    lowered: Lowered
+    formats: Mapping[str, Format]
+    extents: Mapping[str, int]
+    asked: Format
+    large: tuple[str, ...]
+    told: tuple[str, ...]
 
 
 _MOST_KNOWN = 256

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from math import ceil, exp, log2, prod, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from custard.ir import cin
 from custard.ir.spread import (
     ANYWHERE,
     EVEN,
+    FEW,
     THROUGH_ALL,
     LevelSpread,
     Loop,
@@ -90,35 +93,56 @@ class Sizes:
     def spread(self, operand: Operand, level: int) -> LevelSpread:
         """How far apart the coordinates of a level lie."""
         found = self.spreads.get(operand.slot.name)
-        return LevelSpread() if found is None else found[level]
+        return found[level] if found else LevelSpread()
 
 
 UNKNOWN = Sizes({}, {})
 """The sizes of inputs that are not known yet."""
 
 
-def positions(slot: Slot, members: Mapping[str, object]) -> list[float]:
+def positions(slot: Slot, members: Mapping[str, object]) -> tuple[float, ...]:
     """How many positions each level of an input has, from the members of its struct; of a level
-    above a compressed one, those with something below."""
+    above a compressed one, those with something below.
+
+    Of few entries, numbers have zeros behind their first five binary digits: inputs of about the
+    same size have the same positions, for which workspaces are chosen once.
+    """
     found, count = [], 1.0
+    known = _cut if len(members["values"]) < FEW else float  # type: ignore[arg-type]
     for level in range(len(slot.levels)):
-        coordinates = members.get(f"coordinates{level}")
-        counted = members.get(f"starts{level}", members.get(f"ranks{level}"))
-        if coordinates is not None:
-            count = float(len(coordinates))  # type: ignore[arg-type]
-        elif isinstance(counted, np.ndarray):  # of run-length and bitvector levels
-            count = float(counted[-1]) if len(counted) else 0.0
+        size, listed, starts, ranks, segments = _names(level)
+        ends: Any = members.get(starts, members.get(ranks))
+        if listed in members:
+            count = known(len(members[listed]))  # type: ignore[arg-type]
+        elif ends is not None:  # of run-length and bitvector levels
+            count = known(int(ends[-1])) if len(ends) else 0.0
+        elif segments in members:
+            ends = members[segments]
+            count = known(int(np.count_nonzero(ends[1:] != ends[:-1])))
         else:
-            count = min(count * float(members[f"size{level}"]), 1e18)  # type: ignore[arg-type]
-            segments = members.get(f"segments{level + 1}")
-            if isinstance(segments, np.ndarray):
-                count = float(np.count_nonzero(segments[1:] != segments[:-1]))
+            count = min(count * float(members[size]), 1e18)  # type: ignore[arg-type]
         found.append(count)
-    return found
+    return tuple(found)
 
 
-def spreads(members: Mapping[str, object], positions: Sequence[float]) -> list[LevelSpread]:
+@cache
+def _names(level: int) -> list[str]:
+    """The members of a struct that tell how many positions a level has; the last is that of the
+    level below."""
+    names = [f"{part}{level}" for part in ("size", "coordinates", "starts", "ranks")]
+    return [*names, f"segments{level + 1}"]
+
+
+def _cut(number: int) -> float:
+    """A number with zeros behind its first five binary digits."""
+    behind = max(number.bit_length() - 5, 0)
+    return float(number >> behind << behind)
+
+
+def spreads(members: Mapping[str, object], positions: Sequence[float]) -> tuple[LevelSpread, ...]:
     """Of each level of an input, from the members of its struct and the positions of its levels."""
+    if len(members["values"]) < FEW:  # type: ignore[arg-type]
+        return ()
     found = []
     for level, count in enumerate(positions):
         coordinates = members.get(f"coordinates{level}")
@@ -128,7 +152,7 @@ def spreads(members: Mapping[str, object], positions: Sequence[float]) -> list[L
             found.append(sampled(coordinates, extent, count / max(above, 1.0)))
         else:
             found.append(LevelSpread())
-    return found
+    return tuple(found)
 
 
 @dataclass(frozen=True)

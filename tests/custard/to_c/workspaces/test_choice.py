@@ -10,7 +10,7 @@ import scipy.sparse
 import custard
 from custard.ir.spread import LevelSpread, Spread
 from custard.language.commands import WORKSPACES
-from custard.to_c.workspaces.choice import FillStatistics, Sizes, cost, load, positions
+from custard.to_c.workspaces.choice import FillStatistics, Sizes, chosen, cost, load, positions
 from sam.tensor import Tensor
 from tests.support.compiler import needs_compiler
 from tests.support.quick_c import compiled, run
@@ -68,16 +68,25 @@ def test_sums_and_no_operand():
 
 def test_positions_of_levels():
     slot = SimpleNamespace(levels="dsd")
-    members = {"size0": 3, "coordinates1": np.zeros(7), "size1": 9, "size2": 4}
-    assert positions(slot, members) == [3, 7, 28]
+    coordinates = np.zeros(7)
+    members = {"size0": 3, "coordinates1": coordinates, "size1": 9, "size2": 4, "values": range(28)}
+    assert positions(slot, members) == (3, 7, 28)
     # A row that is empty does not count.
-    assert positions(slot, {**members, "segments1": np.array([0, 3, 3, 7])}) == [2, 7, 28]
+    assert positions(slot, {**members, "segments1": np.array([0, 3, 3, 7])}) == (2, 7, 28)
+
+
+@pytest.mark.parametrize(("count", "due"), [(31, 31), (1000, 992), (1023, 992), (40_000, 40_000)])
+def test_numbers_of_few_entries_have_five_digits(count, due):
+    found = positions(
+        SimpleNamespace(levels="s"), {"coordinates0": range(count), "values": range(count)}
+    )
+    assert found == (due,)
 
 
 def test_positions_of_runs_and_bits():
-    slot = SimpleNamespace(levels="n")
-    assert positions(slot, {"size0": 1000, "starts0": np.array([0, 2, 5])}) == [5]
-    assert positions(slot, {"size0": 1000, "ranks0": np.array([0, 2, 3])}) == [3]
+    slot, five = SimpleNamespace(levels="n"), {"size0": 1000, "values": range(5)}
+    assert positions(slot, {**five, "starts0": np.array([0, 2, 5])}) == (5,)
+    assert positions(slot, {**five, "ranks0": np.array([0, 2, 3])}) == (3,)
 
 
 def test_loads_of_computed_subscripts():
@@ -207,3 +216,24 @@ def test_the_loads_of_a_band():
     anywhere = load(rows, Sizes(*sizes, {"C": [LevelSpread(), near]}))
     assert (anywhere.spread, anywhere.fresh) == (Spread(1.0, 0.1), 0.1)
     assert cost("dense", both) < cost("dense", anywhere) < cost("dense", load(rows, Sizes(*sizes)))
+
+
+@needs_compiler
+def test_inputs_of_one_size_are_chosen_for_once(monkeypatch):
+    made = []
+
+    def counting(*arguments):
+        made.append(arguments)
+        return chosen(*arguments)
+
+    monkeypatch.setattr("custard.to_c.program.chosen", counting)
+    formats = dict.fromkeys("XBC", "CSR")
+    program = custard.compile("X(i,j) = B(i,k) * C(k,j)", formats, target="c")
+    for seed in range(3):
+        B = scipy.sparse.random_array((9, 9), density=0.3, rng=seed, format="csr")
+        C = B.copy()
+        C.data += seed  # the arrays change, and are not taken for the ones before
+        np.testing.assert_allclose(program.run({"B": B, "C": C}).to_numpy(), (B @ C).toarray())
+        program.run({"B": B, "C": C})
+    assert len(made) <= 3
+    assert len(program.kernels) == 1
