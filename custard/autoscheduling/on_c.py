@@ -10,6 +10,7 @@ as the largest of them.
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -89,22 +90,26 @@ class _CAutoscheduler(Autoscheduler):
             tell(f"{n} of {len(programs)} kernels compiled")
             assert isinstance(program, CProgram)
             bound[key] = program.bind(inputs, machine.threads)
-            bound[
-                key
-            ].prepare()  # on this thread, where Ctrl-C leaves no files of a compiler behind
-        yield from interruptible(lambda: _timed(bound, tell)).items()
+            # On this thread, where Ctrl-C leaves no files of a compiler behind.
+            bound[key].prepare()
+        stopped = threading.Event()
+        try:
+            yield from interruptible(lambda: _timed(bound, tell, stopped)).items()
+        finally:
+            stopped.set()
 
 
-def _timed(bound: Mapping[Key, Bound], tell: Told) -> dict[Key, float]:
+def _timed(bound: Mapping[Key, Bound], tell: Told, stopped: threading.Event) -> dict[Key, float]:
     """The least time of each program, in turns, after a run that touches its memory."""
-    for one in bound.values():
-        one.seconds()
     least = dict.fromkeys(bound, math.inf)
-    started, turns = time.perf_counter(), 0
+    started, turns = time.perf_counter(), -1
     while bound and (turns < _TURNS or time.perf_counter() - started < _SECONDS):
-        tell(f"{len(bound)} kernels timed, {turns} times each")
+        tell(f"{len(bound)} kernels timed, {max(0, turns)} times each")
         for key, one in bound.items():
-            least[key] = min(least[key], one.seconds())
+            if stopped.is_set():
+                return least
+            seconds = one.seconds()
+            least[key] = min(least[key], seconds if turns >= 0 else math.inf)
         turns += 1
     return least
 

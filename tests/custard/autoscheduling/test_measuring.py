@@ -1,11 +1,16 @@
 """Measurements of programs, and what is not measured again."""
 
+import os
+import signal
+import time
+
 import numpy as np
 import pytest
 
 import custard
 from custard.autoscheduling.autoscheduler import MeasuringMachine
 from custard.autoscheduling.measuring import measured
+from custard.to_c.call import Bound
 from sam.tensor import Tensor
 from tests.support.compiler import needs_compiler
 
@@ -40,6 +45,27 @@ def test_kernels_are_timed_in_turns():
     assert 0 < seconds < 1
     assert told[0] == "0 of 1 kernels compiled"
     assert told[1] == "1 kernels timed, 0 times each"
+
+
+@needs_compiler
+def test_after_an_interrupt_no_kernel_is_timed(monkeypatch):
+    """In a notebook, the thread that times the kernels would go on."""
+    runs = []
+
+    def seconds(bound):
+        runs.append(bound)
+        if len(runs) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.05)
+        return 0.05
+
+    monkeypatch.setattr(Bound, "seconds", seconds)
+    program = custard.compile(MATVEC, {"y": "d", "A": "CSR", "x": "d"}, target="c")
+    machine = MeasuringMachine(asked_threads=1)
+    with pytest.raises(KeyboardInterrupt):
+        measured([program], INPUTS, machine, False, lambda _: None)
+    time.sleep(0.3)
+    assert len(runs) <= 4
 
 
 def test_nothing_to_measure():
