@@ -18,8 +18,7 @@ def costs(text, formats, inputs, order):
     resolved = {name: parse_format(form) for name, form in formats.items()}
     made = custard.compile(text, formats, target="c")
     tensors = {name: Tensor.of(value) for name, value in inputs.items()}
-    extents = made._extents({name: one.shape for name, one in tensors.items()})
-    return cost(program, resolved, InputFibers(tensors, extents))
+    return cost(program, resolved, InputFibers(tensors, made.bind(tensors).extents))
 
 
 def test_costs_worked_out_by_hand():
