@@ -292,7 +292,7 @@ def firing_libraries(*sources: str) -> list[ctypes.CDLL]:
 def _headers() -> dict[str, str]:
     names = ("memories.h", "values.h", "hierarchy.h", "accesses.h")
     shared = {name: compiled_text(name) for name in names}
-    own = ("codes.h", "firing.h", "lanes.h", "served_machine.h", "served_firings.h")
+    own = ("codes.h", "firing.h", "lanes.h", "takings.h", "served_machine.h", "served_firings.h")
     return shared | {name: own_text(name) for name in own}
 
 

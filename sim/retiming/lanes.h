@@ -3,6 +3,7 @@
  * TIME is int32_t or int64_t, and LANES a multiple of 16. A row lies in vectors of 64 bytes, which
  * compilers split where the CPU has shorter ones.
  */
+#pragma once
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

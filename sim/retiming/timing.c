@@ -11,6 +11,7 @@
  */
 #include "codes.h"
 #include "lanes.h"
+#include "takings.h"
 
 #define RARE(test) __builtin_expect(!!(test), 0)
 
@@ -18,7 +19,7 @@
  * first; the most ports that a firing waits for; the latest cycle that 32 bits are trusted with. */
 enum { BATCH = 16, FEW = 64, MOST_WAITS = 256, LATEST = 1 << 30 };
 
-/* A peak is far if it depends on more takings than this: its lane keeps these in a ring. */
+/* A peak is far if it depends on more takings than this: its lane remembers these for itself. */
 enum { FAR = 256 };
 
 /* The shape of most firings: how often they wait, need room, take and give. */
@@ -56,8 +57,7 @@ typedef struct {
     Sorted depths;     /* those that are near enough to be looked at */
     Sorted peaks;      /* those that may still grow */
     Row latency;
-    TIME *history[LANES];    /* takings of lanes whose peak is far, as a ring, and its places */
-    int64_t remembers[LANES];
+    Takings takings[LANES]; /* of lanes whose peak is far */
 } Queue;
 
 typedef struct {
@@ -204,42 +204,28 @@ static int64_t raised(const Queue *q, int lane, int64_t peak) {
     return peak;
 }
 
-/* Lets a lane remember takings of which it may need as many as its peak. */
-static int remember(Queue *q, int lane) {
-    const int64_t old = q->remembers[lane], needed = q->peak_of[lane] + q->limit + 2 * BATCH;
-    if (needed < old) return 1;
-    int64_t made = old ? old : 4 * FAR;
-    while (made <= needed) made *= 2;
-    TIME *found = malloc((size_t)made * sizeof(TIME));
-    if (!found) return 0;
-    /* Those that it has, or else those that are there for all lanes. */
-    int64_t n = q->seen - (old ? old : q->kept - (q->head - q->seen));
-    for (n = n < 0 ? 0 : n; n < q->seen; n++)
-        found[n & (made - 1)] = old ? q->history[lane][n & (old - 1)]
-                                    : lane_of(q->taken + (n & (q->kept - 1)), lane);
-    free(q->history[lane]);
-    q->history[lane] = found;
-    q->remembers[lane] = made;
-    return 1;
+/* Lets a lane whose peak is far remember its takings, from those on that the peak depends on. */
+static int begin_takings(Queue *q, int lane) {
+    Takings *const takings = q->takings + lane;
+    if (q->peak_of[lane] < q->seen) takings->before = q->seen - q->peak_of[lane];
+    return add_takings(takings, q->taken, q->kept - 1, lane, takings->before, q->seen);
 }
 
 /* Accounts for the tokens that have been taken in a lane whose peak is far. */
 static int account_far(Queue *q, int lane) {
-    if (!remember(q, lane)) return 0;
-    TIME *const history = q->history[lane];
-    const TIME *visible = (const TIME *)q->visible + lane, *taken = (const TIME *)q->taken + lane;
-    const TIME latency = q->latency_of[lane];
-    const int64_t mask = q->remembers[lane] - 1;
-    int64_t peak = q->peak_of[lane];
-    for (int64_t n = q->seen; n < q->head; n++)
-        history[n & mask] = taken[(n & (q->kept - 1)) * LANES];
-    if (history[(q->head - 1 - peak) & mask] < visible[(q->seen & (q->places - 1)) * LANES] - latency)
-        return 1;
+    Takings *const takings = q->takings + lane;
+    const TIME *visible = (const TIME *)q->visible + lane, latency = q->latency_of[lane];
+    if (!takings->last && !begin_takings(q, lane)) return 0;
+    if (!add_takings(takings, q->taken, q->kept - 1, lane, q->seen, q->head)) return 0;
     for (int64_t n = q->seen; n < q->head; n++) {
-        const TIME given = visible[(n & (q->places - 1)) * LANES] - latency;
-        peak += n >= peak && history[(n - peak) & mask] >= given;
+        const TIME there = visible[(n & (q->places - 1)) * LANES];
+        /* If the next token is given in the next cycle, no fewer are held then. */
+        if (n + 1 < q->head && visible[((n + 1) & (q->places - 1)) * LANES] == there + 1) continue;
+        const int64_t before = taken_before(takings, there - latency);
+        if (n + 1 - before > q->peak_of[lane]) q->peak_of[lane] = n + 1 - before;
+        /* The last token would hold this many if it was given now. */
+        if (q->head - before <= q->peak_of[lane]) break;
     }
-    q->peak_of[lane] = peak;
     return 1;
 }
 
@@ -278,7 +264,7 @@ static int account(Machine *m, Queue *q) {
     sort_peaks(q, m->live);
     int64_t peak = 0;
     for (int k = 0; k < LANES; k++)
-        if (grows[k] && is_far(q, k) && !remember(q, k)) return 0;
+        if (grows[k] && is_far(q, k) && !q->takings[k].last && !begin_takings(q, k)) return 0;
     for (int64_t n = 0; n < q->peaks.count; n++)
         if (q->peaks.number[n] > peak) peak = q->peaks.number[n];
     sort_depths(q, m->live);
@@ -529,7 +515,7 @@ void close_machine(Machine *m) {
     for (int64_t n = 0; n < m->queue_count; n++) {
         free(m->queues[n]->visible);
         free(m->queues[n]->taken);
-        for (int k = 0; k < LANES; k++) free(m->queues[n]->history[k]);
+        for (int k = 0; k < LANES; k++) forget_takings(m->queues[n]->takings + k);
     }
 }
 
