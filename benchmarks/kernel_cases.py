@@ -461,12 +461,12 @@ def _unequal() -> Iterator[Case]:
             lambda given: lambda: given["A"] @ given["B"],
             1.2,
         )
-    few, many = (
+    few, many, more = (
         sp.coo_array(
             (np.ones(n), (np.zeros(n, int), np.sort(random.choice(10**7, n, replace=False)))),
             shape=(1, 10**7),
         ).tocsr()
-        for n in (1000, 1_000_000)
+        for n in (1000, 1_000_000, 1_000_000)
     )
     yield Case(
         "a * b",
@@ -477,6 +477,25 @@ def _unequal() -> Iterator[Case]:
         lambda given: lambda: given["A"].multiply(given["B"]),
         0.2,
     )
+    vectors = {name: one.reshape((-1,)) for name, one in zip("ABC", (few, many, more), strict=True)}
+    for kernel, expression, other, asked in (
+        ("a + b", "A(i) + B(i)", lambda: few + many, 0.8),
+        ("b - a", "B(i) - A(i)", lambda: many - few, 0.8),
+        ("a * b * c", "A(i) * B(i) * C(i)", lambda: few.multiply(many).multiply(more), 0.2),
+        ("a * (b + c)", "A(i) * (B(i) + C(i))",
+         lambda: few.multiply(many) + few.multiply(more), 0.2),
+        ("a * b + c", "A(i) * B(i) + C(i)", lambda: few.multiply(many) + more, 0.8),
+    ):  # fmt: skip
+        given = {name: one for name, one in vectors.items() if f"{name}(" in expression}
+        yield Case(
+            kernel,
+            "1 k, 1 M",
+            f"y(i) = {expression}",
+            dict.fromkeys(("y", *given), "s"),
+            lambda given=given: given,  # type: ignore[misc]
+            lambda given, other=other: other,  # type: ignore[misc]
+            asked,
+        )
 
 
 def _outer() -> Case:

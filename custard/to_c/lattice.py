@@ -15,7 +15,7 @@ not; the empty set is one where the whole dimension is iterated over.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from custard.to_c.loop_ir import Expr, both
@@ -126,6 +126,33 @@ def with_joint_operands(formula: Formula, join: Callable[[tuple[int, ...]], int]
     return change(formula)
 
 
+def among(formula: Formula, keys: Collection[int]) -> Formula | None:
+    """The formula where all operands but some have no coordinates left; None if it is true nowhere
+    then."""
+    match formula:
+        case Has(key):
+            return formula if key in keys else None
+        case All(parts):
+            kept = [among(part, keys) for part in parts]
+            found = [part for part in kept if part is not None]
+            return conjunction(found) if len(found) == len(kept) else None
+        case Any(parts):
+            kept = [among(part, keys) for part in parts]
+            found = [part for part in kept if part is not None]
+            return disjunction(found) if found else None
+    return formula
+
+
+def where_used(formula: Formula, key: int) -> Formula:
+    """Where the expression may depend on an operand: where all others are that it meets."""
+    match formula:
+        case All(parts) | Any(parts):
+            used = [where_used(part, key) for part in parts if key in _keys(part)]
+            anywhere = ALWAYS if ALWAYS in used else disjunction(used)
+            return anywhere if isinstance(formula, Any) else conjunction([formula, anywhere])
+    return ALWAYS
+
+
 def is_dense(formula: Formula) -> bool:
     """Whether the whole dimension is iterated over."""
     match formula:
@@ -136,6 +163,14 @@ def is_dense(formula: Formula) -> bool:
         case Any(parts):
             return any(map(is_dense, parts))
     return False
+
+
+def has_dense_part(formula: Formula) -> bool:
+    """Whether some part of a formula is true everywhere."""
+    match formula:
+        case All(parts) | Any(parts):
+            return any(map(has_dense_part, parts))
+    return is_dense(formula)
 
 
 def points(formula: Formula, most: int) -> list[Point] | None:

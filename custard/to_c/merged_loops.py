@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from custard.to_c import lattice
@@ -21,7 +21,6 @@ from custard.to_c.loop_ir import (
     BOOL,
     ONE,
     TRUE,
-    ZERO,
     Assign,
     Call,
     Declare,
@@ -36,13 +35,11 @@ from custard.to_c.loop_ir import (
     op,
     select,
 )
+from custard.to_c.unequal_loops import UnequalLoops
 from custard.to_c.values import c_type
 
 if TYPE_CHECKING:
     from custard.to_c.loop_nest import VariableLoops
-
-# How many times as long one fiber is as another, from where on it pays to gallop through it.
-_FAR = 16
 
 
 class MergedLoops:
@@ -63,16 +60,21 @@ class MergedLoops:
         counter = Var(self.builder.fresh(self.var.name)) if dense else None
         if counter is not None:
             result.append(Declare(counter, self.loops.limits()[0]))
-        far = self.far_apart(points, keys) if counter is None else None
-        if far is not None:
-            result.append(far)
+        unequal = UnequalLoops(self) if counter is None else None
+        declared = [] if unequal is None else unequal.declared(points)
+        result += declared
+        unequal = unequal if declared else None
         bodies = sum(1 for p in points for q in points if q <= p)
         lowering.bodies *= bodies
         for point in points:
             below = [other for other in points if other <= point]
             with self.builder.scope():
-                loop = self.merge(point, below, keys, counter, None if far is None else far.var)
+                loop = self.merge(point, below, keys, counter, unequal)
+            if unequal is None:
                 result.append(loop)
+                continue
+            with self.builder.scope():
+                result += unequal.beside(loop, point, below, keys)
         lowering.bodies //= bodies
         return result
 
@@ -82,11 +84,11 @@ class MergedLoops:
         below: Sequence[lattice.Point],
         keys: Sequence[int],
         counter: Var | None,
-        far: Var | None = None,
-    ) -> Stmt:
+        unequal: UnequalLoops | None = None,
+    ) -> While:
         """The loop while all operands of a point have coordinates left.
 
-        ``far``  whether the operand that is behind is to be sought by galloping
+        ``unequal``  tells where those that are behind are to be sought by galloping
         """
         together = [key for key in keys if key in point]
         alive = both(*(self.iterators[key].alive for key in self.loops.members(together)))
@@ -98,18 +100,18 @@ class MergedLoops:
                 counter < self.loops.limits()[1],
                 [rest, *body, Assign(counter, ONE, "+")],
             )
-        inside: list[Stmt] = []
-        at: dict[int, Var] = {}
-        for key in self.loops.members(together):
-            here = Var(self.builder.fresh(f"{self.var.name}{self.loops.label(key)}"))
-            inside.append(Declare(here, self.iterators[key].coordinate, const=True))
-            at[key] = here
+        at = self.heads(self.loops.members(together))
+        inside: list[Stmt] = [
+            Declare(here, self.iterators[key].coordinate, const=True) for key, here in at.items()
+        ]
         alone = {other for other in below if len(other) == 1}
         covered = counter is not None or len(alone) == len(together)
         last = covered and len(together) > 0 and len(below) > 1 and self.is_last(keys)
         if counter is None and len(at) > 1:
             if len(below) == 1:
-                apart = self.behind(at) if far is None else self.galloped(at, far)
+                apart = self.behind(at)
+                if unequal is not None and unequal.is_inside(point, below):
+                    apart = [If([(unequal.far, unequal.galloped(at))], apart)]
             else:
                 others = [] if last else [other for other in below if other != point]
                 heads = {key: at[self.loops.members([key])[0]] for key in together}
@@ -199,36 +201,17 @@ class MergedLoops:
                 found += self.cases(at, keys, points, covered)
             return [*found, *self.advanced(at, None)]
 
-    def far_apart(self, points: Sequence[lattice.Point], keys: Sequence[int]) -> Declare | None:
-        """Declares whether one of two intersected fibers is much longer than the other.
+    def heads(self, keys: Iterable[int]) -> dict[int, Var]:
+        """The variables for the coordinates that some operands are at."""
+        return {key: Var(self.builder.fresh(f"{self.var.name}{self.loops.label(key)}"))
+                for key in keys}  # fmt: skip
 
-        None where that does not matter, or a level cannot be sought in.
-        """
-        if len(points) != 1 or len(keys) != 2 or len(points[0]) != 2:
-            return None
-        lengths = []
-        for one in (self.iterators[key] for key in keys):
-            if one.sought(ZERO) is None:
-                return None
-            lengths.append(one.left())
-        first, second = lengths
-        unequal = either(op("<", first * _FAR, second), op("<", second * _FAR, first))
-        return Declare(Var(self.builder.fresh("far"), BOOL), unequal, const=True)
-
-    def galloped(self, at: Mapping[int, Var], far: Var) -> list[Stmt]:
-        """Goes on where two operands are apart; where lengths are far apart, the one that is behind
-        goes to where the other one is.
+    def behind(self, at: Mapping[int, Var]) -> list[Stmt]:
+        """Goes on with those of some operands that are behind another one.
 
         The steps are statements of their own: C compilers make branches of a choice between the
         two that each step would ask for, and no processor foresees these.
         """
-        (first, here), (second, there) = at.items()
-        one, other = self.iterators[first], self.iterators[second]
-        sought = If([(here < there, one.gallop(there))], other.gallop(here))
-        return [If([(far, [sought])], self.behind(at))]
-
-    def behind(self, at: Mapping[int, Var]) -> list[Stmt]:
-        """Goes on with those of some operands that are behind another one."""
         steps: list[Stmt] = []
         for key, own in at.items():
             condition = either(*(own < other for other in at.values() if other != own))

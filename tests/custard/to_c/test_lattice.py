@@ -48,6 +48,31 @@ def test_points(formula, due):
     assert points(formula) == due
 
 
+def test_what_is_left_where_some_operands_have_no_coordinates():
+    product, union = conjunction([b, c]), disjunction([b, c])
+    assert lattice.among(product, {1}) is None
+    assert lattice.among(union, {1}) == b
+    assert lattice.among(disjunction([product, d]), {1, 3}) == d
+    assert lattice.among(conjunction([union, d]), {1, 3}) == conjunction([b, d])
+    assert lattice.among(ALWAYS, set()) == ALWAYS
+
+
+def test_an_operand_is_used_where_those_are_that_it_meets():
+    product = conjunction([b, c])
+    assert lattice.where_used(product, 1) == product
+    assert lattice.where_used(disjunction([b, c]), 1) == ALWAYS
+    # b(i) * c(i) + d(i)
+    mixed = disjunction([product, d])
+    assert lattice.where_used(mixed, 1) == product
+    assert lattice.where_used(mixed, 3) == ALWAYS
+    # (b(i) * c(i) + b(i)) * d(i), and b(i) * c(i) + b(i) * d(i)
+    outer = conjunction([disjunction([product, b]), d])
+    assert lattice.where_used(outer, 1) == lattice.where_used(outer, 3) == outer
+    assert lattice.where_used(outer, 2) == conjunction([outer, product])
+    other = conjunction([b, d])
+    assert lattice.where_used(disjunction([product, other]), 1) == disjunction([product, other])
+
+
 def test_too_many_points():
     union = disjunction([b, c, d])
     assert len(points(union, 7)) == 7

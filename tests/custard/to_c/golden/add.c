@@ -163,7 +163,8 @@ int compute(struct X *X, const struct A *A, const struct B *B)
         const int64_t pA1_end = A_segments1[i + 1];
         int64_t pB1 = B_segments1[i];
         const int64_t pB1_end = B_segments1[i + 1];
-        while (pA1 < pA1_end && pB1 < pB1_end) {
+        const bool far = (pB1_end - pB1) * 3 < pA1_end - pA1 || (pA1_end - pA1) * 3 < pB1_end - pB1;
+        while (!far && pA1 < pA1_end && pB1 < pB1_end) {
             const int64_t jA = A_coordinates1[pA1];
             const int64_t jB = B_coordinates1[pB1];
             if (as_often_as_not(jA == jB)) {
@@ -178,6 +179,34 @@ int compute(struct X *X, const struct A *A, const struct B *B)
                 const double A_value = A_values[pA1];
                 const double B_value = B_values[pB1];
                 X->values[X_count1] = kept_double(jA == j, A_value) + kept_double(jB == j, B_value);
+                X->coordinates1[X_count1] = (int32_t)j;
+                X_count1++;
+                pA1 += jA == j;
+                pB1 += jB == j;
+            }
+        }
+        while (far && pA1 < pA1_end && pB1 < pB1_end) {
+            const int64_t jA = A_coordinates1[pA1];
+            const int64_t jB = B_coordinates1[pB1];
+            if (jA < jB) {
+                while (pA1 < pA1_end && A_coordinates1[pA1] < jB) {
+                    const int64_t j = A_coordinates1[pA1];
+                    X->values[X_count1] = A_values[pA1];
+                    X->coordinates1[X_count1] = (int32_t)j;
+                    X_count1++;
+                    pA1++;
+                }
+            } else if (jB < jA) {
+                while (pB1 < pB1_end && B_coordinates1[pB1] < jA) {
+                    const int64_t j = B_coordinates1[pB1];
+                    X->values[X_count1] = B_values[pB1];
+                    X->coordinates1[X_count1] = (int32_t)j;
+                    X_count1++;
+                    pB1++;
+                }
+            } else {
+                const int64_t j = jA < jB ? jA : jB;
+                X->values[X_count1] = A_values[pA1] + B_values[pB1];
                 X->coordinates1[X_count1] = (int32_t)j;
                 X_count1++;
                 pA1 += jA == j;
