@@ -50,9 +50,9 @@ _BITS = {
     "double complex": "uint64_t",
 }
 
-_DOUBLE = {"T": "double", "whole": "int64_t", "lanes": 8}
+_DOUBLE = {"T": "double", "lanes": 8}
 _DOUBLE |= {"vector": "__m512d", "s": "pd", "mask": "__mmask8"}
-_FLOAT = {"T": "float", "whole": "int32_t", "lanes": 16}
+_FLOAT = {"T": "float", "lanes": 16}
 _FLOAT |= {"vector": "__m512", "s": "ps", "mask": "__mmask16"}
 
 
@@ -116,6 +116,7 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
     )
     plain = {n for n in names if n in _PLAIN} | ({"resized"} if workspaces else set())
     names += [n.replace("tiles", "multiply") for n in names if re.match("tiles_.*complex", n)]
+    names += [f"kept_{GATHERED[n]['T']}" for n in names if n in GATHERED]
     plain |= {"turns"} if "turns_new" in names else set()
     plain |= {need for name in plain for need in _NEEDS.get(name, ())}
     yield from (_text(name) for name in _PLAIN if name in plain)

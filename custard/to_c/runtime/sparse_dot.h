@@ -1,13 +1,11 @@
 // The sum of the products of values with the elements of `others` at their coordinates$of_each.
 // Increasing coordinates without a gap are known from the first and the last. Otherwise elements
-// are loaded four at a time, one by one, which beats a gather instruction. The last few are loaded
-// together: the length of a loop over them would be hard to predict. Where it is not, since fibers
-// are short and steady, nothing beats a plain loop, which gcc is kept from taking apart.
+// are loaded four at a time, one by one, which beats a gather instruction. The last few are added
+// without a branch: the length of a loop over them would be hard to predict. Where it is not, since
+// fibers are short and steady, nothing beats a plain loop, which gcc is kept from taking apart.
 static inline $T $name(const $T *values, const $C *coordinates,
         int64_t begin, int64_t end, const $T *others$more, bool increasing, bool steady$scale)
 {
-    typedef $T four __attribute__((vector_size(4 * sizeof($T))));
-    typedef $whole mask __attribute__((vector_size(4 * sizeof($T))));
     const int lanes = $lanes, ahead = 256;
     int64_t p = begin;
     if (steady) {
@@ -42,25 +40,24 @@ static inline $T $name(const $T *values, const $C *coordinates,
         return sum;
 #endif
     }
-    four sums = {0}, factors;
+    $T sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
     for (; p + 4 <= end; p += 4) {
         const int64_t a = coordinates[p], b = coordinates[p + 1];
         const int64_t c = coordinates[p + 2], d = coordinates[p + 3];
-        const four picked = {others[a]$and_a, others[b]$and_b, others[c]$and_c, others[d]$and_d};
-        memcpy(&factors, values + p, sizeof factors);
-        sums += factors$by * picked;
+        sum0 += values[p]$by * others[a]$and_a;
+        sum1 += values[p + 1]$by * others[b]$and_b;
+        sum2 += values[p + 2]$by * others[c]$and_c;
+        sum3 += values[p + 3]$by * others[d]$and_d;
         __builtin_prefetch(coordinates + p + ahead);
         __builtin_prefetch(values + p + ahead);
     }
     if (p < end) { // places beyond the end repeat the first, and are left out of the sum
-        // -1 if at least two (three) are left, else 0. Of a bool, gcc may spill one byte and load
-        // eight, which stalls.
-        const int64_t two = (p + 1 - end) >> 63, three = (p + 2 - end) >> 63;
-        const int64_t second = p - two, third = p - 2 * three;
+        const bool two = p + 1 < end, three = p + 2 < end;
+        const int64_t second = p + two, third = p + 2 * three;
         const int64_t a = coordinates[p], b = coordinates[second], c = coordinates[third];
-        const four picked = {others[a]$and_a, others[b]$and_b, others[c]$and_c};
-        factors = (four){values[p], values[second], values[third]};
-        sums += (four)((mask)(factors$by * picked) & (mask){-1, two, three});
+        sum0 += values[p]$by * others[a]$and_a;
+        sum1 += kept_$T(two, values[second]$by * others[b]$and_b);
+        sum2 += kept_$T(three, values[third]$by * others[c]$and_c);
     }
-    return (sums[0] + sums[2]) + (sums[1] + sums[3]);
+    return (sum0 + sum2) + (sum1 + sum3);
 }

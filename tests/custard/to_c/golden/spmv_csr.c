@@ -46,16 +46,22 @@ struct x {
 #include <immintrin.h>
 #endif
 
+// The value if `here`, else 0, without a branch.
+static inline double kept_double(bool here, double value)
+{
+    union { double value; uint64_t bits; } kept = {value};
+    kept.bits &= -(uint64_t)here;
+    return kept.value;
+}
+
 // The sum of the products of values with the elements of `others` at their coordinates.
 // Increasing coordinates without a gap are known from the first and the last. Otherwise elements
-// are loaded four at a time, one by one, which beats a gather instruction. The last few are loaded
-// together: the length of a loop over them would be hard to predict. Where it is not, since fibers
-// are short and steady, nothing beats a plain loop, which gcc is kept from taking apart.
+// are loaded four at a time, one by one, which beats a gather instruction. The last few are added
+// without a branch: the length of a loop over them would be hard to predict. Where it is not, since
+// fibers are short and steady, nothing beats a plain loop, which gcc is kept from taking apart.
 static inline double sparse_dot_double_int32_t(const double *values, const int32_t *coordinates,
         int64_t begin, int64_t end, const double *others, bool increasing, bool steady)
 {
-    typedef double four __attribute__((vector_size(4 * sizeof(double))));
-    typedef int64_t mask __attribute__((vector_size(4 * sizeof(double))));
     const int lanes = 8, ahead = 256;
     int64_t p = begin;
     if (steady) {
@@ -90,27 +96,26 @@ static inline double sparse_dot_double_int32_t(const double *values, const int32
         return sum;
 #endif
     }
-    four sums = {0}, factors;
+    double sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
     for (; p + 4 <= end; p += 4) {
         const int64_t a = coordinates[p], b = coordinates[p + 1];
         const int64_t c = coordinates[p + 2], d = coordinates[p + 3];
-        const four picked = {others[a], others[b], others[c], others[d]};
-        memcpy(&factors, values + p, sizeof factors);
-        sums += factors * picked;
+        sum0 += values[p] * others[a];
+        sum1 += values[p + 1] * others[b];
+        sum2 += values[p + 2] * others[c];
+        sum3 += values[p + 3] * others[d];
         __builtin_prefetch(coordinates + p + ahead);
         __builtin_prefetch(values + p + ahead);
     }
     if (p < end) { // places beyond the end repeat the first, and are left out of the sum
-        // -1 if at least two (three) are left, else 0. Of a bool, gcc may spill one byte and load
-        // eight, which stalls.
-        const int64_t two = (p + 1 - end) >> 63, three = (p + 2 - end) >> 63;
-        const int64_t second = p - two, third = p - 2 * three;
+        const bool two = p + 1 < end, three = p + 2 < end;
+        const int64_t second = p + two, third = p + 2 * three;
         const int64_t a = coordinates[p], b = coordinates[second], c = coordinates[third];
-        const four picked = {others[a], others[b], others[c]};
-        factors = (four){values[p], values[second], values[third]};
-        sums += (four)((mask)(factors * picked) & (mask){-1, two, three});
+        sum0 += values[p] * others[a];
+        sum1 += kept_double(two, values[second] * others[b]);
+        sum2 += kept_double(three, values[third] * others[c]);
     }
-    return (sums[0] + sums[2]) + (sums[1] + sums[3]);
+    return (sum0 + sum2) + (sum1 + sum3);
 }
 
 // Frees the arrays that compute() made.
