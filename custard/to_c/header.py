@@ -10,6 +10,7 @@ from custard.language.formats import LEVEL_FORMATS
 from custard.to_c.builder import THREADS
 from custard.to_c.loop_ir import INT, Kernel
 from custard.to_c.lowered import Lowered
+from custard.to_c.storage import storage_of
 
 _WIDTH = 96
 
@@ -24,7 +25,14 @@ def documented(lowered: Lowered, flags: Sequence[str], prefix: str = "") -> Kern
 
 
 def _lines(lowered: Lowered, flags: Sequence[str], prefix: str) -> Iterator[str]:
-    expression, *rest = lowered.kernel.header
+    expression, *schedule = lowered.kernel.header
+    # As the structs are stored, whatever the program declares.
+    formats = [
+        f"{slot.tensor}:{storage_of(slot)}"
+        for slot in (lowered.result, *lowered.slots)
+        if slot.tensor is not None
+    ]
+    rest = (*dict.fromkeys(formats), *schedule)
     yield from (expression, "", *(f"    {line}" for line in rest), "")
     for note in (*lowered.rearranged, *lowered.decisions):
         yield from _wrapped(f"Note: {note}.")

@@ -41,7 +41,7 @@ from custard.to_c.outputs import CoordinateRange, Output, TensorOutput
 from custard.to_c.positions import elsewhere, levels_of, without_owner
 from custard.to_c.register_tiles import RegisterTiles
 from custard.to_c.scattered import Filled, RowCounts, ends_of_rows, is_scattered, with_joined_loops
-from custard.to_c.storage import Storage
+from custard.to_c.storage import Storage, storage_of
 from custard.to_c.sums import OwnSum, fused, with_sums_elsewhere
 from custard.to_c.threads import SharedLoop
 from custard.to_c.unroll_and_jam import unrolled_and_jammed
@@ -111,6 +111,12 @@ class Lowering:
         tree = trees.of(self.nest.value or self.program.value)
         dtype = concrete(tree.dtype)
         result = storage.result_slot()
+        asked = storage.formats[self.program.target.tensor]
+        if len(result.levels) == len(asked.levels) and result.levels != asked.levels:
+            self.note(
+                f"{self.program.target} is computed as {storage_of(result)}, and stored as {asked} "
+                "after the run"
+            )
         storage.result = target, result.variables
         assembly = Assembly(
             builder,

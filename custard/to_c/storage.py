@@ -230,7 +230,21 @@ def _about(slot: Slot) -> str:
     """The tensor of a struct and its storage, in words."""
     if slot.tensor is None:
         return "a vector of one place, which holds 1"
+    if not slot.levels:
+        return f"{slot.tensor}, a number"
+    of_mode = {
+        mode: variable
+        for variable, group in zip(slot.variables, slot.modes, strict=True)
+        for mode in group
+    }
+    variables = ",".join(of_mode[mode] for mode in sorted(of_mode))
+    return f"{slot.tensor}({variables}), {storage_of(slot)}"
+
+
+def storage_of(slot: Slot) -> str:
+    """The levels of a slot and the modes that they hold, as in a declaration; empty for a number.
+
+    A level of a diagonal holds several modes.
+    """
     order = ",".join(str(mode) for group in slot.modes for mode in group)
-    levels = f"{slot.levels}:{order}" if slot.levels else "a number"
-    variables = ",".join(slot.variables)
-    return f"{slot.tensor}({variables}), {levels}" if variables else f"{slot.tensor}, {levels}"
+    return f"{slot.levels}:{order}" if slot.levels else ""

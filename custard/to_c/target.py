@@ -101,10 +101,8 @@ def _resolved(loops: LoopNest, program: cin.LoopProgram) -> LoopNest:
 
 
 def _header(request: Request) -> tuple[str, ...]:
-    """The first lines of a C file: expression, formats and schedule."""
-    formats = (f"{name}:{format}" for name, format in request.formats.items())
-    lines = [request.expression, *formats, *request.schedule]
-    return tuple(" ".join(line.split()) for line in lines)
+    """The first lines of a C file: expression and schedule."""
+    return tuple(" ".join(line.split()) for line in (request.expression, *request.schedule))
 
 
 def _loops(program: cin.LoopProgram, nest: LoopNest) -> dict[str, dict[str, None]]:

@@ -1,5 +1,9 @@
 """The comment at the head of a C file."""
 
+import re
+
+import pytest
+
 import custard
 from custard.to_c.header import documented
 
@@ -41,3 +45,34 @@ def test_notes_stand_above():
 def test_lines_are_not_too_long():
     found = lines("y(i) = A(i,j) * x(j)", {"A": "hh"}, flags=("-f" + "x" * 30,) * 6)
     assert max(map(len, found)) <= 104
+
+
+@pytest.mark.parametrize(
+    ("expression", "formats"),
+    [
+        # Q and the second A are transposed before the run, X is converted after it.
+        ("X(i,j) = A(i,j) * P(i,k) * Q(k,j)", {"X": "CSR", "A": "CSR", "P": "dd", "Q": "dd"}),
+        ("X(i,j) = A(i,j) + A(j,i)", {"X": "CSR", "A": "CSR"}),
+        ("X(i,j) = 2 * A(i,j)", {"X": "hh", "A": "CSC"}),
+        ("y(i) = A(i,i) * x(i)", {"y": "d", "A": "CSR", "x": "s"}),
+    ],
+)
+def test_formats_are_those_of_the_structs(expression, formats):
+    header = custard.compile(expression, formats, target="c").linkable("k").header
+    declared = re.findall(r"^//     (\w+:[a-z]+:[0-9,]+)$", header, re.M)
+    structs = re.findall(r"^// (\w+)\(.*\), ([a-z]+:[0-9,]+)$", header, re.M)
+    assert declared == [f"{name}:{storage}" for name, storage in structs]
+    assert structs
+
+
+def test_storage_is_told_of_the_access():
+    formats = {"X": "CSR", "A": "CSR", "P": "dd", "Q": "dd"}
+    program = custard.compile("X(i,j) = A(i,j) * P(i,k) * Q(k,j)", formats, target="c")
+    assert "// Q(k,j), dd:1,0\n" in program.source
+    (note,) = (note for note in program.notes if "Q" in note)
+    assert note == "Q(k,j), stored as dd:0,1, is transposed to 1,0 before the run"
+
+
+def test_another_storage_of_the_result_is_noted():
+    program = custard.compile("X(i,j) = 2 * A(i,j)", {"X": "hh", "A": "CSR"}, target="c")
+    assert program.notes == ("X(i,j) is computed as ss:0,1, and stored as hh:0,1 after the run",)

@@ -37,7 +37,7 @@ struct X {
     double *values;
 };
 
-// A(k,i), ds:1,0
+// A(i,k), ds:1,0
 struct A {
     int64_t size0;
     int64_t size1;
