@@ -35,7 +35,7 @@ class WaitingBlock:
         return self.giver or self.edge.source.node
 
 
-def deadlock(waits: Sequence[WaitingBlock], held: Mapping[str, int], cycle: int) -> UserError:
+def deadlock(waits: Sequence[WaitingBlock], held: Mapping[Edge, int], cycle: int) -> UserError:
     """The error for a machine in which nothing can move after ``cycle``.
 
     ``waits`` has one entry for each block that is not done; ``held`` the tokens in each queue.
@@ -54,7 +54,7 @@ def deadlock(waits: Sequence[WaitingBlock], held: Mapping[str, int], cycle: int)
     circle = path[path.index(after) :]
     lines = [
         f"  {wait.waiting} waits for {'room' if wait.full else 'a token'} on {wait.edge} "
-        f"({f'full, {_count(held[str(wait.edge)])}' if wait.full else 'empty'})"
+        f"({f'full, {_count(held[wait.edge])}' if wait.full else 'empty'})"
         for wait in circle
     ]
     who = "a block waits for itself"

@@ -277,7 +277,7 @@ def run_bound(
             )
         return _ENGINES[engine](bound, config, progress, max_cycles, attribution, threads, order)
     except MemoryError:
-        raise no_memory({}) from None
+        raise no_memory() from None
 
 
 def require_engine(name: str, validate: bool = False) -> None:

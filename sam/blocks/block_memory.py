@@ -6,8 +6,10 @@ them in its own way. A step changes a memory only after all that it gives in the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -139,6 +141,26 @@ class Accumulator:
     def release(self) -> None:
         """Forgets the sub-tensor that was emitted."""
         self.finished.pop(0)
+
+
+Store = Growing | Stored | Accumulator
+"""A memory that a block fills."""
+
+
+def stores(memory: Any) -> Iterator[Store]:
+    """The memories that a block fills, among all that its steps see as ``m``."""
+    if isinstance(memory, Store):
+        yield memory
+    elif isinstance(memory, tuple | SimpleNamespace):
+        for part in memory if isinstance(memory, tuple) else vars(memory).values():
+            yield from stores(part)
+
+
+def size_of(store: Store) -> int:
+    """How many numbers or points a memory holds."""
+    if isinstance(store, Accumulator):
+        return len(store.sums) + sum(map(len, store.finished))
+    return len(store)
 
 
 def too_full(dimensions: int, capacity: int) -> UserError:

@@ -18,6 +18,7 @@ from sam.blocks.ports import ROOT as ROOT_POSITION
 from sam.blocks.ports import Port, into, out
 from sam.graph import End, Parameters
 from sam.graph_builder import GraphBuilder
+from sam.support.errors import UserError, quoted
 from sam.token import DATA, DONE, D, Token, parse_stream
 
 
@@ -59,7 +60,10 @@ def _source(parameters: Parameters) -> Block:
     """Emits the stream that ``tokens`` spells, of kind ``stream`` and depth ``depth``."""
     stream = parameters["stream"]
     port = out(stream, stream, parameters["depth"], group="outs")
-    return _generator(port, parse_stream(parameters["tokens"]))
+    tokens = parse_stream(parameters["tokens"])
+    if D not in tokens or tokens.index(D) < len(tokens) - 1:
+        raise UserError(f"the tokens of a source end with D: {quoted(parameters['tokens'])}")
+    return _generator(port, tokens)
 
 
 def _sink(parameters: Parameters) -> Block:

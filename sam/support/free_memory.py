@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from sam.support.errors import UserError
@@ -41,23 +43,41 @@ def in_words(size: int) -> str:
 
 def available() -> int:
     """The bytes that the process may still take, as far as the system tells."""
-    limits = [sys.maxsize]
-    with suppress(OSError, ValueError, IndexError):
+    return tightest().free
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit of the memory of the process: bytes that are ``free`` under it, and it in words."""
+
+    free: int
+    words: str
+
+
+def tightest() -> Limit:
+    """The limit under which the least is free, as far as the system tells."""
+    return min(_limits(), key=lambda limit: limit.free, default=Limit(sys.maxsize, "no limit"))
+
+
+def _limits() -> Iterator[Limit]:
+    with suppress(OSError, ValueError, IndexError, KeyError):
+        amounts = {}
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             name, amount, *_ = line.split()
-            if name in ("MemAvailable:", "SwapFree:"):
-                limits.append(1024 * int(amount))
-        if len(limits) == 3:
-            limits = [limits[0], limits[1] + limits[2]]
+            amounts[name] = 1024 * int(amount)
+        free = amounts["MemAvailable:"] + amounts["SwapFree:"]
+        whole = amounts["MemTotal:"] + amounts["SwapTotal:"]
+        yield Limit(free, f"the machine has {in_words(whole)}")
     with suppress(OSError, ValueError):
         group = Path("/sys/fs/cgroup")
         used = int((group / "memory.current").read_text(encoding="ascii"))
-        limits.append(int((group / "memory.max").read_text(encoding="ascii")) - used)
+        most = int((group / "memory.max").read_text(encoding="ascii"))
+        yield Limit(max(0, most - used), f"the control group is limited to {in_words(most)}")
     with suppress(ImportError, OSError, ValueError, IndexError):
         import resource
 
         most = resource.getrlimit(resource.RLIMIT_AS)[0]
         if most != resource.RLIM_INFINITY:
             pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-            limits.append(most - pages * os.sysconf("SC_PAGE_SIZE"))
-    return max(0, min(limits))
+            free = max(0, most - pages * os.sysconf("SC_PAGE_SIZE"))
+            yield Limit(free, f"the address space is limited to {in_words(most)} (ulimit -v)")

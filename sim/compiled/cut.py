@@ -92,7 +92,7 @@ class Cut:
                 for one, state in zip(machine.parts, machine.states, strict=True)
             ],
             [_queue(shared) for shared in machine.queues],
-            [_stored(found, made, values) for found, made, values in machine.objects.grown],
+            [stored(found, made, values) for found, made, values in machine.objects.grown],
         )
 
 
@@ -117,7 +117,8 @@ def _queue(shared: SharedQueue) -> QueueAtCut:
     )
 
 
-def _stored(found: Any, made: CGrowing | CAccumulator, values: str) -> StoredAtCut:
+def stored(found: Any, made: CGrowing | CAccumulator, values: str) -> StoredAtCut:
+    """A memory as it is now; ``values`` is the type of values in it."""
     if isinstance(made, CAccumulator):
         return StoredAtCut(0, _content(found, made, values))
     if found.written is not None:

@@ -16,7 +16,6 @@ import ctypes
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from sam.blocks import StreamError
 from sam.blocks.block_memory import too_full
@@ -26,17 +25,19 @@ from sim.compiled.collection import no_collection
 from sim.compiled.layout import CompiledMachine
 from sim.compiled.parts import CompiledPart
 from sim.compiled.reporting import report
+from sim.compiled.standstill import Standstill
 from sim.compiled.structures import Status
 from sim.config.hardware import Config
 from sim.deadlock import WaitingBlock, deadlock
-from sim.endless import OutOfCycles, no_memory, no_progress, require_memory
+from sim.endless import OutOfCycles, no_memory, require_memory
 from sim.order_of_service import Order, cannot_keep
 from sim.stats import Run
 
 Progress = Callable[[int], None]
 
-_ROUNDS = 4096
-_SECONDS_BETWEEN_LOOKS = 0.25
+_MOST_ROUNDS, _FIRST_ROUNDS = 4096, 64  # of the scheduler in one call
+# Seconds between looks at the memory: if plenty is left, and if not.
+_SECONDS = {True: 0.25, False: 0.02}
 # Queues compare cycles that are less than _APART from each other. That holds unless the busiest
 # block fires less than once in _SELDOM cycles of a long run.
 _APART, _SELDOM = 2**31, 1024
@@ -78,7 +79,7 @@ def _reached(bound: BoundGraph, config: Config, cycles: int) -> Run:
         running.run(None)
         return running.report()
     except MemoryError:
-        raise no_memory({}) from None
+        raise no_memory(running.machine.holdings()) from None
     finally:
         running.close()
 
@@ -108,10 +109,11 @@ class CompiledRun:
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
         """Runs until no block can go on, or until told to stop."""
-        before, look_at = self._moved(), time.monotonic() + _SECONDS_BETWEEN_LOOKS
+        standstill, plenty, rounds = Standstill(self.machine), True, _FIRST_ROUNDS
+        began = looked = time.monotonic()
         runtime, scheduled = self.machine.runtime, ctypes.byref(self.machine.scheduled)
         while True:
-            status = runtime.run(scheduled, ctypes.c_int64(_ROUNDS))
+            status = runtime.run(scheduled, ctypes.c_int64(rounds))
             if status == 2:
                 raise self.failure()
             if status == 1 or stop():
@@ -120,13 +122,16 @@ class CompiledRun:
                 progress(self.machine.last_cycle())
             if max_cycles is not None and self.machine.last_cycle() >= max_cycles:
                 raise self._out_of_cycles(max_cycles)
-            if time.monotonic() < look_at:
-                continue
-            require_memory(self.machine.held())
-            now, look_at = self._moved(), time.monotonic() + _SECONDS_BETWEEN_LOOKS
-            if now == before:
-                raise no_progress(self._busiest())
-            before = now
+            now = time.monotonic()
+            if now - began < _SECONDS[plenty] / 4:
+                rounds = min(_MOST_ROUNDS, 2 * rounds)
+            elif now - began > _SECONDS[plenty]:
+                rounds = max(1, rounds // 4)
+            if now - looked >= _SECONDS[plenty]:
+                plenty = require_memory(self.machine.holdings)
+                standstill.require_progress()
+                looked = time.monotonic()
+            began = time.monotonic()
 
     def require_end(self) -> None:
         """Raises UserError unless all blocks have come to their ends, or to that of the run."""
@@ -142,15 +147,6 @@ class CompiledRun:
 
     def _out_of_cycles(self, max_cycles: int) -> OutOfCycles:
         return out_of_cycles(self.machine.machine.bound, self.machine.machine.config, max_cycles)
-
-    def _moved(self) -> list[Any]:
-        """The ends of all queues, and all states: they change while blocks make progress."""
-        ends = [(shared.queue.head, shared.queue.tail) for shared in self.machine.queues]
-        return [*ends, *(state.raw for state in self.machine.states)]
-
-    def _busiest(self) -> str:
-        """The block that has fired most often."""
-        return max(self.machine.parts, key=lambda one: int(one.block.fired)).part.name
 
     def _require_firings(self) -> None:
         """Raises UserError if cycles that queues compare may be too far apart."""
@@ -171,7 +167,7 @@ class CompiledRun:
         if one.block.status == Status.OVER_CAPACITY:
             memory = one.part.memory.memory
             return too_full(memory.dimensions, memory.capacity)
-        return no_memory(self.machine.held())
+        return no_memory(self.machine.holdings())
 
     def wait(self, one: CompiledPart) -> WaitingBlock:
         """The wait of a part in a machine that has come to a stop."""

@@ -6,19 +6,21 @@ import ctypes
 
 import numpy as np
 
+from sam.graph import Edge
 from sim.binding import BoundGraph
 from sim.compiled.bundles import bundles
 from sim.compiled.gate import WITHOUT_END, gate_of
 from sim.compiled.kernel.paths.prepare import may_prepare
 from sim.compiled.logs import Logs
 from sim.compiled.memory import SHARED_HIERARCHY, CompiledHierarchy
-from sim.compiled.objects import TYPES, Objects, Room, at
+from sim.compiled.objects import TYPES, Objects, Room, at, size_of
 from sim.compiled.order import CompiledOrder
 from sim.compiled.parts import CompiledPart, SharedQueue
 from sim.compiled.residual import c_type
 from sim.compiled.structures import GAP, SHARED, CBlock, CMachine, Status
 from sim.compiled.translations import libraries, text, translated
 from sim.config.hardware import Config
+from sim.endless import Holdings
 from sim.machine import elaborate
 from sim.order_of_service import Order
 from sim.stats import TOKEN_KINDS
@@ -248,12 +250,29 @@ class CompiledMachine:
         """The cycle of the last firing of any block."""
         return max((one.last_cycle for one in self.parts), default=-1)
 
-    def held(self) -> dict[str, int]:
+    def held(self) -> dict[Edge, int]:
         """The tokens in each queue."""
         return {
-            str(edge): shared.queue.tail - shared.queue.head
-            for edge, shared in self.channels.items()
+            edge: shared.queue.tail - shared.queue.head for edge, shared in self.channels.items()
         }
+
+    def holdings(self) -> Holdings:
+        """What the run keeps in memory.
+
+        A reader may be ahead of its writer in time, so that no token waits; but the cycles in which
+        it took as many tokens as the queue held at once are kept.
+        """
+        waiting = {
+            edge: max(tokens, self.channels[edge].queue.peak)
+            for edge, tokens in self.held().items()
+        }
+        stored = {}
+        for one in self.parts:
+            if one.queues_in:
+                most = max(one.queues_in, key=lambda shared: shared.queue.head)
+                made = self.objects.filled(one.part, one.residual.memory)
+                stored[most.edges[0]] = sum(size_of(each) for _, each, _ in made)
+        return Holdings(waiting, stored)
 
     def close(self) -> None:
         """Gives back the memory that C has taken."""

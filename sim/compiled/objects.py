@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -119,6 +119,13 @@ class Objects:
             self.runtime.append(ctypes.byref(made), ctypes.c_int64(value))
         return made
 
+    def filled(
+        self, part: Part, paths: Iterable[tuple[str, ...]]
+    ) -> list[tuple[Any, CGrowing | CAccumulator, str]]:
+        """Those of the memories that C fills which lie at some paths in the memory of a part."""
+        found = {id(at(part.memory, path)) for path in paths}
+        return [one for one in self.grown if id(one[0]) in found]
+
     def copy_back(self) -> None:
         """Copies the numbers that C has stored into the memories."""
         for n, (found, made, values) in enumerate(self.grown):
@@ -132,6 +139,13 @@ class Objects:
         for _, made, _ in self.grown:
             for growing in _arrays(made):
                 self.runtime.release(ctypes.byref(growing))
+
+
+def size_of(made: CGrowing | CAccumulator) -> int:
+    """How many numbers a memory holds; of an accumulator, for how many points it has room."""
+    if isinstance(made, CGrowing):
+        return int(made.length)
+    return int(made.points.room + made.values.room + made.out_values.room)
 
 
 def dtype_of(found: Growing | Stored, values: str) -> np.dtype[Any]:

@@ -15,7 +15,8 @@ cycle are served at its end, in the order of blocks.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from copy import deepcopy
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +24,8 @@ from typing import Any
 import simpy
 
 from sam.blocks import StreamError
-from sam.graph import End
+from sam.blocks.block_memory import Growing, Store, Stored, size_of, stores
+from sam.graph import Edge, End
 from sam.support.errors import UserError
 from sim.attribution.log import KeptWaits, Log, names
 from sim.attribution.over_time import OverTime, bins
@@ -32,9 +34,11 @@ from sim.config.hardware import Config
 from sim.deadlock import WaitingBlock, deadlock
 from sim.endless import (
     IDLE_FIRINGS,
+    Holdings,
     OutOfCycles,
     Progress,
     Unfinished,
+    no_memory,
     no_progress,
     require_memory,
 )
@@ -105,12 +109,14 @@ def run(
             raise OutOfCycles(max_cycles, partial(machine.report, max_cycles))
         events += 1
         if events % _EVENTS_BETWEEN_LOOKS == 0:
-            require_memory(machine.held())
+            require_memory(machine.holdings)
         try:
             environment.step()
         except UserError as copy:
             # SimPy raises a copy of what a process raised, and a copy lacks the hint.
             raise copy.__cause__ or copy from None
+        except MemoryError:
+            raise no_memory(machine.holdings()) from None
         if progress is not None and environment.now >= report_at:
             progress(int(environment.now))
             report_at = int(environment.now) + _CYCLES_BETWEEN_REPORTS
@@ -128,14 +134,21 @@ def run(
 class _Process:
     """A part at work.
 
-    ``asker``  its number among the parts that touch memory
+    ``all_given``  counts the tokens that all parts have given
+    ``asker``      its number among the parts that touch memory
     """
 
     arbiter: Arbiter
     asker: int
 
-    def __init__(self, part: Part, environment: simpy.Environment, attribution: bool) -> None:
-        self.part, self.environment = part, environment
+    def __init__(
+        self,
+        part: Part,
+        environment: simpy.Environment,
+        attribution: bool,
+        all_given: Callable[[], int],
+    ) -> None:
+        self.part, self.environment, self.all_given = part, environment, all_given
         self.kept = KeptWaits() if attribution else None
         self.interval = part.timing.initiation_interval
         self.ports = SimpleNamespace(memory=IdealMemory())
@@ -149,7 +162,7 @@ class _Process:
         self.state = SimpleNamespace(
             **{key: list(v) if isinstance(v, list) else v for key, v in part.state.items()}
         )
-        self.idle, self.idle_state = 0, dict[str, Any]()
+        self.idle, self.before = 0, tuple[Any, ...]()
         self.ready = 0  # the cycle in which it may fire next
         self.made = -1  # the last cycle in which one of its tokens was made
         self.fired = self.busy = self.memory = 0
@@ -213,15 +226,25 @@ class _Process:
                 raise Starved(end)
 
     def _require_progress(self) -> None:
-        """Raises UserError where many firings in a row move no token and keep the state."""
-        if self.taken or self.given or self.accesses or self.finished:
+        """Raises UserError if the block is as it was many firings before, and has taken nothing.
+
+        All that decides its firings is the same then, so that they repeat. A wire may still change,
+        unless nothing is given in the whole machine.
+        """
+        if self.taken:
             self.idle = 0
             return
-        state = dict(vars(self.state))
-        self.idle = self.idle + 1 if state == self.idle_state else 0
-        self.idle_state = {k: list(v) if isinstance(v, list) else v for k, v in state.items()}
-        if self.idle > IDLE_FIRINGS:
-            raise no_progress(self.part.name)
+        self.idle += 1
+        if self.idle % IDLE_FIRINGS:
+            return
+        own = sum(sum(output.counts) for output in self.outputs.values())
+        given = self.all_given() if self.wires else 0
+        state, memory = deepcopy((vars(self.state), given)), None
+        if self.idle > IDLE_FIRINGS and state == self.before[0]:
+            memory = deepcopy([*map(_content, stores(self.part.memory))])
+            if memory == self.before[1]:
+                raise no_progress(self.part.name, gives=own > self.before[2])
+        self.before = state, memory, own
 
     def _reach_memory(self) -> Generator[simpy.Event, Any, int]:
         """Waits until ports have taken all its accesses; gives the cycle of their data."""
@@ -277,6 +300,12 @@ class _Process:
         )
 
 
+def _content(store: Store) -> Any:
+    """All of a memory that its block may read; the length of one that it only fills."""
+    filled = isinstance(store, Growing | Stored) and store.written is not None
+    return size_of(store) if filled else store
+
+
 class _Processes:
     """The blocks and queues of a run."""
 
@@ -322,7 +351,7 @@ class _Processes:
 
     def _start(self, part: Part) -> None:
         """Starts the process of a part."""
-        process = _Process(part, self.environment, self.attribution)
+        process = _Process(part, self.environment, self.attribution, self.given)
         for name, port in part.ports.items():
             setattr(process.ports, name, self._end(process, port))
         if part.asker is not None:
@@ -348,9 +377,27 @@ class _Processes:
         self.outputs[End(process.part.node.name, port.name)] = output
         return output
 
-    def held(self) -> dict[str, int]:
+    def held(self) -> dict[Edge, int]:
         """The tokens in each queue."""
-        return {str(queue.edge): len(queue.tokens) for queue in self.queues}
+        return {queue.edge: len(queue.tokens) for queue in self.queues}
+
+    def holdings(self) -> Holdings:
+        """What the run keeps in memory."""
+        stored = {}
+        for process in self.processes.values():
+            edges = [port.channel.edge for port in process.part.inputs]
+            if edges:
+                numbers = sum(map(size_of, stores(process.part.memory)))
+                stored[max(edges, key=self._taken)] = numbers
+        return Holdings(self.held(), stored)
+
+    def given(self) -> int:
+        """The tokens that all blocks have given."""
+        return sum(sum(output.counts) for output in self.outputs.values())
+
+    def _taken(self, edge: Edge) -> int:
+        """The tokens of a queue that have been taken."""
+        return sum(self.outputs[edge.source].counts) - self.held()[edge]
 
     def report(self, ended: int | None = None) -> Run:
         """The result and the statistics of a finished run, or of one that was ended in a cycle."""

@@ -115,16 +115,22 @@ class _Batch:
     def _firings(self, stack: ExitStack, most: int) -> Firings:
         """The firings of the graph, up to a number of bytes of codes."""
         machine = elaborate(self.bound, self.configs[0])
-        firings = stack.enter_context(closing(Firings(machine, min(most, self.most_bytes))))
+        firings = stack.enter_context(closing(self._traced(machine, min(most, self.most_bytes))))
         firings.run()
         return firings
+
+    def _traced(self, machine: Machine, most: int) -> Firings:
+        """The firings of a machine, as many as fit in the cycles that the runs may take."""
+        limits = [cycles for cycles in self.max_cycles if cycles is not None]
+        limited = len(limits) == len(self.max_cycles)
+        return Firings(machine, most, max(limits) if limited else None)
 
     def serve(self) -> None:
         """Finds the runs of configs whose memory takes time."""
         machine = self._machine()
         if machine is None:
             return
-        with closing(Firings(machine, self.most_bytes)) as firings:
+        with closing(self._traced(machine, self.most_bytes)) as firings:
             firings.run()
             before: Serving | None = None
             try:

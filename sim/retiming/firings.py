@@ -135,14 +135,15 @@ class Traced:
 class Firings:
     """The firings of a machine, which runs once.
 
+    ``most_firings``  those that a block may have; a block without end has more than any number
     ``done``       whether all firings are found
     ``forgotten``  whether codes that have been read have made room for others
 
     Raises Untraceable, for one if the machine has wires, and Untranslatable.
     """
 
-    def __init__(self, machine: Machine, most_bytes: int) -> None:
-        self.machine = machine
+    def __init__(self, machine: Machine, most_bytes: int, most_firings: int | None = None) -> None:
+        self.machine, self.most_firings = machine, most_firings
         self.room = Room()
         self.parts = [Traced(part, *translated(part)) for part in machine.parts]
         bodies = {one.part.name: one.residual.body for one in self.parts}
@@ -226,7 +227,8 @@ class Firings:
     def run(self) -> None:
         """Runs until all blocks are done, or the codes have reached their limit of bytes.
 
-        Raises Abandoned if a block fails, or if not all blocks come to their ends.
+        Raises Abandoned if a block fails or fires too often, or if not all blocks come to their
+        ends.
         """
         before, look_at = self._moved(), time.monotonic() + _SECONDS_BETWEEN_LOOKS
         while self.scheduled.packed < self.scheduled.most:
@@ -235,8 +237,10 @@ class Firings:
                 break
             if status == 2:
                 raise Abandoned("a block fails")
+            if self.most_firings is not None and self._most_fired() > self.most_firings:
+                raise Abandoned("a block fires more often than in the cycles of any run")
             if time.monotonic() >= look_at:
-                require_memory({})
+                require_memory()
                 now, look_at = self._moved(), time.monotonic() + _SECONDS_BETWEEN_LOOKS
                 if now == before:
                     raise Abandoned("no block makes progress")
@@ -247,6 +251,10 @@ class Firings:
             raise Abandoned("some blocks do not come to their ends")
         self.objects.copy_back()
         self.done = True
+
+    def _most_fired(self) -> int:
+        """The firings of the block that has fired most often."""
+        return max(int(one.block.fired) for one in self.parts)
 
     def _moved(self) -> list[Any]:
         """The ends of all queues: they change while blocks make progress."""

@@ -365,7 +365,7 @@ class Serving:
         while (status := self.library.run(machine, ctypes.c_int64(_ROUNDS))) != _AT_REST:
             if status == _NO_MEMORY:
                 raise MemoryError
-            require_memory({})
+            require_memory()
         self.finished = all(one.part.status == _AT_END for one in self.parts)
         if not self.library.settle(machine):
             raise MemoryError

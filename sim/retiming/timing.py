@@ -239,7 +239,7 @@ class Timing:
             if status == _LATE:
                 raise TooLate
             if status == _MORE:
-                require_memory({})
+                require_memory()
             elif self._lacks_codes():
                 self._forget_codes()
                 self.firings.run()

@@ -29,7 +29,7 @@ def test_a_waiting_block_and_the_block_it_waits_for():
 def test_a_circle_of_two():
     waits = [full("a", "b"), empty("a", "b")]
     other = WaitingBlock(Edge(End("a", "y"), End("b", "in_y")), full=False)
-    error = deadlock([waits[0], other], {"a.x -> b.in_x": 4}, 17)
+    error = deadlock([waits[0], other], {Edge(End("a", "x"), End("b", "in_x")): 4}, 17)
     assert str(error) == (
         "deadlock after cycle 17: 2 blocks wait for each other\n"
         "  a waits for room on a.x -> b.in_x (full, 4 tokens)\n"
@@ -41,7 +41,7 @@ def test_blocks_outside_the_circle_are_left_out():
     """e waits for d, which waits for c, which waits for b; b and c wait for each other."""
     waits = [empty("d", "e"), empty("c", "d"), empty("b", "c"), full("b", "c")]
     other = WaitingBlock(Edge(End("b", "y"), End("c", "in_y")), full=True)
-    error = deadlock([*waits[:3], other], {"b.y -> c.in_y": 2}, 3)
+    error = deadlock([*waits[:3], other], {Edge(End("b", "y"), End("c", "in_y")): 2}, 3)
     assert str(error) == (
         "deadlock after cycle 3: 2 blocks wait for each other\n"
         "  c waits for a token on b.x -> c.in_x (empty)\n"
@@ -50,7 +50,7 @@ def test_blocks_outside_the_circle_are_left_out():
 
 
 def test_a_block_that_waits_for_itself():
-    error = deadlock([full("a", "a")], {"a.x -> a.in_x": 1}, 0)
+    error = deadlock([full("a", "a")], {Edge(End("a", "x"), End("a", "in_x")): 1}, 0)
     assert str(error) == (
         "deadlock after cycle 0: a block waits for itself\n"
         f"  a waits for room on a.x -> a.in_x (full, 1 token)\n{HINT}"

@@ -1,5 +1,6 @@
 """Runs that would not end: no progress, a limit of cycles, queues that fill the memory."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +10,7 @@ import custard
 import sim
 from sam.blocks import KINDS
 from sam.blocks.base import Block, Kind, into, out
+from sam.blocks.block_memory import Growing, Written
 from sam.graph import Edge, End, Graph, Node
 from sam.support import free_memory
 from sam.support.errors import UserError
@@ -40,24 +42,88 @@ def gush(p, s, m):
     return None
 
 
-def graph(step, monkeypatch) -> Graph:
-    kind = Kind(
-        "endless",
-        None,
-        lambda parameters: Block(
-            ports=(into("in_val", "val"), out("val", "val")),
-            step=step,
-            memory=lambda around: SimpleNamespace(),
-        ),
+def blink(p, s, m):
+    """Gives the first value in every other firing."""
+    _, value = p.in_val.peek()
+    s.n = 1 - s.n
+    if s.n:
+        p.val.give(DATA, value)
+    return None
+
+
+def gush_and_count(p, s, m):
+    """Gives the first value again and again, and counts: nobody knows that this has no end."""
+    _, value = p.in_val.peek()
+    p.val.give(DATA, value)
+    s.n += 1
+    return None
+
+
+def hoard(p, s, m):
+    """Looks at its input, and stores more and more."""
+    p.in_val.peek()
+    m.kept.append(1)
+    return None
+
+
+def gush_twice(p, s, m):
+    """Gives the first value again and again, and 258 times to another output."""
+    _, value = p.in_val.peek()
+    p.val.give(DATA, value)
+    s.n += 1
+    if s.n < 259:
+        p.more.give(DATA, value)
+    return None
+
+
+def drop(p, s, m):
+    p.in_val.peek()
+    p.in_val.take()
+    return None
+
+
+def drop_slowly(p, s, m):
+    """Takes a value in every other firing."""
+    p.in_val.peek()
+    s.n = 1 - s.n
+    if s.n:
+        p.in_val.take()
+    return None
+
+
+IN, OUT = into("in_val", "val"), out("val", "val")
+
+
+def add_kind(monkeypatch, step, ports=(IN, OUT)) -> str:
+    """A kind of block, by the name of its step."""
+    block = Block(
+        ports=ports,
+        step=step,
+        state={"n": 0},
+        memory=lambda around: SimpleNamespace(kept=Growing(written=Written.IN_ORDER)),
     )
-    monkeypatch.setitem(KINDS, kind.name, kind)
+    monkeypatch.setitem(KINDS, step.__name__, Kind(step.__name__, None, lambda parameters: block))
+    return step.__name__
+
+
+def wired(reader: str, port: str, kind: str, *more: tuple[Node, Edge]) -> Graph:
+    """A source, a block of a kind, and one that reads its output at a port."""
     tokens = {"tokens": "1.5, S0, D", "stream": "val", "depth": 1}
-    nodes = Node("source", "source", tokens), Node("spin", kind.name), Node("sink", "sink")
+    nodes = Node("source", "source", tokens), Node("spin", kind), Node("last", reader)
     edges = (
         Edge(End("source", "val"), End("spin", "in_val")),
-        Edge(End("spin", "val"), End("sink", "in_stream")),
+        Edge(End("spin", "val"), End("last", port)),
     )
-    return Graph(nodes, edges)
+    return Graph((*nodes, *(one for one, _ in more)), (*edges, *(edge for _, edge in more)))
+
+
+def graph(step, monkeypatch) -> Graph:
+    return wired("sink", "in_stream", add_kind(monkeypatch, step))
+
+
+def fill_memory(monkeypatch) -> None:
+    limit = free_memory.Limit(1000, "the address space is limited to 1 GiB (ulimit -v)")
+    monkeypatch.setattr(free_memory, "tightest", lambda: limit)
 
 
 @engines
@@ -68,15 +134,73 @@ def test_a_block_that_makes_no_progress_is_told(engine, monkeypatch):
 
 
 @engines
-def test_a_block_that_gives_for_ever_is_ended(engine, monkeypatch):
-    """By a limit of cycles, or when the memory is nearly full."""
-    endless = graph(gush, monkeypatch)
-    with pytest.raises(UserError, match="the run is not done after 5000 cycles"):
-        sim.simulate(endless, {}, engine=engine, max_cycles=5000)
-    monkeypatch.setattr(free_memory, "available", lambda: 1000)
+@pytest.mark.parametrize("step", [gush, blink])
+def test_a_block_that_gives_the_same_for_ever_is_told(engine, step, monkeypatch):
+    """Also where another one drops all that it gives; with more configs than few, too."""
+    graphs = [
+        graph(step, monkeypatch),
+        wired(
+            add_kind(monkeypatch, drop, (IN,)),
+            "in_val",
+            add_kind(monkeypatch, step),
+        ),
+    ]
+    for endless in graphs:
+        with pytest.raises(UserError, match="the run is not done after 5000 cycles"):
+            sim.simulate(endless, {}, engine=engine, max_cycles=5000)
+        with pytest.raises(UserError) as caught:
+            sim.simulate(endless, {}, engine=engine)
+        assert caught.value.what == (
+            "no progress: spin gives tokens for ever: it neither takes a token nor changes its "
+            "state"
+        )
+
+
+@engines
+def test_what_grew_when_the_memory_is_full_is_named_with_the_limit(engine, monkeypatch):
+    """A sink that keeps all; a queue whose reader is slow, though another block stores a little;
+    and a block that stores without end."""
+    fill_memory(monkeypatch)
+    limit = "the address space is limited to 1 GiB (ulimit -v)"
     with pytest.raises(UserError) as caught:
-        sim.simulate(endless, {}, engine=engine)
-    assert "there is no memory for the tokens in the queues" in str(caught.value)
+        sim.simulate(graph(gush_and_count, monkeypatch), {}, engine=engine)
+    assert re.fullmatch(
+        r"there is no memory for what last stores: [\d,]+ numbers, from the tokens on spin.val -> "
+        rf"last.in_stream; {re.escape(limit)}",
+        caught.value.what,
+    )
+    ports = IN, OUT, out("more", "val")
+    slow = wired(
+        add_kind(monkeypatch, drop_slowly, (IN,)),
+        "in_val",
+        add_kind(monkeypatch, gush_twice, ports),
+        (Node("sink", "sink"), Edge(End("spin", "more"), End("sink", "in_stream"))),
+    )
+    with pytest.raises(UserError) as caught:
+        sim.simulate(slow, {}, engine=engine)
+    assert re.fullmatch(
+        r"there is no memory for the tokens in the queues: spin has given [\d,]+ that wait on "
+        rf"spin.val -> last.in_val; {re.escape(limit)}",
+        caught.value.what,
+    )
+    with pytest.raises(UserError) as caught:
+        sim.simulate(graph(hoard, monkeypatch), {}, engine=engine)
+    assert caught.value.what.startswith("there is no memory for what spin stores: ")
+
+
+@needs_compiler
+def test_a_block_without_end_under_many_configs(monkeypatch):
+    """Their firings are found once for all, but not for ever."""
+    endless = wired(
+        add_kind(monkeypatch, drop, (IN,)),
+        "in_val",
+        add_kind(monkeypatch, gush_and_count),
+    )
+    configs = [{"queues": {"latency_cycles": n}} for n in range(1, 7)]
+    outcomes = sim.simulate_many(
+        endless, {}, configs, engine="compiled", max_cycles=5000, return_errors=True
+    )
+    assert [type(one) for one in outcomes] == [sim.OutOfCycles] * 6
 
 
 @engines

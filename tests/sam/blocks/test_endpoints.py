@@ -4,6 +4,7 @@ import pytest
 from _pytest.outcomes import Failed
 
 from sam.graph import Edge, End, Graph, Node
+from sam.support.errors import UserError
 from sam.token import format_stream
 from sim import simulate
 from tests.support.streams import check_block, run_block
@@ -17,6 +18,19 @@ def test_a_root_gives_one_reference():
     run = simulate(graph)
     assert format_stream(run.sinks["sink"]) == "0, D"
     assert run.cycles == 2
+
+
+@pytest.mark.parametrize("text", ["1, S0", "", "1, D, 2, D"])
+def test_the_tokens_of_a_source_end_with_their_only_D(text):
+    graph = Graph(
+        nodes=(
+            Node("source", "source", {"stream": "crd", "depth": 1, "tokens": text}),
+            Node("sink", "sink"),
+        ),
+        edges=(Edge(End("source", "crd"), End("sink", "in_stream")),),
+    )
+    with pytest.raises(UserError, match=f"the tokens of a source end with D: {text}$"):
+        simulate(graph)
 
 
 @pytest.mark.parametrize("stream", ["crd", "ref", "val"])

@@ -1,5 +1,8 @@
 """Free memory, and arrays that are refused where there is too little."""
 
+import subprocess
+import sys
+
 import pytest
 
 from sam.support import free_memory
@@ -34,6 +37,15 @@ def test_a_quarter_is_kept_and_small_arrays_are_not_asked_about(monkeypatch):
     assert free_memory.lacks(3 * 2**30 + 4)
     monkeypatch.setattr(free_memory, "available", lambda: 0)
     assert not free_memory.lacks(2**28)
+
+
+def test_the_tightest_limit_is_told_in_words():
+    code = (
+        "import resource; from sam.support import free_memory as f; "
+        "resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31)); print(f.tightest().words)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout == "the address space is limited to 2 GiB (ulimit -v)\n"
 
 
 def test_some_memory_is_free():
