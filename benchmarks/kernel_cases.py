@@ -87,6 +87,7 @@ def cases() -> Iterator[Case]:
         yield from _blocks(size, entries, large)
     yield from _steady()
     yield from _unequal()
+    yield from _listed()
     yield _outer()
     yield from _arrays()
     for n in (1000, 200):
@@ -495,6 +496,40 @@ def _unequal() -> Iterator[Case]:
             lambda given=given: given,  # type: ignore[misc]
             lambda given, other=other: other,  # type: ignore[misc]
             asked,
+        )
+
+
+def _listed() -> Iterator[Case]:
+    """Operands that list their rows, or their entries, with few of these or many."""
+    random = np.random.default_rng(8)
+    for rows, extent in ((10_000, 10_000), (100_000, 1_000_000)):
+        at = np.sort(random.choice(extent, rows, replace=False))
+        places = np.repeat(at, 2), random.choice(at, 2 * rows)
+        entries = random.random(2 * rows)
+        matrix = sp.coo_array((entries, places), shape=(extent, extent)).tocsr()
+        stored = Tensor.of(matrix).convert("ss")
+        yield Case(
+            "SpGEMM DCSR",
+            f"{rows // 1000} k rows of 2",
+            "X(i,j) = A(i,k) * B(k,j)",
+            dict.fromkeys("XAB", "DCSR"),
+            lambda stored=stored: dict.fromkeys("AB", stored),  # type: ignore[misc]
+            lambda given, matrix=matrix: lambda: ordered(matrix @ matrix),  # type: ignore[misc]
+            1.2,
+        )
+    matrix = uniform(200_000)
+    for count in (200, 10_000):
+        at = np.sort(random.choice(matrix.shape[1], count, replace=False))
+        x = sp.coo_array((random.random(count), (at,)), shape=matrix.shape[1:])
+        column = x.reshape((-1, 1)).tocsr()
+        yield Case(
+            "A x sparse",
+            f"uniform 200 k, {count}",
+            "y(i) = A(i,j) * x(j)",
+            {"y": "s", "A": "CSR", "x": "s"},
+            lambda x=x: {"A": matrix, "x": x},  # type: ignore[misc]
+            lambda given, column=column: lambda: (matrix @ column).T,  # type: ignore[misc]
+            1.0,
         )
 
 

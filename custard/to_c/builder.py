@@ -66,6 +66,7 @@ class Types:
     ``far``      the variables whose extents are too large for an array of all their coordinates
     ``policies``  the kind of workspace by variables, where the schedule asks for none
     ``extents``  the variables whose extents are known, with these
+    ``looked_up``  the inputs, by slot, whose outermost coordinates are looked up in an array
     """
 
     values: Mapping[str, np.dtype[Any]] = field(default_factory=dict)
@@ -77,6 +78,7 @@ class Types:
     far: frozenset[str] = frozenset()
     policies: Mapping[tuple[str, ...], str] = field(default_factory=dict)
     extents: Mapping[str, int] = field(default_factory=dict)
+    looked_up: frozenset[str] = frozenset()
 
     def value(self, tensor: str) -> np.dtype[Any]:
         """The type of a tensor's values."""
@@ -98,6 +100,7 @@ class KernelBuilder:
     ``extents``   the locals that stand for numbers of the parameters
     ``prologue``  statements before the loops, ``epilogue`` those behind them
     ``required``  the condition that must hold behind the prologue
+    ``opening``   statements behind that, which fill arrays
     """
 
     def __init__(self) -> None:
@@ -112,6 +115,7 @@ class KernelBuilder:
         self.extents: dict[Var, Expr] = {}
         self.prologue: list[Stmt] = []
         self.required: list[Expr] = []
+        self.opening: list[Stmt] = []
         self.epilogue: list[Stmt] = []
 
     def fresh(self, name: str) -> str:
@@ -190,7 +194,8 @@ class KernelBuilder:
         numbers = [Declare(var, value, const=True) for var, value in self.extents.items()]
         arrays = [Declare(var, member) for var, member in self.arrays.items()]
         required = [Require(both(*self.required))] if self.required else []
-        return [*numbers, *arrays, *self.prologue, *required, *loops, *self.epilogue]
+        before = [*numbers, *arrays, *self.prologue, *required, *self.opening]
+        return [*before, *loops, *self.epilogue]
 
 
 def namer(body: Body, taken: Iterable[str]) -> Callable[[str], str]:

@@ -136,6 +136,10 @@ class Bound:
             if usual.get(variables, policy) != policy:
                 kind = described(fillings[variables], policy)
                 yield f"for these inputs, {self.program.cin.target} goes through {kind}"
+        slots = {slot.name: slot for slot in self.program.lowered.slots}
+        for name in sorted(self.types.looked_up & {*slots}):
+            variable = slots[name].variables[0]
+            yield f"for these inputs, {variable} is looked up in an array for {slots[name].tensor}"
         far = self.types.far
         places = (one.variables for one in fillings.values() if one.policy == LOCATED)
         for names in (", ".join(one) for one in places if {*one} & far):

@@ -24,6 +24,7 @@ from custard.to_c.call import OPENMP, Bound, Plan
 from custard.to_c.factored import factored_for
 from custard.to_c.header import documented
 from custard.to_c.linked import CFiles, linked
+from custard.to_c.lookups import candidates, looked_up
 from custard.to_c.lowered import Lowered
 from custard.to_c.lowering import lower
 from custard.to_c.printer import printed
@@ -310,7 +311,9 @@ class CProgram(Program):
         )
         policies, wide, far = self._workspaces(lowered, kept, extents)
         small = block_extents(slots, kept, extents) if self.nest.is_plain else {}
-        facts = runs, steady, wide, far, *policies.items(), *small.items()
+        asked = candidates(slots, self.cin.loops) if self.nest.is_plain else {}
+        sought = looked_up(asked, kept) if asked else frozenset()
+        facts = runs, steady, wide, far, sought, *policies.items(), *small.items()
         key = *facts, *((n, s.dtype, s.index) for n, s in kept.items())
         found = self.known.get(key)
         if found is None:
@@ -323,6 +326,7 @@ class CProgram(Program):
                 far=far,
                 policies=policies,
                 extents=small,
+                looked_up=sought,
             )
             self._remember(key, found)
         return found
@@ -377,6 +381,7 @@ class CProgram(Program):
             types.far,
             tuple(types.policies.items()),
             tuple(types.extents.items()),
+            types.looked_up,
             tuple(sorted((n, str(f)) for n, f in formats.items())),
             self.flags,
         )

@@ -19,7 +19,7 @@ from custard.language.formats import LEVEL_FORMATS, Format, unconditional_levels
 from custard.to_c.assembly import Assembly
 from custard.to_c.builder import KernelBuilder, Types
 from custard.to_c.expression import Operand
-from custard.to_c.levels import LEVEL_FUNCTIONS, LevelFunctions
+from custard.to_c.levels import LEVEL_FUNCTIONS, LevelFunctions, LookedUp
 from custard.to_c.loop_ir import Const, Expr, Field, Struct, Var, array
 from custard.to_c.values import c_type
 from sam.graph import Slot
@@ -123,7 +123,9 @@ class Storage:
         self.slots[slot] = name
         index = self.types.index(tensor)
         for level, code in enumerate(slot.levels):
-            functions = LEVEL_FUNCTIONS[code](code, name, level, index, self.builder)
+            looked_up = level == 0 and name in self.types.looked_up
+            make = LookedUp if looked_up else LEVEL_FUNCTIONS[code]
+            functions = make(code, name, level, index, self.builder)
             functions.innermost = level == len(slot.levels) - 1
             if slot.form(level) is None:
                 functions.known_extent = self.types.extents.get(slot.variables[level])

@@ -19,6 +19,7 @@ from custard.to_c.levels.dense import Dense
 from custard.to_c.levels.hashed import Hashed
 from custard.to_c.levels.iterators import Counted, Iterator, Runs, dimension
 from custard.to_c.levels.linked import Linked
+from custard.to_c.levels.looked_up import LookedUp
 from custard.to_c.levels.offset import Offset
 from custard.to_c.levels.place import START, Place
 from custard.to_c.levels.range import Range
@@ -31,6 +32,7 @@ __all__ = [
     "Counted",
     "Iterator",
     "LevelFunctions",
+    "LookedUp",
     "Place",
     "Runs",
     "dimension",
