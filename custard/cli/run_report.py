@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -17,11 +18,7 @@ from sam.tensor import Tensor
 from sim.explain.lanes import folded
 from sim.stats import TOKEN_KINDS, BlockStats, Run, of_machine
 
-_BAR_WIDTH, _NARROW_BAR, _NARROW_BESIDE_MEMORY = 20, 10, 6
-# Consoles of so many columns have room for all columns of a table, and for ports and bars beside
-# memory.
-_WIDE, _MEDIUM = 100, 80
-_SHOWN_ENTRIES = 5
+_WIDE, _SHOWN_ENTRIES = 100, 5
 # Where a block's cycles go: the bar's character, which tells without colour, and its colour.
 _SHARES = {
     "busy": ("█", "green"),
@@ -94,8 +91,8 @@ def bottleneck(run: Run) -> str | None:
 def blocks_table(told: Mapping[str, Any], width: int = _WIDE, all_lanes: bool = False) -> Table:
     """Where the cycles of each block went, in per cent of the run's, as ``as_json`` told it.
 
-    ``width``      the columns of the console; in a narrow one only the first port is shown, or
-                   the shares alone
+    ``width``      the columns of the console; a narrow one has less of each block, in the order of
+                   ``_LAYOUTS``, so that names of blocks and ports stay whole
     ``all_lanes``  whether the blocks of lanes have a row each; else one row has their least, mean
                    and largest share of busy cycles, and the mean of all others
     """
@@ -103,44 +100,112 @@ def blocks_table(told: Mapping[str, Any], width: int = _WIDE, all_lanes: bool = 
     rows = {name: [block] for name, block in blocks.items()}
     if not all_lanes:
         rows = {name: [blocks[one] for one in lanes] for name, lanes in folded(blocks).items()}
-    cycles = told["cycles"]
-    waits_for_memory = any(block.memory for block in blocks.values())
-    wide, bars = width >= _WIDE, width >= _MEDIUM or not waits_for_memory
+    busiest = blocks.get(told["bottleneck"])
+    marked = {name for name, lanes in rows.items() if any(one is busiest for one in lanes)}
+    for layout in _LAYOUTS:
+        columns = _columns(rows, marked, told["cycles"], layout)
+        if sum(column.width for column in columns) + 2 * (len(columns) - 1) <= width:
+            break
+    waits_for_memory = any(column.header == "memory" for column in columns)
     table = Table(
-        box=None, header_style="bold", pad_edge=False, caption=_legend(waits_for_memory, bars)
+        box=None,
+        header_style="bold",
+        pad_edge=False,
+        caption=_legend(waits_for_memory, layout.bar > 0),
     )
     table.caption_justify = "left"
-    table.add_column("block", no_wrap=True)
-    table.add_column("fired", justify="right", no_wrap=True)
-    table.add_column("busy", justify="right", no_wrap=True)
-    if bars:
-        table.add_column("of all cycles" if wide else "cycles", no_wrap=True)
-    table.add_column("starved by")
-    table.add_column("blocked by")
-    if waits_for_memory:
-        table.add_column("memory", justify="right", no_wrap=True)
-    if wide:
-        table.add_column("done", justify="right")
-    bar = _NARROW_BESIDE_MEMORY if waits_for_memory else _NARROW_BAR
-    marked = told["bottleneck"]
-    for name, lanes in rows.items():
-        block = _mean(lanes)
-        is_marked = any(blocks.get(marked) is lane for lane in lanes)
-        shown = f"{name} x{len(lanes)}" if len(lanes) > 1 else name
-        cells: list[RenderableType] = [
-            Text(f"{shown} ◀" if is_marked else shown, "bold" if is_marked else ""),
-            str(block.fired),
-            _spread([lane.busy for lane in lanes], cycles, wide),
-            *([_bar(block, cycles, _BAR_WIDTH if wide else bar)] if bars else []),
-            _by_port(block.starved, cycles, wide),
-            _by_port(block.blocked, cycles, wide),
-        ]
-        if waits_for_memory:
-            cells.append(_percent(block.memory, cycles))
-        if wide:
-            cells.append(_percent(block.done, cycles))
+    for column in columns:
+        justify: JustifyMethod = "right" if column.right else "left"
+        table.add_column(column.header, justify=justify, no_wrap=True, overflow="ellipsis")
+    for cells in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*cells)
     return table
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What a table of blocks has room for.
+
+    ``bar``    the characters of a bar; 0 where there is none
+    ``ports``  all ports that were waited for, beside each other or, if ``stacked``, in lines of
+               their own; else the first
+    ``means``  the mean of lanes beside their least and most, and the share of done cycles
+    ``fired``  the number of firings
+    ``apart``  whether waits for tokens and for room have a column each; else there is the longest
+    """
+
+    bar: int = 0
+    ports: bool = False
+    stacked: bool = False
+    means: bool = False
+    fired: bool = True
+    apart: bool = True
+
+
+_LAYOUTS = (
+    _Layout(20, ports=True, means=True),
+    _Layout(20, ports=True, stacked=True, means=True),
+    _Layout(10, ports=True, stacked=True, means=True),
+    _Layout(20, means=True),
+    _Layout(10),
+    _Layout(6),
+    _Layout(),
+    _Layout(fired=False),
+    _Layout(fired=False, apart=False),
+)
+
+
+@dataclass
+class _Column:
+    """A column of a table."""
+
+    header: str
+    cells: list[Text]
+    right: bool = False
+
+    @property
+    def width(self) -> int:
+        lines = (line for cell in self.cells for line in cell.plain.split("\n"))
+        return max(map(cell_len, (self.header, *lines)))
+
+
+def _columns(
+    rows: Mapping[str, Sequence[BlockStats]], marked: Set[str], cycles: int, layout: _Layout
+) -> list[_Column]:
+    """The columns of the table of blocks in a layout; rows of lanes have several blocks."""
+    means = [_mean(lanes) for lanes in rows.values()]
+
+    def column(header: str, cell: Callable[[BlockStats], str], right: bool = False) -> _Column:
+        return _Column(header, [Text(cell(block)) for block in means], right)
+
+    def waits(header: str, of: Callable[[BlockStats], Mapping[str, int]]) -> _Column:
+        return column(header, lambda block: _by_port(of(block), cycles, layout))
+
+    names = _Column("block", [])
+    for name, lanes in rows.items():
+        shown = f"{name} x{len(lanes)}" if len(lanes) > 1 else name
+        names.cells.append(Text(f"{shown} ◀", "bold") if name in marked else Text(shown))
+    busy = [
+        Text(_spread([lane.busy for lane in lanes], cycles, layout.means))
+        for lanes in rows.values()
+    ]
+    found = [names]
+    if layout.fired:
+        found.append(column("fired", lambda block: str(block.fired), right=True))
+    found.append(_Column("busy", busy, right=True))
+    if layout.bar:
+        header = "of all cycles" if layout.bar > len("of all cycles") else "cycles"
+        found.append(_Column(header, [_bar(block, cycles, layout.bar) for block in means]))
+    if layout.apart:
+        found.append(waits("starved by", lambda block: block.starved))
+        found.append(waits("blocked by", lambda block: block.blocked))
+    else:
+        found.append(waits("waits at", lambda block: {**block.starved, **block.blocked}))
+    if any(block.memory for block in means):
+        found.append(column("memory", lambda block: _percent(block.memory, cycles), right=True))
+    if layout.means:
+        found.append(column("done", lambda block: _percent(block.done, cycles), right=True))
+    return found
 
 
 def _mean(lanes: Sequence[BlockStats]) -> BlockStats:
@@ -167,16 +232,16 @@ def _mean(lanes: Sequence[BlockStats]) -> BlockStats:
     )
 
 
-def _spread(counts: Sequence[int], cycles: int, wide: bool) -> str:
+def _spread(counts: Sequence[int], cycles: int, means: bool) -> str:
     """A share of the cycles; of several blocks the least, the mean and the largest, if they differ.
 
-    The mean is left out if there is no room for it.
+    The mean is left out without ``means``.
     """
     least, most = _percent(min(counts), cycles), _percent(max(counts), cycles)
     mean = _percent(sum(counts) / len(counts), cycles)
     if least == most:
         return mean
-    return f"{least} {mean} {most}" if wide else f"{least.removesuffix('%')}-{most}"
+    return f"{least} {mean} {most}" if means else f"{least.removesuffix('%')}-{most}"
 
 
 def memory_table(told: Mapping[str, Any]) -> Table:
@@ -275,20 +340,16 @@ def _percent(part: float, whole: float) -> str:
     return "<1%" if 200 * part < whole else f"{100 * part / whole:.0f}%"
 
 
-def _by_port(waits: Mapping[str, int], cycles: int, wide: bool = True) -> Text:
-    """The ports that were waited for, the longest waits first. If not ``wide``, only the first,
-    behind its share; a long name is cut at its end.
-    """
-    longest_first = [wait for wait in sorted(waits.items(), key=lambda wait: -wait[1]) if wait[1]]
-    if wide or not longest_first:
-        told = ", ".join(f"{port} {_percent(n, cycles)}" for port, n in longest_first)
-        return Text(told or "-")
-    port, n = longest_first[0]
-    more = " ..." * (len(longest_first) > 1)
-    return Text(f"{_percent(n, cycles)} {port}{more}", no_wrap=True, overflow="ellipsis")
+def _by_port(waits: Mapping[str, int], cycles: int, layout: _Layout) -> str:
+    """The ports that were waited for, the longest waits first; maybe only the first of them."""
+    longest_first = sorted(waits.items(), key=lambda wait: -wait[1])
+    told = [f"{port} {_percent(n, cycles)}" for port, n in longest_first if n]
+    if layout.ports:
+        return (",\n" if layout.stacked else ", ").join(told) or "-"
+    return told[0] + " ..." * (len(told) > 1) if told else "-"
 
 
-def _bar(block: BlockStats, cycles: int, width: int = _BAR_WIDTH) -> Text:
+def _bar(block: BlockStats, cycles: int, width: int) -> Text:
     """All cycles as one bar. A character on the border of two shares goes to the first share."""
     spent = {
         "busy": block.busy,
