@@ -2,7 +2,7 @@
 
     Expression  Var | Const | Limit | Field | Load | Op | Call
     Statement   Declare | Assign | For | While | If | Require | CallStatement | Comment
-              | Parallel | Ordered | Exclusive
+              | Parallel | Ordered
 
 Expressions are typed and pure, and fold constants as they are made; ``+ - * // %`` and the
 comparisons build them. ``Load`` reads through a pointer, and ``Assign`` stores through it.
@@ -360,13 +360,6 @@ class Parallel(Stmt):
 @dataclass(frozen=True)
 class Ordered(Stmt):
     """Statements that the threads run one after the other, in their order."""
-
-    body: Body
-
-
-@dataclass(frozen=True)
-class Exclusive(Stmt):
-    """Statements that one thread at a time runs."""
 
     body: Body
 

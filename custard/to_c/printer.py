@@ -53,6 +53,7 @@ def printed(kernel: Kernel, entries: Sequence[Entry] = ()) -> str:
     complex_ = _is_complex(kernel)
     lines = [f"// {line}".rstrip() for line in kernel.header]
     headers = ["stdbool", "stdint", "stdlib", "string", *(["complex"] if complex_ else [])]
+    headers += ["pthread"] if "turns_new" in calls else []
     lines += ["", *(f"#include <{name}.h>" for name in sorted(headers))]
     for struct in kernel.structs:
         lines += ["", *_struct(struct, kernel.prefix)]

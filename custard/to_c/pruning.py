@@ -7,7 +7,6 @@ from dataclasses import replace
 from custard.to_c.loop_ir import (
     Body,
     Declare,
-    Exclusive,
     Expr,
     Field,
     For,
@@ -73,7 +72,7 @@ def _pruned_inside(statement: Stmt) -> tuple[Stmt, set[str]]:
             new_cases = [(condition, new) for (condition, _), (new, _) in bodies]
             changed = replace(statement, cases=new_cases, otherwise=last)
             return changed, used.union(*(names for _, names in found))
-        case Ordered(body) | Exclusive(body):
+        case Ordered(body):
             new, used = _pruned(body, set())
             return replace(statement, body=new), used
         case Parallel(body=body, thread=thread, heap=heap, outs=outs):

@@ -15,7 +15,6 @@ from custard.to_c.loop_ir import (
     Comment,
     Const,
     Declare,
-    Exclusive,
     Expr,
     Field,
     For,
@@ -101,9 +100,8 @@ def _statement(statement: Stmt, depth: int, written: set[str]) -> Iterator[str]:
             yield f"{pad}{c_of(target)}++;"
         case Assign(target, value, operator):
             yield f"{pad}{c_of(target)} {operator}= {c_of(value)};"
-        case Ordered(body) | Exclusive(body):
-            exclusive = isinstance(statement, Exclusive)
-            yield f"#pragma omp {'critical (parts)' if exclusive else 'ordered'}"
+        case Ordered(body):
+            yield "#pragma omp ordered"
             yield f"{pad}{{"
             yield from lines_of(body, depth + 1, written)
             yield f"{pad}}}"

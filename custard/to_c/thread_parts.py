@@ -30,7 +30,6 @@ from custard.to_c.loop_ir import (
     CallStatement,
     Const,
     Declare,
-    Exclusive,
     Expr,
     Field,
     For,
@@ -118,6 +117,10 @@ class ThreadParts:
         """What is known of the shares."""
         return Field(self.turns.state.name, name)
 
+    def state_call(self, function: str) -> Stmt:
+        """Calls a function on what is known of the shares."""
+        return CallStatement(Call(function, (self.turns.state,)))
+
     def field(self, struct: Var, member: Field) -> Field:
         """A member of a part, or of the result."""
         return Field(struct.name, member.name, member.type)
@@ -199,8 +202,7 @@ class ThreadParts:
             If([(is_own, self.waits(share))]),
             Assign(source, self.part(THREADS + after)),
         ]
-        end = CallStatement(Call("end_turns", (self.turns.state,)))
-        ended = If([(Op("!", (fits,), BOOL), [end])])
+        ended = If([(Op("!", (fits,), BOOL), [self.state_call("end_turns")])])
         placed = [Assign(self.state("placed"), ONE, "+"), Assign(copying, ONE, "+")]
         claimed: list[Stmt] = [
             If([(is_own, self.counted())], [Assign(copying, ONE, "-")]),
@@ -212,6 +214,7 @@ class ThreadParts:
             If([(fits, placed)]),
             Assign(more, fits),
             Assign(part, after),
+            self.state_call("unlock_turns"),
         ]
         moved = If([(more, self.moved(part, source))])
         return [
@@ -219,7 +222,7 @@ class ThreadParts:
             Declare(source, self.own),
             Declare(has_room, TRUE),
             Declare(more, TRUE),
-            While(more, [Exclusive(claimed), moved]),
+            While(more, [self.state_call("lock_turns"), *claimed, moved]),
             Require(has_room),
         ]
 

@@ -11,7 +11,6 @@ from custard.to_c.loop_ir import (
     Call,
     CallStatement,
     Declare,
-    Exclusive,
     Expr,
     For,
     If,
@@ -73,7 +72,7 @@ def parts(statement: Stmt) -> tuple[list[Expr], list[Body]]:
             return [call], []
         case Parallel(threads=threads, body=body):
             return [threads], [body]
-        case Ordered(body) | Exclusive(body):
+        case Ordered(body):
             return [], [body]
     return [], []
 
@@ -110,10 +109,7 @@ def rewritten(body: Body, change: Callable[[Stmt], Body | None]) -> list[Stmt]:
             made += new
             continue
         match statement:
-            case (
-                For(body=inner) | While(body=inner) | Parallel(body=inner)
-                | Ordered(body=inner) | Exclusive(body=inner)
-            ):  # fmt: skip
+            case For(body=inner) | While(body=inner) | Parallel(body=inner) | Ordered(body=inner):
                 statement = replace(statement, body=rewritten(inner, change))
             case If(cases, otherwise):
                 changed = [(condition, rewritten(inner, change)) for condition, inner in cases]

@@ -97,6 +97,8 @@ NAMES = frozenset(
         "turns_new",
         "turns_free",
         "next_turn",
+        "lock_turns",
+        "unlock_turns",
         "end_turns",
         *_PLAIN,
         *(f"{name}_{T}" for name in _INDEXED for T in INDEX_TYPES),
