@@ -27,7 +27,6 @@ from custard.to_c.loop_ir import (
     Kernel,
     Load,
     Op,
-    Parallel,
     Require,
     Stmt,
     Var,
@@ -48,27 +47,35 @@ class CFiles:
 
 
 def linked(
-    lowered: Lowered, flags: Sequence[str], prefix: str = "", drop_zeros: bool = False
+    lowered: Lowered,
+    placed: Kernel,
+    flags: Sequence[str],
+    prefix: str = "",
+    drop_zeros: bool = False,
 ) -> CFiles:
     """The C of a kernel, for C and C++ programs to link.
 
-    All global names and the names of structs begin with ``prefix`` and ``_``. There are no halves
-    with ``drop_zeros``, as the coordinates of the result then depend on its values, nor where
-    threads share loops. Raises UserError for a prefix that is no name in C.
+    ``placed`` is the kernel whose threads set values where the coordinates of the result are there
+    (``in_place``). All global names and the names of structs begin with ``prefix`` and ``_``. There
+    are no halves with ``drop_zeros``, as the coordinates of the result then depend on its values.
+    Raises UserError for a prefix that is no name in C.
     """
     if prefix and not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", prefix):
         raise UserError(
             f'the prefix "{prefix}" is not a name in C', hint="letters, digits and _, as in spmv"
         )
     kernel = documented(lowered, flags, prefix)
-    shared = any(isinstance(one, Parallel) for one in statements(kernel.body))
-    halves = kernel.functions and not drop_zeros and not shared
-    entries = tuple(_halves(kernel)) if halves else ()
+    halves = kernel.functions and not drop_zeros
+    entries = (
+        tuple(_halves(kernel, replace(placed, prefix=kernel.prefix, numbers=kernel.numbers)))
+        if halves
+        else ()
+    )
     return CFiles(printed(kernel, entries), declared(kernel, entries))
 
 
-def _halves(kernel: Kernel) -> Iterator[Entry]:
-    """The two halves of a kernel that assembles its result."""
+def _halves(kernel: Kernel, placed: Kernel) -> Iterator[Entry]:
+    """The two halves of a kernel that assembles its result, the second made of ``placed``."""
     result = next(struct.name for struct in kernel.structs if struct.written)
     values, compute = Field(result, "values"), f"{kernel.prefix}compute()"
 
@@ -81,9 +88,9 @@ def _halves(kernel: Kernel) -> Iterator[Entry]:
     yield Entry(
         "assemble",
         f"Makes the arrays of {result} as {compute} does, with all coordinates; values are unset.",
-        rewritten(kernel.body, assembled),
+        replace(kernel, body=rewritten(kernel.body, assembled)),
     )
-    grows = {function.name for function in kernel.functions}
+    grows = {function.name for function in placed.functions}
 
     def depends(condition: Expr) -> bool:
         return any(
@@ -108,7 +115,7 @@ def _halves(kernel: Kernel) -> Iterator[Entry]:
         f"Sets {result}->values anew, where {compute} or {kernel.prefix}assemble() has made the "
         f"arrays of {result} for inputs with the same coordinates. Returns 1 if there is no memory "
         "for its own arrays; those of the result stay.",
-        [*_cleared(kernel, values), *rewritten(kernel.body, recomputed)],
+        replace(placed, body=[*_cleared(placed, values), *rewritten(placed.body, recomputed)]),
         releases=False,
     )
 

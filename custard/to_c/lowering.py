@@ -58,15 +58,18 @@ def lower(
     header: Sequence[str] = (),
     drop_zeros: bool = False,
     nest: LoopNest | None = None,
+    in_place: bool = False,
 ) -> Lowered:
     """The kernel of a program, for inputs of given types.
 
     ``formats`` has one for each tensor; ``choices`` the forced commands of the schedule by tensor
     and loop; ``drop_zeros`` keeps values that come out as 0 out of compressed levels; ``nest`` has
-    the loops that a schedule derives. Raises UserError for a type that an operation refuses.
+    the loops that a schedule derives; ``in_place`` is for a kernel that only sets the values of a
+    result whose coordinates are there. Raises UserError for a type that an operation refuses.
     """
     nest = LoopNest(tuple(dict.fromkeys(map(cin.base, program.loops)))) if nest is None else nest
-    return Lowering(program, formats, choices, types, nest).lowered(header, drop_zeros)
+    lowering = Lowering(program, formats, choices, types, nest, in_place)
+    return lowering.lowered(header, drop_zeros)
 
 
 class Lowering:
@@ -76,6 +79,7 @@ class Lowering:
     ``keys``       new numbers for operands
     ``decisions``  notes for the user, in their order
     ``fillings``   the workspaces, and the loops that fill them
+    ``in_place``   whether values are set where the coordinates of the result are there
     ``bodies``     the number of bodies of all loops around
     ``shared``     whether threads share a loop
     ``parts``      the parts of the result that threads assemble, if they do, and how many
@@ -89,8 +93,10 @@ class Lowering:
         choices: Mapping[tuple[str, str], Command],
         types: Types,
         nest: LoopNest,
+        in_place: bool = False,
     ) -> None:
         self.program, self.choices, self.types, self.nest = program, choices, types, nest
+        self.in_place = in_place
         self.builder = KernelBuilder()
         self.storage = Storage(program, formats, types, nest.completed(program.loops), self.builder)
         self.keys = count(1)

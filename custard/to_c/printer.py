@@ -34,18 +34,21 @@ _WIDTH = 100
 class Entry:
     """A function beside that of the kernel, with its parameters.
 
+    ``kernel``    its body, and what that works on
     ``releases``  whether it frees the arrays of the result if it fails
     """
 
     name: str
     about: str
-    body: Body
+    kernel: Kernel
     releases: bool = True
 
 
 def printed(kernel: Kernel, entries: Sequence[Entry] = ()) -> str:
     """The C file of a kernel, and of more functions on the same parameters."""
-    body = _with_arguments(kernel, pruned(kernel.body))
+    whole = _completed(Entry(kernel.name, "", kernel))
+    completed = [_completed(one) for one in entries]
+    body = whole.kernel.body
     inner = [statement for function in kernel.functions for statement in function.body]
     found = all_expressions([*inner, *body])
     calls = ["register_tile" if isinstance(node, Limit) else node.function
@@ -53,7 +56,6 @@ def printed(kernel: Kernel, entries: Sequence[Entry] = ()) -> str:
     complex_ = _is_complex(kernel)
     lines = [f"// {line}".rstrip() for line in kernel.header]
     headers = ["stdbool", "stdint", "stdlib", "string", *(["complex"] if complex_ else [])]
-    headers += ["pthread"] if "turns_new" in calls else []
     lines += ["", *(f"#include <{name}.h>" for name in sorted(headers))]
     for struct in kernel.structs:
         lines += ["", *_struct(struct, kernel.prefix)]
@@ -61,13 +63,9 @@ def printed(kernel: Kernel, entries: Sequence[Entry] = ()) -> str:
         lines += text.rstrip().split("\n")
     for function in kernel.functions:
         lines += ["", *_local_function(function, kernel.prefix)]
-    for shared in (one for one in statements(body) if isinstance(one, Parallel)):
-        lines += ["", *_thread(kernel, shared, body)]
-    own = Entry(kernel.name, "", body)
-    lines += ["", *_release(kernel), "", *_function(kernel, own)]
-    for entry in entries:
-        pruned_entry = replace(entry, body=pruned(entry.body))
-        lines += ["", *_commented(entry.about), *_function(kernel, pruned_entry)]
+    lines += [*_threads(whole), "", *_release(kernel), "", *_function(whole)]
+    for entry in completed:
+        lines += [*_threads(entry), "", *_commented(entry.about), *_function(entry)]
     if kernel.parts is not None:
         name = kernel.parts[0].type.name
         prefixed = name.replace("struct ", f"struct {kernel.prefix}")
@@ -96,7 +94,7 @@ def declared(kernel: Kernel, entries: Sequence[Entry] = ()) -> str:
             for line in _struct(struct, kernel.prefix)
         )
         lines += ["", *members]
-    for entry in (Entry(kernel.name, "", ()), *entries):
+    for entry in (Entry(kernel.name, "", kernel), *entries):
         lines += ["", *_commented(entry.about), *_signature(kernel, entry.name, ");", quoted=True)]
     (result,) = (struct.name for struct in kernel.structs if struct.written)
     lines += ["", f"// Frees the arrays that {kernel.prefix}compute() made."]
@@ -117,12 +115,16 @@ def _is_complex(kernel: Kernel) -> bool:
     return any(" complex" in type.name for s in kernel.structs for _, type in s.fields)
 
 
-def _with_arguments(kernel: Kernel, body: Body) -> list[Stmt]:
-    """The statements, each call of a thread's function with its arguments."""
+def _completed(entry: Entry) -> Entry:
+    """A function without unused statements; each call of a thread's function has its arguments, and
+    its name is that of one function."""
+    kernel = entry.kernel
 
     def change(statement: Stmt) -> Body | None:
         if not isinstance(statement, Parallel):
             return None
+        if entry.name != "compute":
+            statement = replace(statement, function=f"{entry.name}_{statement.function}")
         structs, taken = _taken(kernel, statement)
         instead = dict(statement.structs)
         arguments = [instead.get(name, name) for name in structs]
@@ -130,7 +132,16 @@ def _with_arguments(kernel: Kernel, body: Body) -> list[Stmt]:
         arguments += [f"&{var.name}" for _, var in statement.outs]
         return [replace(statement, arguments=tuple(arguments))]
 
-    return rewritten(body, change)
+    body = rewritten(pruned(kernel.body), change)
+    return replace(entry, kernel=replace(kernel, body=body))
+
+
+def _threads(entry: Entry) -> Iterator[str]:
+    """The functions of the threads that a function starts."""
+    for shared in statements(entry.kernel.body):
+        if isinstance(shared, Parallel):
+            yield ""
+            yield from _thread(entry.kernel, shared, entry.kernel.body)
 
 
 # Where a line may be broken, the best first: behind the first two, before the others.
@@ -198,8 +209,8 @@ def _signature(kernel: Kernel, name: str, end: str, quoted: bool = False) -> Ite
     yield from wrapped(f"int {kernel.prefix}{name}(", parameters, end)
 
 
-def _function(kernel: Kernel, entry: Entry) -> Iterator[str]:
-    body = entry.body
+def _function(entry: Entry) -> Iterator[str]:
+    kernel, body = entry.kernel, entry.kernel.body
     fails = any(isinstance(one, Require | Parallel) for one in statements(body))
     written = {struct.name for struct in kernel.structs if struct.written}
     yield from _signature(kernel, entry.name, ")")

@@ -136,7 +136,7 @@ class CProgram(Program):
 
         ``kernel`` has the source for other inputs.
         """
-        return printed(documented(self.lowered, self.flags))
+        return printed(documented(self.lowered, _flags_for(self.lowered, self.flags)))
 
     def linkable(self, prefix: str = "", types: Types | None = None) -> CFiles:
         """The C file as other programs link it, and its header for C and C++.
@@ -147,11 +147,12 @@ class CProgram(Program):
         assembled has ``assemble`` and ``recompute`` beside ``compute``
         (``custard.to_c.linked``). Raises UserError for a prefix that is no name.
         """
-        lowered = self.lowered
-        if types is not None:  # others link it to inputs of any extents
-            lowered = self._lower(self.formats, replace(types, extents={}))
-        flags = _exact_where_complex(lowered, self.flags)
-        return linked(lowered, flags, prefix, self.drop_zeros)
+        # Others link it to inputs of any extents.
+        types = Types() if types is None else replace(types, extents={})
+        lowered = self._lower(self.formats, types)
+        placed = self._lower(self.formats, types, in_place=True) if lowered.threaded else lowered
+        flags = _flags_for(lowered, self.flags)
+        return linked(lowered, placed.kernel, flags, prefix, self.drop_zeros)
 
     def run(self, inputs: Mapping[str, Any] | None = None, threads: int | None = None) -> Tensor:
         """The result for inputs given by name: numpy, scipy.sparse, ``sam.Tensor``, numbers.
@@ -364,9 +365,11 @@ class CProgram(Program):
             self.plans.clear()
         self.known[key] = found
 
-    def _lower(self, formats: Mapping[str, Format], types: Types) -> Lowered:
+    def _lower(
+        self, formats: Mapping[str, Format], types: Types, in_place: bool = False
+    ) -> Lowered:
         header, dropped = self.header, self.drop_zeros
-        return lower(self.cin, formats, self.choices, types, header, dropped, self.nest)
+        return lower(self.cin, formats, self.choices, types, header, dropped, self.nest, in_place)
 
     def kernel(self, types: Types, formats: Mapping[str, Format] | None = None) -> LoadedKernel:
         """The compiled kernel for inputs of some types, and of other formats than declared."""
@@ -465,12 +468,17 @@ class LoadedKernel:
         if not lowered.uses_openmp:  # threads grow their parts of a result faster in new memory
             keep_freed()
         self.lowered = lowered
-        flags = _exact_where_complex(lowered, flags)
-        flags = (*flags, *(OPENMP if lowered.uses_openmp else ()))
+        flags = _flags_for(lowered, flags)
         self.source = printed(documented(lowered, flags))
         (library,) = cc.build([self.source], flags=cc.supported(flags))
         self.compute, self.release = library.compute, library.release
         self.compute.restype = ctypes.c_int
+
+
+def _flags_for(lowered: Lowered, flags: tuple[str, ...]) -> tuple[str, ...]:
+    """The flags of the C compiler for a kernel of a program that has these."""
+    flags = _exact_where_complex(lowered, flags)
+    return (*flags, *(OPENMP if lowered.uses_openmp else ()))
 
 
 def _exact_where_complex(lowered: Lowered, flags: tuple[str, ...]) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from custard.to_c.assembly import Assembly
 from custard.to_c.builder import THREADS, exists, resized
 from custard.to_c.loop_ir import (
     BOOL,
@@ -106,7 +107,7 @@ class ThreadParts:
         """The number of shares; one to a thread where each of them goes through all rows."""
         if self.rows is None and self.assembly.units[0].first:
             return THREADS
-        return several(_LEAST, _MOST, op("/", self.turns.extent, THREADS * _VALUES))
+        return most_shares(self.turns)
 
     @property
     def parents(self) -> Expr:
@@ -324,3 +325,20 @@ class ThreadParts:
         to, old = self.field(self.whole, member), self.field(source, member)
         size = count * Op("sizeof", (to,), INT)
         return CallStatement(Call("memcpy", (Op("+", (to, begin), to.type), old, size)))
+
+
+def most_shares(turns: Turns) -> Expr:
+    """The number of shares of a loop each of which has rows of its own."""
+    return several(_LEAST, _MOST, op("/", turns.extent, THREADS * _VALUES))
+
+
+def begins(assembly: Assembly, parent: Expr) -> list[Stmt]:
+    """Declares the counts of positions where those of a share begin in a result whose coordinates
+    are there: below a parent of its first compressed level."""
+    found: list[Stmt] = []
+    for n, unit in enumerate(assembly.units):
+        if n:
+            above = assembly.units[n - 1]
+            parent = above.count * assembly.block(above.last + 1, unit.first)
+        found.append(Declare(unit.count, cast(unit.segments[parent], INT)))
+    return found

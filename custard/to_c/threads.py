@@ -50,7 +50,7 @@ from custard.to_c.loop_ir import (
 from custard.to_c.outputs import CoordinateRange, Output, RangedVariable, ScalarOutput, TensorOutput
 from custard.to_c.shared_rows import RowsOutput, rows_of
 from custard.to_c.storage import Storage
-from custard.to_c.thread_parts import ThreadParts
+from custard.to_c.thread_parts import ThreadParts, begins, most_shares
 from custard.to_c.turns import Turns
 from custard.to_c.values import adding, number
 from custard.to_c.workspaces import Keyed, WorkspaceOutput
@@ -102,6 +102,8 @@ class SharedLoop:
                 return "the result is appended to in order, and only its outermost loop is shared"
             if not left:
                 return "its output is appended to"
+            if self.lowering.in_place and not self.has_rows():
+                return "several shares append to one fiber"
         return None
 
     def statements(self) -> list[Stmt]:
@@ -215,12 +217,12 @@ class SharedLoop:
         self, loop: DerivedLoop, variable: str
     ) -> Callable[[Expr, Expr], tuple[Expr, Expr]] | None:
         """Gives the range of a variable for a range of the loop; None where that is no range."""
-        name, primes = parts(self.order[0])
-        made = self.lowering.nest.made(self.order[0])
-        if self.order[0] == variable and not isinstance(made, Split):
-            return lambda begin, end: (begin, end)
-        if not isinstance(made, Split) or name != made.outer or made.variable + primes != variable:
+        if not self.has_range(variable):
             return None
+        _, primes = parts(self.order[0])
+        made = self.lowering.nest.made(self.order[0])
+        if not isinstance(made, Split):
+            return lambda begin, end: (begin, end)
         tile = loop.tile(made, primes)
         size = self.lowering.storage.extent(variable)
 
@@ -229,13 +231,27 @@ class SharedLoop:
 
         return found
 
+    def has_range(self, variable: str) -> bool:
+        """Whether a range of the loop is one of a variable."""
+        name, primes = parts(self.order[0])
+        made = self.lowering.nest.made(self.order[0])
+        if isinstance(made, Split):
+            return name == made.outer and made.variable + primes == variable
+        return self.order[0] == variable
+
+    def has_rows(self) -> bool:
+        """Whether each share of the loop has the fibers that it appends to for itself."""
+        assert isinstance(self.output, TensorOutput)
+        assembly = self.output.assembly
+        return assembly.units[0].first > 0 and self.has_range(assembly.variables[0])
+
     def parts(self, loop: DerivedLoop, turns: Turns, thread: Var, limits: tuple[Expr, Expr]) -> Own:
         """A part of a result that is appended to."""
         output = self.output
         assert isinstance(output, TensorOutput)
         assembly = output.assembly
         first = assembly.units[0].first
-        rows = self.rows_between(loop, assembly.variables[0]) if first else None
+        rows = self.rows_between(loop, assembly.variables[0]) if self.has_rows() else None
 
         def parents(begin: Expr, end: Expr) -> tuple[Expr, Expr]:
             assert rows is not None
@@ -243,6 +259,9 @@ class SharedLoop:
             low, high = rows(begin, end)
             return low * block, high * block
 
+        if self.lowering.in_place:
+            begin, _ = parents(*limits)
+            return Own(output, begins(assembly, begin), most=most_shares(turns))
         found = ThreadParts(self.lowering, output, turns, thread, limits, rows and parents)
         return Own(
             output, found.first(), found.last(), found.before(), [], [], found.structs, found.most

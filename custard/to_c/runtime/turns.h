@@ -1,3 +1,5 @@
+#include <pthread.h>
+
 // The shares of a loop, `count` of them, which threads take in turn: `taken` are taken. Where each
 // makes a part of a result, `counted` tells those whose entries are counted. The first `known` ones
 // know their places in the result, the first `placed` ones are copied there, and `copying` threads

@@ -44,15 +44,54 @@ CASES = {
 }
 
 
-def _called(program, inputs, names):
+def _called(program, inputs, names, threads=None):
     """The result of functions of the linked source that are called in turn."""
-    (library,) = cc.build([program.linkable("some").source], flags=cc.supported(program.flags))
-    bound = program.bind(inputs)
+    flags = (*program.flags, *(("-fopenmp",) if threads else ()))
+    (library,) = cc.build([program.linkable("some").source], flags=cc.supported(flags))
+    bound = program.bind(inputs, threads)
     plan = bound._planned
     struct, values = plan.empty()
     for name in names:
         assert getattr(library, f"some_{name}")(struct, *bound._arguments) == 0
     return plan.tensor(struct, values, None)
+
+
+T = sp.random_array((300, 9), density=0.2, rng=np.random.default_rng(3)).tocsr()
+CUBE = np.where(_dense(300, 4, 3) < 0.2, _dense(300, 4, 3), 0)
+# On threads: rows, tiles of rows, and results whose positions a share does not know.
+SHARED = {
+    "shared rows": ("X(i,j) = A(i,k) * B(k,j)", {"X": "CSR", "A": "CSR", "B": "CSR"}, "i"),
+    "shared tiles": ("X(i,j) = A(i,k) * B(k,j)", {"X": "CSR", "A": "CSR", "B": "CSR"}, "i0"),
+    "shared compressed rows": ("X(i,j) = A(i,k) * B(k,j)", {"X": "ss", "A": "ss", "B": "CSR"}, "i"),
+    "shared samples": (
+        "X(i,j) = A(i,j) * P(i,k) * Q(j,k)",
+        {"X": "CSR", "A": "CSR", "P": "dd", "Q": "dd"},
+        "i",
+    ),
+    "shared fibers": ("X(i,j,k) = 2 * C(i,j,k)", {"X": "dss", "C": "sss"}, "i"),
+    "shared blocks": ("X(i,j,k) = C(i,j,k) + C(i,j,k)", {"X": "dsd", "C": "sss"}, "i"),
+    "shared list": ("X(i,j,k) = C(i,j,k) + C(i,j,k)", {"X": "duq", "C": "sss"}, "i"),
+}
+GIVEN = {"A": T, "B": B, "P": _dense(300, 5), "Q": _dense(9, 5), "C": CUBE}
+
+
+def shares(loop):
+    """A schedule on threads that share a loop, of rows or of tiles of them."""
+    split = ["reorder(i,k,j)", "split(i,i0,i1,7)"] if loop == "i0" else []
+    return [*split, f"parallelize({loop},CPUThread,NoRaces)"]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("case", SHARED)
+def test_threads_assemble_and_recompute(case, threads):
+    text, formats, loop = SHARED[case]
+    inputs = {name: GIVEN[name] for name in formats if name != "X"}
+    program = custard.compile(text, formats, shares(loop), "c")
+    whole = program.run(inputs, threads)
+    for names in (["compute"], ["assemble", "recompute"], ["assemble", "recompute", "recompute"]):
+        found = _called(program, inputs, names, threads)
+        for one, other in zip(found.to_coo(), whole.to_coo(), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-14)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -145,6 +184,27 @@ def test_two_kernels_are_linked_to_a_program(language, tmp_path):
     run(compiler, "-Wall", f"main.{language}", *objects, "-o", "main")
     # By hand: 1 * 10 + 2 * 30, 3 * 20; then twice the entries, the first of which is 5.
     assert run("./main") == "70 60\n3 2: 10 4 6\n"
+
+
+@pytest.mark.parametrize("case", [*CASES, *SHARED])
+def test_all_global_names_begin_with_the_prefix(case, tmp_path):
+    """Threads of several kernels once shared a lock of one name."""
+    if shutil.which("nm") is None:
+        pytest.skip("needs nm")
+    text, formats, *_ = CASES.get(case) or SHARED[case]
+    schedule = shares(SHARED[case][2]) if case in SHARED else []
+    source = custard.compile(text, formats, schedule, "c").linkable("some").source
+    assert ("-fopenmp" in source) == (case in SHARED)
+    (tmp_path / "some.c").write_text(source)
+    flags = cc.supported(("-std=gnu11", "-fopenmp"))
+    subprocess.run([*cc.compiler(), *flags, "-c", "some.c"], cwd=tmp_path, check=True)
+    listed = subprocess.run(
+        ["nm", "-P", "some.o"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    names = [line.split()[:2] for line in listed.stdout.splitlines()]
+    assert {name for name, kind in names if kind.isupper() and kind != "U"} == {
+        f"some_{name}" for name in ("compute", "assemble", "recompute", "release")
+    }
 
 
 @pytest.mark.parametrize("language", ["c", "cc"])
