@@ -66,14 +66,26 @@ def read(
     path = Path(path)
     kind = _kind(path)
     try:
-        data = path.read_bytes()
+        data = path.read_bytes() if kind.text else _writable(path)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:  # a zero byte in the name
         raise UserError(f"cannot read {str(path)!r}: {error}") from error
+    except MemoryError:
+        raise UserError(f"{path} does not fit in memory") from None
     suffix = compression.compression_of(path)
     asked = _Asked(None if shape is None else tuple(shape), modes, pattern, zero_based)
     return _read(str(path), data, kind, suffix, asked)
+
+
+def _writable(path: Path) -> bytearray:
+    """The bytes of a file, which an array may share."""
+    with path.open("rb") as file:
+        data = bytearray(os.fstat(file.fileno()).st_size)
+        read = file.readinto(data)
+        del data[read:]
+        data += file.read()  # of a pipe, which has no size
+    return data
 
 
 def read_bytes(
@@ -166,13 +178,13 @@ class _FileFormat:
     ``modes`` is the number of modes of every tensor in such a file, if there is one.
     """
 
-    read: Callable[[str, bytes, _Asked], Tensor]
+    read: Callable[[str, Any, _Asked], Tensor]
     write: Callable[[str, Tensor], bytes] | None
     text: bool = True
     modes: int | None = None
 
 
-def _read(name: str, data: bytes, kind: _FileFormat, suffix: str | None, asked: _Asked) -> Tensor:
+def _read(name: str, data: Any, kind: _FileFormat, suffix: str | None, asked: _Asked) -> Tensor:
     if (asked.pattern or asked.zero_based) and kind is not _KINDS[".tns"]:
         raise UserError(
             f"{name} describes its own content: pattern and 0-based are options of .tns files"
@@ -230,8 +242,13 @@ def _read_numpy(name: str, data: bytes, _: _Asked) -> Tensor:
         return sparse_arrays.from_pydata(name, stored)
     if sparse_arrays.is_scipy(stored):
         return sparse_arrays.from_scipy(name, stored)
+    if not stored:
+        raise UserError(f"{name} has no arrays")
     if len(stored) != 1:
-        raise UserError(f"{name} has {len(stored)} arrays, not 1: {', '.join(sorted(stored))}")
+        raise UserError(
+            f"{name} has {len(stored)} arrays, and a tensor is one: {', '.join(sorted(stored))}",
+            hint="numpy.save keeps one array in a .npy file",
+        )
     return _array(name, next(iter(stored.values())))
 
 

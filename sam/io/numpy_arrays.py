@@ -11,7 +11,8 @@ import io
 import math
 import re
 import zipfile
-from typing import Any
+from dataclasses import dataclass
+from typing import IO, Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from sam.support.errors import UserError
 
 _MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 10_000
+_LONGEST_START, _PIECE = 12 + _LONGEST_HEADER, 2**20
 _MOST_MEMBERS = 1000
 _MOST_MODES = 64
 _ITEM = (
@@ -32,51 +34,70 @@ _ITEM = (
 _ITEM_PATTERN = re.compile(_ITEM)
 
 
-def load(name: str, data: bytes) -> Any:
-    """The array in the file's bytes, or a dict of its arrays; raises UserError."""
+def load(name: str, data: bytes | bytearray) -> Any:
+    """The array in the file's bytes, or a dict of its arrays; raises UserError.
+
+    The array of a .npy file shares a bytearray.
+    """
     if data.startswith(_MAGIC):
-        return _array(name, data)
+        return _array(name, data, _header(name, bytes(data[:_LONGEST_START]), len(data)))
     if data.startswith(b"PK"):
         return _archive(name, data)
     raise UserError(f"{name} is not a numpy file")
 
 
-def _array(name: str, data: bytes) -> Any:
-    """The array in the bytes of a .npy file."""
-    version = data[6:8]
+@dataclass(frozen=True)
+class _Header:
+    """What comes before the bytes of an array, which ``begin`` at a place; ``fortran`` tells that
+    the first mode is the fastest."""
+
+    begin: int
+    dtype: np.dtype[Any]
+    fortran: bool
+    shape: tuple[int, ...]
+
+
+def _header(name: str, start: bytes, length: int) -> _Header:
+    """The header of a .npy file of that length, which begins with ``start``."""
+    version = start[6:8]
     width = {b"\1\0": 2, b"\2\0": 4, b"\3\0": 4}.get(version)
-    if width is None or len(data) < 8 + width:
+    if width is None or length < 8 + width:
         raise UserError(f"{name} is not a numpy file: its version is not known")
-    length = int.from_bytes(data[8 : 8 + width], "little")
-    begin = 8 + width + length
-    if length > _LONGEST_HEADER or begin > len(data):
-        raise UserError(f"{name} is not a numpy file: its header has {length} bytes")
-    header = data[8 + width : begin].decode("utf-8" if width == 4 else "latin-1", "replace")
-    dtype, fortran, shape = _header(name, header)
-    size = math.prod(shape) * dtype.itemsize
-    found = len(data) - begin
-    if size != found:
+    size = int.from_bytes(start[8 : 8 + width], "little")
+    begin = 8 + width + size
+    if size > _LONGEST_HEADER or begin > length:
+        raise UserError(f"{name} is not a numpy file: its header has {size} bytes")
+    text = start[8 + width : begin].decode("utf-8" if width == 4 else "latin-1", "replace")
+    header = _Header(begin, *_parsed(name, text))
+    due, found = math.prod(header.shape) * header.dtype.itemsize, length - begin
+    if due != found:
         raise UserError(
-            f"{name} is not valid: an array of {dtype} of the shape {shape} has {size} bytes, "
-            f"and {found} follow its header"
+            f"{name} is not valid: an array of {header.dtype} of the shape {header.shape} has "
+            f"{due} bytes, and {found} follow its header"
         )
-    if dtype.kind == "U" and _has_no_characters(dtype, data[begin:]):
+    return header
+
+
+def _array(name: str, data: Any, header: _Header) -> Any:
+    """The array in a buffer, which it shares if it may write to it."""
+    dtype, begin = header.dtype, header.begin
+    if dtype.kind == "U" and _has_no_characters(dtype, data, begin):
         raise UserError(f"{name} is not valid: its text has codes that are no characters")
     try:
-        flat = np.frombuffer(data, dtype, math.prod(shape), begin)
-        array = flat.reshape(shape, order="F" if fortran else "C")
+        flat = np.frombuffer(data, dtype, math.prod(header.shape), begin)
+        array = flat.reshape(header.shape, order="F" if header.fortran else "C")
     except ValueError as error:
         raise UserError(f"{name} is not valid: {error}") from error
-    return array.astype(dtype.newbyteorder("="))  # a copy, which can be written to
+    return array.astype(dtype.newbyteorder("="), copy=not array.flags.writeable)
 
 
-def _has_no_characters(dtype: np.dtype[Any], data: bytes) -> bool:
+def _has_no_characters(dtype: np.dtype[Any], data: Any, begin: int) -> bool:
     """Whether a text of that type has codes beyond Unicode, on which Python fails."""
-    codes = np.frombuffer(data, np.dtype(np.uint32).newbyteorder(dtype.byteorder))
+    codes = np.frombuffer(data, np.dtype(np.uint32).newbyteorder(dtype.byteorder), offset=begin)
     return bool((codes > 0x10FFFF).any())
 
 
-def _header(name: str, header: str) -> tuple[np.dtype[Any], bool, tuple[int, ...]]:
+def _parsed(name: str, header: str) -> tuple[np.dtype[Any], bool, tuple[int, ...]]:
     """The type, whether the first mode is the fastest, and the shape."""
     found: dict[str, str] = {}
     text = header.strip()
@@ -112,7 +133,7 @@ def _header(name: str, header: str) -> tuple[np.dtype[Any], bool, tuple[int, ...
     return dtype, found["fortran"] == "True", tuple(map(int, extents))
 
 
-def _archive(name: str, data: bytes) -> dict[str, Any]:
+def _archive(name: str, data: bytes | bytearray) -> dict[str, Any]:
     """The arrays in the bytes of a .npz file, by name."""
     arrays: dict[str, Any] = {}
     try:
@@ -129,13 +150,26 @@ def _archive(name: str, data: bytes) -> dict[str, Any]:
                 if key in arrays:
                     raise UserError(f"{name} has two arrays named {short(key)}")
                 with archive.open(member) as stream:
-                    stored = stream.read(member.file_size + 1)
-                where = f"{name}, {short(key)}"
-                if not stored.startswith(_MAGIC):
-                    raise UserError(f"{where} is not a numpy array")
-                arrays[key] = _array(where, stored)
-    except UserError:
+                    arrays[key] = _member(f"{name}, {short(key)}", stream, member.file_size)
+    except (UserError, MemoryError):
         raise
     except Exception as error:  # zipfile raises errors of a dozen types for damaged archives
         raise UserError(f"{name} is not a numpy file: {short(str(error))}") from error
     return arrays
+
+
+def _member(name: str, stream: IO[bytes], length: int) -> Any:
+    """The array in a stream of so many bytes, unpacked piece by piece into its own memory."""
+    start = stream.read(_LONGEST_START)
+    if not start.startswith(_MAGIC):
+        raise UserError(f"{name} is not a numpy array")
+    header = _header(name, start, length)
+    data = np.empty(length, np.uint8)
+    at, piece = 0, start
+    while piece and at + len(piece) <= length:
+        data[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+        at += len(piece)
+        piece = stream.read(_PIECE)
+    if piece or at < length:
+        raise UserError(f"{name} does not have {length} bytes")
+    return _array(name, data, header)

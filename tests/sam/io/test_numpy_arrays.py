@@ -1,5 +1,7 @@
 """numpy's files, and archives of them."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,12 @@ def test_dense_files(tmp_path):
 def test_refuses(tmp_path):
     path = tmp_path / "a.npz"
     np.savez(path, b=FIGURE, a=FIGURE)
-    assert refused(path) == "a.npz has 2 arrays, not 1: a, b"
+    assert refused(path) == (
+        "a.npz has 2 arrays, and a tensor is one: a, b\n"
+        "hint: numpy.save keeps one array in a .npy file"
+    )
+    np.savez(path)
+    assert refused(path) == "a.npz has no arrays"
     np.savez(path, a=np.array([{}], object))
     assert refused(path) == "a.npz, a is not a numpy file of numbers: it has Python objects"
     path.write_bytes(b"PK\3\4 and no more")
@@ -49,6 +56,21 @@ def test_headers_are_matched_and_not_evaluated(tmp_path, header, error):
         assert sorted(read(path).values.tolist()) == [0, 1, 2, 3]
     else:
         assert error in refused(path)
+
+
+@pytest.mark.parametrize("dtype", ["<f8", ">f8"])
+def test_a_large_array_is_in_memory_once(tmp_path, dtype):
+    """Only one of the other byte order is copied."""
+    array = np.zeros(2**21, dtype)
+    np.savez_compressed(tmp_path / "a.npz", a=array)
+    np.save(tmp_path / "a.npy", array)
+    for name in ("a.npz", "a.npy"):
+        tracemalloc.start()
+        tensor = read(tmp_path / name)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < array.nbytes * (1 + (dtype == ">f8")) + 2**22
+        tensor.values[0] = 1  # it can be written to
 
 
 def test_a_small_archive_takes_little_memory(tmp_path):
