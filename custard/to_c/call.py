@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from custard.ir import cin
+from custard.language.commands import WORKSPACES
 from custard.language.formats import Format
 from custard.scheduling.loops import LoopNest
 from custard.to_c.arguments import StoredInput, StructLayout, Words, address, taken, words
@@ -21,7 +22,7 @@ from custard.to_c.loop_ir import INT
 from custard.to_c.loop_ir import Struct as Declared
 from custard.to_c.lowered import Lowered
 from custard.to_c.values import concrete
-from custard.to_c.workspaces.choice import LOCATED, UNKNOWN, chosen, described
+from custard.to_c.workspaces.choice import LOCATED, UNKNOWN, Filling, chosen, described
 from sam.levels import LEVELS, Level, least_bytes
 from sam.support import c_compiler as cc
 from sam.support import free_memory
@@ -203,8 +204,8 @@ class Bound:
             struct, values = plan.empty()
             if not plan.kernel.compute(struct, *self._arguments):
                 return struct, values
-            if self.types.result == INT:
-                raise plan.too_large()
+            if self.types.result == INT or plan.large_workspace is not None:
+                raise plan.out_of_memory()
             self.types = replace(self.types, result=INT)
 
     def seconds(self) -> float:
@@ -215,7 +216,7 @@ class Bound:
         status = plan.kernel.compute(struct, *self._arguments)
         took = time.perf_counter() - begin
         if status:
-            raise plan.too_large()
+            raise plan.out_of_memory()
         if values is None:
             plan.kernel.release(struct)
         return took
@@ -350,6 +351,33 @@ class Plan:
         if values is None:
             values = taken(struct[self.places["values"]], positions, self.dtype)
         return made(self.shape_of_tensor, self.order, tuple(levels), values, narrow=self.assembles)
+
+    @property
+    def large_workspace(self) -> tuple[Filling, int] | None:
+        """The largest dense workspace and its bytes, if the free memory does not hold it."""
+        sizes = []
+        for one in self.kernel.lowered.fillings:
+            names = [cin.base(variable) for variable in one.variables]
+            policy = one.policy or self.types.policies[one.variables]
+            known = {*names} <= {*self.extents} and not {*names} & self.types.far
+            if policy in ("dense", LOCATED) and known:
+                places = math.prod(self.extents[name] for name in names)
+                sizes.append((places * concrete(one.value.dtype).itemsize, one))
+        size, filling = max(sizes, key=lambda found: found[0], default=(0, None))
+        return (filling, size) if filling is not None and free_memory.lacks(size) else None
+
+    def out_of_memory(self) -> UserError:
+        """The error that a kernel has found no memory: for a large workspace, or for the result."""
+        if self.large_workspace is None:
+            return self.too_large()
+        filling, size = self.large_workspace
+        names = ", ".join(filling.variables)
+        sparse = ", ".join(policy for policy in WORKSPACES if policy != "dense")
+        return UserError(
+            f"there is no memory for the dense workspace over {names} that {self.target} goes "
+            f"through: it takes {free_memory.in_words(size)}",
+            hint=f"one that takes as much as its values: {sparse}, as in precompute(..., W:hash)",
+        )
 
     def too_large(self) -> UserError:
         """The error that there is no memory for the result."""

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 from sam.support.errors import UserError
+from sam.tensor import Tensor
 from tests.support.compiler import needs_compiler
 from tests.support.quick_c import compiled
 from tests.support.workspaces import sparse
@@ -84,5 +85,44 @@ def test_a_block_that_no_memory_holds_is_refused():
     program = compiled("X(i,j) = b(i,k) * c(k,j)", {"X": "ss", "b": "ss", "c": "ss"}, schedule)
     b = scipy.sparse.coo_array(([1.0], ([0], [0])), shape=(2**40, 2))
     c = scipy.sparse.coo_array(([1.0], ([0], [0])), shape=(2, 2**40))
-    with pytest.raises(UserError, match=r"there is no memory for X\(i,j\)"):
+    with pytest.raises(UserError, match=r"for the dense workspace over i, j that X\(i,j\) goes"):
         program.run({"b": b, "c": c})
+
+
+FAR = 10**12
+HERE = np.array([[0, 1], [5, FAR - 1]])
+
+
+@pytest.mark.parametrize(
+    ("schedule", "shapes", "told"),
+    [
+        # A sum over j, a block of a factor, and both loops; on threads, too.
+        ("precompute(B(i,k)*C(k,j),j,jw,W:dense)", [(9, 9), (9, FAR)], "over j that"),
+        ("precompute(B(i,k),k,kw,W:dense)", [(9, FAR), (FAR, 9)], "over k that"),
+        (
+            "precompute(B(i,k)*C(k,j),j,jw,W:dense);parallelize(i,CPUThread,NoRaces)",
+            [(9, 9), (9, FAR)],
+            "over j that",
+        ),
+    ],
+)
+def test_a_workspace_that_does_not_fit_is_told(schedule, shapes, told):
+    def stored(shape):
+        coordinates = HERE[::-1] if shape[0] == FAR else HERE
+        return Tensor.from_coo(np.minimum(coordinates, np.array([shape]).T - 1), [1.0, 2.0], shape)
+
+    program = compiled(
+        "Z(i,j) = B(i,k) * C(k,j)",
+        dict.fromkeys("ZBC", "ss"),
+        ["reorder(i,k,j)", *schedule.split(";")],
+    )
+    bound = program.bind(dict(zip("BC", map(stored, shapes), strict=True)))
+    for call in (bound.run, bound.seconds):
+        with pytest.raises(UserError) as caught:
+            call()
+        assert str(caught.value) == (
+            f"there is no memory for the dense workspace {told} Z(i,j) goes through: it takes "
+            "7.28 TiB\nhint: one that takes as much as its values: coord, bucket, hash, as in "
+            "precompute(..., W:hash)"
+        )
+    assert len(program.kernels) == 1  # larger indices do not help
