@@ -531,6 +531,15 @@ def _listed() -> Iterator[Case]:
             lambda given, column=column: lambda: (matrix @ column).T,  # type: ignore[misc]
             1.0,
         )
+        yield Case(
+            "COO x sparse",
+            f"uniform 200 k, {count}",
+            "y(i) = A(i,j) * x(j)",
+            {"y": "d", "A": "COO", "x": "s"},
+            lambda x=x: {"A": coordinates(uniform, 200_000), "x": x},  # type: ignore[misc]
+            lambda given, column=column: lambda: (matrix @ column).T,  # type: ignore[misc]
+            1.0,
+        )
 
 
 def _outer() -> Case:

@@ -13,6 +13,7 @@ from math import log2
 
 from custard.ir import cin
 from custard.to_c.arguments import StoredInput
+from custard.to_c.levels import LEVEL_FUNCTIONS
 from custard.to_c.storage import lists_coordinates
 from custard.to_c.workspaces.choice import MOST_PLACES
 from sam.graph import Slot
@@ -26,16 +27,16 @@ def candidates(slots: Sequence[Slot], loops: Sequence[str]) -> dict[str, list[tu
     """The inputs whose outermost level may be looked up, by slot: it lists the coordinates of an
     inner loop. For each, the slots and the levels that may list coordinates to look up."""
     listed = {
-        (slot.name, level): variable
+        (slot.name, level): (variable, code)
         for slot in slots
         if not slot.computed
         for level, (variable, code) in enumerate(zip(slot.variables, slot.levels, strict=True))
-        if lists_coordinates(code)
+        if "coordinates" in LEVEL_FUNCTIONS[code].arrays
     }
     found: dict[str, list[tuple[str, int]]] = {}
-    for (name, level), variable in listed.items():
-        if level == 0 and variable != cin.base(loops[0]):
-            others = [at for at, other in listed.items() if other == variable and at[1] > 0]
+    for (name, level), (variable, code) in listed.items():
+        if level == 0 and variable != cin.base(loops[0]) and lists_coordinates(code):
+            others = [at for at, (other, _) in listed.items() if other == variable and at[1] > 0]
             if others:
                 found[name] = others
     return found
@@ -53,7 +54,8 @@ def looked_up(
             continue
         for other, level in others:
             count = len(kept[other].members[f"coordinates{level}"])
-            fibers = len(kept[other].members[f"segments{level}"]) - 1
+            segments = kept[other].members.get(f"segments{level}")
+            fibers = count if segments is None else len(segments) - 1  # one each, of a list
             searching = count * log2(max(coordinates, 2))
             if count <= _LONGER * coordinates * fibers and places <= _FILLED * searching:
                 found.append(name)

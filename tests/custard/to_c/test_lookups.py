@@ -64,6 +64,8 @@ def test_an_array_is_made_where_it_is_worth_it(A, B, due):
         ("X(i,j) = A(i,k) * A(k,j)", {"X": "CSR", "A": "DCSR"}),
         ("y(i) = A(i,j) * x(j)", {"y": "d", "A": "CSR", "x": "s"}),
         ("y(i) = A(i,j) * x(j) * z(j)", {"y": "s", "A": "DCSR", "x": "s", "z": "s"}),
+        ("y(i) = A(i,j) * x(j)", {"y": "d", "A": "COO", "x": "s"}),
+        ("X(i,j) = A(i,k) * B(k,j)", {"X": "CSR", "A": "COO", "B": "DCSR"}),
         ("y(i) = A(i,j) * (x(j) + z(j))", {"y": "d", "A": "CSR", "x": "s", "z": "s"}),
         ("X(i,j) = A(i,j) + A(i,k) * B(k,j)", dict.fromkeys("XAB", "DCSR")),
         ("X(i,j) = A(i,k) * B(k,l) * C(l,j)", dict.fromkeys("XABC", "DCSR")),
