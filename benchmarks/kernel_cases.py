@@ -531,6 +531,18 @@ def _listed() -> Iterator[Case]:
             lambda given, column=column: lambda: (matrix @ column).T,  # type: ignore[misc]
             1.0,
         )
+        z = sp.coo_array((random.random(count), (at[::-1] // 2,)), shape=x.shape)
+        z.sum_duplicates()
+        other = z.reshape((-1, 1)).tocsr()
+        yield Case(
+            "A (x + z) sparse",
+            f"uniform 200 k, {count}",
+            "y(i) = A(i,j) * (x(j) + z(j))",
+            {"y": "s", "A": "CSR", "x": "s", "z": "s"},
+            lambda x=x, z=z: {"A": matrix, "x": x, "z": z},  # type: ignore[misc]
+            lambda given, column=column, other=other: lambda: (matrix @ (column + other)).T,  # type: ignore[misc]
+            1.0,
+        )
         yield Case(
             "COO x sparse",
             f"uniform 200 k, {count}",

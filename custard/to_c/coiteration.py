@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from custard.ir import cin
 from custard.language.commands import Command, require_able
 from custard.to_c import lattice
-from custard.to_c.expression import Operand, Product, Quotient, Scalar, Sum, TypedNode, children
+from custard.to_c.expression import (
+    Operand,
+    Product,
+    Quotient,
+    Scalar,
+    Sum,
+    TypedNode,
+    children,
+    operand_of,
+)
 from custard.to_c.loop_ir import Expr
 from custard.to_c.storage import Storage
 from custard.to_c.subsections import reduced_level
@@ -75,9 +84,9 @@ class _TreeSearch:
         parts = list(map(self.formula, node.factors))
         iterating = [n for n, part in enumerate(parts) if lattice.iterated(part)]
         for n in list(iterating):
-            factor = node.factors[n]
-            if len(iterating) > 1 and isinstance(factor, Operand) and self.locates(factor):
-                self.located.add(factor.key)
+            factor, keys = node.factors[n], lattice.iterated(parts[n])
+            if len(iterating) > 1 and all(self.locates(operand_of(factor, key)) for key in keys):
+                self.located |= {*keys}
                 parts[n] = lattice.ALWAYS
                 iterating.remove(n)
             elif len(iterating) > 1 and isinstance(factor, Operand) and self.collects(factor):

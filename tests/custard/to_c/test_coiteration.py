@@ -47,6 +47,16 @@ def test_a_hash_table_is_located_where_another_factor_iterates():
     assert where.formula == Has(key(found, "b"))
 
 
+def test_a_sum_of_hash_tables_is_located_where_another_factor_iterates():
+    formats = {"a": "h", "b": "h", "c": "s"}
+    found, where = searched("y(i) = (a(i) + b(i)) * c(i)", formats)
+    assert where.located == {key(found, "a"), key(found, "b")}
+    assert where.formula == Has(key(found, "c"))
+    # All of its terms must be.
+    found, where = searched("y(i) = (a(i) + b(i)) * c(i)", {**formats, "b": "s"})
+    assert where.located == frozenset()
+
+
 def test_a_hash_table_alone_iterates():
     found, where = searched("y(i) = a(i)", {"a": "h"})
     assert where.formula == Has(key(found, "a"))
