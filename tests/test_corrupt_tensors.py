@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import custard
+import sam.io
 import sim
 from sam.levels import Compressed, Dense
 from sam.support.errors import UserError
@@ -109,3 +110,55 @@ def test_the_fault_of_a_level_is_told(engine, segments, coordinates, message):
     with pytest.raises(UserError) as caught:
         run(engine, tensor, "ds")
     assert str(caught.value).startswith(f"A: level 1 (compressed) is not valid: {message}")
+
+
+BROKEN = {
+    "segments beyond the coordinates": ([0, 1, 2, 10**9], [0, 1, 2]),
+    "segments that fall": ([0, 2, 1, 3], [0, 1, 2]),
+    "segments below 0": ([-(10**9), 1, 2, 3], [0, 1, 2]),
+    "too few segments": ([0, 3], [0, 1, 2]),
+    "a coordinate below 0": ([0, 1, 2, 3], [0, -(10**12), 2]),
+    "a coordinate out of range": ([0, 1, 2, 3], [0, 10**9, 2]),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+@pytest.mark.parametrize(
+    "use",
+    [
+        *(Tensor.to_scipy, Tensor.to_numpy, Tensor.toarray, Tensor.to_coo, Tensor.scanned_levels),
+        *(Tensor.diagonals, Tensor.ell, Tensor._repr_html_, np.asarray, np.sum),
+        lambda tensor: tensor.to_scipy("coo"),
+        lambda tensor: tensor + tensor,
+        lambda tensor: tensor @ np.ones(3),
+        lambda tensor: tensor == np.ones((3, 3)),
+        lambda tensor: tensor.convert("dd"),
+        lambda tensor: tensor.convert("ds", (1, 0)),
+        lambda tensor: tensor.convert("ss"),
+        lambda tensor: tensor.arrange("ss", ((1,), (0,))),
+        lambda tensor: tensor.spread(((1,), (0,))),
+        lambda tensor: tensor.spread(((0, 1), (2,))),
+        lambda tensor: tensor.blocked((3, 3)),
+        lambda tensor: tensor.summed(0),
+        lambda tensor: sam.io.write_bytes(tensor),
+    ],
+)
+def test_a_broken_tensor_is_told_whoever_reads_it(what, use):
+    """scipy's code in C does not look at indices, and read foreign memory."""
+    segments, coordinates = map(np.array, BROKEN[what])
+    levels = Dense(3), Compressed(segments, coordinates)
+    tensor = Tensor((3, 3), (0, 1), levels, np.ones(3))
+    assert repr(tensor).startswith("Tensor(shape=(3, 3), format='ds:0,1', dtype=float64")
+    with pytest.raises(UserError, match="level 1"):
+        use(tensor)
+
+
+def test_a_tensor_is_validated_once(monkeypatch):
+    calls, validate = [], Tensor.validate
+    monkeypatch.setattr(Tensor, "validate", lambda self: calls.append(self) or validate(self))
+    levels = Dense(3), Compressed(np.arange(4), np.arange(3))
+    tensor = Tensor((3, 3), (0, 1), levels, np.ones(3))
+    tensor.to_scipy(), tensor.to_numpy(), tensor + tensor
+    assert len(calls) == 1
+    Tensor.of(np.eye(3), "ds").to_scipy()  # sound as it was made
+    assert len(calls) == 1

@@ -120,7 +120,7 @@ def write(path: str | os.PathLike[str], tensor: Any) -> None:
     Raises UserError where the file format cannot hold the tensor, or the file be written.
     """
     path = Path(path)
-    tensor = Tensor.of(tensor)
+    tensor = Tensor.of(tensor).validated()
     require_writable(path, tensor.ndim)
     kind = _kind(path)
     assert kind.write is not None

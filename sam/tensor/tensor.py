@@ -65,7 +65,7 @@ class Tensor(ArrayOperators):
     complex128; the constructors widen other numbers to the smallest of these that holds them.
 
     Raises UserError when the parts do not fit together; ``validate`` looks at every coordinate. A
-    tensor that is made of its parts is validated once, before an engine reads it; those that the
+    tensor that is made of its parts is validated once, before anything reads it; those that the
     constructors and the engines make are sound by construction.
     """
 
@@ -196,7 +196,7 @@ class Tensor(ArrayOperators):
         """
         if all(level.compact for level in self._as_made):
             return len(self.values)
-        return int(np.count_nonzero(held(self.levels, np.arange(len(self.values)))))
+        return int(np.count_nonzero(held(self.validated().levels, np.arange(len(self.values)))))
 
     @property
     def format(self) -> str:
@@ -207,18 +207,17 @@ class Tensor(ArrayOperators):
         """The fibertree that a notebook shows."""
         from sam.fibertree import svg_or_words  # here, as tensors need no drawing
 
-        return svg_or_words(self)
+        return svg_or_words(self.validated())
 
     def __repr__(self) -> str:
-        return (
-            f"Tensor(shape={self.shape}, format={self.format!r}, "
-            f"dtype={self.dtype}, nnz={self.nnz})"
-        )
+        compact = all(level.compact for level in self._as_made)
+        entries = f"nnz={self.nnz}" if self._sound or compact else "not validated"
+        return f"Tensor(shape={self.shape}, format={self.format!r}, dtype={self.dtype}, {entries})"
 
     def _repr_html_(self) -> str:
         from sam.notebook import of_tensor
 
-        return of_tensor(self)
+        return of_tensor(self.validated())
 
     def operand(self) -> Any:
         """The scipy.sparse array of a matrix that is not dense; else the numpy array."""
@@ -315,6 +314,7 @@ class Tensor(ArrayOperators):
         group_of = {mode: k for k, group in enumerate(modes) for mode in group}
         shape = tuple(self.shape[group_of[mode]] for mode in range(len(order)))
         if len(order) == self.ndim:
+            self.validated()
             stored_in = tuple(order[mode] for mode in self.mode_order)
             return made(shape, stored_in, self.levels, self.values, self._pruned)
         coordinates, values = self._entries()
@@ -333,12 +333,7 @@ class Tensor(ArrayOperators):
         for all of them. Raises UserError where the level below duplicates cannot chain the fibers
         of several positions.
         """
-        scanned: list[Fibers] = []
-        group_ends = None
-        for level in self.levels:
-            fibers, group_ends = level.scanned(group_ends)
-            scanned.append(fibers)
-        return tuple(scanned)
+        return _scanned(self.validated().levels)
 
     def blocked(self, sizes: Sequence[int], levels: str | None = None) -> Tensor:
         """The tensor in blocks of the given extents, as one of twice as many modes.
@@ -406,11 +401,11 @@ class Tensor(ArrayOperators):
                 level.validate(parents, self.shape[self.mode_order[n]], self.levels[:n])
             except UserError as error:
                 raise UserError(f"level {n} ({level.name}) is not valid: {error}") from error
-        self.scanned_levels()
+        _scanned(self.levels)
         in_order = all(level.ordered and not level.appends_anywhere for level in self.levels)
         if in_order and all(level.unique for level in self.levels):
             return  # each level has looked at its own fibers, and no two have the same coordinates
-        coordinates, _ = self._entries()
+        coordinates, _ = listed(self.levels, self.mode_order, self.values)
         stored = coordinates[list(self.mode_order)]
         if not in_order and self.ndim:
             stored = stored[:, np.lexsort(stored[::-1])]
@@ -440,7 +435,10 @@ class Tensor(ArrayOperators):
             """Widens the indices of levels when these are first asked for."""
             narrow = self.__dict__.get("_narrow") if name == "levels" else None
             if narrow is None:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+                raise AttributeError(
+                    f"{type(self).__name__!r} object has no attribute {name!r}; the arrays that "
+                    "to_numpy() and to_scipy() give may have it"
+                )
             levels = tuple(map(widened, narrow))
             object.__setattr__(self, "levels", levels)
             self.__dict__.pop("_narrow", None)
@@ -448,19 +446,19 @@ class Tensor(ArrayOperators):
 
     def _entries(self) -> tuple[Ints, Array]:
         """The entries in storage order, with coordinates (modes, entries)."""
-        return listed(self.levels, self.mode_order, self.values)
+        return listed(self.validated().levels, self.mode_order, self.values)
 
     def _by_rows(self, codes: str, order: tuple[int, ...]) -> Tensor | None:
         """The tensor in another format of a matrix by rows, where scipy converts it fast."""
         if not {codes, self._codes} <= {*BY_ROWS}:
             return None
-        matrix = levels_as_rows(self.levels, self.mode_order, self.values, self.shape)
+        matrix = levels_as_rows(self.validated().levels, self.mode_order, self.values, self.shape)
         if matrix is None or not has_rows(matrix, format_of_rows(order)):
             return None
         return _of_rows(matrix, codes, order)
 
     def _is_pruned(self) -> bool:
-        return self._pruned or are_pruned(self.levels)
+        return self._pruned or are_pruned(self.validated().levels)
 
 
 def made(
@@ -482,6 +480,16 @@ def made(
     facts["_narrow" if narrow else "levels"] = levels
     facts["_sound"], facts["_pruned"] = True, pruned
     return tensor
+
+
+def _scanned(levels: Sequence[Level]) -> tuple[Fibers, ...]:
+    """The fibers of each level, as ``Tensor.scanned_levels`` has them."""
+    scanned: list[Fibers] = []
+    group_ends = None
+    for level in levels:
+        fibers, group_ends = level.scanned(group_ends)
+        scanned.append(fibers)
+    return tuple(scanned)
 
 
 def _stored(

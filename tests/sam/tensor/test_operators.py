@@ -1,9 +1,96 @@
 """Operators of tensors, as numpy and scipy have them."""
 
 import numpy as np
+import pytest
 import scipy.sparse
 
+from sam.support.errors import UserError
 from sam.tensor import Tensor
+
+DENSE = np.array([[0.0, 2.0], [3.0, 0.0]])
+SPARSE, FULL = Tensor.from_numpy(DENSE, "ds"), Tensor.from_numpy(DENSE)
+
+
+def plain(found):
+    return found.toarray() if scipy.sparse.issparse(found) else np.asarray(found)
+
+
+@pytest.mark.parametrize("tensor", [SPARSE, FULL], ids=["sparse", "dense"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(np.sum, np.mean, np.max, np.trace, np.transpose, np.count_nonzero, np.abs, np.negative),
+        *(np.sqrt, np.exp, np.isnan, np.cumsum, np.linalg.norm, np.linalg.inv, abs),
+        lambda x: +x,
+        lambda x: -x,
+        lambda x: x**2,
+        lambda x: np.sum(x, axis=0),
+        lambda x: np.sum(x, axis=1, keepdims=True),
+        lambda x: np.reshape(x, (4, 1)),
+        lambda x: np.multiply(2, x),
+        lambda x: np.multiply(np.float64(2), x),
+        lambda x: np.float64(2) * x,
+        lambda x: np.add(x, [[1, 2], [3, 4]]),
+        lambda x: x - [[1, 2], [3, 4]],
+        lambda x: np.maximum(x, 1),
+        lambda x: np.add(x, 1, out=np.zeros((2, 2))),
+        lambda x: np.multiply.outer(x, [1, 2]),
+        lambda x: np.add.reduce(x),
+        lambda x: np.where(x > 2, x, 0),
+        lambda x: np.concatenate([x, x]),
+        lambda x: np.dot(x, np.ones(2)),
+        lambda x: np.einsum("ij,j->i", x, np.ones(2)),
+        lambda x: np.stack([x, x], out=np.zeros((2, 2, 2))),
+    ],
+)
+def test_functions_of_numpy_give_what_they_give_for_the_array(tensor, function):
+    np.testing.assert_array_equal(plain(function(tensor)), function(DENSE))
+
+
+def test_a_sum_of_a_sparse_matrix_needs_no_dense_array():
+    huge = Tensor.from_coo([[5, 10**8], [7, 1]], [1.0, 2.0], (10**9, 10**9), "uq")
+    assert np.sum(SPARSE) == 5
+    with pytest.raises(UserError, match="the dense array of shape"):
+        np.exp(huge)
+
+
+def test_arrays_take_tensors_in_place():
+    array = DENSE.copy()
+    array += SPARSE
+    np.testing.assert_array_equal(array, 2 * DENSE)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda: 1 / SPARSE,
+        lambda: 2**SPARSE,
+        lambda: SPARSE + 1,
+        lambda: SPARSE // 2,
+        lambda: np.divide(1, SPARSE),
+        lambda: FULL + "a",
+        lambda: FULL @ np.ones(3),
+        lambda: SPARSE + np.ones((5, 5)),
+        lambda: float(FULL),
+    ],
+)
+def test_what_scipy_or_numpy_refuse_is_told_with_the_ways_out(operation):
+    with pytest.raises(UserError) as caught:
+        operation()
+    assert " refuses this operation on a tensor: " in caught.value.what
+    assert caught.value.hint == (
+        "X.to_numpy() gives the dense array of a tensor X, X.to_scipy() the sparse one"
+    )
+
+
+def test_1_by_a_dense_tensor_is_numpys():
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal(1 / FULL, 1 / DENSE)
+
+
+def test_methods_of_arrays_are_told():
+    with pytest.raises(AttributeError, match=r"the arrays that to_numpy\(\) and to_scipy"):
+        SPARSE.sum()
 
 
 def test_tensors_answer_numpy_and_scipy():
