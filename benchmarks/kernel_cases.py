@@ -462,12 +462,12 @@ def _unequal() -> Iterator[Case]:
             lambda given: lambda: given["A"] @ given["B"],
             1.2,
         )
-    few, many, more = (
+    few, some, many, more = (
         sp.coo_array(
             (np.ones(n), (np.zeros(n, int), np.sort(random.choice(10**7, n, replace=False)))),
             shape=(1, 10**7),
         ).tocsr()
-        for n in (1000, 1_000_000, 1_000_000)
+        for n in (1000, 100_000, 1_000_000, 1_000_000)
     )
     yield Case(
         "a * b",
@@ -478,8 +478,11 @@ def _unequal() -> Iterator[Case]:
         lambda given: lambda: given["A"].multiply(given["B"]),
         0.2,
     )
-    vectors = {name: one.reshape((-1,)) for name, one in zip("ABC", (few, many, more), strict=True)}
+    named = zip("ABCD", (few, many, more, some), strict=True)
+    vectors = {name: one.reshape((-1,)) for name, one in named}
     for kernel, expression, other, asked in (
+        ("a * b, 100 k", "D(i) * B(i)", lambda: some.multiply(many), 0.8),
+        ("a + b, 100 k", "D(i) + B(i)", lambda: some + many, 0.9),
         ("a + b", "A(i) + B(i)", lambda: few + many, 0.8),
         ("b - a", "B(i) - A(i)", lambda: many - few, 0.8),
         ("a * b * c", "A(i) * B(i) * C(i)", lambda: few.multiply(many).multiply(more), 0.2),

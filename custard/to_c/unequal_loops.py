@@ -35,8 +35,9 @@ from custard.to_c.loop_ir import (
 if TYPE_CHECKING:
     from custard.to_c.merged_loops import MergedLoops
 
-# How many times as long one fiber is as another, from where on it pays to gallop through it.
-_FAR = 16
+# How many times as long one of two fibers is, from where on it pays to gallop through it; with each
+# more fiber, as many times more.
+_FAR = 6
 # How many times as long a term of a sum is as all others, from where on it pays to copy stretches.
 _ALONE = 3
 
@@ -96,7 +97,7 @@ class UnequalLoops:
             return ZERO  # nobody asks
         least, steps = self.extreme("few", found, least=True)
         statements += steps
-        apart += [op("<", least * _FAR, one) for one in found]
+        apart += [op("<", least * (_FAR * (len(found) - 1)), one) for one in found]
         return least
 
     def extreme(self, name: str, values: Sequence[Expr], least: bool) -> tuple[Expr, list[Stmt]]:
