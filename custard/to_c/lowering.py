@@ -28,6 +28,7 @@ from custard.to_c import lattice
 from custard.to_c.assembly import Assembly
 from custard.to_c.builder import THREADS, KernelBuilder, Types, namer
 from custard.to_c.coiteration import coiteration
+from custard.to_c.copied_levels import copied_levels
 from custard.to_c.dense_sums import ZeroedArray, with_zeros
 from custard.to_c.derived_loops import DerivedLoop
 from custard.to_c.estimates import counted, expected
@@ -175,6 +176,10 @@ class Lowering:
         or its value goes through a workspace.
         """
         assembly = output.assembly
+        copied = copied_levels(self, tree, output)
+        if copied is not None:
+            assembly.finish()
+            return copied
         stored, levels = assembly.variables, levels_of(tree)
         order = self.nest.order(stored, levels)
         if not self.in_order(order, self.nest.nest(stored, levels), output):
