@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -45,6 +46,9 @@ from sam.tensor.sorting import increase, sorted_entries
 from sam.tensor.storing import are_pruned, listed, positions, stored
 
 Array = NDArray[Any]
+
+_FEW = 2**18
+"""Up to this many entries are sorted in less time than scipy takes to load."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -449,8 +453,13 @@ class Tensor(ArrayOperators):
         return listed(self.validated().levels, self.mode_order, self.values)
 
     def _by_rows(self, codes: str, order: tuple[int, ...]) -> Tensor | None:
-        """The tensor in another format of a matrix by rows, where scipy converts it fast."""
+        """The tensor in another format of a matrix by rows, where scipy converts it fast.
+
+        Scipy is not loaded for a few entries.
+        """
         if not {codes, self._codes} <= {*BY_ROWS}:
+            return None
+        if len(self.values) < _FEW and "scipy.sparse" not in sys.modules:
             return None
         matrix = levels_as_rows(self.validated().levels, self.mode_order, self.values, self.shape)
         if matrix is None or not has_rows(matrix, format_of_rows(order)):

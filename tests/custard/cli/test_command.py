@@ -394,6 +394,10 @@ def test_a_misspelt_command_has_the_nearest_as_a_hint(capsys):
             ],
             "scipy matplotlib simpy sim.traces",
         ),
+        (
+            [MATMUL, "-s=reorder(k,i,j)", f"-i=B={WEST}", f"-i=C={WEST}"],
+            "scipy matplotlib sim.traces",
+        ),
     ],
 )
 def test_a_command_imports_what_it_needs(words, needless):

@@ -1,5 +1,6 @@
 """Matrices of scipy.sparse."""
 
+import sys
 from dataclasses import fields
 from itertools import product
 
@@ -166,3 +167,19 @@ def test_matrices_by_rows_are_converted_as_all_others(before, after):
             for part in fields(one):
                 np.testing.assert_array_equal(getattr(one, part.name), getattr(other, part.name))
         np.testing.assert_array_equal(tensor.values, due.values)
+
+
+def test_few_entries_are_arranged_alike_whether_scipy_is_loaded_or_not(monkeypatch):
+    random = np.random.default_rng(0)
+    coordinates = np.argwhere(random.random((9, 7)) < 0.4).T
+    values = random.integers(0, 3, coordinates.shape[1]) * 1.0
+    kinds = [*product(("ds", "ss", "uq"), ((0, 1), (1, 0)))]
+    for (levels, order), (asked, modes) in product(kinds, kinds):
+        tensor = Tensor.from_coo(coordinates, values, (9, 7), levels, order)
+        with_scipy = tensor.arrange(asked, tuple((mode,) for mode in modes))
+        with monkeypatch.context() as patch:
+            patch.delitem(sys.modules, "scipy.sparse")
+            found = tensor.arrange(asked, tuple((mode,) for mode in modes))
+        found.validate()
+        assert repr(found.levels) == repr(with_scipy.levels)
+        assert np.array_equal(found.values, with_scipy.values)
