@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from sim.binding import BoundGraph, bind
 from sim.config.hardware import Config, alike, load
 from sim.endless import Unfinished
 from sim.simulation import (
+    FEW_EVENTS,
+    MANY_EVENTS,
     require_engine,
     require_graph,
     require_limit,
@@ -130,34 +133,85 @@ def _run_group(
     finish: Callable[[int, Outcome], None],
     tells: bool,
 ) -> None:
-    """Runs configs that are alike; short runs go to SimPy if the engine is "auto"."""
+    """Runs configs that are alike."""
     left = list(numbers)
-    batched = engine != "simpy" and cc.available()
+    if engine != "simpy" and cc.available():
+        left = _run_together(bound, configs, left, engine, max_cycles, finish, tells)
+    for n in left:
+        finish(n, _outcome(bound, configs[n], engine, max_cycles[n]))
+
+
+def _run_together(
+    bound: BoundGraph,
+    configs: Sequence[Config],
+    numbers: Sequence[int],
+    engine: str,
+    max_cycles: Sequence[int | None],
+    finish: Callable[[int, Outcome], None],
+    tells: bool,
+) -> list[int]:
+    """Runs configs in a batch, after short runs on SimPy if the engine is "auto".
+
+    As in a run by itself, these are shorter if the kernels of the batch are at hand. Gives the
+    numbers of the configs that have to run alone.
+    """
+    left = list(numbers)
+    if engine == "auto":
+        left = _run_short(bound, configs, left, max_cycles, finish, FEW_EVENTS)
+        with suppress(cc.NotAtHand):
+            return _run_batch(bound, configs, left, max_cycles, finish, tells, at_hand=True)
+        left = _run_short(bound, configs, left, max_cycles, finish, MANY_EVENTS)
+    return _run_batch(bound, configs, left, max_cycles, finish, tells)
+
+
+def _run_batch(
+    bound: BoundGraph,
+    configs: Sequence[Config],
+    numbers: Sequence[int],
+    max_cycles: Sequence[int | None],
+    finish: Callable[[int, Outcome], None],
+    tells: bool,
+    at_hand: bool = False,
+) -> list[int]:
+    """Runs configs in a batch; gives the numbers of those that have to run alone.
+
+    Raises NotAtHand where its kernels must be ``at_hand``, and one would have to be made first.
+    """
+    from sim.retiming import batch  # imported here because runs on SimPy do not need it
+
+    alone = batch.run(
+        bound,
+        [configs[n] for n in numbers],
+        [max_cycles[n] for n in numbers],
+        lambda n, outcome: finish(numbers[n], outcome),
+        tells,
+        at_hand=at_hand,
+    )
+    return [numbers[n] for n in alone]
+
+
+def _run_short(
+    bound: BoundGraph,
+    configs: Sequence[Config],
+    numbers: Sequence[int],
+    max_cycles: Sequence[int | None],
+    finish: Callable[[int, Outcome], None],
+    most_events: int,
+) -> list[int]:
+    """Runs configs on SimPy while that is soon done for all; gives the numbers of the others."""
+    left = list(numbers)
     seconds = 0.0
-    while left and engine == "auto" and batched and seconds * len(left) < _AT_ONCE:
-        started = time.perf_counter()
+    while left and seconds * len(left) < _AT_ONCE:
+        n, started = left[0], time.perf_counter()
         try:
-            finish(left[0], soon_done(bound, configs[left[0]], None, max_cycles[left[0]]))
+            finish(n, soon_done(bound, configs[n], None, max_cycles[n], most_events=most_events))
         except Unfinished:
             break
         except (UserError, StreamError) as mistake:
-            finish(left[0], mistake)
+            finish(n, mistake)
         seconds = time.perf_counter() - started
         left = left[1:]
-    if left and batched:
-        from sim.retiming import batch  # imported here because runs on SimPy do not need it
-
-        chosen = [configs[n] for n in left]
-        alone = batch.run(
-            bound,
-            chosen,
-            [max_cycles[n] for n in left],
-            lambda n, outcome: finish(left[n], outcome),
-            tells,
-        )
-        left = [left[n] for n in alone]
-    for n in left:
-        finish(n, _outcome(bound, configs[n], engine, max_cycles[n]))
+    return left
 
 
 def _outcome(bound: BoundGraph, config: Config, engine: str, max_cycles: int | None) -> Outcome:

@@ -25,7 +25,7 @@ from sim.tiling import with_tiles
 # The events that SimPy handles in a tenth of a second; longer runs go to the compiled engine. So do
 # those that take it more than some milliseconds, if their kernels are at hand, and those that take
 # it more than one, if they are loaded.
-_MANY_EVENTS, _FEW_EVENTS, _FEWEST_EVENTS = 30_000, 1_000, 150
+MANY_EVENTS, FEW_EVENTS, _FEWEST_EVENTS = 30_000, 1_000, 150
 
 # By their ids, the graphs whose kernels are loaded.
 _loaded: WeakValueDictionary[int, Graph] = WeakValueDictionary()
@@ -82,13 +82,13 @@ def _run_either(
     given = bound, config, progress, max_cycles, attribution
     is_loaded = _loaded.get(id(bound.graph)) is bound.graph
     with suppress(Unfinished):
-        return soon_done(*given, _FEWEST_EVENTS if is_loaded else _FEW_EVENTS, order)
+        return soon_done(*given, _FEWEST_EVENTS if is_loaded else FEW_EVENTS, order)
     if not cc.available():
         return _run_simpy(*given, 1, order)
     with suppress(cc.NotAtHand):
         return _run_compiled(*given, threads, order, at_hand=True)
     with suppress(Unfinished):
-        return soon_done(*given, _MANY_EVENTS, order)
+        return soon_done(*given, MANY_EVENTS, order)
     from sim.compiled.steps.writing import Untranslatable
 
     try:
@@ -103,7 +103,7 @@ def soon_done(
     progress: Progress | None,
     max_cycles: int | None,
     attribution: bool = False,
-    most_events: int = _MANY_EVENTS,
+    most_events: int = MANY_EVENTS,
     order: Order | None = None,
 ) -> Run:
     """Runs on SimPy; raises Unfinished if the run takes more than ``most_events``."""

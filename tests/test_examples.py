@@ -108,7 +108,7 @@ def test_a_step_without_a_translation_is_refused(untranslatable):
 
 
 def test_a_step_without_a_translation_runs_on_simpy(untranslatable, monkeypatch):
-    monkeypatch.setattr(sys.modules["sim.simulation"], "_FEW_EVENTS", 0)
+    monkeypatch.setattr(sys.modules["sim.simulation"], "FEW_EVENTS", 0)
     monkeypatch.setattr(sys.modules["sim.simulation"], "_FEWEST_EVENTS", 0)
     run = sim.simulate(untranslatable, engine="auto", validate=False)
     assert run.engine == "simpy"

@@ -18,7 +18,7 @@ from sam.support.errors import StreamError, UserError, nearest, one_of
 # The words that may stand in place of an expression: the arguments after them, and the function
 # that runs them.
 _COMMANDS: Mapping[str, tuple[str, str, str]] = {
-    "sweep": ("SWEEP.yaml", "custard.cli.sweeps.command", "main"),
+    "sweep": ("SWEEP.yaml", "custard.cli.sweeps.start", "main"),
     "sim": ("GRAPH.gv [options]", "custard.cli.graph_run", "main"),
     "draw": ("EXPRESSION | GRAPH.gv | tensor FILE ...", "custard.cli.drawing", "main"),
     "size": ("EXPRESSION ...", "custard.cli.size", "main"),

@@ -291,8 +291,8 @@ def as_json(run: Run) -> dict[str, Any]:
         "tokens": _tokens(run),
         "bottleneck": bottleneck(run),
         "time": in_time(run),
-        "blocks": {name: asdict(block) for name, block in run.blocks.items()},
-        "streams": {name: asdict(stream) for name, stream in run.streams.items()},
+        "blocks": {name: {**vars(block)} for name, block in run.blocks.items()},
+        "streams": {name: {**vars(stream)} for name, stream in run.streams.items()},
         "memory": {
             name: {**asdict(level), "total": asdict(level.total)}
             for name, level in run.memory.items()

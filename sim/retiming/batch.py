@@ -47,16 +47,20 @@ def run(
     finish: Finish,
     tells: bool = True,
     most_bytes: int = _MOST_BYTES,
+    at_hand: bool = False,
 ) -> list[int]:
     """Runs a bound graph under some configs that are ``alike``.
 
     Gives the numbers of the configs that have to run alone: those that deadlock, if ``tells``; all
     where the graph has wires, where a step has no translation, or where the run fails; and where
     memory takes time those in which tensors do not fit, or all if there are too many codes.
+
+    Raises NotAtHand, and has run none, where the kernels of blocks must be ``at_hand``, and one
+    would have to be made first.
     """
     if len(configs) <= FEW:
         return list(range(len(configs)))
-    batch = _Batch(bound, configs, max_cycles, finish, tells, most_bytes)
+    batch = _Batch(bound, configs, max_cycles, finish, tells, most_bytes, at_hand)
     try:
         if configs[0].memory.levels:
             batch.serve()
@@ -79,9 +83,11 @@ class _Batch:
         finish: Finish,
         tells: bool,
         most_bytes: int,
+        at_hand: bool,
     ) -> None:
         self.bound, self.configs, self.max_cycles = bound, configs, max_cycles
-        self.finish, self.tells, self.most_bytes = finish, tells, most_bytes
+        self.finish, self.tells = finish, tells
+        self.most_bytes, self.at_hand = most_bytes, at_hand
         self.gone: set[int] = set()
 
     def left(self) -> list[int]:
@@ -123,7 +129,7 @@ class _Batch:
         """The firings of a machine, as many as fit in the cycles that the runs may take."""
         limits = [cycles for cycles in self.max_cycles if cycles is not None]
         limited = len(limits) == len(self.max_cycles)
-        return Firings(machine, most, max(limits) if limited else None)
+        return Firings(machine, most, max(limits) if limited else None, self.at_hand)
 
     def serve(self) -> None:
         """Finds the runs of configs whose memory takes time."""

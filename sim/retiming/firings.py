@@ -139,13 +139,20 @@ class Firings:
     ``done``       whether all firings are found
     ``forgotten``  whether codes that have been read have made room for others
 
-    Raises Untraceable, for one if the machine has wires, and Untranslatable.
+    Raises Untraceable, for one if the machine has wires, and Untranslatable; NotAtHand where its
+    kernels must be ``at_hand``, and one would have to be made first.
     """
 
-    def __init__(self, machine: Machine, most_bytes: int, most_firings: int | None = None) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        most_bytes: int,
+        most_firings: int | None = None,
+        at_hand: bool = False,
+    ) -> None:
         self.machine, self.most_firings = machine, most_firings
         self.room = Room()
-        self.parts = [Traced(part, *translated(part)) for part in machine.parts]
+        self.parts = [Traced(part, *translated(part, at_hand)) for part in machine.parts]
         bodies = {one.part.name: one.residual.body for one in self.parts}
         self.bundles = bundles(machine, bodies, lambda channel: None)
         self.queues = [self._queue(bundle) for bundle in self.bundles]
@@ -163,7 +170,7 @@ class Firings:
             one.events = kernel.events
             sources.append(kernel.source)
         scheduler = SHARED.exported(own_text("firing_scheduler.c"))
-        self.runtime, *built = firing_libraries(scheduler, *sources)
+        self.runtime, *built = firing_libraries(scheduler, *sources, at_hand=at_hand)
         SHARED.require(self.runtime)
         self.runtime.run.restype = ctypes.c_int64
         self.objects = Objects(self.runtime, self.room)
@@ -291,9 +298,12 @@ def _hands_over(bundle: Bundle) -> bool:
     return bundle.channels[0].edge.source.port == HANDOVER
 
 
-def firing_libraries(*sources: str) -> list[ctypes.CDLL]:
-    """The libraries of C sources of this package."""
-    return libraries(sources, _headers())
+def firing_libraries(*sources: str, at_hand: bool = False) -> list[ctypes.CDLL]:
+    """The libraries of C sources of this package.
+
+    Raises NotAtHand where they must be ``at_hand``, and one would have to be made first.
+    """
+    return libraries(sources, _headers(), at_hand)
 
 
 @cache

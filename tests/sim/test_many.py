@@ -6,7 +6,9 @@ import pytest
 import custard
 import sim
 from sam.support.errors import UserError
+from sim import many
 from sim.config.hardware import load
+from tests.support.compiler import needs_compiler
 
 IKJ = custard.compile("X(i,j)=B(i,k)*C(k,j)", schedule=["reorder(i,k,j)"])
 DENSE = np.arange(30).reshape(5, 6) % 4 * 1.0
@@ -64,6 +66,23 @@ def test_a_config_that_deadlocks_leaves_the_others_alone():
     with pytest.raises(UserError) as caught:
         sim.simulate_many(program.graph, inputs, wide)
     assert str(caught.value) == next(one for one in expected if isinstance(one, str))
+
+
+@needs_compiler
+def test_runs_of_some_milliseconds_take_kernels_that_are_at_hand(monkeypatch, tmp_path):
+    """SimPy has them as long as kernels would have to be compiled first."""
+    monkeypatch.setenv("SAM_CACHE", str(tmp_path))
+    monkeypatch.setattr(many, "FEW_EVENTS", 10)
+    graph = custard.compile("x(i) = 0.3125 * b(i) + 0.0625 * c(i)").graph
+    inputs = {"b": np.arange(4.0), "c": np.ones(4)}
+    loaded = [overridden({"queues.depth": depth}) for depth in range(1, 6)]
+
+    def engines(engine):
+        return {run.engine for run in sim.simulate_many(graph, inputs, loaded, engine=engine)}
+
+    assert engines("auto") == {"simpy"}
+    assert engines("compiled") == {"compiled"}
+    assert engines("auto") == {"compiled"}
 
 
 def test_programs_of_several_graphs():

@@ -32,9 +32,9 @@ def test_a_short_run_is_left_to_simpy(monkeypatch):
 @needs_compiler
 def test_a_longer_run_is_left_to_the_compiled_engine(monkeypatch):
     monkeypatch.setenv("SAM_VALIDATE", "0")
-    monkeypatch.setattr(simulation, "_FEW_EVENTS", 10)
+    monkeypatch.setattr(simulation, "FEW_EVENTS", 10)
     monkeypatch.setattr(simulation, "_FEWEST_EVENTS", 10)
-    monkeypatch.setattr(simulation, "_MANY_EVENTS", 10)
+    monkeypatch.setattr(simulation, "MANY_EVENTS", 10)
     assert sim.simulate(PROGRAM.graph, INPUTS).engine == "compiled"
 
 
@@ -43,7 +43,7 @@ def test_a_run_of_some_milliseconds_takes_kernels_that_are_at_hand(monkeypatch, 
     """SimPy has it as long as they would have to be compiled first."""
     monkeypatch.setenv("SAM_VALIDATE", "0")
     monkeypatch.setenv("SAM_CACHE", str(tmp_path))
-    monkeypatch.setattr(simulation, "_FEW_EVENTS", 10)
+    monkeypatch.setattr(simulation, "FEW_EVENTS", 10)
     monkeypatch.setattr(simulation, "_FEWEST_EVENTS", 10)
     assert sim.simulate(PROGRAM.graph, INPUTS).engine == "simpy"
     due = sim.simulate(PROGRAM.graph, INPUTS, engine="compiled")
@@ -67,9 +67,9 @@ def test_kernels_that_are_loaded_are_taken_sooner(monkeypatch):
 
 def test_a_longer_run_without_a_compiler_is_left_to_simpy(monkeypatch):
     monkeypatch.setenv("SAM_VALIDATE", "0")
-    monkeypatch.setattr(simulation, "_FEW_EVENTS", 10)
+    monkeypatch.setattr(simulation, "FEW_EVENTS", 10)
     monkeypatch.setattr(simulation, "_FEWEST_EVENTS", 10)
-    monkeypatch.setattr(simulation, "_MANY_EVENTS", 10)
+    monkeypatch.setattr(simulation, "MANY_EVENTS", 10)
     monkeypatch.setattr(cc, "available", lambda: False)
     assert sim.simulate(PROGRAM.graph, INPUTS).engine == "simpy"
 

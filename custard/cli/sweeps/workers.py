@@ -20,7 +20,6 @@ import math
 import multiprocessing
 import signal
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -32,6 +31,7 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from custard.cli.sweeps import server
 from custard.cli.sweeps.measuring import Measure, MeasureTogether, Outcome, Settings, serve
 from sam.support.errors import UserError
 from sam.support.yaml_sections import Count, Positive, Section
@@ -301,19 +301,10 @@ def _ending(exit_code: int | None) -> str:
 
 
 def _context(measure: Measure) -> Any:
-    """Processes that fork from a server with their modules, where the system can fork."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    from multiprocessing import forkserver  # which not every system has
-
-    context = multiprocessing.get_context("forkserver")
+    """Processes that have the modules that this process has of the measure's package."""
     function = measure.func if isinstance(measure, partial) else measure
     package = function.__module__.partition(".")[0]
-    loaded = [name for name in list(sys.modules) if name.partition(".")[0] == package]
-    context.set_forkserver_preload(["__main__", *loaded])
-    with _ignored_interrupts():  # else Ctrl-C would end the server while it imports
-        forkserver.ensure_running()
-    return context
+    return server.context(name for name in list(sys.modules) if name.partition(".")[0] == package)
 
 
 class _Interrupts:
@@ -323,7 +314,7 @@ class _Interrupts:
         self.pending = self.open = False
 
     def __enter__(self) -> _Interrupts:
-        self.mine = _in_main_thread() and signal.getsignal(signal.SIGINT) == _RAISES
+        self.mine = server.in_main_thread() and signal.getsignal(signal.SIGINT) == _RAISES
         if self.mine:
             signal.signal(signal.SIGINT, self._came)
         return self
@@ -350,20 +341,3 @@ class _Interrupts:
 
 
 _RAISES = signal.default_int_handler
-
-
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
-
-
-@contextmanager
-def _ignored_interrupts() -> Iterator[None]:
-    """Processes that are started meanwhile ignore Ctrl-C, too."""
-    if not _in_main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
