@@ -17,6 +17,7 @@ from custard.language.formats import Format
 from custard.scheduling.loops import LoopNest
 from custard.to_c.arguments import StoredInput, StructLayout, Words, address, taken, words
 from custard.to_c.builder import Types
+from custard.to_c.compiler_flags import has_threads
 from custard.to_c.levels import LEVEL_FUNCTIONS
 from custard.to_c.loop_ir import INT
 from custard.to_c.loop_ir import Struct as Declared
@@ -24,7 +25,6 @@ from custard.to_c.lowered import Lowered
 from custard.to_c.values import concrete
 from custard.to_c.workspaces.choice import LOCATED, UNKNOWN, Filling, chosen, described
 from sam.levels import LEVELS, Level, least_bytes
-from sam.support import c_compiler as cc
 from sam.support import free_memory
 from sam.support.errors import UserError
 from sam.tensor import Tensor, made, no_memory
@@ -54,14 +54,7 @@ class Source(Protocol):
     def kernel(self, types: Types, formats: Mapping[str, Format]) -> CompiledKernel: ...
 
 
-OPENMP = ("-fopenmp",)
-
 _ADDRESSES = ("_structs", "_arguments")
-
-
-def has_threads() -> bool:
-    """Whether the C compiler has OpenMP."""
-    return bool(cc.supported(OPENMP))
 
 
 class Bound:

@@ -114,7 +114,8 @@ class KernelTrees:
         return Sum(steps[-1], parts, _running_types(parts, minus), minus)
 
     def _product(self, node: cin.Multiply) -> Product:
-        """The tree of a product. Bracketed ones are merged into it if all factors have one type.
+        """The tree of a product. Bracketed ones are merged into it if all factors have one type, of
+        floating-point numbers only where it begins: others may overflow in another order.
 
         A sum over variables of one factor is computed in the type of the product, as if it came
         after the multiplication; ``numpy.einsum`` does the same.
@@ -122,9 +123,11 @@ class KernelTrees:
         parts = tuple(map(self._tree, node.factors))
         dtype = _joint_type("multiply", parts)
         merged: list[TypedNode] = []
-        for part in parts:
+        exact = concrete(dtype).kind in "biu"
+        for n, part in enumerate(parts):
             types = [one.dtype for one in parts]
-            if isinstance(part, Product) and _have_type(types, dtype):
+            mergeable = exact or n == 0
+            if isinstance(part, Product) and mergeable and _have_type(types, dtype):
                 merged += part.factors
             elif isinstance(part, Total) and concrete(part.dtype) != concrete(dtype):
                 merged.append(replace(part, dtype=dtype, operand=_in_type(part.operand, dtype)))

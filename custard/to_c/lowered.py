@@ -37,8 +37,8 @@ class Lowered:
     threaded: bool = False
 
     @property
-    def uses_openmp(self) -> bool:
-        """Whether loops are shared out to threads, or to the lanes of vectors."""
-        return self.threaded or any(
+    def has_vectors(self) -> bool:
+        """Whether rounds of loops are shared out to the lanes of vectors."""
+        return any(
             isinstance(one, For) and one.vectors for one in every_statement(self.kernel.body)
         )

@@ -28,6 +28,7 @@ from custard.to_c import lattice
 from custard.to_c.assembly import Assembly
 from custard.to_c.builder import THREADS, KernelBuilder, Types, namer
 from custard.to_c.coiteration import coiteration
+from custard.to_c.compiler_flags import keeps_order
 from custard.to_c.copied_levels import copied_levels
 from custard.to_c.dense_sums import ZeroedArray, with_zeros
 from custard.to_c.derived_loops import DerivedLoop
@@ -47,7 +48,7 @@ from custard.to_c.sums import OwnSum, fused, with_sums_elsewhere
 from custard.to_c.threads import SharedLoop
 from custard.to_c.unroll_and_jam import unrolled_and_jammed
 from custard.to_c.values import c_type, concrete, presence, value
-from custard.to_c.vectors import with_vectors
+from custard.to_c.vectors import with_sums_on_vectors, with_vectors
 from custard.to_c.workspaces.choice import Filling
 
 
@@ -143,6 +144,8 @@ class Lowering:
         fresh = namer(loops, builder.taken)
         tiles = RegisterTiles(fresh, self.zeroed)
         loops = unrolled_and_jammed(tiles.tiled(loops), fresh)
+        if keeps_order(self.program.value):
+            loops = with_sums_on_vectors(loops, fresh)
         kernel = Kernel(
             "compute",
             tuple(header),

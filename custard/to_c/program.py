@@ -20,7 +20,8 @@ from custard.scheduling.loops import LoopNest
 from custard.to_c.arguments import StoredInput, Tensors, has_runs, is_steady, stored, types_of
 from custard.to_c.blocks import block_extents
 from custard.to_c.builder import Types
-from custard.to_c.call import OPENMP, Bound, Plan
+from custard.to_c.call import Bound, Plan
+from custard.to_c.compiler_flags import FLAGS, flags_for
 from custard.to_c.factored import factored_for
 from custard.to_c.header import documented
 from custard.to_c.linked import CFiles, linked
@@ -44,43 +45,6 @@ from sam.support import c_compiler as cc
 from sam.support.errors import UserError, one_of
 from sam.support.kept_memory import keep_freed
 from sam.tensor import Tensor
-
-LIBRARY = ("-std=gnu11", "-shared", "-fPIC", "-fwrapv", "-fcx-fortran-rules")
-# Sums may be reordered, so that they vectorise; NaN and infinity keep their meaning, whole numbers
-# wrap around, and complex numbers are multiplied as numpy does it.
-FLAGS = (
-    *(*LIBRARY, "-O3", "-march=native", "-fno-math-errno"),
-    *("-fno-signed-zeros", "-fno-trapping-math", "-fassociative-math"),
-)
-# The flags behind -ffast-math, which itself would make the whole process flush denormal numbers to
-# 0 once such a library is linked.
-FAST_MATH = (*FLAGS, "-ffinite-math-only", "-freciprocal-math", "-fcx-limited-range")
-# Terms are added up in the order in which they stand.
-ORDERED = tuple(flag for flag in FLAGS if flag != "-fassociative-math")
-
-
-def flags_of(value: cin.Expression, fast_math: bool) -> tuple[str, ...]:
-    """The flags of the C compiler for a program that computes a value.
-
-    The order of a sum over a variable is open. That of terms is not: gcc would make ``-b`` of
-    ``a - b - a``, which is NaN where ``a`` is infinite, and 0 where ``b`` is far smaller.
-    """
-    if fast_math:
-        return FAST_MATH
-    return FLAGS if max(map(_terms, cin.walk(value))) <= 2 else ORDERED
-
-
-def _terms(node: cin.Expression) -> int:
-    """How many terms a node adds up; what a sum over a variable has so far is one beside those of
-    its operand."""
-    match node:
-        case cin.Add(terms):
-            return sum(map(_terms, terms))
-        case cin.Negate(operand):
-            return _terms(operand)
-        case cin.Reduce(_, operand):
-            return 1 if _terms(operand) == 1 else 3
-    return 1
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,7 +100,7 @@ class CProgram(Program):
 
         ``kernel`` has the source for other inputs.
         """
-        return printed(documented(self.lowered, _flags_for(self.lowered, self.flags)))
+        return printed(documented(self.lowered, flags_for(self.lowered, self.flags)))
 
     def linkable(self, prefix: str = "", types: Types | None = None) -> CFiles:
         """The C file as other programs link it, and its header for C and C++.
@@ -151,7 +115,7 @@ class CProgram(Program):
         types = Types() if types is None else replace(types, extents={})
         lowered = self._lower(self.formats, types)
         placed = self._lower(self.formats, types, in_place=True) if lowered.threaded else lowered
-        flags = _flags_for(lowered, self.flags)
+        flags = flags_for(lowered, self.flags)
         return linked(lowered, placed.kernel, flags, prefix, self.drop_zeros)
 
     def run(self, inputs: Mapping[str, Any] | None = None, threads: int | None = None) -> Tensor:
@@ -465,34 +429,14 @@ class LoadedKernel:
 
     def __init__(self, lowered: Lowered, flags: tuple[str, ...]) -> None:
         verify(lowered.kernel)
-        if not lowered.uses_openmp:  # threads grow their parts of a result faster in new memory
+        if not lowered.threaded:  # threads grow their parts of a result faster in new memory
             keep_freed()
         self.lowered = lowered
-        flags = _flags_for(lowered, flags)
+        flags = flags_for(lowered, flags)
         self.source = printed(documented(lowered, flags))
         (library,) = cc.build([self.source], flags=cc.supported(flags))
         self.compute, self.release = library.compute, library.release
         self.compute.restype = ctypes.c_int
-
-
-def _flags_for(lowered: Lowered, flags: tuple[str, ...]) -> tuple[str, ...]:
-    """The flags of the C compiler for a kernel of a program that has these."""
-    flags = _exact_where_complex(lowered, flags)
-    return (*flags, *(OPENMP if lowered.uses_openmp else ()))
-
-
-def _exact_where_complex(lowered: Lowered, flags: tuple[str, ...]) -> tuple[str, ...]:
-    """The flags; for complex values without the flags that ignore the sign of zero, and with each
-    product rounded.
-
-    Otherwise gcc multiplies by a real factor without its imaginary zero, so that infinity times it
-    is infinity, where numpy has NaN.
-    """
-    fields = (field for struct in lowered.kernel.structs for field in struct.fields)
-    if "-ffinite-math-only" in flags or not any("complex" in type.name for _, type in fields):
-        return flags
-    loose = ("-fno-signed-zeros", "-fassociative-math")
-    return (*(flag for flag in flags if flag not in loose), "-ffp-contract=off")
 
 
 def _restored(

@@ -16,10 +16,11 @@ from custard.scheduling.loop_order import KEEP_ORDER, STORED_SO, order_notes
 from custard.scheduling.loop_scheduler import nest
 from custard.scheduling.loops import LoopNest
 from custard.to_c.builder import Types
+from custard.to_c.compiler_flags import flags_of
 from custard.to_c.factored import factored
 from custard.to_c.loop_order import cheapest_order, turned_arrays, wanted_orders
 from custard.to_c.lowering import lower
-from custard.to_c.program import CProgram, flags_of
+from custard.to_c.program import CProgram
 from sam.support.errors import UserError
 
 

@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import custard
-from custard.to_c.program import LIBRARY, CProgram
+from custard.to_c.compiler_flags import LIBRARY
+from custard.to_c.program import CProgram
 from experiments.dense import evaluate
 from sam.support.errors import UserError
 from sam.tensor import Tensor

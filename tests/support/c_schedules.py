@@ -19,7 +19,7 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from custard.to_c.program import LIBRARY
+from custard.to_c.compiler_flags import LIBRARY
 from sam.support.errors import UserError
 from tests.support import schedules
 from tests.support.c_programs import SANITIZED, Case, cases

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 import custard
-from custard.to_c.program import LIBRARY, CProgram
+from custard.to_c.compiler_flags import LIBRARY
+from custard.to_c.program import CProgram
 
 QUICK = (*LIBRARY, "-O1")
 

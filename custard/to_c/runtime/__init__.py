@@ -62,25 +62,44 @@ def _gathered() -> Iterator[tuple[str, Mapping[str, object]]]:
     One factor is gathered, or two (``dot3``); ``scaled`` sums multiply each product by a number.
     """
     for words in (_DOUBLE, _FLOAT):
-        s = words["s"]
-        one = dict.fromkeys(("more", "and_loaded", "and_masked", "and_first"), "")
-        two = {
-            "more": f", const {words['T']} *more",
-            "and_loaded": f" * _mm512_loadu_{s}(more + (first + p))",
-            "and_masked": f" * _mm512_maskz_loadu_{s}(here, more + (first + p))",
-            "and_first": " * more[first + p]",
-        }
-        one |= {f"and_{place}": "" for place in "abcd"}
-        two |= {f"and_{place}": f" * more[{place}]" for place in "abcd"}
-        plain = {"scale": "", "by": ""}
-        scaled = {"scale": f", {words['T']} scale", "by": " * scale"}
         for index in INDEX_TYPES:
-            for dot, picked in (("dot", one), ("dot3", two)):
-                told = " and `more`" if picked is two else ""
-                for kind, by in (("sparse", plain), ("scaled", scaled)):
-                    each = told + (",\n// each times `scale`" if by is scaled else "")
+            for dot in ("dot", "dot3"):
+                for kind in ("sparse", "scaled"):
                     name = f"{kind}_{dot}_{words['T']}_{index}"
-                    yield name, {**words, **picked, **by, "C": index, "of_each": each}
+                    yield name, {**words, "C": index, **_factors(words, dot == "dot3", kind)}
+
+
+def _factors(words: Mapping[str, object], two: bool, kind: str) -> Mapping[str, object]:
+    """The words of a sum for its factors: the products at some places, and those of vectors."""
+    scale = ["scale"] if kind == "scaled" else []
+    arrays = ["others", "more"] if two else ["others"]
+
+    def product(value: str, place: str) -> str:
+        factors = [f"values[{value}]", *scale, *(f"{array}[{place}]" for array in arrays)]
+        return " * ".join(factors)
+
+    def vector(load: str) -> tuple[str, str]:
+        loaded = [f"{load}{array} + (first + p))" for array in arrays]
+        *first, last = f"{load}values + p)", *scale, *loaded
+        return " * ".join(first), last
+
+    s = words["s"]
+    (left, right), (masked_left, masked_right) = map(
+        vector, (f"_mm512_loadu_{s}(", f"_mm512_maskz_loadu_{s}(here, ")
+    )
+    places = {"a": ("p", "a"), "b": ("p + 1", "b"), "c": ("p + 2", "c"), "d": ("p + 3", "d")}
+    places |= {"second": ("second", "b"), "third": ("third", "c"), "first": ("p", "first + p")}
+    told = " and `more`" if two else ""
+    return {
+        "more": f", const {words['T']} *more" if two else "",
+        "scale": f", {words['T']} scale" if scale else "",
+        "of_each": told + (",\n// each times `scale`" if scale else ""),
+        "left": left,
+        "right": right,
+        "masked_left": masked_left,
+        "masked_right": masked_right,
+        **{f"product_{name}": product(*place) for name, place in places.items()},
+    }
 
 
 GATHERED: Mapping[str, Mapping[str, object]] = dict(_gathered())

@@ -13,7 +13,7 @@ static inline $T $name(const $T *values, const $C *coordinates,
         for (; p < end; p++) {
             __asm__("" : "+r"(p));
             const int64_t a = coordinates[p];
-            sum += values[p]$by * others[a]$and_a;
+            sum += $product_a;
         }
         return sum;
     }
@@ -21,22 +21,20 @@ static inline $T $name(const $T *values, const $C *coordinates,
         && coordinates[end - 1] - coordinates[begin] == end - 1 - begin) {
         const int64_t first = coordinates[begin] - begin;
 #ifdef __AVX512VL__
-        $vector sums = _mm512_setzero_$s(), picked;
+        $vector sums = _mm512_setzero_$s();
         // The coordinates are not needed again: they are kept out of the L2.
         __builtin_prefetch(coordinates + p + 8 * (end - begin), 0, 0);
         for (; p + lanes <= end; p += lanes) {
-            picked = _mm512_loadu_$s(others + (first + p))$and_loaded;
-            sums = _mm512_fmadd_$s(_mm512_loadu_$s(values + p)$by, picked, sums);
+            sums = _mm512_fmadd_$s($left, $right, sums);
             __builtin_prefetch(values + p + ahead);
         }
         const $mask here = ($mask)((1 << (end - p)) - 1);
-        picked = _mm512_maskz_loadu_$s(here, others + (first + p))$and_masked;
-        sums = _mm512_mask3_fmadd_$s(_mm512_maskz_loadu_$s(here, values + p)$by, picked, sums, here);
+        sums = _mm512_mask3_fmadd_$s($masked_left, $masked_right, sums, here);
         return _mm512_reduce_add_$s(sums);
 #else
         $T sum = 0;
         for (; p < end; p++)
-            sum += values[p]$by * others[first + p]$and_first;
+            sum += $product_first;
         return sum;
 #endif
     }
@@ -44,10 +42,10 @@ static inline $T $name(const $T *values, const $C *coordinates,
     for (; p + 4 <= end; p += 4) {
         const int64_t a = coordinates[p], b = coordinates[p + 1];
         const int64_t c = coordinates[p + 2], d = coordinates[p + 3];
-        sum0 += values[p]$by * others[a]$and_a;
-        sum1 += values[p + 1]$by * others[b]$and_b;
-        sum2 += values[p + 2]$by * others[c]$and_c;
-        sum3 += values[p + 3]$by * others[d]$and_d;
+        sum0 += $product_a;
+        sum1 += $product_b;
+        sum2 += $product_c;
+        sum3 += $product_d;
         __builtin_prefetch(coordinates + p + ahead);
         __builtin_prefetch(values + p + ahead);
     }
@@ -55,9 +53,9 @@ static inline $T $name(const $T *values, const $C *coordinates,
         const bool two = p + 1 < end, three = p + 2 < end;
         const int64_t second = p + two, third = p + 2 * three;
         const int64_t a = coordinates[p], b = coordinates[second], c = coordinates[third];
-        sum0 += values[p]$by * others[a]$and_a;
-        sum1 += kept_$T(two, values[second]$by * others[b]$and_b);
-        sum2 += kept_$T(three, values[third]$by * others[c]$and_c);
+        sum0 += $product_a;
+        sum1 += kept_$T(two, $product_second);
+        sum2 += kept_$T(three, $product_third);
     }
     return (sum0 + sum2) + (sum1 + sum3);
 }

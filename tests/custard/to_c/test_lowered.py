@@ -26,13 +26,13 @@ def test_extents_that_no_tensor_has_are_numbers():
     assert lowered("y = sum(i, a)", {}).numbers == ("i",)
 
 
-def test_threads_and_vectors_use_openmp():
+def test_threads_and_vectors_are_told():
     formats = {"y": "d", "A": "CSR", "x": "d"}
     plain = lowered("y(i) = A(i,j) * x(j)", formats)
-    assert (plain.threaded, plain.uses_openmp) == (False, False)
+    assert (plain.threaded, plain.has_vectors) == (False, False)
     schedule = ["parallelize(i,CPUThread,NoRaces)"]
     shared = lowered("y(i) = A(i,j) * x(j)", formats, schedule)
-    assert (shared.threaded, shared.uses_openmp) == (True, True)
+    assert (shared.threaded, shared.has_vectors) == (True, False)
     vectors = ["parallelize(i,CPUVector,NoRaces)"]
     vector = lowered("y(i) = 2 * x(i)", {"y": "d", "x": "d"}, vectors)
-    assert (vector.threaded, vector.uses_openmp) == (False, True)
+    assert (vector.threaded, vector.has_vectors) == (False, True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import custard
-from custard.to_c.program import FLAGS
+from custard.to_c.compiler_flags import FLAGS
 from experiments.dense import evaluate
 from sam.support import c_compiler as cc
 from tests.support.c_programs import cases, check

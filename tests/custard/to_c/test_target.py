@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import custard
-from custard.to_c.program import FAST_MATH, FLAGS
+from custard.to_c.compiler_flags import FAST_MATH, FLAGS
 from sam.support.errors import UserError
 from tests.support.compiler import needs_compiler
 

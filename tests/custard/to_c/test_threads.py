@@ -205,7 +205,7 @@ def test_a_number_of_threads_is_a_whole_number(threads):
 
 
 def test_without_openmp_one_thread_does_the_work_of_all(monkeypatch):
-    monkeypatch.setattr("custard.to_c.call.OPENMP", ("-fno-such-flag",))
+    monkeypatch.setattr("custard.to_c.compiler_flags._THREADS", ("-fno-such-flag",))
     program = custard.compile(MATVEC, {"A": "ds"}, "parallelize(i,CPUThread,NoRaces)", "c")
     bound = program.bind({"A": np.eye(3), "x": np.ones(3)}, threads=2)
     assert not has_threads()

@@ -77,17 +77,17 @@ static inline double sparse_dot_double_int32_t(const double *values, const int32
         && coordinates[end - 1] - coordinates[begin] == end - 1 - begin) {
         const int64_t first = coordinates[begin] - begin;
 #ifdef __AVX512VL__
-        __m512d sums = _mm512_setzero_pd(), picked;
+        __m512d sums = _mm512_setzero_pd();
         // The coordinates are not needed again: they are kept out of the L2.
         __builtin_prefetch(coordinates + p + 8 * (end - begin), 0, 0);
         for (; p + lanes <= end; p += lanes) {
-            picked = _mm512_loadu_pd(others + (first + p));
-            sums = _mm512_fmadd_pd(_mm512_loadu_pd(values + p), picked, sums);
+            sums = _mm512_fmadd_pd(_mm512_loadu_pd(values + p),
+                    _mm512_loadu_pd(others + (first + p)), sums);
             __builtin_prefetch(values + p + ahead);
         }
         const __mmask8 here = (__mmask8)((1 << (end - p)) - 1);
-        picked = _mm512_maskz_loadu_pd(here, others + (first + p));
-        sums = _mm512_mask3_fmadd_pd(_mm512_maskz_loadu_pd(here, values + p), picked, sums, here);
+        sums = _mm512_mask3_fmadd_pd(_mm512_maskz_loadu_pd(here, values + p),
+                _mm512_maskz_loadu_pd(here, others + (first + p)), sums, here);
         return _mm512_reduce_add_pd(sums);
 #else
         double sum = 0;
