@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sam.support.errors import UserError
+from sam.support.version import release
 
 if TYPE_CHECKING:
     from custard.autoscheduling.ranking import autoschedule
@@ -22,9 +23,7 @@ _LATER = {
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
-
-        return version("sparse-abstract-machine")
+        return release()
     if name in _LATER:
         found = globals()[name] = getattr(import_module(_LATER[name]), name)
         return found

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sam.support.errors import UserError
+from sam.support.version import release
 
 if TYPE_CHECKING:
     from sim.endless import OutOfCycles
@@ -17,6 +18,7 @@ __all__ = [
     "Run",
     "StreamStats",
     "UserError",
+    "__version__",
     "simulate",
     "simulate_many",
 ]
@@ -33,6 +35,8 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return release()
     if name in _LATER:
         found = globals()[name] = getattr(import_module(_LATER[name]), name)
         return found

@@ -22,6 +22,13 @@ def test_each_file_of_a_package_that_is_no_module(package):
     assert lacking == set()
 
 
+@pytest.mark.parametrize("package", ["sam", "custard", "sim"])
+def test_type_checkers_are_told_to_read_the_hints_of_a_package(package):
+    """PEP 561: a file py.typed, which is in the wheel."""
+    assert (ROOT / package / "py.typed").is_file()
+    assert "py.typed" in SETUPTOOLS["package-data"][package]
+
+
 def test_examples_and_their_data_are_at_the_places_that_pages_name():
     patterns = SETUPTOOLS["data-files"]
     for folder in ("examples", "experiments/data"):

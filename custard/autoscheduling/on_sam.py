@@ -22,8 +22,8 @@ from custard.scheduling.provenance import Derived, derive
 from custard.scheduling.statement_scheduler import scheduled
 from custard.to_sam.cost import cycles, read_as
 from custard.to_sam.program import SamProgram, loaded
-from custard.version import release
 from sam.dot import to_dot
+from sam.support.version import release
 from sam.tensor import Tensor
 
 _TILES = (32, 256)

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 from custard.cli.arguments import Parser, parse, whole_number
 from custard.targets import DEFAULT, TARGETS, Target
-from custard.version import release
 from sam.support.errors import UserError
+from sam.support.version import release
 
 _EXAMPLES = """\
 examples:

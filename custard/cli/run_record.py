@@ -18,12 +18,12 @@ from custard.cli.inputs import read_inputs
 from custard.cli.unfinished import UnfinishedRun
 from custard.ir import cin
 from custard.program import Program
-from custard.version import PACKAGE, release
 from sam.inputs import extents
 from sam.support import c_compiler
 from sam.support.errors import UserError
 from sam.support.interrupts import interruptible
 from sam.support.json_text import parse_json
+from sam.support.version import PACKAGE, release
 from sam.tensor import Tensor
 from sim.config.naming import ran_on
 

@@ -123,7 +123,7 @@ def blocks_table(told: Mapping[str, Any], width: int = _WIDE, all_lanes: bool = 
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _TableLayout:
     """What a table of blocks has room for.
 
     ``bar``    the characters of a bar; 0 where there is none
@@ -143,15 +143,15 @@ class _Layout:
 
 
 _LAYOUTS = (
-    _Layout(20, ports=True, means=True),
-    _Layout(20, ports=True, stacked=True, means=True),
-    _Layout(10, ports=True, stacked=True, means=True),
-    _Layout(20, means=True),
-    _Layout(10),
-    _Layout(6),
-    _Layout(),
-    _Layout(fired=False),
-    _Layout(fired=False, apart=False),
+    _TableLayout(20, ports=True, means=True),
+    _TableLayout(20, ports=True, stacked=True, means=True),
+    _TableLayout(10, ports=True, stacked=True, means=True),
+    _TableLayout(20, means=True),
+    _TableLayout(10),
+    _TableLayout(6),
+    _TableLayout(),
+    _TableLayout(fired=False),
+    _TableLayout(fired=False, apart=False),
 )
 
 
@@ -170,7 +170,7 @@ class _Column:
 
 
 def _columns(
-    rows: Mapping[str, Sequence[BlockStats]], marked: Set[str], cycles: int, layout: _Layout
+    rows: Mapping[str, Sequence[BlockStats]], marked: Set[str], cycles: int, layout: _TableLayout
 ) -> list[_Column]:
     """The columns of the table of blocks in a layout; rows of lanes have several blocks."""
     means = [_mean(lanes) for lanes in rows.values()]
@@ -340,7 +340,7 @@ def _percent(part: float, whole: float) -> str:
     return "<1%" if 200 * part < whole else f"{100 * part / whole:.0f}%"
 
 
-def _by_port(waits: Mapping[str, int], cycles: int, layout: _Layout) -> str:
+def _by_port(waits: Mapping[str, int], cycles: int, layout: _TableLayout) -> str:
     """The ports that were waited for, the longest waits first; maybe only the first of them."""
     longest_first = sorted(waits.items(), key=lambda wait: -wait[1])
     told = [f"{port} {_percent(n, cycles)}" for port, n in longest_first if n]

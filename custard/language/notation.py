@@ -148,6 +148,13 @@ def accesses(assignment: Assignment) -> list[Access]:
     return [node for node in walk(assignment) if isinstance(node, Access)]
 
 
+def _variables(access: Access) -> set[str]:
+    """The index variables in the subscripts of an access."""
+    names = {index.name for index in access.indices if isinstance(index, Variable)}
+    terms = (index.terms for index in access.indices if isinstance(index, ComputedSubscript))
+    return names | {name for one in terms for name, _ in one}
+
+
 def _children(node: SyntaxNode) -> tuple[SyntaxNode, ...]:
     match node:
         case Assignment():
@@ -190,7 +197,27 @@ class _Descent:
         span = (target.span[0], value.span[1])
         assignment = Assignment(target, cast(Assigns, operator.kind), value, self.text, span=span)
         self._require_one_order(assignment)
+        self._require_no_call(assignment)
         return assignment
+
+    def _require_no_call(self, assignment: Assignment) -> None:
+        """Refuses a tensor with the name of a function and subscripts that nothing else has.
+
+        That is how a call looks; a tensor of that name gets a format.
+        """
+        found = accesses(assignment)
+        for access in found:
+            if access.tensor not in FUNCTIONS or access.tensor in self.declared:
+                continue
+            others = {name for one in found if one is not access for name in _variables(one)}
+            for index in access.indices:
+                if isinstance(index, Variable) and index.name not in others:
+                    own = f"-f={access.tensor}:{'s' * len(access.indices)}"
+                    raise self._error(
+                        f"{access.tensor} is not a function here",
+                        access.span,
+                        f"{OPERATIONS}; a tensor of this name has a format, as in {own}",
+                    )
 
     def _assignment_operator(self) -> Token:
         found = [token for token in self.tokens if token.kind in ("=", "+=")]
@@ -469,7 +496,9 @@ class _Descent:
         hint = "a subscript is a sum of index variables times whole numbers, as in A(2*i+k-1,j)"
         called = [one for one in self.tokens[: self.position] if one.text in FUNCTIONS]
         if token.kind == "(" and called:
-            hint = f"{called[-1].text} is not a function here: {OPERATIONS}"
+            return self._error(
+                f"{called[-1].text} is not a function here", called[-1].span, OPERATIONS
+            )
         return self._error(f"{token.text} cannot stand in a subscript here", token.span, hint)
 
     def _unexpected(self, token: Token) -> UserError:

@@ -47,7 +47,7 @@ def load(name: str, data: bytes | bytearray) -> Any:
 
 
 @dataclass(frozen=True)
-class _Header:
+class _ArrayHeader:
     """What comes before the bytes of an array, which ``begin`` at a place; ``fortran`` tells that
     the first mode is the fastest."""
 
@@ -57,7 +57,7 @@ class _Header:
     shape: tuple[int, ...]
 
 
-def _header(name: str, start: bytes, length: int) -> _Header:
+def _header(name: str, start: bytes, length: int) -> _ArrayHeader:
     """The header of a .npy file of that length, which begins with ``start``."""
     version = start[6:8]
     width = {b"\1\0": 2, b"\2\0": 4, b"\3\0": 4}.get(version)
@@ -68,7 +68,7 @@ def _header(name: str, start: bytes, length: int) -> _Header:
     if size > _LONGEST_HEADER or begin > length:
         raise UserError(f"{name} is not a numpy file: its header has {size} bytes")
     text = start[8 + width : begin].decode("utf-8" if width == 4 else "latin-1", "replace")
-    header = _Header(begin, *_parsed(name, text))
+    header = _ArrayHeader(begin, *_parsed(name, text))
     due, found = math.prod(header.shape) * header.dtype.itemsize, length - begin
     if due != found:
         raise UserError(
@@ -78,7 +78,7 @@ def _header(name: str, start: bytes, length: int) -> _Header:
     return header
 
 
-def _array(name: str, data: Any, header: _Header) -> Any:
+def _array(name: str, data: Any, header: _ArrayHeader) -> Any:
     """The array in a buffer, which it shares if it may write to it."""
     dtype, begin = header.dtype, header.begin
     if dtype.kind == "U" and _has_no_characters(dtype, data, begin):

@@ -47,19 +47,21 @@ def available() -> int:
 
 
 @dataclass(frozen=True)
-class Limit:
+class MemoryLimit:
     """A limit of the memory of the process: bytes that are ``free`` under it, and it in words."""
 
     free: int
     words: str
 
 
-def tightest() -> Limit:
+def tightest() -> MemoryLimit:
     """The limit under which the least is free, as far as the system tells."""
-    return min(_limits(), key=lambda limit: limit.free, default=Limit(sys.maxsize, "no limit"))
+    return min(
+        _limits(), key=lambda limit: limit.free, default=MemoryLimit(sys.maxsize, "no limit")
+    )
 
 
-def _limits() -> Iterator[Limit]:
+def _limits() -> Iterator[MemoryLimit]:
     with suppress(OSError, ValueError, IndexError, KeyError):
         amounts = {}
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
@@ -67,12 +69,12 @@ def _limits() -> Iterator[Limit]:
             amounts[name] = 1024 * int(amount)
         free = amounts["MemAvailable:"] + amounts["SwapFree:"]
         whole = amounts["MemTotal:"] + amounts["SwapTotal:"]
-        yield Limit(free, f"the machine has {in_words(whole)}")
+        yield MemoryLimit(free, f"the machine has {in_words(whole)}")
     with suppress(OSError, ValueError):
         group = Path("/sys/fs/cgroup")
         used = int((group / "memory.current").read_text(encoding="ascii"))
         most = int((group / "memory.max").read_text(encoding="ascii"))
-        yield Limit(max(0, most - used), f"the control group is limited to {in_words(most)}")
+        yield MemoryLimit(max(0, most - used), f"the control group is limited to {in_words(most)}")
     with suppress(ImportError, OSError, ValueError, IndexError):
         import resource
 
@@ -80,4 +82,4 @@ def _limits() -> Iterator[Limit]:
         if most != resource.RLIM_INFINITY:
             pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
             free = max(0, most - pages * os.sysconf("SC_PAGE_SIZE"))
-            yield Limit(free, f"the address space is limited to {in_words(most)} (ulimit -v)")
+            yield MemoryLimit(free, f"the address space is limited to {in_words(most)} (ulimit -v)")

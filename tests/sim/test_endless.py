@@ -122,7 +122,7 @@ def graph(step, monkeypatch) -> Graph:
 
 
 def fill_memory(monkeypatch) -> None:
-    limit = free_memory.Limit(1000, "the address space is limited to 1 GiB (ulimit -v)")
+    limit = free_memory.MemoryLimit(1000, "the address space is limited to 1 GiB (ulimit -v)")
     monkeypatch.setattr(free_memory, "tightest", lambda: limit)
 
 

@@ -31,8 +31,8 @@ from custard.ir.concretization import concretize
 from custard.language import notation
 from custard.language.commands import parse_schedule, workspaces
 from custard.to_sam.program import SamProgram
-from custard.version import release
 from sam.support.errors import UserError, one_of
+from sam.support.version import release
 from sam.support.yaml_text import read_yaml
 from sim.config import hardware as config
 from sim.simulation import require_engine

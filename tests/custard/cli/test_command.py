@@ -254,9 +254,17 @@ BIG = "1000000000"
         ),
         (["y(i) = x(i)", "-i", "q=x.tns"], "the program has no input q\nhint: one of x"),
         (
-            ["y(i) = min(A,x)", "-i", "A=x.tns"],
+            ["y(i) = min(A,x)"],
+            "min is not a function here\n"
+            "  y(i) = min(A,x)\n"
+            "         ^^^^^^^^\n"
+            "hint: an expression has + - * / and sum(j, ...); a tensor of this name has a format, "
+            "as in -f=min:ss",
+        ),
+        (
+            ["y(i) = rows(A,x)", "-i", "A=x.tns"],
             "the program has no input A\n"
-            "hint: A indexes the tensor min; an expression has no function but sum",
+            "hint: A indexes the tensor rows; an expression has no function but sum",
         ),
         (["y(i) = x(i)", "-i", "x=x.tns", "-i", "x=1"], "two inputs are given for x"),
         (
