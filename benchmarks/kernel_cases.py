@@ -46,10 +46,11 @@ def uniform(entries: int, seed: int = 0) -> sp.csr_array:
 
 
 @cache
-def banded(entries: int) -> sp.csr_array:
-    """A square matrix with about ``entries`` entries, all on diagonals next to the main one."""
-    random, n = np.random.default_rng(1), entries // (2 * BAND + 1)
-    offsets = list(range(-BAND, BAND + 1))
+def banded(entries: int, band: int = BAND) -> sp.csr_array:
+    """A square matrix with about ``entries`` entries, all on ``band`` diagonals on each side of the
+    main one, and on this one."""
+    random, n = np.random.default_rng(1), entries // (2 * band + 1)
+    offsets = list(range(-band, band + 1))
     diagonals = [random.random(n - abs(offset)) for offset in offsets]
     return sp.csr_array(sp.diags_array(diagonals, offsets=offsets, shape=(n, n)))
 
@@ -88,6 +89,7 @@ def cases() -> Iterator[Case]:
     yield from _steady()
     yield from _unequal()
     yield from _listed()
+    yield from _masked()
     yield _outer()
     yield from _arrays()
     for n in (1000, 200):
@@ -358,6 +360,25 @@ def _blocks(size: str, entries: int, large: bool) -> Iterator[Case]:
             times,
             1.2,
             large=large,
+        )
+
+
+def _masked() -> Iterator[Case]:
+    """Products at the places of a third matrix."""
+    matrix, narrow = uniform(100_000), banded(140_000, 3)
+    for data, factor, mask in (
+        ("uniform 100 k", matrix, matrix),
+        ("7 diagonals of 20 k", narrow, narrow),
+        ("7 diagonals at 13", narrow, banded(260_000, 6)),
+    ):
+        yield Case(
+            "M * (A B)",
+            data,
+            "X(i,j) = M(i,j) * A(i,k) * B(k,j)",
+            {**CSR, "M": "CSR"},
+            lambda factor=factor, mask=mask: {"M": mask, "A": factor, "B": factor},  # type: ignore[misc]
+            lambda given: lambda: (given["A"] @ given["B"]).multiply(given["M"]),
+            1.2,
         )
 
 

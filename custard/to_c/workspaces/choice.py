@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from math import ceil, exp, log2, prod, sqrt
+from math import ceil, exp, log2, prod
 from typing import Any
 
 import numpy as np
@@ -255,7 +255,11 @@ def _iterated(node: TypedNode, variable: str, bound: Sequence[str], sizes: Sizes
             if everywhere:
                 return None
             counted = [(one, _iterated(one, variable, bound, sizes)) for one in factors]
-            below = [n for one, n in counted if n is not None and _below(one, variable)]
+            below = [
+                (n, sizes.spread(one, one.variables.index(variable)).fiber)
+                for one, n in counted
+                if n is not None and isinstance(one, Operand) and variable in one.variables[1:]
+            ]
             tops = [n for one, n in counted if n is not None and not _below(one, variable)]
             return min([*tops, *_common(below, extent)], default=None)
         case Sum(_, terms):
@@ -275,12 +279,19 @@ def _below(node: TypedNode, variable: str) -> bool:
     return isinstance(node, Operand) and variable in node.variables[1:]
 
 
-def _common(counts: Sequence[float], extent: float) -> list[float]:
-    """About how many coordinates fibers of some lengths have in common, if there are any: the
-    geometric mean of the number if the shorter ones lie within the longest, and of the number if
-    all are independent. Rows and columns that are empty are taken to be so in all factors."""
-    shares = [one / extent for one in counts if extent]
-    return [extent * sqrt(min(shares) * prod(shares))] if shares else []
+def _common(fibers: Sequence[tuple[float, float]], extent: float) -> list[float]:
+    """About how many coordinates fibers have in common, if there are any, by the length of each and
+    the words that it touches, as a share of what random coordinates do.
+
+    It is the geometric mean of the number if the shorter ones lie within the longest, and of the
+    number if all are independent; the first counts for more where coordinates lie side by side.
+    Rows and columns that are empty are taken to be so in all factors.
+    """
+    shares = [count / extent for count, _ in fibers if extent]
+    if not shares:
+        return []
+    apart, least = max(words for _, words in fibers) / 2, min(shares)
+    return [extent * least * float(prod(shares) / least) ** apart if least else 0.0]
 
 
 def _held(form: Affine, variable: str, bound: Sequence[str], fiber: float, sizes: Sizes) -> float:

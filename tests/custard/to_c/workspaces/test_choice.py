@@ -46,6 +46,11 @@ def test_fibers_have_some_coordinates_in_common():
     found = load(filling(expression, formats, "reorder(k,i,j)"), known)
     assert found.run == pytest.approx((10 * 4) ** 0.5)
     assert found.values == pytest.approx(20 * 3 * found.run)
+    # Where the coordinates of fibers lie side by side, the first is more likely.
+    beside = [LevelSpread(), LevelSpread(fiber=0.2)]
+    known = replace(known, spreads={"B": [LevelSpread()] * 2, "C": beside, "D": beside})
+    found = load(filling(expression, formats, "reorder(k,i,j)"), known)
+    assert found.run == pytest.approx(10**0.9 * 4**0.1)
 
 
 def test_common_loops_are_outside():
