@@ -24,6 +24,7 @@ class Lowered:
     ``rearranged``  a note for each tensor that is stored in another way, with the declaration of
                     the format that avoids it, if there is one
     ``threaded``    whether the number of threads is the last argument
+    ``gathers``     whether it has sums of products that gather factors (``gathered_sums``)
     """
 
     kernel: Kernel
@@ -35,6 +36,7 @@ class Lowered:
     rearranged: Mapping[str, str | None]
     decisions: tuple[str, ...]
     threaded: bool = False
+    gathers: bool = False
 
     @property
     def has_vectors(self) -> bool:

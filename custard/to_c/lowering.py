@@ -36,12 +36,13 @@ from custard.to_c.estimates import counted, expected
 from custard.to_c.expression import Sum, Total, TypedNode, assumed, negated, uses
 from custard.to_c.gathered_sums import with_gathered_sums
 from custard.to_c.kernel_tree import KernelTrees
-from custard.to_c.loop_ir import ONE, Expr, If, Kernel, Stmt, Var, cast
+from custard.to_c.loop_ir import ONE, Call, Expr, If, Kernel, Stmt, Var, cast
 from custard.to_c.loop_nest import VariableLoops
 from custard.to_c.lowered import Lowered
 from custard.to_c.outputs import CoordinateRange, Output, TensorOutput
 from custard.to_c.positions import elsewhere, levels_of, without_owner
 from custard.to_c.register_tiles import RegisterTiles
+from custard.to_c.runtime import GATHERED
 from custard.to_c.scattered import Filled, RowCounts, ends_of_rows, is_scattered, with_joined_loops
 from custard.to_c.storage import Storage, storage_of
 from custard.to_c.sums import OwnSum, fused, with_sums_elsewhere
@@ -49,6 +50,7 @@ from custard.to_c.threads import SharedLoop
 from custard.to_c.unroll_and_jam import unrolled_and_jammed
 from custard.to_c.values import c_type, concrete, presence, value
 from custard.to_c.vectors import with_sums_on_vectors, with_vectors
+from custard.to_c.walks import all_expressions
 from custard.to_c.workspaces.choice import Filling
 
 
@@ -166,6 +168,10 @@ class Lowering:
             rearranged=storage.rearranged,
             decisions=tuple(self.decisions),
             threaded=self.shared,
+            gathers=any(
+                isinstance(node, Call) and node.function in GATHERED
+                for node in all_expressions(loops)
+            ),
         )
 
     def note(self, decision: str) -> None:

@@ -144,7 +144,7 @@ class CProgram(Program):
             require_bounds(self.nest.bounds, self.cin, layout.extents, tensors)
         slots = layout.lowered.slots
         kept = {slot.name: stored(slot, given, tensors) for slot in slots}
-        types = self._types(layout.lowered, kept, layout.extents)
+        types = self._types(layout, kept)
         for name, one in kept.items():
             if one.index is not None and one.index != types.index(name):
                 kept[name] = one.widened(types.index(name))
@@ -211,7 +211,9 @@ class CProgram(Program):
             if not are_full(formats[name].levels) and prod(size) >= _LARGE
         )
         asked = far.get(target.tensor, self.formats[target.tensor])
-        return Layout(program, lowered, other, by_variable, asked, large, (*self.told, *told))
+        listed = candidates(lowered.slots, self.cin.loops) if self.nest.is_plain else {}
+        notes = *self.told, *told
+        return Layout(program, lowered, other, by_variable, asked, large, listed, notes)
 
     def _factored_for(
         self, formats: Mapping[str, Format], by_variable: Mapping[str, int]
@@ -265,19 +267,18 @@ class CProgram(Program):
         dense = ", ".join(f"{name}:{'d' * len(formats[name].levels)}" for name in names)
         return [f"{dense} would take less time: every place has a value"] if names else []
 
-    def _types(
-        self, lowered: Lowered, kept: Mapping[str, StoredInput], extents: Mapping[str, int]
-    ) -> Types:
+    def _types(self, layout: Layout, kept: Mapping[str, StoredInput]) -> Types:
         """The types that the kernel for inputs is specialised for."""
-        slots = lowered.slots
-        runs, steady = (
-            frozenset(slot.tensor or "" for slot in slots if told(slot, kept[slot.name]))
-            for told in (has_runs, is_steady)
+        lowered, extents, slots = layout.lowered, layout.extents, layout.lowered.slots
+        runs = frozenset(slot.tensor or "" for slot in slots if has_runs(slot, kept[slot.name]))
+        steady = frozenset(
+            slot.tensor or ""
+            for slot in (slots if lowered.gathers else ())
+            if is_steady(slot, kept[slot.name])
         )
         policies, wide, far = self._workspaces(lowered, kept, extents)
         small = block_extents(slots, kept, extents) if self.nest.is_plain else {}
-        asked = candidates(slots, self.cin.loops) if self.nest.is_plain else {}
-        sought = looked_up(asked, kept) if asked else frozenset()
+        sought = looked_up(layout.listed, kept) if layout.listed else frozenset()
         facts = runs, steady, wide, far, sought, *policies.items(), *small.items()
         key = *facts, *((n, s.dtype, s.index) for n, s in kept.items())
         found = self.known.get(key)
@@ -368,6 +369,7 @@ class Layout:
     ``extents``  by variable
     ``asked``    the format that is asked for, of the result
     ``large``    the large tensors without a declared format that are stored compressed
+    ``listed``   the inputs that may be looked up (``lookups.candidates``)
     ``told``     notes on the formats
     """
 
@@ -377,6 +379,7 @@ class Layout:
     extents: Mapping[str, int]
     asked: Format
     large: tuple[str, ...]
+    listed: Mapping[str, Sequence[tuple[str, int]]]
     told: tuple[str, ...]
 
 

@@ -36,3 +36,11 @@ def test_threads_and_vectors_are_told():
     vectors = ["parallelize(i,CPUVector,NoRaces)"]
     vector = lowered("y(i) = 2 * x(i)", {"y": "d", "x": "d"}, vectors)
     assert (vector.threaded, vector.has_vectors) == (False, True)
+
+
+def test_kernels_that_gather():
+    """Only these look at the lengths of the fibers of their inputs."""
+    formats = {"y": "d", "A": "CSR", "x": "d"}
+    assert custard.compile("y(i) = A(i,j) * x(j)", formats, target="c").lowered.gathers
+    formats = {"Y": "CSR", "A": "CSR"}
+    assert not custard.compile("Y(i,j) = 2 * A(i,j)", formats, target="c").lowered.gathers
