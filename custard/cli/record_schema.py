@@ -68,7 +68,7 @@ class _GraphRecord(_Record):
         for name, block in self.blocks.items():
             spent = [block.busy, block.memory, block.done]
             spent += [*block.starved.values(), *block.blocked.values()]
-            fits = min(spent) >= 0 and sum(spent) <= self.cycles
+            fits = min(*spent, block.fired) >= 0 and sum(spent) <= self.cycles
             _require(self, fits, f"the cycles of {quoted(name)} do not add up to those of the run")
         return self
 
@@ -229,12 +229,13 @@ def _validated(model: type[BaseModel], data: Any, origin: str) -> dict[str, Any]
         return model.model_validate(data).model_dump(exclude_unset=True)
     except ValidationError as mistake:
         first = mistake.errors(include_url=False)[0]
-    place = quoted(".".join(map(str, first["loc"]))) or "it"
+    place = quoted(".".join(map(str, first["loc"])))
     if first["type"] == "missing":
         raise UserError(f"{origin} is not a result: {place} is missing")
     why = first["msg"].removeprefix("Value error, ")
-    why = f"is {shown(first['input'])}: {why[0].lower()}{why[1:]}"
-    raise UserError(f"{origin} is not a result: {place} {why}")
+    why = f"{place}: {why[0].lower()}{why[1:]}" if place else why
+    found = "" if first["type"] == "value_error" else f", not {shown(first['input'])}"
+    raise UserError(f"{origin} is not a result: {why}{found}")
 
 
 def _require(part: Any, holds: bool, otherwise: str) -> Any:

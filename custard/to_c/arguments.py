@@ -236,8 +236,9 @@ def _shared(slot: Slot, data: Any) -> StoredInput | None:
         wanted = "csr" if order == (0, 1) else "csc"
         if not has_rows(data, wanted):
             return None
-        converted = None if data.format == wanted else data.format
-        return _compressed(slot, canonical(data, wanted), converted)
+        rows = canonical(data, wanted)
+        converted = None if rows is data and slot.levels == "ds" else data.format
+        return _compressed(slot, rows, converted)
     return _listed(slot, data) if data.format == "coo" else None
 
 

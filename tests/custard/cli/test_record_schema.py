@@ -107,23 +107,23 @@ def changed(name, *place, value=None):
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        (changed("a run", "blocks", value=3), "blocks is 3: input should be a valid dictionary"),
+        (changed("a run", "blocks", value=3), "blocks: input should be a valid dictionary, not 3"),
         (changed("a run", "blocks", "root", "busy"), "blocks.root.busy is missing"),
         (
             changed("a run", "blocks", "root", "busy", value="much"),
-            'blocks.root.busy is "much": input should be a valid integer, '
-            "unable to parse string as an integer",
+            "blocks.root.busy: input should be a valid integer, unable to parse string as an "
+            'integer, not "much"',
         ),
         (changed("a run", "engine"), "engine is missing"),
         (changed("a run", "config", "name"), "config.name is missing"),
         (changed("a run", "seconds"), "seconds is missing"),
         (
             changed("a run", "cycles", value=0),
-            "cycles is 0: input should be greater than or equal to 1",
+            "cycles: input should be greater than or equal to 1, not 0",
         ),
         (
             changed("a run", "formats", value=[]),
-            "formats is []: input should be a valid dictionary",
+            "formats: input should be a valid dictionary, not []",
         ),
         (
             changed("with memory", "memory", "DRAM", "total", "hits"),
@@ -132,7 +132,7 @@ def changed(name, *place, value=None):
         (changed("explained", "causes", 0, "what"), "causes.0.what is missing"),
         (
             changed("explained", "what_ifs", 0, "how", value=3),
-            "what_ifs.0.how is 3: input should be a valid list",
+            "what_ifs.0.how: input should be a valid list, not 3",
         ),
         (changed("of several graphs", "graphs", 0, "title"), "graphs.0.title is missing"),
         (changed("compiled", "primitives"), "primitives is missing"),
@@ -159,9 +159,17 @@ def test_a_record_does_not_control_the_terminal(tmp_path):
 
 
 def test_cycles_that_do_not_add_up(tmp_path):
-    said = mistake(tmp_path, changed("a run", "blocks", "scan_A_i", "busy", value=10**30))
-    assert said.startswith("FILE is not a result: it is {")
-    assert said.endswith(": the cycles of scan_A_i do not add up to those of the run")
+    for part, value in (("busy", 10**30), ("fired", -(10**30))):
+        said = mistake(tmp_path, changed("a run", "blocks", "scan_A_i", part, value=value))
+        assert said == (
+            "FILE is not a result: the cycles of scan_A_i do not add up to those of the run"
+        )
+
+
+def test_a_long_value_is_quoted_behind_the_reason(tmp_path):
+    said = mistake(tmp_path, changed("a run", "cycles", value="x" * 10**6))
+    assert said.startswith("FILE is not a result: cycles: input should be a valid integer, ")
+    assert len(said) < 350
 
 
 def test_data_that_are_no_record_are_refused(tmp_path):

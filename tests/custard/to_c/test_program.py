@@ -532,6 +532,28 @@ def test_conversions_are_noted():
     assert note.startswith("A is converted from csr on each call")
 
 
+@pytest.mark.parametrize("format", ["DCSR", "COO"])
+def test_rows_of_csr_that_are_listed_anew_are_noted(format):
+    """Its values and columns are shared; the rows are made on each call."""
+    program = compiled(formats={**FORMATS, "A": format})
+    (note,) = program.bind({"A": scipy.sparse.csr_array(DENSE), "x": X}).notes
+    assert note.startswith("A is converted from csr on each call")
+    assert (
+        compiled(formats={**FORMATS, "A": "CSR"})
+        .bind({"A": scipy.sparse.csr_array(DENSE), "x": X})
+        .notes
+        == ()
+    )
+
+
+def test_rows_that_are_put_in_order_are_noted():
+    matrix = scipy.sparse.csr_array(DENSE)
+    matrix.indices[:2], matrix.data[:2] = matrix.indices[1::-1].copy(), matrix.data[1::-1].copy()
+    matrix.has_sorted_indices = matrix.has_canonical_format = False
+    (note,) = compiled(formats={**FORMATS, "A": "CSR"}).bind({"A": matrix, "x": X}).notes
+    assert note.startswith("A is converted from csr on each call")
+
+
 def test_a_result_that_is_fed_back_needs_no_second_kernel():
     matrix = scipy.sparse.random_array((50, 50), density=0.02, rng=np.random.default_rng(0)).tocsr()
     matrix.indices, matrix.indptr = matrix.indices.astype("i4"), matrix.indptr.astype("i4")
