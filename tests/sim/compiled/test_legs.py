@@ -47,7 +47,8 @@ def told(program, inputs, config, threads):
 @pytest.fixture
 def cut_early(monkeypatch):
     """Cuts runs of any length, from their first cycles on."""
-    monkeypatch.setattr(engine, "_ROUNDS", 1)
+    for rounds in ("_FIRST_ROUNDS", "_MOST_ROUNDS"):
+        monkeypatch.setattr(engine, rounds, 1)
     monkeypatch.setattr(legs, "WARM_UP", 0)
     monkeypatch.setattr(legs, "LEAST", 0)
     monkeypatch.setattr(legs, "LONG", 1)
