@@ -137,14 +137,14 @@ class CProgram(Program):
         require_inputs(self.slots, given)
         tensors = Tensors(given)
         shapes = {n: getattr(x, "shape", None) or tensors[n].shape for n, x in given.items()}
-        layout = self._layout(shapes, given, tensors)
-        if layout.program is not self:
-            return layout.program.bind(inputs, threads)
+        decided = self._decisions(shapes, given, tensors)
+        if decided.program is not self:
+            return decided.program.bind(inputs, threads)
         if self.nest.bounds:
-            require_bounds(self.nest.bounds, self.cin, layout.extents, tensors)
-        slots = layout.lowered.slots
+            require_bounds(self.nest.bounds, self.cin, decided.extents, tensors)
+        slots = decided.lowered.slots
         kept = {slot.name: stored(slot, given, tensors) for slot in slots}
-        types = self._types(layout, kept)
+        types = self._types(decided, kept)
         for name, one in kept.items():
             if one.index is not None and one.index != types.index(name):
                 kept[name] = one.widened(types.index(name))
@@ -152,37 +152,39 @@ class CProgram(Program):
         return Bound(
             self,
             types,
-            layout.formats,
+            decided.formats,
             kept,
-            layout.extents,
+            decided.extents,
             tensors[target] if self.cin.accumulates else None,
             partial(_restored, slots, shapes),
             self.plans,
-            layout.asked,
-            (*layout.told, *self._filled(layout, kept, shapes)) if layout.large else layout.told,
+            decided.asked,
+            (*decided.told, *self._filled(decided, kept, shapes))
+            if decided.large
+            else decided.told,
             threads or 1,
         )
 
-    def _layout(
+    def _decisions(
         self,
         shapes: Mapping[str, tuple[int, ...]],
         given: Mapping[str, Any],
         tensors: Mapping[str, Tensor],
-    ) -> Layout:
+    ) -> Decisions:
         """What the shapes and the classes of inputs decide. Raises UserError."""
-        key = "layout", *shapes.items(), *map(type, given.values())
-        found: Layout | None = self.known.get(key)
+        key = "decided", *shapes.items(), *map(type, given.values())
+        found: Decisions | None = self.known.get(key)
         if found is None:
-            found = self._made_layout(shapes, given, tensors)
+            found = self._decisions_for(shapes, given, tensors)
             self._remember(key, found)
         return found
 
-    def _made_layout(
+    def _decisions_for(
         self,
         shapes: Mapping[str, tuple[int, ...]],
         given: Mapping[str, Any],
         tensors: Mapping[str, Tensor],
-    ) -> Layout:
+    ) -> Decisions:
         shaped = {name: SimpleNamespace(shape=shape) for name, shape in shapes.items()}
         names = map(cin.base, self.cin.loops)
         by_variable = extents(self.slots, shaped, self.dims, names, (), self.cin.spans)
@@ -213,7 +215,7 @@ class CProgram(Program):
         asked = far.get(target.tensor, self.formats[target.tensor])
         listed = candidates(lowered.slots, self.cin.loops) if self.nest.is_plain else {}
         notes = *self.told, *told
-        return Layout(program, lowered, other, by_variable, asked, large, listed, notes)
+        return Decisions(program, lowered, other, by_variable, asked, large, listed, notes)
 
     def _factored_for(
         self, formats: Mapping[str, Format], by_variable: Mapping[str, int]
@@ -247,7 +249,7 @@ class CProgram(Program):
 
     def _filled(
         self,
-        layout: Layout,
+        decided: Decisions,
         kept: Mapping[str, StoredInput],
         shapes: Mapping[str, tuple[int, ...]],
     ) -> list[str]:
@@ -256,20 +258,20 @@ class CProgram(Program):
         target = self.cin.target
         whole = [
             (slot.tensor, len(kept[slot.name].members["values"]) == prod(shapes[slot.tensor]) > 0)
-            for slot in layout.lowered.slots
+            for slot in decided.lowered.slots
             if slot.tensor is not None
         ]
         plain = len({*target.variables}) == len(target.variables) and not self.cin.spans
         if plain and whole and all(filled for _, filled in whole):
             whole.append((target.tensor, True))
-        names = [name for name, filled in dict(whole).items() if filled and name in layout.large]
-        formats = {**self.formats, **layout.formats}
+        names = [name for name, filled in dict(whole).items() if filled and name in decided.large]
+        formats = {**self.formats, **decided.formats}
         dense = ", ".join(f"{name}:{'d' * len(formats[name].levels)}" for name in names)
         return [f"{dense} would take less time: every place has a value"] if names else []
 
-    def _types(self, layout: Layout, kept: Mapping[str, StoredInput]) -> Types:
+    def _types(self, decided: Decisions, kept: Mapping[str, StoredInput]) -> Types:
         """The types that the kernel for inputs is specialised for."""
-        lowered, extents, slots = layout.lowered, layout.extents, layout.lowered.slots
+        lowered, extents, slots = decided.lowered, decided.extents, decided.lowered.slots
         runs = frozenset(slot.tensor or "" for slot in slots if has_runs(slot, kept[slot.name]))
         steady = frozenset(
             slot.tensor or ""
@@ -278,7 +280,7 @@ class CProgram(Program):
         )
         policies, wide, far = self._workspaces(lowered, kept, extents)
         small = block_extents(slots, kept, extents) if self.nest.is_plain else {}
-        sought = looked_up(layout.listed, kept) if layout.listed else frozenset()
+        sought = looked_up(decided.listed, kept) if decided.listed else frozenset()
         facts = runs, steady, wide, far, sought, *policies.items(), *small.items()
         key = *facts, *((n, s.dtype, s.index) for n, s in kept.items())
         found = self.known.get(key)
@@ -360,7 +362,7 @@ class CProgram(Program):
 
 
 @dataclass(frozen=True)
-class Layout:
+class Decisions:
     """What the shapes and the classes of inputs decide.
 
     ``program``  the one that computes them: the same, or one with its products split otherwise
