@@ -7,6 +7,7 @@ import custard
 import sam
 import sim
 from sam.dot import from_dot, to_dot
+from sam.support.free_memory import tightest
 from tests.support.mistakes import INPUTS, MATMUL, MATVEC, ONES, SHIPPED, refused, text
 
 
