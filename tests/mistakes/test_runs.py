@@ -90,7 +90,7 @@ def test_the_machine_that_was_meant_is_named():
             "hint: compressed levels instead of dense ones",
         ]),
         ("b", [
-            "there is no memory for the arrays that the graph stores",
+            f"there is no memory for the arrays that the graph stores; {tightest().words}",
             "hint: compressed levels instead of dense or bitvector ones, or smaller inputs",
         ]),
     ],
