@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import re
 import shlex
 import sys
 from collections.abc import Collection, Iterable, Sequence
@@ -44,7 +45,12 @@ class Parser(argparse.ArgumentParser):
         self.register("action", None, _Once)
 
     def error(self, message: str) -> NoReturn:
-        raise UserError(message, hint=f"{self.prog} --help lists the options")
+        hint = f"{self.prog} --help lists the options"
+        lacking = re.match(r"argument (\S+): expected", message)
+        for action in self._actions:
+            if lacking and lacking[1].split("/")[0] in action.option_strings and action.metavar:
+                hint = f"as in {action.option_strings[0]} {action.metavar}; {hint}"
+        raise UserError(message, hint=hint)
 
     def about(self, name: str) -> str | None:
         """A hint for a name that says what the value of an option is, as ``--input`` for ``-i``."""

@@ -60,7 +60,7 @@ def test_lanes_and_target_c(capsys):
         (["--time", "some"], 'argument --time: "some" is not a whole number of at least 0'),
         (["--time=2"], "time has no meaning on target sam\nhint: it is for target c"),
         (["-t", "c", "--config=finite"], "--config has no meaning on target c"),
-        (["--simulate"], "argument --simulate: expected one argument\nhint: custard auto --help"),
+        (["--simulate"], "argument --simulate: expected one argument\nhint: as in --simulate K;"),
         (["-i", "y=3"], "the program has no input y"),
     ],
 )

@@ -203,7 +203,8 @@ BIG = "1000000000"
         ),
         (
             ["y = x(i)", "-i"],
-            "argument -i: expected one argument\nhint: custard --help lists the options",
+            "argument -i: expected one argument\n"
+            "hint: as in -i NAME=VALUE; custard --help lists the options",
         ),
         (
             ["y = x(i)", "--seed", "-1"],
