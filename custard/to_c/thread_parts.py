@@ -303,11 +303,12 @@ class ThreadParts:
                 zero = Assign(own[q], cast(ZERO, assembly.index))
                 clear.append(For(q, ZERO, above * block + 1, [zero]))
             for crd in unit.coordinates.values():
-                found.append(self.copy(crd, source, begin, count))
+                found.append(self.copy(crd, source, begin, count, unit.capacity))
             above, outer = count, begin
         block = assembly.block(assembly.units[-1].last + 1, len(assembly.levels))
         assert isinstance(assembly.values, Field)
-        found.append(self.copy(assembly.values, source, outer * block, above * block))
+        room = assembly.units[-1].capacity
+        found.append(self.copy(assembly.values, source, outer * block, above * block, room))
         if block != ONE:
             q = Var(builder.fresh("p"))
             place = self.field(source, assembly.values)[q]
@@ -320,11 +321,13 @@ class ThreadParts:
         again = If([(waited, freed)], clear)
         return [*found, again]
 
-    def copy(self, member: Field, source: Var, begin: Expr, count: Expr) -> Stmt:
-        """Copies the elements of an array of a part to their place in the result."""
+    def copy(self, member: Field, source: Var, begin: Expr, count: Expr, room: Field) -> Stmt:
+        """Copies the elements of an array of a part to their place in the result, where there is
+        ``room`` for so many."""
         to, old = self.field(self.whole, member), self.field(source, member)
-        size = count * Op("sizeof", (to,), INT)
-        return CallStatement(Call("memcpy", (Op("+", (to, begin), to.type), old, size)))
+        each, place = Op("sizeof", (to,), INT), Op("+", (to, begin), to.type)
+        whole = self.field(self.whole, room) * each
+        return CallStatement(Call("placed", (place, old, count * each, whole)))
 
 
 def most_shares(turns: Turns) -> Expr:

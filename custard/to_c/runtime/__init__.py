@@ -34,6 +34,7 @@ _PLAIN = (
     "least",
     "register_tile",
     "turns",
+    "placed",
 )
 _TILES = "tile", "tile1", "tile2", "tile4", "tile8", "tile16", "tile_of_one", "tiles"
 _KEYS = ("int64_t", "uint64_t", "wide_t")

@@ -102,7 +102,7 @@ def test_results_do_not_depend_on_the_number_of_threads():
 def test_one_thread_fills_the_arrays_of_the_result():
     program = custard.compile(MATMUL, dict.fromkeys("XAB", "CSR"), ROWS, "c")
     assert "i_part(threads > 1 ? X_parts + thread : X," in program.source
-    assert len(re.findall("memcpy\\(X_whole", program.source)) == 2
+    assert len(re.findall("placed\\(X_whole", program.source)) == 2
 
 
 def test_index_arrays_of_64_bits():
@@ -131,3 +131,24 @@ def test_too_little_memory_is_told(threads, megabytes):
             bound.run()
     finally:
         resource.setrlimit(resource.RLIMIT_AS, old)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("threads", [2, 3])
+def test_large_results_are_placed_past_the_caches(dtype, threads):
+    """Shares begin at any place, also within a line of the caches."""
+    n = 170_000
+    random = np.random.default_rng(6)
+    offsets = range(-4, 4)
+    bands = [random.integers(1, 9, n - abs(offset)).astype(dtype) for offset in offsets]
+    a = sp.csr_array(sp.diags_array(bands, offsets=offsets, shape=(n, n), dtype=dtype))
+    a.data[::7] = 0
+    a.eliminate_zeros()
+    program = custard.compile(MATMUL, dict.fromkeys("XAB", "CSR"), ROWS, "c")
+    found = program.run({"A": a, "B": a}, threads=threads).to_scipy()
+    due = a @ a
+    due.sort_indices()
+    assert found.indices.nbytes > 8 << 20
+    np.testing.assert_array_equal(found.indptr, due.indptr)
+    np.testing.assert_array_equal(found.indices, due.indices)
+    np.testing.assert_array_equal(found.data, due.data)
