@@ -308,15 +308,13 @@ class Scheduler(ABC):
         """Keeps a fact about the coordinates of a loop, which gets another name."""
         loop = self.check_loop(command, 0)
         name, number, kind = command.arguments[1:]
-        if self.tensor_of(loop) is not None and self.tile_of(loop) is None:
-            raise mistake(
-                command,
-                f"bound cannot set the extent of {loop}, which is the number of positions of "
-                f"{self.tensor_of(loop)}",
-                0,
-                "bound a variable, or a loop that has the size of a split",
-            )
-        size = self.tile_of(loop)
+        tensor, size = self.tensor_of(loop), self.tile_of(loop)
+        if tensor is not None and (size is None or kind.startswith("Min")):
+            what = f"set the extent of {loop}, which is the number of positions of {tensor}"
+            if kind.startswith("Min"):
+                what = f"tell the first value of {loop}, which goes over positions of {tensor}"
+            hint = "bound a variable, or the size of a loop that a split makes"
+            raise mistake(command, f"bound cannot {what}", 0, hint)
         if size is not None:
             problem = broken(kind, int(number), size)
             if problem:

@@ -126,12 +126,15 @@ class _StatementScheduler(Scheduler):
         self.notes[f"{command.said} is passed over: {_NOT_HERE[command.name]}"] = None
 
     def tensor_of(self, loop: str) -> str | None:
-        """The tensor over whose positions a loop goes; or whose entries it shares out."""
+        """The tensor over whose positions a loop goes; or whose entries it, or one that it is
+        derived from, shares out."""
         for one in self.statements:
             for derivation in one.derivations:
                 if isinstance(derivation, Share) and derivation.share == loop:
                     return derivation.tensor
-        return super().tensor_of(loop)
+        made = self.made.get(loop)
+        found = (self.tensor_of(source) for source in (() if made is None else made.sources))
+        return next((one for one in found if one is not None), super().tensor_of(loop))
 
     # Loops
 

@@ -328,6 +328,12 @@ def test_a_loop_that_was_split_before_is_shared_out_by_coordinates():
          "repeat; parallelize(LOOP, Lanes, N) has copies of it work side by side"),
         (MATVEC, "fuse(i,j,f);pos(f,p,A);divide(p,p0,p1,2);bound(p0,b,2,MaxExact)",
          "bound cannot set the extent of p0, which is the number of positions of A"),
+        (MATVEC, "fuse(i,j,f);pos(f,p,A);divide(p,p0,p1,2);split(p0,q0,q1,2);"
+         "bound(q0,b,2,MaxConstraint)",
+         "bound cannot set the extent of q0, which is the number of positions of A"),
+        (MATVEC, "fuse(i,j,f);pos(f,p,A);divide(p,p0,p1,2);split(p0,q0,q1,2);"
+         "bound(q1,b,0,MinConstraint)",
+         "bound cannot tell the first value of q1, which goes over positions of A"),
         (SPGEMM, "assemble(A,Insert)", "target sam does not take assemble: the writers of a "
          "graph always append, or insert where a format does"),
         (SPGEMM, "parallelize(i,CPUThread,NoRaces)",

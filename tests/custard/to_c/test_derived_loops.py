@@ -196,6 +196,8 @@ def test_bounds_are_checked_when_inputs_are_there(bound, message):
          "i1 has 4 values, and bound says that there are 5"),
         ("pos(j,p,A);split(p,p0,p1,4);bound(p0,pb,5,MaxExact)",
          "bound cannot set the extent of p0, which is the number of positions of A"),
+        ("pos(j,p,A);split(p,p0,p1,4);bound(p1,pb,0,MinExact)",
+         "bound cannot tell the first value of p1, which goes over positions of A"),
         ("pos(j,p,A);pos(p,q,A)", "p goes over positions already, those of A"),
         ("pos(i,p,x)", "x has no loop i"),
         ("coord(i,p)", "coord needs a loop over positions, and i goes over coordinates"),
