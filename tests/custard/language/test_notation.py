@@ -413,9 +413,10 @@ def test_any_text_parses_or_is_a_user_error(text):
 def test_expressions_of_real_users(name, errors):
     found: dict[str, int] = {}
     for line in (CORPUS / f"{name}.txt").read_text().splitlines():
-        expression = shlex.split(line)[1]
+        words = shlex.split(line)
+        declared = {word[3:].partition(":")[0] for word in words if word.startswith("-f=")}
         try:
-            concretize(parse(expression))
+            concretize(parse(words[1], declared))
         except UserError as error:
             kind = next((known for known in errors if known in error.what), str(error))
             found[kind] = found.get(kind, 0) + 1
