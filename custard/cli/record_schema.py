@@ -8,19 +8,46 @@ version 1. The version goes up when a part changes its meaning.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 
 from custard.cli.run_record import RECORD_VERSION as VERSION
 from sam.support.errors import UserError, quoted, shown, visible
 from sim.stats import TOKEN_KINDS, BlockStats, StreamStats, Traffic
 
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
+_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+def _model_of(statistics: type) -> type[_Record]:
+    """The model of a dataclass of statistics: each number in it is a count or an amount."""
+    hints = get_type_hints(statistics)
+    parts: dict[str, Any] = {name: (_in_range(hint), ...) for name, hint in hints.items()}
+    return create_model(f"_{statistics.__name__}Record", __base__=_Record, **parts)
+
+
+def _in_range(hint: Any) -> Any:
+    if hint in (int, float):
+        return _Count if hint is int else _Amount
+    parts = tuple(map(_in_range, get_args(hint)))
+    return get_origin(hint)[parts] if parts else hint
+
+
+_Traffic: Any = _model_of(Traffic)
+_Block: Any = _model_of(BlockStats)
+_Stream: Any = _model_of(StreamStats)
 
 
 class _Named(_Record):
@@ -41,17 +68,13 @@ class _ResultRecord(_Record):
 
 
 class _LevelTraffic(_Record):
-    busy: list[float]
-    tensors: dict[str, Traffic]
-    total: Traffic
+    busy: list[_Amount]
+    tensors: dict[str, _Traffic]
+    total: _Traffic
 
 
-class _Tokens(_Record):
-    @model_validator(mode="after")
-    def _kinds_are_known(self) -> _Tokens:
-        counts = [(self.model_extra or {}).get(kind) for kind in TOKEN_KINDS]
-        whole = all(isinstance(count, int) for count in counts)
-        return _require(self, whole, f"it must have the counts {', '.join(TOKEN_KINDS)}")
+_kinds: Any = dict.fromkeys(TOKEN_KINDS, (_Count, ...))
+_Tokens: Any = create_model("_Tokens", __base__=_Record, **_kinds)
 
 
 class _GraphRecord(_Record):
@@ -60,16 +83,19 @@ class _GraphRecord(_Record):
     cycles: Annotated[int, Field(ge=1, lt=2**63)]
     tokens: _Tokens
     bottleneck: str | None
-    blocks: dict[str, BlockStats]
-    streams: dict[str, StreamStats]
+    blocks: dict[str, _Block]
+    streams: dict[str, _Stream]
 
     @model_validator(mode="after")
     def _cycles_add_up(self) -> _GraphRecord:
         for name, block in self.blocks.items():
             spent = [block.busy, block.memory, block.done]
             spent += [*block.starved.values(), *block.blocked.values()]
-            fits = min(*spent, block.fired) >= 0 and sum(spent) <= self.cycles
-            _require(self, fits, f"the cycles of {quoted(name)} do not add up to those of the run")
+            _require(
+                self,
+                sum(spent) <= self.cycles,
+                f"the cycles of {quoted(name)} do not add up to those of the run",
+            )
         return self
 
 
@@ -79,11 +105,11 @@ class _Titled(_GraphRecord):
 
 class _Times(_Record):
     runs: _Count
-    median: float
-    minimum: float
+    median: _Amount
+    minimum: _Amount
     largest: str = ""
     entries: _Count = 0
-    nanoseconds_per_entry: float = 0.0
+    nanoseconds_per_entry: _Amount = 0.0
 
     @model_validator(mode="after")
     def _entries_are_told_whole(self) -> _Times:
@@ -116,24 +142,24 @@ class _InC(_ProgramRecord):
 
 
 class _OfLevel(_Record):
-    gb_per_s: float
-    peak_gb_per_s: float | None
+    gb_per_s: _Amount
+    peak_gb_per_s: _Amount | None
 
 
 class _Time(_Record):
-    clock_ghz: float
-    seconds: float
+    clock_ghz: _Amount
+    seconds: _Amount
     multiplications: _Count
-    multiplications_per_cycle: float
-    energy_pj: float
+    multiplications_per_cycle: _Amount
+    energy_pj: _Amount
     memory: dict[str, _OfLevel]
 
 
 class _Simulated(_ProgramRecord, _GraphRecord):
     engine: str
     config: _Named
-    seconds: float
-    compile_seconds: float = 0.0
+    seconds: _Amount
+    compile_seconds: _Amount = 0.0
     memory: dict[str, _LevelTraffic]
     result: _ResultRecord | None
     graphs: list[_Titled] | None = None
@@ -206,7 +232,7 @@ def record(data: Any, origin: str) -> dict[str, Any]:
             f"{origin} is a record of version {shown(version)}; this custard reads {VERSION}"
         )
     if not isinstance(data, Mapping) or "cin" not in data:
-        hint = "give a file of a sweep's folder, or of custard --json"
+        hint = "give a file of a sweep's folder, or what --json wrote of one run"
         raise UserError(f"{origin} is not a result", hint=hint)
     target = data.get("target")
     model = _Simulated if "cycles" in data else _UNSIMULATED.get(str(target), _Compiled)

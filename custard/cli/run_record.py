@@ -169,30 +169,30 @@ def simulate_many(
     expected = _expected(program, tensors) if compare else None
     about = {**of_program(program, schedule), "inputs": list(inputs), "seed": seed}
     held: list[tuple[int, Any]] = []
-    started = last = time.perf_counter()
-    compiled_before = 0.0
+    before = last = (time.perf_counter(), 0.0)  # and the seconds in compilers until then
 
     def finish(n: int, outcome: Any) -> None:
         nonlocal last
-        if time.perf_counter() - last > _AT_ONCE:
+        now = (time.perf_counter(), compiled.seconds)
+        if now[0] - last[0] > _AT_ONCE:
             tell()
         held.append((n, outcome))
-        last = time.perf_counter()
+        last = now
 
     def tell() -> None:
         """Passes on the outcomes that were found together; each has its share of the time."""
-        nonlocal started, compiled_before
-        compiling = compiled.seconds - compiled_before
-        seconds = last - started - compiling
+        nonlocal before
+        compiling = last[1] - before[1]
+        seconds = last[0] - before[0] - compiling
         for n, outcome in held:
             if isinstance(outcome, OutOfCycles):
-                outcome = unfinished(outcome, about, last, c_compiler.Compilation())
+                outcome = unfinished(outcome, about, last[0], c_compiler.Compilation())
             elif not isinstance(outcome, Exception):
                 share = 1 / len(held)
                 outcome = _of_run(about, outcome, seconds * share, compiling * share, expected)
             finished(n, outcome)
         held.clear()
-        started, compiled_before = time.perf_counter(), compiled.seconds
+        before = last
 
     with c_compiler.watched(None) as compiled:
         program.simulate_many(
@@ -312,7 +312,7 @@ def show(console: Console, told: Mapping[str, Any], all_lanes: bool = False) -> 
         return
     ran = "cycles" in told
     how = "compiled, not run: no inputs are given"
-    if "compiler" in told and "result" in told:
+    if "compiler" in told and told.get("result"):
         how = f"compiled to C by {told['compiler']}"
     elif ran:
         how = ran_on(told["config"], told["engine"])
@@ -345,8 +345,7 @@ def _show_explained(console: Console, told: Mapping[str, Any]) -> None:
 
 def _run_in_c(told: Mapping[str, Any]) -> Iterator[Text]:
     """The report of a run in C: the time of the kernel, and its result."""
-    if "times" in told:
-        times = told["times"]
+    if times := told.get("times"):
         yield Text(f"\n{1e3 * times['median']:.4g} ms", "bold").append(
             f", the median of {times['runs']:,} runs; the minimum is "
             f"{1e3 * times['minimum']:.4g} ms",
@@ -357,7 +356,7 @@ def _run_in_c(told: Mapping[str, Any]) -> Iterator[Text]:
                 f"{times['nanoseconds_per_entry']:.3g} ns for each of the "
                 f"{_count(times['entries'], 'entry', 'entries')} of {times['largest']}"
             )
-    if "result" in told:
+    if told.get("result"):
         yield from report.result_lines(told["result"])
 
 

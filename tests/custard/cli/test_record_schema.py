@@ -66,6 +66,9 @@ RECORDS = {
 }
 
 
+STREAM = next(iter(RECORDS["a run"]["streams"]))
+
+
 def report(path):
     console = Console(file=io.StringIO(), width=120, markup=False, emoji=False)
     return run_record.report_file(console, path), console.file.getvalue()
@@ -111,8 +114,7 @@ def changed(name, *place, value=None):
         (changed("a run", "blocks", "root", "busy"), "blocks.root.busy is missing"),
         (
             changed("a run", "blocks", "root", "busy", value="much"),
-            "blocks.root.busy: input should be a valid integer, unable to parse string as an "
-            'integer, not "much"',
+            'blocks.root.busy: input should be a valid integer, not "much"',
         ),
         (changed("a run", "engine"), "engine is missing"),
         (changed("a run", "config", "name"), "config.name is missing"),
@@ -138,6 +140,30 @@ def changed(name, *place, value=None):
         (changed("compiled", "primitives"), "primitives is missing"),
         (changed("in C", "result", "shape"), "result.shape is missing"),
         (changed("in C", "times", "median"), "times.median is missing"),
+        (
+            changed("a run", "streams", STREAM, "peak", value=10**30),
+            f"streams.{STREAM}.peak: input should be less than 9223372036854775808, not {10**30}",
+        ),
+        (
+            changed("a run", "streams", STREAM, "tokens", value={"data": "3"}),
+            f'streams.{STREAM}.tokens.data: input should be a valid integer, not "3"',
+        ),
+        (
+            changed("a run", "tokens", "stop", value=True),
+            "tokens.stop: input should be a valid integer, not true",
+        ),
+        (
+            changed("a run", "seconds", value=float("nan")),
+            "seconds: input should be a finite number, not NaN",
+        ),
+        (
+            changed("with memory", "memory", "DRAM", "total", "energy_pj", value=-1.5),
+            "memory.DRAM.total.energy_pj: input should be greater than or equal to 0, not -1.5",
+        ),
+        (
+            changed("in C", "times", "median", value=float("inf")),
+            "times.median: input should be a finite number, not Infinity",
+        ),
     ],
 )
 def test_a_record_lacking_a_part_of_the_report_is_refused(document, message, tmp_path):
@@ -159,11 +185,16 @@ def test_a_record_does_not_control_the_terminal(tmp_path):
 
 
 def test_cycles_that_do_not_add_up(tmp_path):
-    for part, value in (("busy", 10**30), ("fired", -(10**30))):
-        said = mistake(tmp_path, changed("a run", "blocks", "scan_A_i", part, value=value))
-        assert said == (
-            "FILE is not a result: the cycles of scan_A_i do not add up to those of the run"
-        )
+    said = mistake(tmp_path, changed("a run", "blocks", "scan_A_i", "busy", value=10**18))
+    assert said == (
+        "FILE is not a result: the cycles of scan_A_i do not add up to those of the run"
+    )
+
+
+def test_a_result_or_times_may_be_null(tmp_path):
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps({**RECORDS["in C"], "result": None, "times": None}))
+    assert report(path)[0] == 0
 
 
 def test_a_long_value_is_quoted_behind_the_reason(tmp_path):
@@ -173,7 +204,7 @@ def test_a_long_value_is_quoted_behind_the_reason(tmp_path):
 
 
 def test_data_that_are_no_record_are_refused(tmp_path):
-    hint = "\nhint: give a file of a sweep's folder, or of custard --json"
+    hint = "\nhint: give a file of a sweep's folder, or what --json wrote of one run"
     for document in ({"status": "done"}, "[]", "null", '"cin"'):
         assert mistake(tmp_path, document) == "FILE is not a result" + hint
     assert mistake(tmp_path, {**RECORDS["a run"], "record_version": 2}) == (

@@ -1,10 +1,13 @@
 """Records of programs and their runs."""
 
 import json
+import time
 from dataclasses import replace
 
 import numpy as np
 
+import custard
+from custard.cli import run_record
 from custard.cli.command import main
 from custard.to_sam.program import SamProgram
 
@@ -32,3 +35,24 @@ def test_a_wrong_result_fails_the_check(folder, capsys, monkeypatch):
     assert err == "custard: the result at (1) is 8.5, and numpy's is 8.0\n"
     assert main([*given, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["matches_numpy"] is False
+
+
+def test_runs_on_several_machines_share_the_time_until_they_are_found(monkeypatch):
+    program = custard.compile("y(i) = x(i)", dims={"i": 4})
+    run = program.simulate({"x": np.arange(4.0)})
+
+    def found(self, inputs, machines, *, finished, **options):
+        time.sleep(0.04)
+        finished(0, run)
+        finished(1, run)
+        time.sleep(0.06)
+        finished(2, run)
+
+    monkeypatch.setattr(SamProgram, "simulate_many", found)
+    seconds = {}
+    run_record.simulate_many(
+        program, [], ["x=@dense"], [], lambda n, record: seconds.update({n: record["seconds"]})
+    )
+    assert seconds[0] == seconds[1] >= 0.02
+    assert seconds[2] >= 0.06
+    assert sum(seconds.values()) < 1
