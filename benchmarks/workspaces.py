@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import ctypes
 import math
 import sys
 import time
@@ -40,7 +39,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import custard
+from benchmarks.memory import with_memory
 from custard.language.commands import WORKSPACES
 from sam.tensor import Tensor
 
@@ -225,7 +227,7 @@ def measured(case: Case, runs: int) -> list[Timing]:
         bound[policy] = own if policy == chosen else program.bind(case.inputs, threads=1)
     right, megabytes = {}, {}
     for policy, one in bound.items():
-        result, megabytes[policy] = with_memory(one)
+        result, megabytes[policy] = with_memory(one.run)
         right[policy] = agrees(result, case.due)
         del result
     scipy = math.inf
@@ -286,22 +288,6 @@ def agrees(found: Tensor, due: sp.csr_array) -> bool:
         and np.array_equal(last[order], due.indices)
         and bool(np.allclose(values[order], due.data))
     )
-
-
-def with_memory(bound: Any) -> tuple[Tensor, float]:
-    """The result of a program, and by how many megabytes the memory of this process grows at most
-    while the program runs."""
-    ctypes.CDLL(None).malloc_trim(0)
-    Path("/proc/self/clear_refs").write_text("5")
-    before = memory("VmRSS")
-    result = bound.run()
-    return result, max(0.0, memory("VmHWM") - before)
-
-
-def memory(member: str) -> float:
-    """A number of megabytes that Linux reports for this process."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(member)) / 1024
 
 
 def main() -> int:
