@@ -28,7 +28,7 @@ check: $(INSTALLED) ## lint, format and types
 docs: $(INSTALLED) ## the pages and the reference of the Python interface as a site; into out/site
 	$(BIN)/mkdocs build --strict
 
-experiments: $(INSTALLED) ## the tables and figures; into out
+experiments: $(PACKAGE) ## the tables and figures; into out
 	$(BIN)/python -m experiments
 
 clean: ## remove the virtual environment and all that was made

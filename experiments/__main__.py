@@ -62,7 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if wrong:
         print(f"\n{len(wrong)} of {len(SCRIPTS)} failed: {', '.join(wrong)}")
     else:
-        print(f"\nAll {len(SCRIPTS)} passed; {options.out} has their tables and pictures")
+        lacks = len(figures.missing)
+        without = f", without {lacks} file{'s' * (lacks > 1)}" * bool(lacks)
+        print(f"\nAll {len(SCRIPTS)} passed{without}; {options.out} has their tables and pictures")
     return 1 if wrong else 0
 
 

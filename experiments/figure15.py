@@ -117,9 +117,10 @@ def claims(points: Points) -> list[Claim]:
     """The three regions of Section 6.4, and the effect of short queues."""
     lines = by_nonzeros(points, PAPER)
     peaks = _peaks(lines)
+    largest = max(size for _, size in points)
     highest = {queues: _peaks(by_nonzeros(points, queues)) for queues in QUEUES}
     rising = [peak > min(SIZES) for of_queues in highest.values() for peak in of_queues.values()]
-    falls = {n: line[peaks[n]] / line[max(line)] for n, line in lines.items()}
+    falls = [line[peaks[n]] / line[largest] for n, line in lines.items()]
     early, late = zip(*(_slopes(line, peaks[n]) for n, line in lines.items()), strict=True)
     pairs = [point["pairs"] for point in points.values()]
     gains = [point[PAPER] / point[SHORT] for point in points.values()]
@@ -130,26 +131,25 @@ def claims(points: Points) -> list[Claim]:
     return [
         Claim(
             "Increasing runtime due to more non-empty tiles at small dimensions.",
-            f"{sum(rising)} of {len(rising)} lines rise before they fall. The most cycles, by "
-            f"nonzeros, are {most}. Pairs of tiles are {min(pairs):,} to {max(pairs):,}",
+            f"{sum(rising)} of {len(rising)} lines rise at first. The most cycles, by nonzeros, "
+            f"are {most}. Pairs of tiles are {figures.spread(pairs, ',')}",
             "yes" if all(rising) else "in part" if any(rising) else "no",
         ),
         Claim(
             "Decreasing runtime due to sparse tile skipping.",
-            f"from there to {max(SIZES):,} by {min(falls.values()):.1f} to "
-            f"{max(falls.values()):.1f} times",
-            figures.holds(min(falls.values()) > 1),
+            f"from there to {largest:,} by {figures.spread(falls, '.1f')} times",
+            figures.holds(min(falls) > 1),
         ),
         Claim(
             "Decreasing runtime with saturating performance.",
-            f"each 1,336 rows take off {100 * min(early):.0f} to {100 * max(early):.0f} % of the "
-            f"cycles at first, {100 * min(late):.0f} to {100 * max(late):.0f} % at the end",
+            f"each 1,336 rows take off {figures.spread(early, '.0%')} of the cycles at first, "
+            f"{figures.spread(late, '.0%')} at the end",
             figures.holds(all(last < first for first, last in zip(early, late, strict=True))),
         ),
         Claim(
             "Our SAM model contains the hierarchical coordinate skipping of ExTensor.",
-            f"with {SHORT} it takes {min(gains):.2f} to {max(gains):.2f} times fewer cycles than "
-            f"with {PAPER}, whose scanners have passed what they are to skip",
+            f"with {SHORT} it takes {figures.spread(gains)} times fewer cycles than with {PAPER}, "
+            f"whose scanners have passed what they are to skip",
             figures.holds(max(gains) > 1),
         ),
     ]

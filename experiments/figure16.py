@@ -139,26 +139,27 @@ def structure(multiply: Graph, merge: Graph) -> list[Claim]:
 def claims(found: Sequence[Measured]) -> list[Claim]:
     """The claims of Section 2 on the dataflows."""
     inner = {one.matrix: one.cycles["ijk"] / sum(one.phases) for one in found}
-    saved = {one.matrix: one.cycles["ikj"] / one.phases[0] for one in found}
-    merged = {one.matrix: sum(one.phases) / one.cycles["ikj"] for one in found}
-    sparse = [one.matrix for one in found if one.shape[0] * one.shape[2] >= 1000]
+    large = [inner[one.matrix] for one in found if one.shape[0] * one.shape[2] >= 1000]
+    saved = [one.cycles["ikj"] / one.phases[0] for one in found]
+    merged = [sum(one.phases) / one.cycles["ikj"] for one in found]
     return [
         Claim(
             "The inner product has poor asymptotic performance: it goes over all combinations of i "
             "and j.",
-            f"{_spread(inner)} times the cycles of OuterSPACE; {_spread(inner, sparse)} where "
-            "there are at least 1,000 combinations",
-            figures.holds(min(inner[name] for name in sparse) > 1),
+            f"{figures.spread(inner.values())} times the cycles of OuterSPACE; "
+            f"{figures.spread(large)} where there are at least 1,000 combinations",
+            figures.holds(min(large) > 1),
         ),
         Claim(
             "The outer product has a better asymptotic complexity than the linear combination of "
             "rows where rows are compressed,",
-            f"the linear combination takes {_spread(saved)} times the cycles of the multiply phase",
-            figures.holds(min(saved.values()) >= 1),
+            f"the linear combination takes {figures.spread(saved)} times the cycles of the "
+            "multiply phase",
+            figures.holds(min(saved) >= 1),
         ),
         Claim(
             "but requires an additional step for merging whole matrices into X.",
-            f"both phases take {_spread(merged)} times the cycles of the linear combination",
+            f"both phases take {figures.spread(merged)} times the cycles of the linear combination",
             figures.holds(all(one.phases[1] > 0 for one in found)),
         ),
     ]
@@ -186,12 +187,6 @@ def draw(found: Sequence[Measured], folder: Path) -> None:
         axes.set_xticks(places, [one.matrix for one in found])
         axes.set_ylim(bottom=100, top=10 * max(one.cycles["ijk"] for one in found))
         axes.legend(fontsize="x-small", frameon=False, loc="upper center", ncols=3)
-
-
-def _spread(ratios: Mapping[str, float], names: Sequence[str] | None = None) -> str:
-    """The least and the most of some ratios."""
-    known = [ratios[name] for name in (ratios if names is None else names)]
-    return f"{min(known):.2f} to {max(known):.2f}"
 
 
 if __name__ == "__main__":

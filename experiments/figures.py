@@ -72,6 +72,13 @@ class Claim:
     holds: Literal["yes", "in part", "no"]
 
 
+def spread(values: Iterable[float], form: str = ".2f") -> str:
+    """The least and the most of some values; one number where they print alike."""
+    found = list(values)
+    least, most = format(min(found), form), format(max(found), form)
+    return least if least == most else f"{least} to {most}"
+
+
 def holds(condition: bool) -> Literal["yes", "no"]:
     """The verdict of a claim, by a condition."""
     return "yes" if condition else "no"
@@ -97,6 +104,10 @@ def arguments(
     return options
 
 
+# The files that were asked for in this process and are not there.
+missing: list[Path] = []
+
+
 def is_there(path: Path, default: Path, what: str) -> bool:
     """Whether a file that is not shipped is there; if not, prints which part is left out. Raises
     UserError if the user named the file, so that ``path`` is not ``default``.
@@ -106,6 +117,7 @@ def is_there(path: Path, default: Path, what: str) -> bool:
     if path != default:
         raise UserError(f"there is no file {path}", hint=f"without it, {what} left out")
     print(f"{what[0].upper()}{what[1:]} left out: there is no file {path}")
+    missing.append(path)
     return False
 
 

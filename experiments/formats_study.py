@@ -294,14 +294,14 @@ def claims(points: Sequence[Point]) -> list[Claim]:
     return [
         Claim(
             "Computing on COO can take up to twice as much time as on CSR (Figure 14).",
-            f"{min(coo):.2f} to {max(coo):.2f} times as much",
+            f"{figures.spread(coo)} times as much",
             "yes" if max(coo) >= 1 and min(coo) < 2 else "in part",
         ),
         Claim(
             "Converting COO to CSR costs more than computing on the original COO matrix: it is "
             "made up for over several iterations only (Figure 14).",
-            f"the kernel that converts takes {min(to_csr):.2f} to {max(to_csr):.2f} times as long "
-            f"as a product in COO, and is made up for after {min(runs):.0f} or more products",
+            f"the kernel that converts takes {figures.spread(to_csr)} times as long as a product "
+            f"in COO, and is made up for after {min(runs):.0f} or more products",
             _all(one > 1 for one in to_csr),
         ),
         Claim(

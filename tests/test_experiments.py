@@ -216,6 +216,7 @@ def test_the_regions_of_the_extensor_study():
     assert [one.holds for one in figure15.claims(rises_and_falls)] == ["yes"] * 4
     rises = study([100, 200, 300, 400])
     assert [one.holds for one in figure15.claims(rises)][1:3] == ["no", "no"]
+    assert figure15.claims(rises)[1].ours == "from there to 5,032 by 1.0 times"
     falls_faster = study([400, 390, 300, 100])
     assert [one.holds for one in figure15.claims(falls_faster)][:3] == ["no", "yes", "no"]
     panels_differ = {
@@ -296,6 +297,19 @@ def test_other_scripts_go_on_after_a_failure(tmp_path, capsys, monkeypatch):
     assert "MTTKRP" in shown.out
     assert shown.out.endswith("2 of 3 failed: wrong, mistaken\n")
     assert shown.err.startswith(f"error: there is no file {tmp_path}/no\n")
+
+
+def test_the_summary_counts_the_files_that_are_not_there(alone, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(figures, "missing", [])
+    monkeypatch.setattr(everything, "SCRIPTS", {"table2": table2.main})
+    assert everything.main(["--out", str(tmp_path)]) == 0
+    told = f"All 1 passed, without 1 file; {tmp_path} has their tables and pictures\n"
+    assert capsys.readouterr().out.endswith(told)
+
+
+def test_a_spread_is_one_number_where_both_print_alike():
+    assert figures.spread([2.87, 2.91, 2.9], ".1f") == "2.9"
+    assert figures.spread(iter([0.5, 0.127]), ".0%") == "13% to 50%"
 
 
 @reference

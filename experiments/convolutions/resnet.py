@@ -92,7 +92,7 @@ def claims_on_sam(layers: Sequence[Layer]) -> list[Claim]:
     return [
         Claim(
             "A layer of ResNet can be simulated: 40 % of the activations, 10 % of the weights.",
-            f"{one.cycles:,} cycles in {one.ours:.0f} s, {one.cycles / max(1, one.useful):.2f} "
+            f"{one.cycles:,} cycles in {one.ours:.2g} s, {one.cycles / max(1, one.useful):.2f} "
             "for each useful multiplication",
             figures.holds(one.ours < 60),
         )
