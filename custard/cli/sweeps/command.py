@@ -20,6 +20,7 @@ from custard.cli.sweeps import description as sweep
 from custard.cli.sweeps import plots as sweep_plots
 from custard.cli.sweeps import table as sweep_table
 from custard.cli.sweeps import workers
+from custard.cli.sweeps.failures import by_kind
 from custard.cli.sweeps.points import STATUSES, Point, Results, run, shard
 from custard.cli.sweeps.table import Tables
 from sam.support.errors import UserError
@@ -91,7 +92,7 @@ def _run(
         complain(line)
     if len(failed) > _SHOWN_FAILURES:
         more = len(failed) - _SHOWN_FAILURES
-        complain(f"and {more} other error{'s' * (more > 1)}: --table has them all")
+        complain(f"and {more} other kind{'s' * (more > 1)} of error: --table has them all")
     return 1 if failed else 0
 
 
@@ -113,18 +114,15 @@ def _print_count(points: Sequence[Point], results: Results) -> None:
 
 
 def _failures(points: Sequence[Point], results: Results) -> list[str]:
-    """A line for each error, with the points that failed by it."""
-    failed: dict[str, list[str]] = {}
+    """A line for each kind of error, with the points that failed by it."""
+    failed = []
     for point in points:
         found = results.read(point)
         if found is not None and found["status"] == "failed":
             given = {axis: value for axis, value in point.axes.items() if value is not None}
             name = ", ".join(f"{axis}={value}" for axis, value in given.items()) or "the point"
-            failed.setdefault(found["error"].partition("\n")[0], []).append(name)
-    return [
-        f"{first}, and {len(others)} more: {error}" if others else f"{first}: {error}"
-        for error, (first, *others) in failed.items()
-    ]
+            failed.append((name, found["error"].partition("\n")[0]))
+    return [f"{names}: {error}" for names, error in by_kind(failed)]
 
 
 def _plot(asked: sweep.Sweep, tables: Tables) -> int:

@@ -21,6 +21,9 @@ _MOST_TICKS = 8  # on a logarithmic axis, at the values themselves
 _PANELS_IN_A_ROW = 3
 _LONG_LEGEND, _LONG_NAME = 5, 18  # entries, and characters of one, from which on it goes outside
 _LETTERS, _SMALL_LETTERS = 12, 14  # in an inch
+_LINE, _SMALL_LINE = 0.2, 0.17  # of text: inches
+_MARK = 6  # letters that the mark of a name in a legend is wide
+_AT_A_SLANT = 28  # letters in a line of a name at a tick
 _MEAN_GAP = 0.4  # on the x axis, before the place of the mean
 _LARGE = 1e5  # from which on ticks say 100k
 
@@ -58,7 +61,7 @@ def figure_of(make: Any, plot: Plot, chosen: Selection) -> Any:
         found, names = axes.get_legend_handles_labels()
         handles.update(zip(names, found, strict=True))
     if layout.has_legend:
-        entries = list(handles.values()), list(handles)
+        entries = list(handles.values()), [layout.in_legend(name) for name in handles]
         style: dict[str, Any] = {"fontsize": "small", "frameon": False}
         if layout.is_legend_outside:
             columns = layout.legend_columns
@@ -100,23 +103,41 @@ class _FigureLayout:
         return usual * self.in_row
 
     @property
+    def axes_width(self) -> float:
+        """The width of the axes of a panel, about."""
+        return self.width / self.in_row - 0.7
+
+    @property
     def height(self) -> float:
-        lines = math.ceil(len(self.names) / self.legend_columns) * self.is_legend_outside
+        names = [self.in_legend(name).count("\n") + 1 for name in self.names]
+        lines = math.ceil(sum(names) / self.legend_columns) * self.is_legend_outside
         panel = 3.0 if self.in_row == 1 else 2.4
         at_a_slant = max(map(self.letters_at_a_slant, self.chosen.panels))
-        panel += 0.05 * min(at_a_slant, 20)
-        return panel * self.rows + 0.2 + 0.17 * lines + 0.12 * len(self.notes)
+        panel += 0.05 * min(at_a_slant, _AT_A_SLANT)
+        panel += _LINE * max(self.title(panel).count("\n") for panel in self.chosen.panels)
+        return panel * self.rows + 0.2 + _SMALL_LINE * lines + 0.12 * len(self.notes)
+
+    def title(self, panel: Panel) -> str:
+        """The title of a panel, no wider than its axes."""
+        return textwrap.fill(panel.title, int(self.axes_width * _LETTERS))
+
+    def in_legend(self, name: str) -> str:
+        """The name of a series in the legend, no wider than the figure."""
+        return textwrap.fill(name, int(self.width * _SMALL_LETTERS) - _MARK)
 
     def tick_names(self, panel: Panel) -> list[str]:
         """The labels of an x axis that has a tick for each value."""
-        return list(map(str, panel.values))
+        names = list(map(str, panel.values))
+        if not self.letters_at_a_slant(panel):
+            return names
+        return [textwrap.fill(name, _AT_A_SLANT) for name in names]
 
     def letters_at_a_slant(self, panel: Panel) -> int:
         """The letters of the longest name at a tick, if names do not fit beside each other."""
         if self.plot.kind != "bar" and all(map(is_number, panel.values)):
             return 0
-        names = self.tick_names(panel)
-        room = (self.width / self.in_row - 0.7) / len(names)
+        names = list(map(str, panel.values))
+        room = self.axes_width / len(names)
         most = max((len(a) + len(b) + 2 for a, b in pairwise(names)), default=0) / 2
         return max(map(len, names)) if most > room * _LETTERS else 0
 
@@ -140,7 +161,7 @@ class _FigureLayout:
     @property
     def legend_columns(self) -> int:
         """The number of entries of the legend in a row."""
-        most = max(1, int(self.width * _SMALL_LETTERS / (self._longest_name + 6)))  # with its mark
+        most = max(1, int(self.width * _SMALL_LETTERS / (self._longest_name + _MARK)))
         lines = math.ceil(len(self.names) / most)
         return math.ceil(len(self.names) / max(1, lines)) or 1
 
@@ -169,6 +190,8 @@ class _FigureLayout:
             unit, text = 1.0, f"{name}, relative to {base}"
             if plot.inverse:
                 text = f"speedup over {base}" if is_time else f"{name} of {base}, relative"
+        if plot.mean not in (None, plot.x):
+            text += f",\ngeometric mean over {label(plot.mean)}"
         return unit, plot.y_label or text
 
 
@@ -205,7 +228,7 @@ class _DrawnPanel:
             axes.axhline(1, color="0.4", linewidth=0.8, linestyle=":", zorder=1)
         axes.set_xlabel(self.layout.x_scale[1])
         axes.set_ylabel(self.layout.y_scale[1])
-        axes.set_title(self.panel.title, fontsize="medium")
+        axes.set_title(self.layout.title(self.panel), fontsize="medium")
         axes.spines[["top", "right"]].set_visible(False)
         axes.set_axisbelow(True)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
 
+from custard.cli.sweeps.failures import by_kind
 from custard.cli.sweeps.pictures import named
 from custard.cli.sweeps.table import Table
 from sam.support.errors import UserError, one_of
@@ -141,14 +142,15 @@ def _require_value(column: str, values: Iterable[Any], rows: Iterable[_Row]) -> 
 def _failures(rows: Sequence[_Row], every: Sequence[_Row], axes: Sequence[str]) -> list[str]:
     """Notes on points that are not done."""
     names = _telling(every, axes, [])
-    failed = [
-        f"{called({name: row[name] for name in names}) or 'the point'} ({_head(row['error'])})"
+    failed = (
+        (called({name: row[name] for name in names}) or "the point", _head(row["error"]))
         for row in rows
         if row["status"] == "failed"
-    ]
+    )
+    kinds = [f"{points} ({error})" for points, error in by_kind(failed)]
     missing = [row["status"] for row in rows].count("not run")
     not_run = [f"{missing} of {len(rows)} points are not run"] if missing else []
-    return [*_listed("failed", failed), *not_run]
+    return [*_listed("failed", kinds), *not_run]
 
 
 def _listed(what: str, things: Sequence[str]) -> list[str]:
@@ -285,9 +287,11 @@ def _require_places(plot: Plot, panels: Iterable[Panel]) -> None:
 
 
 def called(values: Mapping[str, Any]) -> str:
-    """The name of points with these values; numbers come with the name of their column."""
+    """The name of points with these values; numbers come with the name of their column, and so do
+    values of keys in a section, such as ``queues.depth``.
+    """
     return ", ".join(
-        value if isinstance(value, str) else named(column, value)
+        value if isinstance(value, str) and "." not in column else named(column, value)
         for column, value in values.items()
     )
 

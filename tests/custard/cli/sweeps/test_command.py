@@ -43,7 +43,7 @@ def test_points_are_run_once_and_told(folder, capsys):
     assert out == "4 points: 2 done, 2 failed; 4 ran; results in s\n"
     # On a slow machine there are lines of progress besides.
     assert [line for line in err.splitlines() if line.startswith("custard: ")] == [
-        "custard: dims.i=4, schedule=reorder(i,i), and 1 more: reorder names i twice",
+        "custard: dims.i=4, schedule=reorder(i,i), and 1 more alike: reorder names i twice",
     ]
     first = _results()
     assert main(["sweep", "s.yaml"]) == 1
@@ -246,7 +246,7 @@ def test_a_bad_plot_does_not_stop_the_others(folder, capsys):
     for text in (
         "time (nanoseconds)",
         "reorder(i)",
-        "failed: i = 4, reorder(i,i) (reorder nam",
+        "failed: i = 4, reorder(i,i), and 1 more alike",
     ):
         assert f"<!-- {text}" in drawn
 

@@ -151,6 +151,47 @@ def test_a_long_legend_hides_no_data(tmp_path):
             assert figure.bbox.contains(*legend.get_window_extent().max)
 
 
+def test_no_text_is_wider_than_its_place():
+    """Names of 60 letters in titles, in the legend and at ticks."""
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+    from custard.cli.sweeps.drawing import figure_of
+    from custard.cli.sweeps.selection import select
+
+    names = [f"the {n}th of many names, each of about sixty letters in all" for n in range(3)]
+    table = {
+        "matrix": [name for name in names for _ in "abc"],
+        "order": [name.replace("many", "the other") for name in names] * 3,
+        "status": ["done"] * 9,
+        "cycles": [*range(1, 10)],
+        "error": [None] * 9,
+    }
+    for settings in (
+        {"x": "cycles", "facets": "matrix"},
+        {"x": "cycles", "series": "matrix"},
+        {"x": "order", "kind": "bar"},
+        {"x": "order", "kind": "bar", "mean": "matrix"},
+    ):
+        plot = _plot(**settings)
+        figure = figure_of(Figure, plot, select(plot, table, ["matrix", "order"]))
+        figure.draw_without_rendering()
+        for text in figure.findobj(Text):
+            if any(map(str.isalpha, text.get_text())):  # numbers of ticks may be out of sight
+                box = text.get_window_extent()
+                assert box.x0 >= 0, text
+                assert box.x1 <= figure.bbox.x1, text
+        for axes in figure.get_axes():
+            assert axes.get_window_extent().height > figure.dpi, settings
+
+
+def test_the_axis_of_a_mean_says_so(tmp_path):
+    settings = {"kind": "bar", "x": "order", "mean": "matrix"}
+    drawn = _texts(settings, tmp_path)
+    assert "geometric mean over matrix" in drawn
+    assert "the geometric mean is without a matrix with a long name 5" in " ".join(drawn.split())
+
+
 def test_too_many_panels(tmp_path):
     many = {"n": list(range(30)), "cycles": [1] * 30, "status": ["done"] * 30, "error": [None] * 30}
     with pytest.raises(UserError) as refusal:

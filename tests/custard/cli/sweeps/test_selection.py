@@ -135,12 +135,20 @@ def test_missing_points_are_noted():
     changed = {0: "over the limit of 5 seconds", 2: "no", 3: "no", 4: "no, " + "x" * 90, 5: ""}
     found = _select(changed, x="set.depth", baseline={"order": "ijk"})
     assert found.notes == [
-        "failed: small, ikj, depth = 2 (over the limit of 5 seconds); small, ijk, depth = 2 (no); "
-        "small, ijk, depth = 4 (no); 1 more",
+        "failed: small, ikj, depth = 2 (over the limit of 5 seconds); small, ijk, depth = 2, and "
+        "2 more alike (no)",
         "1 of 8 points are not run",
         "no baseline for: small, ikj, depth = 4",
     ]
     assert _series(found) == {"": {"large, ijk": [(2, 1), (4, 1)]}}
+
+
+def test_words_of_keys_in_a_section_come_with_the_name_of_the_key():
+    table = _table({0: "no"})
+    table["set.depth"] = ["unbounded" if depth == 2 else depth for depth in table["set.depth"]]
+    found = select(validated(Plot, {"x": "matrix"}, "plot"), table, AXES)
+    assert found.notes == ["failed: small, ikj, depth = unbounded (no)"]
+    assert [*found.panels[0].series][:2] == ["ikj, depth = 4", "ijk, depth = unbounded"]
 
 
 def test_values_of_x_stand_in_order_also_where_points_failed():
