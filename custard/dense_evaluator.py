@@ -330,9 +330,12 @@ def _quotient(left: Any, right: Any) -> Any:
 
 
 def _checked(function: Any, *operands: Any) -> Any:
-    """A function of arrays; raises UserError where numpy refuses their types."""
+    """A function of arrays; raises UserError where numpy refuses their types. A whole number of
+    more than 64 bits that it makes of numbers of the program is a float."""
     try:
-        return function(*operands)
+        found = function(*operands)
+        is_large = isinstance(found, int) and not -(2**63) <= found < 2**63
+        return float(found) if is_large else found
     except (TypeError, OverflowError) as error:
         raise UserError(f"numpy refuses this: {error}") from None
 

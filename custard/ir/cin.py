@@ -9,7 +9,7 @@ A ``LoopProgram`` reads: for all variables of ``loops``, outermost first, assign
 ``Reduce`` sums over its variables, which are not visible outside of it; its loops are those of
 ``loops`` that its operand uses. A chain of sums, or of products, is one n-ary node, computed from
 the left; a bracket inside it stays a node of its own, as numpy may give it another type. A
-subtracted term is a ``Negate``, and computed as a subtraction.
+subtracted term is a ``Negate``, and computed as a subtraction unless it is ``apart``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
+from typing import TypeGuard
 
 from sam.subscripts import Affine, Span
 
@@ -93,7 +94,7 @@ class Add(Expression):
     def __str__(self) -> str:
         text = str(self.terms[0])
         for term in self.terms[1:]:
-            sign, term = ("-", term.operand) if isinstance(term, Negate) else ("+", term)
+            sign, term = ("-", term.operand) if is_subtracted(term) else ("+", term)
             text += f" {sign} {_bracketed(term, Add)}"
         return text
 
@@ -112,9 +113,14 @@ class Multiply(Expression):
 
 @dataclass(frozen=True)
 class Negate(Expression):
-    """A change of sign."""
+    """A change of sign.
+
+    ``apart``  whether it is computed by itself, in the type of its operand, where it is a term of a
+               sum: ``a + (-b)`` is not always ``a - b``
+    """
 
     operand: Expression
+    apart: bool = False
 
     def __str__(self) -> str:
         return f"-{_bracketed(self.operand, Add)}"
@@ -207,7 +213,7 @@ def with_children(node: Expression, change: Callable[[Expression], Expression]) 
         case Multiply(factors):
             return multiplied([change(factor) for factor in factors])
         case Negate(operand):
-            return Negate(change(operand))
+            return replace(node, operand=change(operand))
         case Divide(numerator, denominator):
             return Divide(change(numerator), change(denominator))
         case Reduce(variables, operand, first):
@@ -244,6 +250,11 @@ def base(variable: str) -> str:
     Variables with one base have one extent.
     """
     return variable.rstrip("'")
+
+
+def is_subtracted(term: Expression) -> TypeGuard[Negate]:
+    """Whether a term of a sum is subtracted from those before it."""
+    return isinstance(term, Negate) and not term.apart
 
 
 def divides(node: Expression) -> bool:

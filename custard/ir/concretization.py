@@ -180,7 +180,8 @@ class _Scope:
             case notation.Access():
                 return self.access(node, names)
             case notation.Negate(operand):
-                return _negate(self.expression(operand, names))
+                inner = self.expression(operand, names)
+                return Literal(-inner.value) if isinstance(inner, Literal) else Negate(inner, True)
             case notation.Binary():
                 return self._chain(node, names)
             case notation.Reduction(variables, operand):
@@ -245,21 +246,15 @@ def _names(index: notation.Index) -> list[str]:
     return [index.name]
 
 
-def _negate(operand: Expression) -> Expression:
-    """The operand with its sign changed."""
-    match operand:
-        case Literal(value):
-            return Literal(-value)
-        case Negate(inner):
-            return inner
-    return Negate(operand)
-
-
 def _folded(symbol: str, left: Expression, right: Expression) -> Literal | None:
-    """An operation on two numbers of the program, done by Python; None if they are not numbers."""
+    """An operation on two numbers of the program, done by Python; None if they are not numbers.
+
+    A whole number of more than 64 bits becomes a float, as one that is written so does.
+    """
     if not (isinstance(left, Literal) and isinstance(right, Literal)):
         return None
     try:
-        return Literal(_OF_NUMBERS[symbol](left.value, right.value))
+        found = _OF_NUMBERS[symbol](left.value, right.value)
+        return Literal(found if -(2**63) <= found < 2**63 else float(found))
     except ArithmeticError:
         return None

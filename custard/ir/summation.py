@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from custard.ir.cin import (
     Add,
@@ -27,7 +28,7 @@ def with_sum(node: Expression, variable: str) -> Expression:
         case Add(terms):
             return Add(tuple(with_sum(t, variable) if t in users else t for t in terms))
         case Negate(operand):
-            return Negate(with_sum(operand, variable))
+            return replace(node, operand=with_sum(operand, variable))
         case Reduce(variables, operand):
             return summed_over(variables, with_sum(operand, variable))
         case Multiply() if len(users) == 1:
@@ -50,7 +51,7 @@ def hoisted(node: Expression) -> Expression:
         case Add(terms):
             return Add(tuple(hoisted(term) for term in terms))
         case Negate(operand):
-            return Negate(hoisted(operand))
+            return replace(node, operand=hoisted(operand))
         case Reduce(variables, operand):
             return summed_over(variables, hoisted(operand))
         case Divide(numerator, denominator):

@@ -96,10 +96,10 @@ class KernelTrees:
         """The tree of a sum. Bracketed sums in it are merged into it if all terms have one type, of
         floating-point numbers only where it begins: others may cancel in another order."""
         first, *rest = node.terms
-        signs = [False, *(isinstance(term, cin.Negate) for term in rest)]
+        signs = [False, *map(cin.is_subtracted, rest)]
         terms = [self._tree(first)]
         for term in rest:
-            terms.append(self._tree(term.operand if isinstance(term, cin.Negate) else term))
+            terms.append(self._tree(term.operand if cin.is_subtracted(term) else term))
         steps = _running_types(terms, signs)
         merged: list[tuple[TypedNode, bool]] = []
         exact = concrete(steps[-1]).kind in "biu"

@@ -137,7 +137,8 @@ class Load(Expr):
 
 @dataclass(frozen=True)
 class Op(Expr):
-    """An operator of C; besides, ``?:`` (condition, then, else), ``cast`` and ``sizeof``."""
+    """An operator of C; besides, ``?:`` (condition, then, else), ``cast``, ``sizeof``, and
+    ``widen``, a cast of a value of 32 bits to 64 that may be negative."""
 
     name: str
     operands: tuple[Expr, ...]

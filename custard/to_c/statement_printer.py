@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from custard.to_c.loop_ir import (
     BOOL,
@@ -233,6 +235,8 @@ def _expression(node: Expr) -> tuple[str, int]:
             if _widens(value.type, type):
                 return _expression(value)
             return f"({type.name}){c_of(value, _UNARY)}", _UNARY
+        case Op("widen", (value,)):
+            return f"(int64_t){c_of(value, _UNARY)}", _UNARY
         case Op("sizeof", (value,)):
             return f"sizeof *{c_of(value, _UNARY)}", _UNARY
         case Op("largest"):
@@ -244,11 +248,13 @@ def _expression(node: Expr) -> tuple[str, int]:
                 f"{c_of(condition, 4)} ? {c_of(then, 3)} : {c_of(otherwise, 3)}",
                 3,
             )
+        case Op("-", (operand,)) if _may_overflow(node):
+            return f"-(int64_t){c_of(operand, _UNARY)}", _UNARY
         case Op(name, (operand,)):
             return f"{name}{c_of(operand, _UNARY + 1)}", _UNARY
         case Op(name, (left, right)):
             own = _PRECEDENCE[name]
-            if name in ("+", "*") and _is_narrow(left) and _is_narrow(right):
+            if _may_overflow(node):
                 return (
                     f"(int64_t){c_of(left, _UNARY)} {name} {c_of(right, own + 1)}",
                     own,
@@ -266,16 +272,48 @@ def _widens(old: Type, new: Type) -> bool:
     return new == INT and (old == INT32 or old.name == "bool")
 
 
-def _is_narrow(node: Expr) -> bool:
-    """Whether C would compute a 64-bit value in 32 bits."""
+_Range: TypeAlias = tuple[int, int]
+_INT32: _Range = (-(2**31), 2**31 - 1)
+_INDEX: _Range = (0, 2**31 - 1)
+
+
+def _narrow(node: Expr) -> _Range | None:
+    """The least and the largest 64-bit value of a node that C computes in 32 bits; None if it
+    computes it in 64. Numbers of 32 bits are indices: values are widened."""
     match node:
-        case Op("cast", (value,), type):
-            return _widens(value.type, type)
-        case Op("-", sides):
-            return node.type == INT and all(map(_is_narrow, sides))
+        case Op("cast", (value,), type) if _widens(value.type, type):
+            return _INDEX if value.type == INT32 else (0, 1)
+        case Const(int(value), type) if type == INT:
+            return (value, value) if _fits(value) else None
         case Op("?:", (_, then, otherwise)):
-            return _is_narrow(then) and _is_narrow(otherwise)
-    return False
+            sides = _narrow(then), _narrow(otherwise)
+            if sides[0] and sides[1]:
+                return min(sides[0][0], sides[1][0]), max(sides[0][1], sides[1][1])
+        case Op("+" | "-" | "*"):
+            found = _computed(node)
+            return found if found and all(map(_fits, found)) else None
+    return None
+
+
+def _may_overflow(node: Op) -> bool:
+    """Whether C would compute a 64-bit value in 32 bits that may not hold it."""
+    found = _computed(node) if node.name in ("+", "-", "*") else None
+    return found is not None and not all(map(_fits, found))
+
+
+def _computed(node: Op) -> _Range | None:
+    """The range of a sum, a difference, a product or a negation of what has 32 bits."""
+    ranges = [found for side in node.operands if (found := _narrow(side)) is not None]
+    if node.type != INT or len(ranges) < len(node.operands):
+        return None
+    operation = {"+": operator.add, "-": operator.sub, "*": operator.mul}[node.name]
+    first, second = ranges if len(ranges) == 2 else ((0, 0), *ranges)
+    ends = [operation(left, right) for left in first for right in second]
+    return min(ends), max(ends)
+
+
+def _fits(value: int) -> bool:
+    return _INT32[0] <= value <= _INT32[1]
 
 
 def _constant(value: object, type: Type) -> tuple[str, int]:

@@ -18,7 +18,7 @@ from custard.to_c.expression import (
     children,
     operands,
 )
-from custard.to_c.loop_ir import Call, Const, Expr, Op, Type, both, cast, either, select
+from custard.to_c.loop_ir import INT, INT32, Call, Const, Expr, Op, Type, both, cast, either, select
 from sam.arithmetic import ValueType, result_type
 
 _C_NAMES = {
@@ -60,11 +60,19 @@ _LOGIC = {"add": "|", "multiply": "&"}
 def arithmetic(name: str, left: Expr, right: Expr, dtype: ValueType) -> Expr:
     """An operation on two values, in a type that holds both."""
     type = c_type(dtype)
-    operands = cast(left, type), cast(right, type)
+    operands = _converted(left, type), _converted(right, type)
     kind = concrete(dtype).kind
     if kind == "c" and name in ("multiply", "divide"):
         return Call(f"{name}_{type.name.replace(' ', '_')}", operands, type)
     return Op((_LOGIC if kind == "b" else _SYMBOLS)[name], operands, type)
+
+
+def _converted(value: Expr, type: Type) -> Expr:
+    """A value in another type. What C converts by itself is left to it, if it is no number of 32
+    bits: C would go on to compute in these."""
+    if value.type == INT32 and type == INT:
+        return Op("widen", (value,), type)
+    return cast(value, type)
 
 
 def adding(dtype: ValueType) -> str:
@@ -88,7 +96,7 @@ def value(node: TypedNode, arrays: Arrays) -> Typed:
             return known if isinstance(known, Expr) else number(known, dtype), dtype
         case Minus(dtype, operand):
             type = c_type(dtype)
-            return Op("-", (cast(value(operand, arrays)[0], type),), type), dtype
+            return Op("-", (_converted(value(operand, arrays)[0], type),), type), dtype
         case Sum():
             return _total(node, [_masked(part, arrays)[0] for part in node.terms]), node.dtype
         case Product(_, parts, everywhere):
@@ -105,12 +113,13 @@ def _total(node: Sum, parts: Sequence[Expr]) -> Expr:
 
     If the first is subtracted, the terms before it are absent: they count as 0.
     """
-    found = number(0, node.steps[0]) if node.minus[0] else cast(parts[0], c_type(node.steps[0]))
+    type = c_type(node.steps[0])
+    found = number(0, node.steps[0]) if node.minus[0] else _converted(parts[0], type)
     begin = 0 if node.minus[0] else 1
     rest = zip(parts[begin:], node.steps[begin:], node.minus[begin:], strict=True)
     for part, step, minus in rest:
         found = arithmetic("subtract" if minus else "add", found, part, step)
-    return cast(found, c_type(node.dtype))
+    return _converted(found, c_type(node.dtype))
 
 
 def _chained(name: str, node: TypedNode, parts: Sequence[Typed]) -> Typed:
@@ -119,7 +128,7 @@ def _chained(name: str, node: TypedNode, parts: Sequence[Typed]) -> Typed:
     for part, own in parts[1:]:
         dtype = result_type(name, dtype, own)
         found = arithmetic(name, found, part, dtype)
-    return cast(found, c_type(node.dtype)), node.dtype
+    return _converted(found, c_type(node.dtype)), node.dtype
 
 
 def _masked(node: TypedNode, arrays: Arrays) -> Typed:

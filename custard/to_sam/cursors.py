@@ -83,7 +83,7 @@ def _formula(node: cin.Add | cin.Multiply) -> tuple[list[cin.Expression], Formul
         found = formula(first, kind)
         for child in rest:
             operation = "multiply" if kind is cin.Multiply else "add"
-            if kind is cin.Add and isinstance(child, cin.Negate):
+            if kind is cin.Add and cin.is_subtracted(child):
                 operation, child = "subtract", child.operand
             found = operation, found, formula(child, kind)
         return found

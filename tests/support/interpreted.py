@@ -102,7 +102,7 @@ def evaluated(node: Expr, names: Names) -> Any:
             return evaluated(left, names) and evaluated(right, names)
         case Op("||", (left, right)):
             return evaluated(left, names) or evaluated(right, names)
-        case Op("cast", (value,)):
+        case Op("cast" | "widen", (value,)):
             found = evaluated(value, names)
             return int(found) if isinstance(found, bool) else found
         case Op(name, parts):

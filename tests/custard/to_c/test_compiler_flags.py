@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import custard
-from custard.to_c.compiler_flags import FAST_MATH
+from custard.to_c.compiler_flags import EXACT, FAST_MATH, FLAGS, ORDERED
 from tests.support.compiler import needs_compiler
 
 pytestmark = needs_compiler
@@ -87,17 +87,25 @@ def test_the_head_of_a_file_for_threads_has_their_flag():
         ("y(i) = 2 * A(i,j) * x(j)", True),
         ("y(i) = 2 * (A(i,j) * x(j))", False),
         ("y(i) = sum(j, A(i,j) * x(j)) * z(i) * w(i)", True),
-        ("y(i) = a(i) * b(i) / c(i)", True),
-        ("y(i) = a(i) * -(b(i) * c(i)) / d(i)", False),
+        ("y(i) = b(i) * c(i) - A(i,j) * x(j)", True),
+        ("y(i) = b(i) * c(i) - A(i,j) * x(j) / c(i)", False),
+        ("y(i) = b(i) / 2 - A(i,j) / 3", False),
+        ("y(i) = b(i) - b(i) / sum(j, A(i,j))", False),
+        ("y(i) = 2 * (3 / sum(j, A(i,j)))", False),
         ("y(i) = A(i,j) * x(j)", True),
         ("y(i) = b(i) - A(i,j) * x(j)", True),
-        ("X(i,j) = A(i,j) + B(i,j)", True),
-        ("X(i,j) = A(i,j) + B(i,j) - C(i,j)", False),
-        ("X(i,j) = A(i,j) * (B(i,j) + C(i,j)) - B(i,j)", True),
         ("y(i) = sum(j, A(i,j) - B(i,j))", False),
     ],
 )
 def test_the_order_of_a_sum_over_a_variable_is_open(expression, open_order):
     program = custard.compile(expression, target="c")
-    assert ("-fassociative-math" in program.flags) == open_order
+    assert program.flags == (FLAGS if open_order else ORDERED)
+    assert custard.compile(expression, target="c", fast_math=True).flags == FAST_MATH
+
+
+@pytest.mark.parametrize("expression", ["X(i,j) = A(i,j) + B(i,j)", "y(i) = a(i) * b(i) / c(i)"])
+def test_values_without_sums_over_variables_are_exact(expression):
+    """``tests/test_arithmetic.py`` has their values."""
+    assert custard.compile(expression, target="c").flags == EXACT
+    assert "-ffp-contract=off" in EXACT
     assert custard.compile(expression, target="c", fast_math=True).flags == FAST_MATH

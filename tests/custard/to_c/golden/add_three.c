@@ -8,7 +8,7 @@
 // Compile it with
 //
 //     cc -std=gnu11 -shared -fPIC -fwrapv -fcx-fortran-rules -O3 -march=native -fno-math-errno
-//         -fno-signed-zeros -fno-trapping-math kernel.c -o kernel.so
+//         -fno-trapping-math -ffp-contract=off kernel.c -o kernel.so
 //
 // compute() takes the tensors as they are stored below; the caller owns the arrays of the inputs,
 // and sets the sizes of X. compute() makes the arrays of X, which release() frees. It returns 0,
