@@ -78,6 +78,7 @@ _LOOP = Argument("loop", "loop")
 _TENSOR = Argument("tensor")
 _FACTOR = Argument("factor", "size")
 LANES = "Lanes"
+MOST_LANES = 256
 CPU_UNITS = ("DefaultUnit", "CPUThread", "CPUVector", "CPUThreadGroupReduction")
 _GPU_UNITS = ("GPUBlock", "GPUWarp", "GPUThread", "GPUBlockReduction", "GPUWarpReduction")
 UNITS_OF = {"sam": (LANES,), "c": CPU_UNITS}
@@ -374,8 +375,8 @@ def _problem(argument: Argument, word: str) -> tuple[str, str | None] | None:
         return f"must be a whole number from {least} to {_MOST}, not {word}", None
     if argument.kind == "choice or size" and _is_size(word):
         return None
-    if argument.kind == "choice or size" and word.lstrip("-").isdigit():
-        return f"cannot be {word}", f"a number of lanes is a whole number from 1 to {_MOST}"
+    if argument.kind == "choice or size" and word[-1].isdigit():
+        return f"cannot be {word}", f"a number of lanes is a whole number from 1 to {MOST_LANES}"
     if argument.kind.startswith("choice") and word not in argument.choices:
         return f"cannot be {word}", one_of(word, argument.choices)
     return None

@@ -13,6 +13,7 @@ from custard.ir import cin
 from custard.language.commands import (
     CHOICES,
     LANES,
+    MOST_LANES,
     PASSED_OVER,
     WORKSPACES,
     Command,
@@ -421,9 +422,6 @@ class _StatementScheduler(Scheduler):
                 raise mistake(command, what, 0, "precompute before fuse")
             if known & {*one.sources}:
                 known = {*one.replaced(list(known))}
-
-
-MOST_LANES = 256
 
 
 def _sources(loop: str, derivations: Sequence[Derivation]) -> set[str]:

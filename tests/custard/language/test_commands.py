@@ -149,6 +149,18 @@ def test_places():
             "  parallelize(i,CPUthread,NoRaces)\n                ^^^^^^^^^\n"
             "hint: did you mean CPUThread?",
         ),
+        (
+            "parallelize(i,Lanes,0)",
+            "the race strategy or number of lanes of parallelize cannot be 0\n"
+            "  parallelize(i,Lanes,0)\n                      ^\n"
+            "hint: a number of lanes is a whole number from 1 to 256",
+        ),
+        (
+            "parallelize(i,Lanes,2.5)",
+            "the race strategy or number of lanes of parallelize cannot be 2.5\n"
+            "  parallelize(i,Lanes,2.5)\n                      ^^^\n"
+            "hint: a number of lanes is a whole number from 1 to 256",
+        ),
     ],
 )
 def test_errors(text, message):
