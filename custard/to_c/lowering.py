@@ -47,6 +47,7 @@ from custard.to_c.scattered import Filled, RowCounts, ends_of_rows, is_scattered
 from custard.to_c.storage import Storage, storage_of
 from custard.to_c.sums import OwnSum, fused, with_sums_elsewhere
 from custard.to_c.threads import SharedLoop
+from custard.to_c.tiled_copies import with_tiled_copies
 from custard.to_c.unroll_and_jam import unrolled_and_jammed
 from custard.to_c.values import c_type, concrete, presence, value
 from custard.to_c.vectors import with_sums_on_vectors, with_vectors
@@ -146,6 +147,7 @@ class Lowering:
         fresh = namer(loops, builder.taken)
         tiles = RegisterTiles(fresh, self.zeroed)
         loops = unrolled_and_jammed(tiles.tiled(loops), fresh)
+        loops = with_tiled_copies(loops, fresh)
         if keeps_order(self.program.value):
             loops = with_sums_on_vectors(loops, fresh)
         kernel = Kernel(
