@@ -6,9 +6,10 @@
   whose entries are spread over many diagonals. A format that would store more than 30 values for
   each entry is left out.
 - The time to convert a list of coordinates to each of them; to CSR also by a kernel of ours, as in
-the paper. - Diagonals against CSR on the stencils of grids. - y = A x with x as an array, a sparse
-vector and a hash table, over the densities of both. - A sum of two matrices in different formats,
-as it is and with one converted first.
+  the paper.
+- Diagonals against CSR on the stencils of grids.
+- y = A x with x as an array, a sparse vector and a hash table, over the densities of both.
+- A sum of two matrices in different formats, as it is and with one converted first.
 
 Each time is the least of some runs, in turns with those that it is compared with; every result is
 checked against scipy. Matrices have 20,000 rows, or 2,000 with ``--quick``. Writes
