@@ -1,6 +1,6 @@
 """The speed of generated C: nanoseconds per stored entry, beside scipy or numpy in the same run.
 
-    python benchmarks/kernels.py [--quick] [--only TEXT] [--runs N] [--output FILE]
+    python benchmarks/kernels.py [--quick] [--only TEXT] [--runs N] [--taco COMMAND] [--output FILE]
 
 Kernels of target ``c`` (``benchmarks/kernel_cases.py``), numpy and scipy, all on one thread.
 Matrices are uniform (10 entries to a row at random places) or banded (65 diagonals), of about
@@ -11,7 +11,9 @@ converted before. Assembly of a sparse result is counted; so is the sorting that
 needs to be canonical. For transpositions, and for products with a transposed matrix, our time
 includes the conversion of inputs.
 
-The ratio of the published compiler, where one is known, was measured on another such machine. Every
+With ``--taco`` the kernels that TACO, the published compiler, prints for the same expressions and
+formats take turns too, where they end in 20 times our time with the right values. Else its ratio to
+the other, where one is known, is of another such machine. Every
 result is checked against the other's. Writes ``out/benchmarks/kernels.csv``. Some minutes;
 ``--quick`` takes the smaller matrices alone. Exits with 1 where a result is wrong.
 
@@ -43,7 +45,9 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import custard
+from benchmarks import taco
 from benchmarks.kernel_cases import Case, cases
+from sam.inputs import as_tensor
 from sam.tensor import Tensor
 
 _MOST_RUNS, _ENOUGH = 101, 1.0
@@ -62,38 +66,74 @@ class Timing:
     asked: float
     published: float | None
     right: bool
+    without_taco: str
 
     @property
     def ratio(self) -> float:
         """Our time as a share of the other's."""
         return self.ours / self.other
 
+    @property
+    def to_better(self) -> float:
+        """Our time as a share of the better one of the other's and TACO's."""
+        return self.ratio / min(1.0, self.published or 1.0)
 
-def measure(case: Case, runs: int) -> Timing:
-    """Ours and the other's in turn, after one run of each that is not counted."""
+
+def measure(case: Case, runs: int, command: str | None = None) -> Timing:
+    """Ours, the other's and that of TACO's command in turn, after one run of each that is not
+    counted."""
     given = case.inputs()
     program = custard.compile(case.expression, case.formats, target="c")
     bound = program.bind(given)
     other = case.other(given)
-    right = _same(bound.run(), other())
-    ours, others = [], []
-    while len(ours) < runs or (len(ours) < _MOST_RUNS and sum(ours) + sum(others) < _ENOUGH):
-        begin = time.process_time()
-        (program.bind(given) if case.converts else bound).seconds()
-        ours.append(time.process_time() - begin)
-        begin = time.process_time()
-        other()
-        others.append(time.process_time() - begin)
+    found, due = bound.run(), other()
+    right = _same(found, due)
+    begin = time.process_time()
+    run = (lambda: program.bind(given).seconds()) if case.converts else bound.seconds
+    turns = {"ours": run, "other": other}
+    run()
+    published, why = None, ""
+    if command is not None:
+        try:
+            most = max(0.5, 20 * (time.process_time() - begin))
+            tensors = {name: as_tensor(name, one) for name, one in given.items()}
+            published = taco.Kernel(
+                command, case.expression, program.formats, tensors, found.shape, most
+            )
+            published()
+            if not _same(published.result.read(), due):
+                raise taco.Refused("its values are wrong")
+            turns["taco"] = published
+        except taco.Refused as refused:
+            why = str(refused)
+    times: dict[str, list[float]] = {name: [] for name in turns}
+    while len(times["ours"]) < runs or (
+        len(times["ours"]) < _MOST_RUNS and sum(map(sum, times.values())) < _ENOUGH
+    ):
+        for name, call in turns.items():
+            if published is not None:
+                published.free()
+            begin = time.process_time()
+            call()
+            times[name].append(time.process_time() - begin)
+    if published is not None:
+        published.free()
+    median = {name: statistics.median(each) for name, each in times.items()}
     first = given.get("A", given.get("B"))
     return Timing(
         case.kernel,
         case.data,
         first.size if isinstance(first, np.ndarray) else first.nnz,
-        statistics.median(ours),
-        statistics.median(others),
+        median["ours"],
+        median["other"],
         case.asked,
-        case.published,
+        case.published
+        if command is None
+        else median["taco"] / median["other"]
+        if published
+        else None,
         right,
+        why,
     )
 
 
@@ -111,7 +151,7 @@ def table(timings: list[Timing]) -> Table:
     found = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("kernel", "inputs"):
         found.add_column(column, no_wrap=True)
-    for column in ("entries", "ns per entry", "other's", "ratio", "asked", "published compiler"):
+    for column in ("entries", "ns per entry", "other's", "ratio", "asked", "TACO's ratio"):
         found.add_column(column, justify="right", no_wrap=True)
     for one in timings:
         color = "green" if one.ratio <= one.asked else "red"
@@ -123,7 +163,7 @@ def table(timings: list[Timing]) -> Table:
             f"{one.other / one.entries * 1e9:.2f}",
             f"[{color}]{one.ratio:.2f}[/]",
             f"{one.asked:.2f}",
-            "" if one.published is None else f"{one.published:.2f}",
+            one.without_taco if one.published is None else f"{one.published:.2f}",
         )
     return found
 
@@ -134,6 +174,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="the smaller matrices alone")
     parser.add_argument("--only", default="", metavar="TEXT", help="kernels with this in the name")
     parser.add_argument("--runs", type=int, default=9, metavar="N", help="runs of each, at least")
+    parser.add_argument("--taco", metavar="COMMAND", help="TACO's command, to measure its kernels")
     parser.add_argument(
         "--output", type=Path, default=Path("out/benchmarks/kernels.csv"), metavar="FILE"
     )
@@ -146,13 +187,20 @@ def main() -> int:
     ]
     console = Console(width=None if sys.stdout.isatty() else 120)
     timings = [
-        measure(case, options.runs)
+        measure(case, options.runs, options.taco)
         for case in track(chosen, "kernels", console=Console(stderr=True), transient=True)
     ]
     console.print(table(timings))
     if timings:
         worst = max(timings, key=lambda one: one.ratio)
         console.print(f"the largest ratio is {worst.ratio:.2f}: {worst.kernel}, {worst.data}")
+    if options.taco and timings:
+        worst = max(timings, key=lambda one: one.to_better)
+        told = f"{worst.to_better:.2f}: {worst.kernel}, {worst.data}"
+        console.print(f"the largest ratio to the better of both is {told}")
+        beside = [one.ratio / one.published for one in timings if one.published]
+        mean = statistics.geometric_mean(beside)
+        console.print(f"the geometric mean of {len(beside)} ratios to TACO is {mean:.2f}")
     options.output.parent.mkdir(parents=True, exist_ok=True)
     with options.output.open("w", newline="") as file:
         rows = [{**asdict(timing), "ratio": timing.ratio} for timing in timings]
