@@ -30,6 +30,7 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -47,11 +48,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import custard
 from benchmarks import taco
 from benchmarks.kernel_cases import Case, cases
+from custard.language.formats import Format
 from sam.inputs import as_tensor
 from sam.tensor import Tensor
 
 _MOST_RUNS, _ENOUGH = 101, 1.0
 """How often kernels run that take little time, and the seconds after which they need not."""
+_MOST_OF_OURS = 20
+"""How many times our time a kernel of TACO may take, and half a second in any case."""
 
 
 @dataclass(frozen=True)
@@ -85,39 +89,33 @@ def measure(case: Case, runs: int, command: str | None = None) -> Timing:
     given = case.inputs()
     program = custard.compile(case.expression, case.formats, target="c")
     bound = program.bind(given)
-    other = case.other(given)
-    found, due = bound.run(), other()
-    right = _same(found, due)
-    begin = time.process_time()
     run = (lambda: program.bind(given).seconds()) if case.converts else bound.seconds
-    turns = {"ours": run, "other": other}
+    other = case.other(given)
+    due = other()
+    found = bound.run()
+    right, shape = _same(found, due), found.shape
+    del found
+    begin = time.process_time()
     run()
-    published, why = None, ""
+    most = max(0.5, _MOST_OF_OURS * (time.process_time() - begin))
+    turns = {"ours": run, "other": other}
+    released: Callable[[], None] = lambda: None  # noqa: E731
+    share, why = case.published, ""
     if command is not None:
         try:
-            most = max(0.5, 20 * (time.process_time() - begin))
-            tensors = {name: as_tensor(name, one) for name, one in given.items()}
-            published = taco.Kernel(
-                command, case.expression, program.formats, tensors, found.shape, most
-            )
-            published()
-            if not _same(published.result.read(), due):
-                raise taco.Refused("its values are wrong")
-            turns["taco"] = published
+            kernel = _published(command, case, program.formats, given, shape, due, most)
+            turns["taco"], released = kernel, kernel.release
         except taco.Refused as refused:
-            why = str(refused)
+            share, why = None, str(refused)
     times: dict[str, list[float]] = {name: [] for name in turns}
     while len(times["ours"]) < runs or (
         len(times["ours"]) < _MOST_RUNS and sum(map(sum, times.values())) < _ENOUGH
     ):
         for name, call in turns.items():
-            if published is not None:
-                published.free()
             begin = time.process_time()
             call()
             times[name].append(time.process_time() - begin)
-    if published is not None:
-        published.free()
+            released()
     median = {name: statistics.median(each) for name, each in times.items()}
     first = given.get("A", given.get("B"))
     return Timing(
@@ -127,14 +125,29 @@ def measure(case: Case, runs: int, command: str | None = None) -> Timing:
         median["ours"],
         median["other"],
         case.asked,
-        case.published
-        if command is None
-        else median["taco"] / median["other"]
-        if published
-        else None,
+        median["taco"] / median["other"] if "taco" in median else share,
         right,
         why,
     )
+
+
+def _published(
+    command: str,
+    case: Case,
+    formats: Mapping[str, Format],
+    given: Mapping[str, Any],
+    shape: tuple[int, ...],
+    due: Any,
+    most: float,
+) -> taco.Kernel:
+    """TACO's kernel, whose values are right; raises Refused."""
+    tensors = {name: as_tensor(name, one) for name, one in given.items()}
+    kernel = taco.Kernel(command, case.expression, formats, tensors, shape, most)
+    kernel()
+    if not _same(kernel.result.read(), due):
+        raise taco.Refused("its values are wrong")
+    kernel.release()
+    return kernel
 
 
 def _same(ours: Tensor, other: Any) -> bool:

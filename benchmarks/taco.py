@@ -76,7 +76,7 @@ class _Argument:
             self.kept.append(values)
             self.c.vals, self.c.vals_size = values.ctypes.data, values.size
 
-    def free(self) -> None:
+    def release(self) -> None:
         """Frees the arrays of a result."""
         for place in (*self.slots[self.slots != 0].tolist(), self.c.vals):
             _FREE(place)
@@ -156,14 +156,14 @@ class Kernel:
         self._try(most)
 
     def __call__(self) -> None:
-        """Computes the result; the one before must have been freed by ``free``."""
+        """Computes the result; the one before must have been released."""
         self._evaluate(*self._places)
         self._filled = True
 
-    def free(self) -> None:
+    def release(self) -> None:
         """Frees the result of the last call."""
         if self._filled:
-            self.result.free()
+            self.result.release()
             self._filled = False
 
     def _try(self, most: float) -> None:
