@@ -12,10 +12,10 @@ needs to be canonical. For transpositions, and for products with a transposed ma
 includes the conversion of inputs.
 
 With ``--taco`` the kernels that TACO, the published compiler, prints for the same expressions and
-formats take turns too, where they end in 20 times our time with the right values. Else its ratio to
-the other, where one is known, is of another such machine. Every
-result is checked against the other's. Writes ``out/benchmarks/kernels.csv``. Some minutes;
-``--quick`` takes the smaller matrices alone. Exits with 1 where a result is wrong.
+formats take turns too, where they take at most 20 times as long as ours and have the right values.
+Else its ratio to the other, where one is known, is of another such machine. Every result is checked
+against the other's. Writes ``out/benchmarks/kernels.csv``. Some minutes; ``--quick`` takes the
+smaller matrices alone. Exits with 1 where a result is wrong.
 
 ``SAM_CFLAGS=-march=x86-64-v3`` measures kernels that have AVX2 and no AVX-512, ``-march=x86-64``
 such without either: matrix times vector took as long with AVX2, and 1.3 to 1.6 times as long with

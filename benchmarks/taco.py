@@ -1,9 +1,9 @@
 """Kernels of TACO, the published compiler, called in this process.
 
-Its command ``taco`` (https://github.com/tensor-compiler/taco) prints C for an expression in some
-formats, here without a schedule. The C is compiled for this machine, with TACO's own flags, and
-called on the arrays of our tensors: ``evaluate``, which assembles the result and computes its
-values.
+Its command ``taco`` (https://github.com/tensor-compiler/taco; the source is also in the package
+``tensora-taco`` of PyPI) prints C for an expression in some formats, here without a schedule. The C
+is compiled for this machine, with TACO's own flags, and called on the arrays of our tensors:
+``evaluate``, which assembles the result and computes its values.
 """
 
 from __future__ import annotations
