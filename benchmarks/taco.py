@@ -3,7 +3,7 @@
 Its command ``taco`` (https://github.com/tensor-compiler/taco; the source is also in the package
 ``tensora-taco`` of PyPI) prints C for an expression in some formats, here without a schedule. The C
 is compiled for this machine, with TACO's own flags, and called on the arrays of our tensors:
-``evaluate``, which assembles the result and computes its values.
+``evaluate``, which assembles the result and computes its values, or ``assemble`` and ``compute``.
 """
 
 from __future__ import annotations
@@ -121,7 +121,8 @@ def _array(place: int, count: int, kind: type[ctypes._SimpleCData]) -> np.ndarra
 class Kernel:
     """TACO's kernel of an expression, bound to its inputs; raises Refused.
 
-    ``most`` is the seconds that its first call may take.
+    ``functions`` are called, one after the other; ``most`` is the seconds that the first time may
+    take.
     """
 
     def __init__(
@@ -132,6 +133,7 @@ class Kernel:
         inputs: Mapping[str, Tensor],
         shape: tuple[int, ...],
         most: float,
+        functions: tuple[str, ...] = ("evaluate",),
     ) -> None:
         source = _source(command, expression, formats)
         found = re.search(r"^int evaluate\((.*)\) \{", source, re.MULTILINE)
@@ -150,14 +152,15 @@ class Kernel:
             [library] = cc.build([source], flags=FLAGS)
         except UserError as error:
             raise Refused("its C does not compile") from error
-        self._evaluate = library.evaluate
+        self._functions = [getattr(library, name) for name in functions]
         self._places = [ctypes.byref(one.c) for one in self.arguments]
         self._filled = False
         self._try(most)
 
     def __call__(self) -> None:
         """Computes the result; the one before must have been released."""
-        self._evaluate(*self._places)
+        for function in self._functions:
+            function(*self._places)
         self._filled = True
 
     def release(self) -> None:
