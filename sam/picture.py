@@ -1,9 +1,11 @@
 """How a graph is drawn: the labels and shapes of its nodes, boxes around loops and lanes, arrows.
 
 The arrows are those of the SAM paper's Figure 4: stippled references, solid coordinates, double
-values. A node has the name that reports give it, and its kind. Blocks that work on the coordinates
-of one index variable stand in the box of that loop, and blocks of a lane in a box of that lane, if
-the graph is sound and tells.
+values. A node has the name that reports give it, and its kind. Blocks that go through the
+coordinates of one index variable, or repeat streams over them, stand in the box of that loop; those
+that work on what inner loops made of it, such as droppers and writers, stand below, where their
+arrows are short. Blocks of a lane stand in a box of that lane. There are boxes if the graph is
+sound and tells.
 """
 
 from __future__ import annotations
@@ -76,7 +78,7 @@ class Picture:
         return lines
 
     def _loops(self, nodes: Iterable[Node], suffix: str = "") -> list[str]:
-        """Boxes around nodes that work on the coordinates of the same variable."""
+        """Boxes around nodes that go through the coordinates of the same variable."""
         loops: dict[str, list[Node]] = {}
         for node in nodes:
             variable = self._variable(node)
@@ -84,10 +86,9 @@ class Picture:
                 loops.setdefault(variable, []).append(node)
         lines = []
         for variable, inside in loops.items():
-            if len(inside) > 1:
-                lines += _box(f"loop_{variable}{suffix}", f"loop {variable}", _LOOP)
-                lines += [f"    {quote(node.name)};" for node in inside]
-                lines.append("  }")
+            lines += _box(f"loop_{variable}{suffix}", f"loop {variable}", _LOOP)
+            lines += [f"    {quote(node.name)};" for node in inside]
+            lines.append("  }")
         return lines
 
     @cached_property
@@ -115,19 +116,18 @@ class Picture:
         return min(known) if isinstance(known, frozenset) and known else None
 
     def _variable(self, node: Node) -> str | None:
-        """The variable of the loop that a node belongs to: a writer's own, or that of the
-        coordinates that the node merges, makes, or repeats streams over."""
+        """The variable of the loop that a node belongs to: that of the coordinates that it repeats
+        streams over, or gives beside references into inner levels."""
         if not self._meanings:
             return None
-        if KINDS[node.kind].role.writes:
-            variable = node.parameters.get("variable")
-            return variable if isinstance(variable, str) else None
         ports = self._ports[node.name].values()
         for port in ports:
             if port.loop:
                 return self._of(self._into.get(End(node.name, port.name)))
-        coordinates = [port for port in ports if port.direction == "out" and port.stream != "ref"]
-        made = [self._of(End(node.name, port.name)) for port in coordinates]
+        outputs = [port for port in ports if port.direction == "out"]
+        if all(port.stream != "ref" for port in outputs):
+            return None
+        made = [self._of(End(node.name, port.name)) for port in outputs if port.stream != "ref"]
         return next((variable for variable in made if variable is not None), None)
 
     @cached_property

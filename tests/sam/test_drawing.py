@@ -133,15 +133,19 @@ def test_tile_loaders_and_skip_wires_are_drawn(tmp_path: Path) -> None:
     assert "where to go on" in words
 
 
-def test_a_graph_of_sixty_nodes_fits_a_page(tmp_path: Path) -> None:
-    """On an A4 page on its side, with margins, the text is more than 4 points high."""
-    schedule = ["parallelize(i, Lanes, 4)"]
-    graph = custard.compile("X(i,j) = B(i,k) * C(k,j) * E(i,j)", schedule=schedule).graph
+@pytest.mark.parametrize(
+    ("expression", "shared"),
+    [("X(i,j) = B(i,k) * C(k,j) * E(i,j)", "i"), ("X(i,j) = B(i,k,l) * C(j,k) * D(j,l)", "k")],
+)
+def test_a_graph_of_sixty_nodes_fits_a_page(expression: str, shared: str, tmp_path: Path) -> None:
+    """On an A4 page with margins, upright or on its side, the text is more than 4 points high."""
+    schedule = [f"parallelize({shared}, Lanes, 4)"]
+    graph = custard.compile(expression, schedule=schedule).graph
     assert len(graph.nodes) > 60
     _, root = _drawn(graph, tmp_path)
     width, height = (float(root.attrib[side].removesuffix("pt")) for side in ("width", "height"))
-    assert 11 * min(1, 277 / 25.4 * 72 / width) > 4
-    assert 11 * min(1, 190 / 25.4 * 72 / height) > 4
+    short, long = (mm / 25.4 * 72 for mm in (190, 277))
+    assert 11 * max(min(short / width, long / height), min(long / width, short / height)) > 4
 
 
 def test_pdf_and_a_suffix_in_capitals(tmp_path: Path) -> None:

@@ -23,10 +23,25 @@ def test_arrows_are_those_of_the_paper():
         assert dashed == edge.source.port.startswith("ref")
 
 
-def test_each_loop_has_a_box():
-    lines = Picture(PRODUCT).boxes()
-    for variable in "ijk":
-        assert any(f'"loop {variable}"' in line for line in lines)
+def boxes(graph):
+    """The names of the nodes in each box, by its label."""
+    found = {}
+    for line in Picture(graph).boxes():
+        if "label=" in line:
+            inside = found.setdefault(line.partition(";")[0].strip(), [])
+        elif line.strip().startswith('"'):
+            inside.append(line.strip('"; '))
+    return found
+
+
+def test_the_box_of_a_loop_has_the_blocks_that_go_through_it():
+    assert boxes(PRODUCT) == {
+        'label="loop i"': ["scan_B_i", "repeat_C_i"],
+        'label="loop k"': ["scan_B_k", "scan_C_k", "intersect_k"],
+        'label="loop j"': ["scan_C_j", "repeat_B_j"],
+    }
+    copied = custard.compile("X(i,j) = B(i,j)").graph
+    assert boxes(copied) == {'label="loop i"': ["scan_B_i"], 'label="loop j"': ["scan_B_j"]}
 
 
 def test_each_lane_has_a_box():
