@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
@@ -209,9 +209,11 @@ class _DenseEvaluator:
                 return _Value(_checked(operator.neg, inner.array), inner.variables)
             case notation.Reduction(variables, operand):
                 own = {variable.name for variable in variables}
+                if _is_product(operand):
+                    return self._sum(self._multiply(operand, summed - own), own)
                 return self._sum(self.value(operand, summed - own), own)
-            case notation.Binary("*") if summed & _free(node):
-                return self._multiply(_factors(node), summed)
+            case notation.Binary("*") if summed & _free(node) or _has_sums(node):
+                return self._multiply(node, summed)
             case notation.Binary("*"):
                 (_, first), *rest = _chain(node, "*")
                 product = self.value(first, set())
@@ -255,16 +257,24 @@ class _DenseEvaluator:
             found[inside] = array[tuple(np.broadcast_to(one, shape)[inside] for one in places)]
         return _Value(found, variables)
 
-    def _multiply(self, factors: list[notation.SyntaxNode], summed: set[str]) -> _Value:
+    def _multiply(self, node: notation.SyntaxNode, summed: set[str], dtype: Any = None) -> _Value:
+        """A product, summed over variables, in one type: its own, unless it is told.
+
+        A factor that is a sum over variables is summed in that type, too; the terms of one in
+        brackets are summed by themselves.
+        """
+        factors = _factors(node)
         values = [self.value(factor, _alone(factor, factors, summed)) for factor in factors]
-        dtype = np.result_type(*(value.array for value in values))
+        if dtype is None:
+            dtype = np.asarray(_sample(node, iter(values))).dtype
         for n, factor in enumerate(factors):
             own = _alone(factor, factors, summed)
+            is_known = getattr(values[n].array, "dtype", dtype) == dtype or _has_terms(factor)
             if isinstance(factor, notation.Reduction):
                 own = own | {variable.name for variable in factor.variables}
                 factor = factor.operand
-            if own and getattr(values[n].array, "dtype", dtype) != dtype:
-                values[n] = self._sum(self._typed(self.value(factor, set()), dtype), own)
+            if own and not is_known:
+                values[n] = self._sum(self._multiply(factor, set(), dtype), own)
             values[n] = self._typed(values[n], dtype)
         shared = {v for v in summed if sum(v in _free(factor) for factor in factors) > 1}
         if not shared:  # einsum adds to 0, which loses the sign of -0.0
@@ -340,6 +350,15 @@ def _checked(function: Any, *operands: Any) -> Any:
         raise UserError(f"numpy refuses this: {error}") from None
 
 
+def _sample(node: notation.SyntaxNode, values: Iterator[_Value]) -> Any:
+    """A number, or an array without elements, of the type that a product of these factors has."""
+    if _is_product(node):
+        samples = [_sample(part, values) for _, part in _chain(node, "*")]
+        return reduce(partial(_checked, operator.mul), samples)
+    value = next(values).array
+    return value if isinstance(value, int | float) else np.zeros(0, value.dtype)
+
+
 def _in_type(array: Any, dtype: Any) -> Array:
     """An array, or a number of the program, in a type."""
     if isinstance(array, np.ndarray | np.generic):
@@ -378,9 +397,25 @@ def _chain(node: notation.SyntaxNode, operators: str) -> list[tuple[str, notatio
     return [(operators[0], node), *reversed(links)]
 
 
+def _is_product(node: notation.SyntaxNode) -> bool:
+    return isinstance(node, notation.Binary) and node.operator == "*"
+
+
+def _has_sums(product: notation.SyntaxNode) -> bool:
+    """Whether a factor of a product is an explicit sum over variables."""
+    return any(isinstance(factor, notation.Reduction) for factor in _factors(product))
+
+
+def _has_terms(node: notation.SyntaxNode) -> bool:
+    """Whether a node adds or subtracts, but for a change of sign."""
+    while isinstance(node, notation.Negate):
+        node = node.operand
+    return isinstance(node, notation.Binary) and node.operator in "+-"
+
+
 def _factors(node: notation.SyntaxNode) -> list[notation.SyntaxNode]:
     """The factors of a product, those of products in brackets too."""
-    if not (isinstance(node, notation.Binary) and node.operator == "*"):
+    if not _is_product(node):
         return [node]
     return [factor for _, part in _chain(node, "*") for factor in _factors(part)]
 

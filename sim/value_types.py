@@ -99,22 +99,46 @@ class _ValueTypes:
     def wider(self) -> dict[str, ValueType]:
         """The nodes that must compute in the type of the product or sum that reads them.
 
-        They are products that are summed, factors of such products, and sums that are factors.
+        They are products that are summed or have a sum among their factors, factors of such
+        products, and sums that are factors.
         """
-        summed: set[str] = set()
+        totals = self.totals()
+        summed = self.products(totals)
         found: dict[str, ValueType] = {}
         for node in reversed(self.nodes.values()):
             sums = self.blocks[node.name].values.sums or node.name in summed
             for _, source in self.arriving[node.name].values():
                 if sums and self.multiplies(source):
                     summed.add(source)
-                elif not self.blocks[source].values.sums or not (
-                    sums or self.multiplies(node.name)
+                elif source not in totals or not (
+                    sums or self.multiplies(node.name) or node.name in totals
                 ):
                     continue
                 if self.types[source] != self.types[node.name]:
                     found[source] = self.types[node.name]
         return found
+
+    def totals(self) -> set[str]:
+        """The nodes that sum, or change the sign of a sum."""
+        found: set[str] = set()
+        for name in self.nodes:
+            values = self.blocks[name].values
+            negates = values.operation == "negate" and self.sources(name) <= found
+            if values.sums or negates:
+                found.add(name)
+        return found
+
+    def products(self, totals: set[str]) -> set[str]:
+        """The nodes that multiply some of the ``totals``, or a product of such."""
+        found: set[str] = set()
+        for name in filter(self.multiplies, self.nodes):
+            if self.sources(name) & (totals | found):
+                found.add(name)
+        return found
+
+    def sources(self, name: str) -> set[str]:
+        """The nodes that made the values that arrive at a node."""
+        return {source for _, source in self.arriving[name].values()}
 
     def multiplies(self, name: str) -> bool:
         """Whether a node multiplies."""

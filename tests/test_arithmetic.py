@@ -127,6 +127,7 @@ MAX = 2**31 - 1
         ("a * (a * c)", [5 * MAX * MAX - 2**64, 6]),
         ("2 * a + c", [3, 8]),
         ("2 * (a + c)", [2 * (MAX + 5), 14]),
+        ("c * (a * 3 * (c + 1))", [5 * 2147483645 * 6, 6 * 3 * 7]),
     ],
 )
 def test_brackets_decide_which_type_an_operation_has(engine, levels, text, due):
@@ -272,6 +273,11 @@ def test_a_number_is_rounded_to_the_type_that_it_meets_first(engine, dtype):
         ("x(i) = A(i,j) * A(i,j) * C(j)", "ij,ij,j->i"),
         ("x = A(i,j) * C(k)", "ij,k->"),
         ("x(i) = M(i,j) * C(j)", "ij,j->i"),
+        ("x(i) = D(i) * D(i) * C(j)", "i,i,j->i"),
+        ("x(i) = D(i) * D(i) * sum(j, C(j))", "i,i,j->i"),
+        ("x(i) = sum(j, A(i,j) * A(i,j) * C(j))", "ij,ij,j->i"),
+        ("x(i) = B(i) * sum(j, A(i,j))", "i,ij->i"),
+        ("x = C(k) * A(i,j) * A(i,j)", "k,ij,ij->"),
     ],
 )
 def test_a_product_and_its_sums_are_one_einsum(engine, text, subscripts):
@@ -279,6 +285,7 @@ def test_a_product_and_its_sums_are_one_einsum(engine, text, subscripts):
         "A": np.array([[MAX, 1], [5, MAX]], "int32"),
         "B": np.array([2, 3]),
         "C": np.array([7, 2**33]),
+        "D": np.array([MAX, 3], "int32"),
         "M": np.array([[True, True], [False, True]]),
     }
     inputs = {name: array for name, array in tensors.items() if f"{name}(" in text}

@@ -19,7 +19,23 @@ from sam.tensor import Tensor
 from tests.support.profiles import examples
 
 MATRIX = np.array([[0.0, 1, 0, 2], [0, 0, 0, 0], [3, 0, 4, 0], [0, 5, 0, 6]])
-FORMATS = ("dd", "ds", "ss", "uq", "dh", "hs", "ds:1,0", "dr", "bb", "sb", "dl", "ls", "dd:1,0")
+FORMATS = (
+    "dd",
+    "ds",
+    "ss",
+    "uq",
+    "dh",
+    "hs",
+    "ds:1,0",
+    "dr",
+    "bb",
+    "sb",
+    "dl",
+    "ls",
+    "dn",
+    "ns",
+    "dd:1,0",
+)
 ENGINES = ("simpy", "compiled", "c")
 # Values that an index may be changed to: near the bounds, and far beyond the memory.
 ODD = (-(2**40), -2, -1, 0, 1, 3, 4, 5, 2**20, 2**33, 2**62)
@@ -50,13 +66,15 @@ def corrupted(draw, tensor: Tensor) -> Tensor:
         changed = draw(st.sampled_from((*ODD, 2.5)))
     else:
         changed = np.array(value)
-        how = draw(st.sampled_from(("set", "cut", "extend", "reverse", "float", "deep")))
+        how = draw(st.sampled_from(("set", "cut", "empty", "extend", "reverse", "float", "deep")))
         if how == "set" and len(changed):
             at = draw(st.integers(0, len(changed) - 1))
             odd = draw(st.sampled_from(ODD))
             changed[at] = odd % 2**64 if changed.dtype == np.uint64 else odd
         elif how == "cut":
             changed = changed[:-1]
+        elif how == "empty":
+            changed = changed[:0]
         elif how == "extend":
             changed = np.append(changed, changed[-1:])
         elif how == "reverse":

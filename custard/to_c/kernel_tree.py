@@ -117,20 +117,19 @@ class KernelTrees:
         """The tree of a product. Bracketed ones are merged into it if all factors have one type, of
         floating-point numbers only where it begins: others may overflow in another order.
 
-        A sum over variables of one factor is computed in the type of the product, as if it came
-        after the multiplication; ``numpy.einsum`` does the same.
+        Where a factor is a sum over variables, all of them have the type of the product, as if the
+        sum came after the multiplication; ``numpy.einsum`` does the same.
         """
         parts = tuple(map(self._tree, node.factors))
         dtype = _joint_type("multiply", parts)
+        if any(map(_has_sum, parts)):
+            parts = tuple(_in_type(part, dtype) for part in parts)
         merged: list[TypedNode] = []
         exact = concrete(dtype).kind in "biu"
         for n, part in enumerate(parts):
-            types = [one.dtype for one in parts]
-            mergeable = exact or n == 0
-            if isinstance(part, Product) and mergeable and _have_type(types, dtype):
-                merged += part.factors
-            elif isinstance(part, Total) and concrete(part.dtype) != concrete(dtype):
-                merged.append(replace(part, dtype=dtype, operand=_in_type(part.operand, dtype)))
+            if isinstance(part, Product) and (exact or n == 0):
+                types = (one.dtype for one in (*parts, *part.factors))
+                merged += part.factors if _have_type(types, dtype) else [part]
             else:
                 merged.append(part)
         everywhere = any(map(cin.divides, node.factors))
@@ -167,11 +166,20 @@ def _have_type(types: Iterable[ValueType], dtype: ValueType) -> bool:
 
 
 def _in_type(node: TypedNode, dtype: ValueType) -> TypedNode:
-    """A tree whose values are converted to a type before they are multiplied."""
+    """A tree whose values are converted to a type before they are multiplied and summed."""
+    if isinstance(node, Total):
+        return replace(node, dtype=dtype, operand=_in_type(node.operand, dtype))
     if isinstance(node, Product):
         factors = tuple(_in_type(factor, dtype) for factor in node.factors)
         return replace(node, dtype=dtype, factors=factors)
-    return node if concrete(node.dtype) == concrete(dtype) else Product(dtype, (node,))
+    return node if _have_type([node.dtype], dtype) else Product(dtype, (node,))
+
+
+def _has_sum(node: TypedNode) -> bool:
+    """Whether a factor, or one in its brackets, is a sum over variables."""
+    return isinstance(node, Total) or (
+        isinstance(node, Product) and any(map(_has_sum, node.factors))
+    )
 
 
 def _joint_type(name: str, parts: Sequence[TypedNode]) -> ValueType:

@@ -100,7 +100,7 @@ class RunLength(Level):
         return self.starts[self.run(parent, step)] == step
 
     def positions(self, parents: int) -> int:
-        return int(self.starts[-1])
+        return int(self.starts[-1]) if len(self.starts) else 0
 
     def trace(self, positions: Ints) -> tuple[Ints, Ints]:
         starts, lengths = np.asarray(self.starts), np.diff(self.segments)

@@ -104,3 +104,21 @@ def test_arrays_and_products_that_are_too_large_are_refused(monkeypatch):
         "the check would need a product of 8.0e+00 points in dense numpy, more than 7e+00\n"
         "hint: leave out --check, or check on smaller inputs"
     )
+
+
+def test_terms_in_brackets_are_summed_by_themselves_in_mixed_types():
+    """By hand: (1 + (1 + 1)) * 2; ``u`` counts once, whatever the types."""
+    tensors = {"u": [1.0], "C": [[1.0, 1.0]]}
+    for dtype in (np.float32, np.float64):
+        inputs = {name: Tensor.of(np.array(one, dtype)) for name, one in tensors.items()}
+        inputs["s"] = Tensor.of(2.0)
+        found = evaluate("y(i) = (u(i) + C(i,j)) * s", inputs, {"i": 1, "j": 2}).value
+        assert found.tolist() == [6.0]
+
+
+def test_a_number_times_a_bool_is_no_number():
+    """numpy has int64 for ``7 * u``, which ``s`` then takes on."""
+    inputs = {"u": Tensor.of([True, False]), "s": Tensor.of(np.int32(2**31 - 1))}
+    found = evaluate("y = 7 * u(i) * -s", inputs, {"i": 2}).value
+    assert found == -7 * (2**31 - 1)
+    assert found.dtype == np.int64
