@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from custard.ir import cin
-from custard.language.formats import Format, require_writable
+from custard.language.formats import Format, parse_format, require_writable
 from custard.program import Program
 from custard.scheduling.bounds import require_bounds, require_few_pairs
 from custard.scheduling.provenance import Derived, derive
@@ -356,15 +356,21 @@ class SamProgram(Program):
     def _given(
         self, inputs: Mapping[str, Any] | None
     ) -> tuple[dict[str, Tensor], dict[str, Format], list[str]]:
-        """The inputs by name, the formats of those that are dense arrays, and notes on these."""
+        """The inputs by name, the formats of those that are dense arrays, and notes on their
+        storage."""
         inputs = {} if inputs is None else inputs
         given = gather(self.slots, inputs)
         dense = self.dense_arrays(inputs, given)
-        return (
-            given,
-            dense,
-            [f"{n} is a dense array, stored as {form}" for n, form in dense.items()],
-        )
+        notes = [f"{n} is a dense array, stored as {form}" for n, form in dense.items()]
+        for name, tensor in given.items():
+            asked, value = self.formats[name], inputs[name]
+            if name in dense or isinstance(value, Tensor) or not tensor.ndim:
+                continue
+            if _format_of(value, tensor.ndim) != asked:
+                before = getattr(value, "format", type(value).__name__)
+                told = f"{name} is converted from {before} on each run, as the graph reads {asked}"
+                notes.append(told)
+        return given, dense, notes
 
     def _extents(self, given: Mapping[str, Tensor]) -> dict[str, int]:
         """The extents for inputs; raises UserError for inputs that break bounds of the schedule."""
@@ -445,3 +451,11 @@ class SamProgram(Program):
         computed = tuple(name for name in read if name in self.scheduled.workspaces)
         lowered = replace(lowered, graph=replace(graph, computed=computed))
         return Stage(statement, lowered, derived.notes)
+
+
+def _format_of(array: Any, ndim: int) -> Format | None:
+    """The format of an array of numpy or scipy; None if the format language has none for it."""
+    try:
+        return parse_format(getattr(array, "format", "d" * ndim), ndim)
+    except UserError:
+        return None

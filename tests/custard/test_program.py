@@ -15,16 +15,31 @@ VECTOR = np.array([1.0, 0, 2])
 
 def test_a_dense_array_without_a_format_is_stored_dense():
     run = custard.compile("y(i) = A(i,j) * x(j)").simulate({"A": MATRIX, "x": VECTOR})
-    assert run.notes == ("x is a dense array, stored as d:0",)
+    assert run.notes == (
+        "x is a dense array, stored as d:0",
+        "A is converted from csr on each run, as the graph reads ss:0,1",
+    )
     assert primitives(run.graph)["locator"] == 1
     np.testing.assert_array_equal(run.output.to_numpy(), MATRIX @ VECTOR)
 
 
 def test_a_format_that_is_given_holds():
-    program = custard.compile("y(i) = A(i,j) * x(j)", {"x": "s"})
+    program = custard.compile("y(i) = A(i,j) * x(j)", {"A": "CSR", "x": "s"})
     run = program.simulate({"A": MATRIX, "x": VECTOR})
-    assert run.notes == ()
+    assert run.notes == ("x is converted from ndarray on each run, as the graph reads s:0",)
     assert run.graph == program.graph
+
+
+def test_inputs_that_the_graph_reads_in_another_format_are_noted():
+    program = custard.compile("y(i) = A(i,j) * x(j)", {"A": "CSC", "x": "d"})
+
+    def notes(A):
+        return program.simulate({"A": A, "x": VECTOR}).notes
+
+    for A, before in ((MATRIX, "csr"), (MATRIX.tocoo(), "coo"), (MATRIX.todia(), "dia")):
+        [note] = notes(A)
+        assert note == f"A is converted from {before} on each run, as the graph reads ds:1,0"
+    assert notes(MATRIX.tocsc()) == notes(Tensor.of(MATRIX)) == ()
 
 
 def test_sparse_inputs_are_compressed():
