@@ -79,10 +79,10 @@ def compiled(order: str) -> custard.Program:
 
 
 def table(runs: Mapping[str, Run], right: Mapping[str, bool]) -> Table:
-    """One row by order: its cycles, how many times the fewest that is, its bottleneck."""
+    """One row by order: its cycles, how many times the fewest that is, its busiest block."""
     fewest = min(run.cycles for run in runs.values())
     found = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("loops", "cycles", "of the fewest", "bottleneck", "result"):
+    for column in ("loops", "cycles", "of the fewest", "most busy", "result"):
         found.add_column(
             column, justify="right" if column in ("cycles", "of the fewest") else "left"
         )

@@ -10,7 +10,7 @@ from rich.text import Text
 from custard.cli import execution, graph_run, simulation_run
 from custard.cli.arguments import Parser, parse, stdout, whole_number
 from custard.cli.inputs import read_place
-from custard.cli.options import RESULTS, Usage, is_graph_file, parse_command
+from custard.cli.options import OF_C, RESULTS, Usage, is_graph_file, parse_command
 from custard.language.formats import parse_format
 from custard.targets import require_simulated
 from sam.drawing import draw
@@ -19,14 +19,17 @@ from sam.support.errors import UserError
 
 _USAGE = Usage(
     "draw",
-    "Draws the graph of an expression to -o FILE: .svg, .png or .pdf.",
+    "Draws the graph of an expression or of a DOT file, or a tensor as a fibertree,\n"
+    "to -o FILE: .svg, .png or .pdf.",
     'custard draw "X(i,j) = B(i,k) * C(k,j)" -s="reorder(i,k,j)" -o matmul.svg',
     {"-o": {"dest": "outputs", "metavar": "FILE", "default": [], "help": "the picture"}},
     (
         *("-i", "-g", "--seed", "--threads", "--engine", "--validate", "--max-cycles", "--json"),
         *(option for option in RESULTS if option != "-o"),
+        *OF_C,
     ),
     'custard "EXPRESSION" takes it',
+    '"EXPRESSION" | GRAPH.gv | tensor FILE',
 )
 
 

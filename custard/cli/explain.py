@@ -17,7 +17,14 @@ from custard.cli import execution, graph_run
 from custard.cli.arguments import engine
 from custard.cli.combinations import require_together
 from custard.cli.inputs import read_inputs, read_wanted
-from custard.cli.options import RESULTS, Usage, is_graph_file, parse_command, require_no_program
+from custard.cli.options import (
+    OF_C,
+    RESULTS,
+    Usage,
+    is_graph_file,
+    parse_command,
+    require_no_program,
+)
 from custard.cli.output_files import console_of, put_record, require_outputs
 from custard.cli.progress import Progress
 from custard.cli.run_record import of_program
@@ -31,7 +38,7 @@ _USAGE = Usage(
     "Tells why a run takes as long as it does, and which changes would save cycles.",
     'custard explain "y(i) = A(i,j) * x(j)" -i A=west0067.mtx -i x=@dense --config finite\n'
     "  custard explain spmv.gv -i B=west0067.mtx -i c=@dense --config finite",
-    without=("--validate", *RESULTS),
+    without=("--validate", *RESULTS, *OF_C),
     takes='"EXPRESSION" | GRAPH.gv',
 )
 

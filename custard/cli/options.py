@@ -184,6 +184,9 @@ RESULTS = (
 )
 """Options about the result or the report of one run."""
 
+OF_C = ("--time", "--fast-math")
+"""Options that target c alone takes."""
+
 # The tensors that ``-g`` of TACO generates, and our words for them.
 _GENERATED = {"d": "@dense"}
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from custard.cli import execution
 from custard.cli.arguments import engine, stdout
 from custard.cli.inputs import read_inputs
-from custard.cli.options import RESULTS, Usage, parse_command
+from custard.cli.options import OF_C, RESULTS, Usage, parse_command
 from custard.cli.output_files import put_json
 from custard.cli.progress import Progress
 from custard.targets import require_simulated
@@ -29,7 +29,7 @@ _USAGE = Usage(
         },
         "--save": {"metavar": "FILE", "help": "write the config there instead of printing it"},
     },
-    ("--threads", "--validate", "--max-cycles", *RESULTS),
+    ("--threads", "--validate", "--max-cycles", *RESULTS, *OF_C),
 )
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from custard.cli.command import main
-from custard.cli.options import RESULTS, parse_command
+from custard.cli.options import OF_C, RESULTS, parse_command
 
 
 def test_options_of_a_call_do_not_reach_the_next_call():
@@ -22,6 +22,18 @@ def test_a_command_has_a_help_of_its_own(name, capsys):
     assert out.startswith(f'usage: custard {name} "EXPRESSION"{or_graph} [options]')
     assert "--config NAME" in out
     assert "--report FILE" not in out
+
+
+@pytest.mark.parametrize("name", ["draw", "explain", "size"])
+def test_a_command_of_target_sam_has_no_options_of_c(name, capsys):
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    out = capsys.readouterr().out
+    for option in OF_C:
+        assert option not in out
+        assert main([name, "y(i) = a(i)", option]) == 2
+        said = f"custard: {option} has no meaning with custard {name}\n"
+        assert capsys.readouterr().err.startswith(said)
 
 
 @pytest.mark.parametrize("name", ["auto", "explain", "size"])

@@ -168,4 +168,4 @@ def test_a_tensor_without_a_format_may_be_dense():
     A, x = np.arange(15.0).reshape(3, 5), np.arange(5.0)
     run = program.simulate({"A": A, "x": x})
     assert np.array_equal(run.output.to_numpy(), A @ x)
-    assert run.notes == ("x is a dense array, stored as d:0",)
+    assert run.notes[0] == "x is a dense array, stored as d:0"
