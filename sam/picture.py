@@ -17,6 +17,7 @@ from sam.blocks import KINDS, Port, block_of
 from sam.blocks.base import Drawing
 from sam.dot_text import label, quote
 from sam.graph import Edge, End, Graph, Node
+from sam.lanes import Lane, dealers, lanes_of
 from sam.meanings import Meant
 from sam.support.errors import UserError
 from sam.validate import meanings
@@ -36,9 +37,6 @@ _TENSOR_COLOURS = ["#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#b3e2
 _TENSOR_PARAMETERS = ("slot", "tensor")
 # The parameters that a label shows behind the kind; others are in the node's name, or unimportant.
 _TOLD = ("operation", "lanes", "memory", "buffers")
-
-Lane = tuple[str, int]
-"""A lane: of which loop, and its number."""
 
 
 class Picture:
@@ -132,34 +130,15 @@ class Picture:
 
     @cached_property
     def _lanes(self) -> Mapping[str, Lane | None]:
-        """The lane of each node that one lane alone leads to, of the innermost loop with lanes."""
-        found: dict[str, dict[str, set[int]]] = {node.name: {} for node in self.graph.nodes}
-        if self._meanings:
-            for node in self.graph.nodes:
-                if "lanes" in node.parameters and KINDS[node.kind].deals:
-                    self._follow_lanes(node, found)
-        lanes: dict[str, Lane | None] = {}
-        for name, by_loop in found.items():
-            alone = [(loop, min(of)) for loop, of in by_loop.items() if len(of) == 1]
-            lanes[name] = alone[-1] if alone else None
-        return lanes
-
-    def _follow_lanes(self, dealer: Node, found: dict[str, dict[str, set[int]]]) -> None:
-        loop = self._of(self._into.get(End(dealer.name, "in_crd"))) or dealer.name
-        readers: dict[str, list[Edge]] = {}
-        for edge in self.graph.edges:
-            readers.setdefault(edge.source.node, []).append(edge)
-        for first in readers.get(dealer.name, []):
-            digits = first.source.port.rpartition("_")[2].removeprefix("crd")
-            if not digits.isdecimal():
-                continue
-            waiting = [first.target.node]
-            while waiting:
-                name = waiting.pop()
-                lanes = found[name].setdefault(loop, set())
-                if int(digits) not in lanes:
-                    lanes.add(int(digits))
-                    waiting += [edge.target.node for edge in readers.get(name, [])]
+        """The lane of each node, by its loop; none are known in a graph that is not sound."""
+        if not self._meanings:
+            return {node.name: None for node in self.graph.nodes}
+        loops = {
+            dealer.name: self._of(self._into.get(End(dealer.name, "in_crd"))) or dealer.name
+            for dealer in dealers(self.graph)
+        }
+        found = lanes_of(self.graph).items()
+        return {name: None if lane is None else (loops[lane[0]], lane[1]) for name, lane in found}
 
 
 _LOOP = 'style="rounded,filled"; color="#d0d0d0"; fillcolor="#f7f7f7";'

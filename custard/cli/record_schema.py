@@ -84,6 +84,7 @@ class _GraphRecord(_Record):
     tokens: _Tokens
     bottleneck: str | None
     blocks: dict[str, _Block]
+    copies: list[Annotated[list[str], Field(min_length=1)]] = []  # none in records of old
     streams: dict[str, _Stream]
 
     @model_validator(mode="after")

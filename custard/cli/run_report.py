@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from sam.lanes import copies
 from sam.tensor import Tensor
 from sim.explain.lanes import folded
 from sim.stats import TOKEN_KINDS, BlockStats, Run, of_machine
@@ -99,7 +100,8 @@ def blocks_table(told: Mapping[str, Any], width: int = _WIDE, all_lanes: bool = 
     blocks = of_machine({name: BlockStats(**each) for name, each in told["blocks"].items()})
     rows = {name: [block] for name, block in blocks.items()}
     if not all_lanes:
-        rows = {name: [blocks[one] for one in lanes] for name, lanes in folded(blocks).items()}
+        groups = folded(blocks, told.get("copies", []))
+        rows = {name: [blocks[one] for one in lanes] for name, lanes in groups.items()}
     busiest = blocks.get(told["bottleneck"])
     marked = {name for name, lanes in rows.items() if any(one is busiest for one in lanes)}
     for layout in _LAYOUTS:
@@ -279,7 +281,8 @@ def _traffic(told: Mapping[str, Any], powered: bool) -> list[str]:
 def as_json(run: Run) -> dict[str, Any]:
     """The run as plain JSON data, with no more of its result than the summary shows.
 
-    ``blocks`` by node: the fields of ``BlockStats``; ``streams`` by edge: those of
+    ``blocks`` by node: the fields of ``BlockStats``; ``copies``: blocks that do the same work in
+    all lanes; ``streams`` by edge: those of
     ``StreamStats``; ``memory`` by level: those of ``MemoryStats``, and the ``total`` of its
     tensors; ``result``: the tensor's name, shape, format, type of the values, how many are stored
     (``nnz``), how many of them are entries and not 0, and the first entries as text.
@@ -292,6 +295,7 @@ def as_json(run: Run) -> dict[str, Any]:
         "bottleneck": bottleneck(run),
         "time": in_time(run),
         "blocks": {name: {**vars(block)} for name, block in run.blocks.items()},
+        "copies": [] if run.parts else copies(run.graph),
         "streams": {name: {**vars(stream)} for name, stream in run.streams.items()},
         "memory": {
             name: {**asdict(level), "total": asdict(level.total)}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sam.blocks import KINDS
-from sim.stats import BlockStats, Run, graphs_of
+from sam.lanes import copies
+from sim.stats import Run, graphs_of
 
 _UNEVEN = 1.25
+_HALF = ".emitter"  # the end of the name of a block's second half
 
 
 @dataclass(frozen=True)
@@ -40,37 +40,24 @@ class Imbalance:
         )
 
 
-def folded(blocks: Mapping[str, BlockStats]) -> dict[str, list[str]]:
-    """The names of blocks; the copies of a block in lanes are listed under the first copy."""
-    lanes = {
-        sum(port.startswith("crd") for port in block.tokens)
-        for block in blocks.values()
-        if block.kind in KINDS and KINDS[block.kind].deals
-    }
-    by_base: dict[tuple[str, str], list[str]] = {}
-    for name, block in blocks.items():
-        by_base.setdefault((_base(name), block.kind), []).append(name)
+def folded(blocks: Iterable[str], alike: Iterable[Sequence[str]]) -> dict[str, list[str]]:
+    """The names of blocks, and of their halves; copies in lanes are listed under the first copy.
+
+    ``alike`` has the blocks that are copies of each other, as ``sam.lanes.copies`` tells.
+    """
+    first = {name: copied[0] for copied in alike for name in copied}
     found: dict[str, list[str]] = {}
-    for name, block in blocks.items():
-        names = by_base[_base(name), block.kind]
-        if len(names) in lanes and len(names) > 1:
-            found[names[0]] = names
-        else:
-            found[name] = [name]
+    for name in blocks:
+        block = name.removesuffix(_HALF)
+        found.setdefault(first.get(block, block) + name[len(block) :], []).append(name)
     return found
-
-
-def _base(name: str) -> str:
-    """The name of a block without the number of its lane."""
-    stem, dot, half = name.rpartition(".") if name.endswith(".emitter") else (name, "", "")
-    return re.sub(r"_\d+$", "", stem) + dot + half
 
 
 def imbalance(run: Run) -> Imbalance | None:
     """The most uneven work among lanes that is worth telling; None if there is none."""
     found: Imbalance | None = None
     for one, before in graphs_of(run):
-        for names in folded(one.blocks).values():
+        for names in folded(one.blocks, copies(one.graph)).values():
             if len(names) < 2:
                 continue
             busy = {name: one.blocks[name].busy for name in names}

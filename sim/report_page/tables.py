@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sam.lanes import copies
 from sam.support.html import Markup, table
 from sim.attribution.log import Array
 from sim.explain import Explanation
@@ -42,7 +43,7 @@ def bar(parts: Mapping[str, int], whole: int) -> Markup:
 def stalls(run: Run) -> str:
     """Where the cycles of each block went; the copies of a block in lanes share a row."""
     rows, of_lanes = [], []
-    for name, lanes in folded(of_machine(run.blocks)).items():
+    for name, lanes in folded(of_machine(run.blocks), copies(run.graph)).items():
         rows.append(_stalled(run, name, lanes))
         if len(lanes) > 1:
             of_lanes += [_stalled(run, lane, [lane]) for lane in lanes]

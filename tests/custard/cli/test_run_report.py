@@ -96,10 +96,7 @@ def test_names_of_ports_and_shares_are_whole(width, all_lanes):
         f"intersect_k{suffix}": _block("intersecter", 9, 490 + 10 * n, starved, {}, 90, 0)
         for n, suffix in enumerate(("", "_2", "_3", "_4"))
     }
-    dealer = BlockStats(
-        "parallelizer", 9, 9, {}, {}, 0, 0, {f"crd{n}": NO_TOKENS for n in range(4)}
-    )
-    told = as_json(replace(long, blocks={**long.blocks, "deal": dealer, **lanes}))
+    told = as_json(replace(long, blocks={**long.blocks, **lanes})) | {"copies": [[*lanes]]}
     lines = _printed(blocks_table(told, width, all_lanes), width)
     assert max(map(len, lines)) <= width
     assert not any("…" in line for line in lines)
@@ -273,5 +270,7 @@ def test_the_blocks_of_lanes_are_folded():
     assert "scan_C_j x4" in folded
     assert "deal_i" in folded
     assert not any(name.startswith("scan_C_j_") for name in folded)
+    old = {key: part for key, part in told.items() if key != "copies"}
+    assert "scan_C_j_2" in [str(cell) for cell in blocks_table(old).columns[0]._cells]
     unfolded = [str(cell) for cell in blocks_table(told, all_lanes=True).columns[0]._cells]
     assert {"scan_C_j", "scan_C_j_2", "scan_C_j_3", "scan_C_j_4"} <= {*unfolded}
