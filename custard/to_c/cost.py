@@ -267,8 +267,9 @@ def _coordinates(
                 return None
             if LEVEL_FORMATS[codes[node][variable]].full:
                 return EXTENT
-            # The first of its sparse levels that is reached has all coordinates, others a fiber.
-            return FIBER if any(v in bound for v in variables) else EXTENT
+            # The outermost level has all coordinates, those inside of others a fiber.
+            stored = list(codes[node])
+            return FIBER if any(v in bound for v in stored[: stored.index(variable)]) else EXTENT
         case cin.Multiply(factors):
             found = [_coordinates(factor, variable, bound, codes) for factor in factors]
             return min((one for one in found if one is not None), default=None)
@@ -305,9 +306,8 @@ def _weight(
             continue
         level = list(stored).index(innermost)
         below = "".join(list(stored.values())[level:])
-        if not LEVEL_FORMATS[below[0]].full:
-            sparse = True
-        elif len(below) > 1 and are_full(below):
+        sparse = sparse or not LEVEL_FORMATS[below[0]].full
+        if len(below) > 1 and are_full(below[1:]):
             if outside is not None and outside not in stored:
                 across += _AGAIN_ACROSS
             elif counts.entries(access, formats[access.tensor]) <= _CACHED:

@@ -43,9 +43,9 @@ def expected(node: TypedNode, storage: Storage) -> Expr | None:
 def counted(node: TypedNode, variables: Sequence[str], storage: Storage) -> Expr | None:
     """How many coordinates of some variables a tree has; None where that is not known.
 
-    It is known for a product whose sparse operands share none of the variables: the product of the
-    positions of each operand's outer levels, and of the extents of variables that only dense
-    operands have.
+    It is known for a product whose sparse operands share none of the variables, and where all
+    operands are dense: the product of the positions of each sparse operand's outer levels, and of
+    the extents of variables that only dense operands have.
     """
     while isinstance(node, Total | Minus):
         node = node.operand
@@ -54,7 +54,7 @@ def counted(node: TypedNode, variables: Sequence[str], storage: Storage) -> Expr
     covered: set[str] = set()
     for factor in factors:
         used = [v for v in variables if any(one.uses(v) for one in operands(factor))]
-        if not used or (isinstance(factor, Operand) and are_full(factor.slot.levels)):
+        if not used or all(are_full(one.slot.levels) for one in operands(factor)):
             continue
         if not isinstance(factor, Operand) or factor.computed or covered & set(used):
             return None
@@ -70,6 +70,6 @@ def counted(node: TypedNode, variables: Sequence[str], storage: Storage) -> Expr
         found.append(count)
         covered |= set(used)
     left = [v for v in variables if v not in covered]
-    if not found or any(not uses(node, v) for v in left):
+    if any(not uses(node, v) for v in left):
         return None
     return reduce(times, [*found, *map(storage.extent, left)])

@@ -137,7 +137,7 @@ class Lowering:
             dtype,
             types.result,
             expected(tree, storage) or ONE,
-            lambda variables: counted(tree, variables, storage),
+            lambda variables: None if drop_zeros else counted(tree, variables, storage),
             types.extents,
         )
         output = TensorOutput(dtype=dtype, assembly=assembly, drop_zeros=drop_zeros)

@@ -26,6 +26,9 @@ CSR = dict.fromkeys("XAB", "CSR")
         ("y(i) = A(i,j) * x(j)", {"y": "d", "A": "CSC", "x": "d"}, "ji"),
         ("X(i,j) = B(i,k,l) * C(k,j) * D(l,j)", {"X": "dd", "B": "sss", "C": "dd", "D": "dd"},
          "iklj"),
+        # With the dense loop outside, all rows would be gone through for each of its coordinates.
+        ("y(i) = A(i,k)", {"y": "d", "A": "sd"}, "ik"),
+        ("Z(b,w,t) = A(b,w,x,t) * B(b,w,x,t)", {"Z": "ddd", "A": "sssd", "B": "dddd"}, "bwxt"),
     ],
 )  # fmt: skip
 def test_the_cheapest_orders_of_programs(text, formats, loops):
