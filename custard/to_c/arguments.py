@@ -334,7 +334,7 @@ def has_runs(slot: Slot, stored: StoredInput) -> bool:
 
 # Fibers of fewer entries (mean) than this are short; so many lengths make a stretch of the sample,
 # and this share of them must be repeated (measured). Processors learn the lengths of few fibers.
-_SHORT, _STRETCH, _REPEATED, _LEARNT = 12, 256, 0.45, 1024
+_SHORT, _STRETCH, _REPEATED, _LEARNT = 12, 256, 0.34, 1024
 
 
 def is_steady(slot: Slot, stored: StoredInput) -> bool:

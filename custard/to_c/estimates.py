@@ -20,6 +20,7 @@ from custard.to_c.expression import (
     children,
     operands,
     uses,
+    without,
 )
 from custard.to_c.loop_ir import ONE, Expr
 from custard.to_c.storage import Storage
@@ -43,9 +44,9 @@ def expected(node: TypedNode, storage: Storage) -> Expr | None:
 def counted(node: TypedNode, variables: Sequence[str], storage: Storage) -> Expr | None:
     """How many coordinates of some variables a tree has; None where that is not known.
 
-    It is known for a product whose sparse operands share none of the variables, and where all
-    operands are dense: the product of the positions of each sparse operand's outer levels, and of
-    the extents of variables that only dense operands have.
+    It is known for a product whose sparse factors are operands that share none of the variables:
+    the product of the positions of their outer levels, and of the extents of variables that only
+    factors which are present everywhere have.
     """
     while isinstance(node, Total | Minus):
         node = node.operand
@@ -54,7 +55,7 @@ def counted(node: TypedNode, variables: Sequence[str], storage: Storage) -> Expr
     covered: set[str] = set()
     for factor in factors:
         used = [v for v in variables if any(one.uses(v) for one in operands(factor))]
-        if not used or all(are_full(one.slot.levels) for one in operands(factor)):
+        if not used or _is_everywhere(factor):
             continue
         if not isinstance(factor, Operand) or factor.computed or covered & set(used):
             return None
@@ -73,3 +74,9 @@ def counted(node: TypedNode, variables: Sequence[str], storage: Storage) -> Expr
     if any(not uses(node, v) for v in left):
         return None
     return reduce(times, [*found, *map(storage.extent, left)])
+
+
+def _is_everywhere(node: TypedNode) -> bool:
+    """Whether a tree has a value at all coordinates: also without its sparse operands."""
+    sparse = {one.key for one in operands(node) if not are_full(one.slot.levels)}
+    return without(node, sparse) is not None

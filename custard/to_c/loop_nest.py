@@ -203,6 +203,8 @@ class VariableLoops:
 
     def most(self, formula: lattice.Formula) -> Expr | None:
         """At most how many coordinates the loops go through; None where it is not known."""
+        if lattice.is_dense(formula):
+            return self.storage.extent(self.variable)
         match formula:
             case lattice.Has(key):
                 return self.iterators[key].length()

@@ -51,10 +51,11 @@ def test_counts_of_sparse_factors_are_multiplied():
     assert count_of("X(i,j,k) = B(i,j) * c(k)", formats, "ijk") == 5 * 2
 
 
-def test_dense_operands_have_a_value_at_each_place():
+def test_what_is_everywhere_has_a_value_at_each_place():
     assert count_of("X(i,j) = B(i,j)", {"B": "dd"}, "ij") == 3 * 4
     assert count_of("X(i,j) = B(i,j) + B(i,j) * c(j)", {"B": "dd", "c": "d"}, "ij") == 3 * 4
     assert count_of("X(i,j,k) = B(i,j) * (d(k) + d(k))", {"B": "ds", "d": "d"}, "ijk") == 5 * 7
+    assert count_of("X(i,j) = B(i,j) + 5", {"B": "ds"}, "ij") == 3 * 4
     assert count_of("X(i,j) = d(j)", {"d": "d"}, "ij") is None
 
 
