@@ -17,7 +17,7 @@
 
 /* The tokens whose takings a peak accounts for at once; the tokens that an unbounded queue holds at
  * first; the most ports that a firing waits for; the latest cycle that 32 bits are trusted with. */
-enum { BATCH = 16, FEW = 64, MOST_WAITS = 256, LATEST = 1 << 30 };
+enum { BATCH = 32, FEW = 64, MOST_WAITS = 256, LATEST = 1 << 30 };
 
 /* A peak is far if it depends on more takings than this: its lane remembers these for itself. */
 enum { FAR = 256 };
@@ -281,62 +281,58 @@ static inline Vector room(const Queue *q, int v) {
     return found + 1;
 }
 
-/* Some firings of one code, one after the other; ``since`` is when the part is ready again. It is
- * inlined where its numbers are known. */
-static inline __attribute__((always_inline)) void firings(Part *p, Row *since, const Operation *wait,
-                                                          int64_t many, const int64_t waits,
-                                                          const int64_t rooms, const int64_t takes,
-                                                          const int64_t gives) {
+/* The time of a firing; ``since`` is when the part is ready again. It is inlined where its numbers are
+ * known. There is no loop for firings of one code: queues that are short in some lane let few of them
+ * follow each other, and compilers would keep in registers what each needs once. */
+static inline __attribute__((always_inline)) void time_firing(Part *p, Row *since,
+                                                              const Operation *wait,
+                                                              const int64_t waits,
+                                                              const int64_t rooms,
+                                                              const int64_t takes,
+                                                              const int64_t gives) {
     const Operation *full = wait + waits, *take = full + rooms, *give = take + takes;
     const int64_t rest = p->rest;
-    Row ready = *since;
-    const Row interval = p->interval;
-    while (many-- > 0) {
-        for (int v = 0; v < VECTORS; v++) {
-            Mask moved[MOST_WAITS];
-            Vector now = ready.of[v];
-            for (int64_t k = 0; k < waits; k++) {
-                const Queue *q = wait[k].queue;
-                const Vector there = q->visible[q->head & (q->places - 1)].of[v];
-                moved[k] = later(there, now);
-                now = latest(there, now);
-            }
-            for (int64_t k = 0; k < rooms; k++) {
-                const Vector free = room(full[k].queue, v);
-                moved[waits + k] = later(free, now);
-                now = latest(free, now);
-            }
-            const Vector waited = now - ready.of[v];
-            Mask left = ~nowhere();
-            for (int64_t k = waits + rooms - 1; k >= 0; k--) {
-                Vector *const sum = &p->waits[wait[k].port].of[v];
-                if (wait[k].port != rest) *sum = added_where(moved[k] & left, *sum, waited);
-                left &= ~moved[k];
-            }
-            for (int64_t k = 0; k < takes; k++) {
-                const Queue *q = take[k].queue;
-                q->taken[q->head & (q->kept - 1)].of[v] = now;
-            }
-            for (int64_t k = 0; k < gives; k++) {
-                const Queue *q = give[k].queue;
-                q->visible[q->tail & (q->places - 1)].of[v] = now + q->latency.of[v];
-            }
-            ready.of[v] = now + interval.of[v];
+    for (int v = 0; v < VECTORS; v++) {
+        Mask moved[MOST_WAITS];
+        const Vector ready = since->of[v];
+        Vector now = ready;
+        for (int64_t k = 0; k < waits; k++) {
+            const Queue *q = wait[k].queue;
+            const Vector there = q->visible[q->head & (q->places - 1)].of[v];
+            moved[k] = later(there, now);
+            now = latest(there, now);
         }
-        for (int64_t k = 0; k < takes; k++) take[k].queue->head++;
-        for (int64_t k = 0; k < gives; k++) give[k].queue->tail++;
+        for (int64_t k = 0; k < rooms; k++) {
+            const Vector free = room(full[k].queue, v);
+            moved[waits + k] = later(free, now);
+            now = latest(free, now);
+        }
+        const Vector waited = now - ready;
+        Mask left = ~nowhere();
+        for (int64_t k = waits + rooms - 1; k >= 0; k--) {
+            Vector *const sum = &p->waits[wait[k].port].of[v];
+            if (wait[k].port != rest) *sum = added_where(moved[k] & left, *sum, waited);
+            left &= ~moved[k];
+        }
+        for (int64_t k = 0; k < takes; k++) {
+            const Queue *q = take[k].queue;
+            q->taken[q->head & (q->kept - 1)].of[v] = now;
+        }
+        for (int64_t k = 0; k < gives; k++) {
+            const Queue *q = give[k].queue;
+            q->visible[q->tail & (q->places - 1)].of[v] = now + q->latency.of[v];
+        }
+        since->of[v] = now + p->interval.of[v];
     }
-    *since = ready;
 }
 
-/* Lets a part go on with a code, as often as it can before another comes. Gives how often that is, or
- * -1 where there is no memory left. It is inlined where its numbers are known. */
-static inline __attribute__((always_inline)) int64_t go(Machine *m, Part *p, Row *ready, const Code *c,
-                                                        const int64_t waits, const int64_t rooms,
-                                                        const int64_t takes, const int64_t gives) {
+/* Lets a part fire once with a code. Gives 0 if it has to stop, and -1 where there is no memory left.
+ * It is inlined where its numbers are known. */
+static inline __attribute__((always_inline)) int go(Machine *m, Part *p, Row *ready, const Code *c,
+                                                    const int64_t waits, const int64_t rooms,
+                                                    const int64_t takes, const int64_t gives) {
     const Operation *const wait = c->operations, *const take = wait + waits + rooms,
                            *const give = take + takes;
-    int64_t many = p->left;
     for (int64_t k = 0; k < waits; k++) {
         Queue *q = wait[k].queue;
         if (q->tail == q->head) {
@@ -346,37 +342,34 @@ static inline __attribute__((always_inline)) int64_t go(Machine *m, Part *p, Row
             return 0;
         }
     }
-    for (int64_t k = 0; k < takes; k++) {
-        const int64_t there = take[k].queue->tail - take[k].queue->head;
-        if (there < many) many = there;
-    }
     for (int64_t k = 0; k < gives; k++) {
         Queue *q = give[k].queue;
-        const int64_t places = q->limit - (q->tail - q->head);
-        if (places <= 0) {
+        if (q->tail - q->head >= q->limit) {
             q->crowds = 1;
             p->waits_for = q;
             p->status = CROWDED;
             return 0;
         }
-        if (places < many) many = places;
     }
-    firings(p, ready, wait, many, waits, rooms, takes, gives);
-    p->left -= many;
-    p->fired += many;
+    time_firing(p, ready, wait, waits, rooms, takes, gives);
+    p->left--;
+    p->fired++;
     for (int64_t k = 0; k < takes; k++) {
         Queue *q = take[k].queue;
-        if (RARE(q->head - q->seen >= q->batch) && !account(m, q)) return -1;
+        if (RARE(++q->head - q->seen >= q->batch) && !account(m, q)) return -1;
         if (q->crowds) q->crowds = 0, wake(q->writer);
     }
-    for (int64_t k = 0; k < gives; k++)
-        if (give[k].queue->starves) give[k].queue->starves = 0, wake(give[k].queue->reader);
-    return many;
+    for (int64_t k = 0; k < gives; k++) {
+        Queue *q = give[k].queue;
+        q->tail++;
+        if (q->starves) q->starves = 0, wake(q->reader);
+    }
+    return 1;
 }
 
 /* Lets a part go on as far as it comes. */
 static int fire(Machine *m, Part *p) {
-    int64_t went = 1;
+    int went = 1;
     Row ready = p->ready;
     while (went > 0) {
         if (!p->left && !next_code(&p->at, p->end, &p->code, &p->left)) {
