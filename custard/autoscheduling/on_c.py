@@ -68,7 +68,7 @@ class _CAutoscheduler(Autoscheduler):
             tiles = math.ceil(fibers.extent(loop) / size)
             fibers = fibers.with_extent(loop, size)
         *first, last = candidate.statements
-        seconds = _UNIT * sum(cost(one, formats, fibers, turns=False) for one in first)
+        seconds = _UNIT * sum(cost(one, formats, fibers, turns="none") for one in first)
         seconds += _NANOSECOND * sum(_filling(one, formats, fibers) for one in first)
         seconds += _last(last, candidate.policy, formats, fibers)
         seconds *= tiles
@@ -240,7 +240,7 @@ def _last(
     """The seconds of the statement that makes the result."""
     load = _load(program, formats, fibers)
     if load is None:
-        return _UNIT * cost(program, formats, fibers, turns=False)
+        return _UNIT * cost(program, formats, fibers, turns="none")
     policies = _fitting(load.places) if policy is None else [policy]
     filling = min(choice.cost(one, load) for one in policies)
     target = program.target
@@ -248,7 +248,7 @@ def _last(
     array = replace(target, variables=written)
     loops = replace(program, target=array)
     known = {**formats, target.tensor: array_of(len(written))}
-    return _UNIT * cost(loops, known, fibers, turns=False) + _NANOSECOND * filling
+    return _UNIT * cost(loops, known, fibers, turns="none") + _NANOSECOND * filling
 
 
 def _filling(program: cin.LoopProgram, formats: Mapping[str, Format], fibers: InputFibers) -> float:

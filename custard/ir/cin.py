@@ -164,7 +164,8 @@ class LoopProgram:
     ``fixed``        extents that the subscripts themselves fix, by variable
     ``spans``        the variables that stand for forms on the left side
     ``turned``       the accesses to arrays that are transposed to the order of the loops before the
-                     run, though the loops could read them as they are
+                     run, though the loops could read them as they are; the target, if it is one of
+                     them, is transposed from that order behind the loops
     ``whole``        the value before products in it were split in two, if that may be done
     """
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import log2, prod
+from typing import Literal
 
 from custard.ir import cin
 from custard.ir.iteration import Codes, Counts, LoopCount
@@ -87,31 +88,36 @@ class Extents:
         return prod(float(self.extents[cin.base(v)]) for v in access.variables)
 
 
+Turns = Literal["all", "inputs", "none"]
+"""The arrays that may be transposed where that is worth it: all, or not the result, or none."""
+
+
 def cost(
     program: cin.LoopProgram,
     formats: Mapping[str, Format],
     counts: Counts = ASSUMED,
-    turns: bool = True,
+    turns: Turns = "all",
 ) -> float:
-    """About what a program costs, in the time of an addition of a third of a nanosecond.
-
-    ``turns``  whether arrays are transposed where that is worth it
-    """
+    """About what a program costs, in the time of an addition of a third of a nanosecond."""
     first = next((one for one in cin.walk(program.value) if _is_made_first(one)), None)
     if first is not None:
         return _of_two(program, first, formats, counts, turns)
-    if not turns:
-        return _cost(program, formats, frozenset(), counts)
-    return turned(program, formats, counts)[0]
+    return turned(program, formats, counts, turns)[0]
 
 
 def turned(
-    program: cin.LoopProgram, formats: Mapping[str, Format], counts: Counts = ASSUMED
+    program: cin.LoopProgram,
+    formats: Mapping[str, Format],
+    counts: Counts = ASSUMED,
+    turns: Turns = "all",
 ) -> tuple[float, frozenset[cin.Access]]:
     """About what a program costs with the transpositions of arrays that are worth it, and those."""
     found: frozenset[cin.Access] = frozenset()
     least = _cost(program, formats, found, counts)
-    for access in _accesses(program):
+    accesses = {} if turns == "none" else _accesses(program)
+    if turns == "all" and {*program.target.variables} <= {*program.loops}:
+        accesses[program.target] = None
+    for access in accesses:
         stored = _stored(access, formats)
         if are_full(formats[access.tensor].levels) and stored != _in_order(stored, program.loops):
             other = _cost(program, formats, found | {access}, counts)
@@ -140,15 +146,20 @@ def _cost(
     turned: frozenset[cin.Access],
     counts: Counts,
 ) -> float:
-    """About what a program costs where some arrays are transposed before."""
+    """About what a program costs where some arrays are transposed before, or behind the loops."""
     terms = program.value.terms if isinstance(program.value, cin.Add) else (program.value,)
     moved = 0.0
-    for node in _accesses(program):
+    for node in _accesses(program) | dict.fromkeys({program.target} & turned):
         if node in turned or not _follows(node, program.loops, formats):
             entries = counts.entries(node, formats[node.tensor])
             moved += (_TURNED if node in turned else _TRANSPOSED) * entries
     codes = level_codes(program, formats, turned)
-    found = moved + sum(_term_cost(program, term, formats, codes, counts) for term in terms)
+    written = _stored(program.target, formats)
+    if program.target in turned:
+        written = _in_order(written, program.loops)
+    levels = dict(zip(written, formats[program.target.tensor].levels, strict=True))
+    costs = (_term_cost(program, term, formats, codes, levels, counts) for term in terms)
+    found = moved + sum(costs)
     # Of orders that cost the same, the one that reads and writes arrays as they are stored.
     return found * (1 + 0.01 * _inversions(program, formats))
 
@@ -184,7 +195,7 @@ def _of_two(
     first: cin.Expression,
     formats: Mapping[str, Format],
     counts: Counts,
-    turns: bool,
+    turns: Turns,
 ) -> float:
     """The cost of a program that makes a sum first, and reads it as an array."""
     assert isinstance(first, cin.Reduce)
@@ -231,9 +242,10 @@ def _term_cost(
     term: cin.Expression,
     formats: Mapping[str, Format],
     codes: Codes,
+    written: Mapping[str, str],
     counts: Counts,
 ) -> float:
-    """About what a term costs."""
+    """About what a term costs; ``written`` has the levels of the result, as it is written."""
     target = program.target
     used = {v for node in cin.walk(term) if isinstance(node, cin.Access) for v in node.variables}
     loops = [v for v in program.loops if v in used or v in target.variables]
@@ -244,7 +256,7 @@ def _term_cost(
     cost = sum(loop.steps * (1 + _merged(term, loop.variable, codes)) for loop in found)
     again = len(loops) > 1 and found[-1].extent <= _ROWS
     outside = loops[-2] if again else None
-    cost += points * (_weight(program, term, loops, formats, codes, counts, outside) - 1)
+    cost += points * (_weight(program, term, loops, formats, codes, written, counts, outside) - 1)
     if _is_scattered(program, formats):
         return 2 * cost + points * _PLACED
     return cost + points * _written(program, loops, formats, points)
@@ -289,6 +301,7 @@ def _weight(
     loops: Sequence[str],
     formats: Mapping[str, Format],
     codes: Codes,
+    written: Mapping[str, str],
     counts: Counts,
     outside: str | None,
 ) -> float:
@@ -297,11 +310,9 @@ def _weight(
     ``outside`` is the loop around the innermost one, if this one has few coordinates.
     """
     innermost, target = loops[-1], program.target
-    form = formats[target.tensor]
-    written = [target.variables[mode] for mode in form.mode_order]
     read = {node: codes[node] for node in cin.walk(term) if isinstance(node, cin.Access)}
     sparse, across = False, 0.0
-    for access, stored in (*read.items(), (target, dict(zip(written, form.levels, strict=True)))):
+    for access, stored in (*read.items(), (target, written)):
         if innermost not in stored:
             continue
         level = list(stored).index(innermost)
@@ -320,7 +331,11 @@ def _weight(
         return _IN_ORDER
     # Of sums over several variables, one may be made first (``factored``).
     sums = len({*loops} - {*written})
-    return _ADDED if sums == 1 and innermost in written and are_full(form.levels) else _SPARSE
+    return (
+        _ADDED
+        if sums == 1 and innermost in written and are_full(formats[target.tensor].levels)
+        else _SPARSE
+    )
 
 
 def _appended(program: cin.LoopProgram, formats: Mapping[str, Format]) -> list[str]:

@@ -48,6 +48,7 @@ from custard.to_c.storage import Storage, storage_of
 from custard.to_c.sums import OwnSum, fused, with_sums_elsewhere
 from custard.to_c.threads import SharedLoop
 from custard.to_c.tiled_copies import with_tiled_copies
+from custard.to_c.turned_result import TurnedResult
 from custard.to_c.unroll_and_jam import unrolled_and_jammed
 from custard.to_c.values import c_type, concrete, presence, value
 from custard.to_c.vectors import with_sums_on_vectors, with_vectors
@@ -140,9 +141,11 @@ class Lowering:
             lambda variables: None if drop_zeros else counted(tree, variables, storage),
             types.extents,
         )
-        output = TensorOutput(dtype=dtype, assembly=assembly, drop_zeros=drop_zeros)
+        turned = self.turned_result(assembly)
+        output = TensorOutput(dtype=dtype, assembly=turned or assembly, drop_zeros=drop_zeros)
         self._note_ignored()
-        loops = self.with_zeros(self.body(tree, output), assembly)
+        loops = self.with_zeros(self.body(tree, output), output.assembly)
+        loops += turned.transposed() if turned else []
         loops = with_gathered_sums(with_joined_loops(loops), self._steady_arrays())
         fresh = namer(loops, builder.taken)
         tiles = RegisterTiles(fresh, self.zeroed)
@@ -203,6 +206,18 @@ class Lowering:
         loops = self.statements(order, tree, output)
         assembly.finish()
         return loops
+
+    def turned_result(self, assembly: Assembly) -> TurnedResult | None:
+        """The array in the order of the loops in which the result is computed, if there is one."""
+        target, loops = self.program.target, self.program.loops
+        if target not in self.program.turned:
+            return None
+        order = sorted(assembly.variables, key=loops.index)
+        self.note(
+            f"{target} is computed in an array of {', '.join(order)}, and transposed behind the "
+            "loops"
+        )
+        return TurnedResult(assembly, order)
 
     def with_zeros(self, loops: list[Stmt], assembly: Assembly) -> list[Stmt]:
         """The loops, with the result set to zero first if they need that."""

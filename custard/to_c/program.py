@@ -26,6 +26,7 @@ from custard.to_c.factored import factored_for
 from custard.to_c.header import documented
 from custard.to_c.linked import CFiles, linked
 from custard.to_c.lookups import candidates, looked_up
+from custard.to_c.loop_order import in_place_for
 from custard.to_c.lowered import Lowered
 from custard.to_c.lowering import lower
 from custard.to_c.printer import printed
@@ -197,8 +198,8 @@ class CProgram(Program):
         other = {**far, **dense}
         formats = {**self.formats, **other}
         program, lowered = self, self.lowered
-        if self.cin.whole is not None:
-            program = self._factored_for(formats, by_variable)
+        if self.cin.whole is not None or self.cin.target in self.cin.turned:
+            program = self._suited(formats, by_variable)
         if other and program is self:
             lowered = self._lower(formats, Types())
         told = tuple(
@@ -217,16 +218,18 @@ class CProgram(Program):
         notes = *self.told, *told
         return Decisions(program, lowered, other, by_variable, asked, large, listed, notes)
 
-    def _factored_for(
-        self, formats: Mapping[str, Format], by_variable: Mapping[str, int]
-    ) -> CProgram:
-        """The program with the products that suit inputs of some formats and extents."""
+    def _suited(self, formats: Mapping[str, Format], by_variable: Mapping[str, int]) -> CProgram:
+        """The program with the products, or the place of its result, that suit inputs of some
+        formats and extents."""
         program, notes = factored_for(self.cin, formats, by_variable)
-        return self if program is self.cin else self._with(replace(program, whole=None), notes)
+        if program is not self.cin:
+            return self._with(replace(program, whole=None), notes)
+        program, notes = in_place_for(self.cin, self.formats, by_variable)
+        return self if program is self.cin else self._with(program, notes)
 
     def _with(self, program: cin.LoopProgram, notes: Sequence[str]) -> CProgram:
-        """The program with its products split in another way."""
-        key = "split", str(program)
+        """The program with its products split, or its loops ordered, in another way."""
+        key = "other", str(program)
         found: CProgram | None = self.known.get(key)
         if found is None:
             nest = LoopNest(tuple(dict.fromkeys(map(cin.base, program.loops))))
@@ -365,7 +368,7 @@ class CProgram(Program):
 class Decisions:
     """What the shapes and the classes of inputs decide.
 
-    ``program``  the one that computes them: the same, or one with its products split otherwise
+    ``program``  the one that computes them: the same, or one with other products or loops
     ``lowered``  the kernel for its inputs, of float64 with int32 indices
     ``formats``  of tensors that are stored otherwise than the program declares
     ``extents``  by variable

@@ -9,7 +9,7 @@ from custard.ir import cin
 from custard.ir.concretization import concretize
 from custard.language import notation
 from custard.language.formats import parse_format
-from custard.to_c.cost import cost
+from custard.to_c.cost import cost, turned
 from sam.tensor import Tensor
 
 
@@ -27,6 +27,21 @@ def test_costs_worked_out_by_hand():
     found = costs("y(i) = A(i,j) * x(j)", formats, {"A": matrix, "x": np.ones(3)}, "ij")
     # Three rows, and three entries that are gathered and summed up, for 1.5 each.
     assert found == pytest.approx(3 + 3 * 1.5)
+
+
+def test_a_result_is_transposed_where_that_is_worth_it():
+    text, forms = "X(i,j) = A(i,k) * B(k,j)", {"X": "dd", "A": "dd", "B": "ds"}
+    program = cin.reordered(concretize(notation.parse(text)), "kji")
+    formats = {name: parse_format(form) for name, form in forms.items()}
+    found, accesses = turned(program, formats)
+    # Extents of 10,000 and fibers of 8 coordinates: each of 8e8 points costs 0.5, and each of the
+    # 1e8 elements of A and X 3; two pairs of levels are the other way round.
+    assert found == pytest.approx((1e4 + 8e4 + 4e8 + 6e8) * 1.02)
+    assert set(map(str, accesses)) == {"A(i,k)", "X(i,j)"}
+    dearer, inputs = turned(program, formats, turns="inputs")
+    assert dearer > 2 * found
+    assert set(map(str, inputs)) == {"A(i,k)"}
+    assert turned(program, formats, turns="none")[1] == set()
 
 
 def test_a_merge_is_dear():

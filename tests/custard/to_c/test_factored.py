@@ -161,7 +161,8 @@ ROWS = "sum(k, A(i,k) * B(k,l)) is computed first, for each i: equal places are 
             "sum(l, B(k,l) * C(l,j)) is computed first, for each j: equal places are joined",
             "sum(k, A(i,k) * sum(l, B(k,l) * C(l,j)))",
         ),
-        ({"X": "dd", "A": "dd", "B": "CSR", "C": "CSR"}, ROWS,
+        ({"X": "dd", "A": "dd", "B": "CSR", "C": "CSR"},
+         "sum(k, A(i,k) * B(k,l)) is computed first, for all l, i: that costs far less",
          "sum(l, C(l,j) * sum(k, A(i,k) * B(k,l)))"),
     ],
 )  # fmt: skip

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 import custard
+from tests.support.compiler import needs_compiler
 
 CSR = dict.fromkeys("XAB", "CSR")
 
@@ -17,7 +18,7 @@ CSR = dict.fromkeys("XAB", "CSR")
         ("X(i,j) = A(i,k) * B(j,k)", CSR, "ikj"),  # B is: i, j, k merges all pairs of rows
         ("X(i,j) = A(i,k) * B(k,j)", {**CSR, "A": "CSC"}, "ikj"),
         ("X(j,i) = A(i,j)", {"X": "CSR", "A": "CSR"}, "ij"),  # filled in two passes
-        ("X(i,j) = A(i,k) * B(k,j)", {"X": "dd", "A": "dd", "B": "CSR"}, "ijk"),  # B is turned
+        ("X(i,j) = A(i,k) * B(k,j)", {"X": "dd", "A": "dd", "B": "CSR"}, "kji"),  # A, X are turned
         ("X(i,j) = A(i,k) * B(k,j)", {"X": "dd", "A": "CSR", "B": "dd"}, "ikj"),
         ("X(i,j) = A(i,j) + B(i,j)", CSR, "ij"),
         ("X(j,i) = A(i,j)", {"X": "dd", "A": "dd"}, "ji"),  # written in order
@@ -142,3 +143,34 @@ def test_strict_turns_no_array():
         "X(i,j) = A(i,k) * B(j,k)", {"X": "dd", "A": "CSR", "B": "dd"}, target="c", strict=True
     )
     assert not any(note.endswith(TURNED) for note in program.notes)
+
+
+def _few_rows(monkeypatch):
+    return 3
+
+
+def _no_memory(monkeypatch):
+    monkeypatch.setattr("sam.support.free_memory.lacks", lambda size: size >= 2 * 8 * 5 * 6)
+    return 5
+
+
+@needs_compiler
+@pytest.mark.parametrize("rows_where", [_few_rows, _no_memory])
+def test_a_result_of_few_rows_or_too_large_for_two_is_computed_where_it_is_stored(
+    rows_where, monkeypatch
+):
+    program = custard.compile(
+        "X(i,j) = A(i,k) * B(k,j)", {"X": "dd", "A": "dd", "B": "CSR"}, target="c"
+    )
+    a, b = np.ones((5, 4)), scipy.sparse.csr_array(np.eye(4, 6))
+    turned = program.bind({"A": a, "B": b})
+    assert "X_turned" in turned.kernel.source
+    assert turned.decisions == ()
+    rows = rows_where(monkeypatch)
+    program.known.clear()
+    bound = program.bind({"A": a[:rows], "B": b})
+    assert "X_turned" not in bound.kernel.source
+    assert bound.decisions == (
+        "for these inputs, X(i,j) is computed where it is stored, in the loop order i, j, k",
+    )
+    np.testing.assert_array_equal(bound.run().to_numpy(), a[:rows] @ b)
