@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from sim.explain.lanes import folded
 from sim.stats import TOKEN_KINDS, BlockStats, Run, of_machine
 
 _WIDE, _SHOWN_ENTRIES = 100, 5
+# Columns about memory that a narrow console lacks, the first of them first.
+_SPARED = ("at most", "reads", "writes", "pJ", "hits")
 # Where a block's cycles go: the bar's character, which tells without colour, and its colour.
 _SHARES = {
     "busy": ("█", "green"),
@@ -38,7 +41,7 @@ def summary(
     ``seconds`` is the time that it took; ``width`` and ``all_lanes`` are those of ``blocks_table``.
     """
     lines = () if told["result"] is None else result_lines(told["result"])
-    memory = [Padding(memory_table(told), (0, 0, 1, 0))] if told.get("memory") else []
+    memory = [Padding(memory_table(told, width), (0, 0, 1, 0))] if told.get("memory") else []
     parts = told.get("graphs")
     if not parts:
         table = Padding(blocks_table(told, width, all_lanes), (1, 0))
@@ -106,7 +109,7 @@ def blocks_table(told: Mapping[str, Any], width: int = _WIDE, all_lanes: bool = 
     marked = {name for name, lanes in rows.items() if any(one is busiest for one in lanes)}
     for layout in _LAYOUTS:
         columns = _columns(rows, marked, told["cycles"], layout)
-        if sum(column.width for column in columns) + 2 * (len(columns) - 1) <= width:
+        if _fit(columns, width):
             break
     waits_for_memory = any(column.header == "memory" for column in columns)
     table = Table(
@@ -116,11 +119,7 @@ def blocks_table(told: Mapping[str, Any], width: int = _WIDE, all_lanes: bool = 
         caption=_legend(waits_for_memory, layout.bar > 0),
     )
     table.caption_justify = "left"
-    for column in columns:
-        justify: JustifyMethod = "right" if column.right else "left"
-        table.add_column(column.header, justify=justify, no_wrap=True, overflow="ellipsis")
-    for cells in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*cells)
+    _fill(table, columns)
     return table
 
 
@@ -169,6 +168,21 @@ class _Column:
     def width(self) -> int:
         lines = (line for cell in self.cells for line in cell.plain.split("\n"))
         return max(map(cell_len, (self.header, *lines)))
+
+
+def _fill(table: Table, columns: Sequence[_Column], styles: Iterable[str] = repeat("")) -> None:
+    """Puts columns into a table; each row has a style."""
+    for column in columns:
+        justify: JustifyMethod = "right" if column.right else "left"
+        table.add_column(column.header, justify=justify, no_wrap=True, overflow="ellipsis")
+    rows = zip(*(column.cells for column in columns), strict=True)
+    for style, cells in zip(styles, rows, strict=False):
+        table.add_row(*cells, style=style)
+
+
+def _fit(columns: Sequence[_Column], width: int) -> bool:
+    """Whether columns stand beside each other in a console of a width."""
+    return sum(column.width for column in columns) + 2 * (len(columns) - 1) <= width
 
 
 def _columns(
@@ -246,21 +260,33 @@ def _spread(counts: Sequence[int], cycles: int, means: bool) -> str:
     return f"{least} {mean} {most}" if means else f"{least.removesuffix('%')}-{most}"
 
 
-def memory_table(told: Mapping[str, Any]) -> Table:
-    """The traffic of each level of memory, in all and for each tensor, as ``as_json`` told it."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("memory", no_wrap=True)
+def memory_table(told: Mapping[str, Any], width: int = _WIDE) -> Table:
+    """The traffic of each level of memory, in all and for each tensor, as ``as_json`` told it.
+
+    In a console of few columns, ``width``, some numbers are left out, and the others stay whole.
+    """
     powered = any(level["total"]["energy_pj"] for level in told["memory"].values())
-    columns = ["reads", "writes", "bytes read", "written", "hits", "at most"]
-    for column in [*columns, *(["pJ"] if powered else []), "busy"]:
-        table.add_column(column, justify="right")
+    heads = ["memory", "reads", "writes", "bytes read", "written", "hits", "at most"]
+    heads += [*(["pJ"] if powered else []), "busy"]
+    rows, styles = [], []
     for name, level in told["memory"].items():
         busy = min(max(level["busy"], default=0), told["cycles"])  # writes may go on after the end
-        table.add_row(
-            name, *_traffic(level["total"], powered), _percent(busy, told["cycles"]), style="bold"
-        )
+        rows.append([name, *_traffic(level["total"], powered), _percent(busy, told["cycles"])])
+        styles.append("bold")
         for tensor, traffic in level["tensors"].items():
-            table.add_row(f"  {tensor}", *_traffic(traffic, powered), "")
+            rows.append([f"  {tensor}", *_traffic(traffic, powered), ""])
+            styles.append("")
+    cells = zip(*rows, strict=True)
+    columns = [
+        _Column(head, [*map(Text, each)], head != "memory")
+        for head, each in zip(heads, cells, strict=True)
+    ]
+    for spared in _SPARED:
+        if _fit(columns, width):
+            break
+        columns = [column for column in columns if column.header != spared]
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    _fill(table, columns, styles)
     return table
 
 
@@ -282,10 +308,10 @@ def as_json(run: Run) -> dict[str, Any]:
     """The run as plain JSON data, with no more of its result than the summary shows.
 
     ``blocks`` by node: the fields of ``BlockStats``; ``copies``: blocks that do the same work in
-    all lanes; ``streams`` by edge: those of
-    ``StreamStats``; ``memory`` by level: those of ``MemoryStats``, and the ``total`` of its
-    tensors; ``result``: the tensor's name, shape, format, type of the values, how many are stored
-    (``nnz``), how many of them are entries and not 0, and the first entries as text.
+    all lanes; ``streams`` by edge: those of ``StreamStats``; ``memory`` by level: those of
+    ``MemoryStats``, and the ``total`` of its tensors; ``result``: the tensor's name, shape, format,
+    type of the values, how many are stored (``nnz``), how many of them are entries and not 0, and
+    the first entries as text.
     """
     told = {
         "engine": run.engine,

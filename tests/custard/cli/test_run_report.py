@@ -136,6 +136,15 @@ def test_narrow_consoles_tell_the_longest_wait():
     assert array.split() == ["array", "50%", "val", "40%", "10%"]
 
 
+@pytest.mark.parametrize("width", [40, 50, 60, 80])
+def test_numbers_about_memory_are_whole_at_all_widths(width):
+    told = as_json(replace(_run(), memory=MEMORY))
+    header, dram, *_ = _printed(memory_table(told, width), width)
+    assert "…" not in header + dram
+    assert {"6,400", "256", "25%"} <= {*dram.split()}
+    assert ("at most" in header, "133,120" in dram) == (width >= 80, width >= 50)
+
+
 def test_energy_has_a_column_where_some_level_takes_any():
     """The column goes to numbers of bytes elsewhere."""
     told = as_json(replace(_run(), memory={"LLB": MEMORY["LLB"]}))
