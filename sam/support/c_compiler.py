@@ -66,7 +66,7 @@ def watched(tells: Callable[[int], None] | None = None) -> Iterator[Compilation]
 @contextmanager
 def _told(sources: int) -> Iterator[None]:
     """Tells the watchers that sources are being compiled in this context."""
-    _log.info("compiling %d C sources, once on this machine", sources)
+    _log.info("compiling %d C source%s, once on this machine", sources, "" if sources == 1 else "s")
     watcher = _watching.get()
     if watcher is None:
         yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,20 @@ class ArrayOperators:
         if not self.shape:
             raise TypeError("a scalar has no length")
         return self.shape[0]
+
+    def __bool__(self) -> bool:
+        return bool(_told(bool, self.to_numpy()))
+
+    def __getitem__(self, key: Any) -> Any:
+        return _told(operator.getitem, self.operand(), key)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(_told(iter, self.operand()))
+
+    @property
+    def T(self) -> Any:
+        """The transpose, as an array of scipy.sparse or numpy."""
+        return self.operand().T
 
     def __float__(self) -> float:
         return float(_told(float, self.to_numpy()))

@@ -281,7 +281,10 @@ class Tensor(ArrayOperators):
         )
         if (codes, order) == (self._codes, self.mode_order):
             return self
-        return self._by_rows(codes, order) or _stored(*self._entries(), self.shape, codes, order)
+        by_rows = self._by_rows(codes, order)
+        if by_rows is not None:
+            return by_rows
+        return _stored(*self._entries(), self.shape, codes, order)
 
     def arrange(self, levels: str, modes: tuple[tuple[int, ...], ...]) -> Tensor:
         """The storage that a SAM graph asks for (``sam.graph.Slot``): a tensor of its levels.

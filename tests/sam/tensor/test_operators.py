@@ -38,6 +38,10 @@ def plain(found):
         lambda x: np.add.reduce(x),
         lambda x: np.where(x > 2, x, 0),
         lambda x: np.concatenate([x, x]),
+        lambda x: x.T,
+        lambda x: x[1],
+        lambda x: x[1, 0],
+        lambda x: x[:, 1],
         lambda x: np.dot(x, np.ones(2)),
         lambda x: np.einsum("ij,j->i", x, np.ones(2)),
         lambda x: np.stack([x, x], out=np.zeros((2, 2, 2))),
@@ -118,3 +122,20 @@ def test_tensors_answer_numpy_and_scipy():
     assert (int(Tensor.of(2**53 + 1)), complex(Tensor.of(3j))) == (2**53 + 1, 3j)
     vector = Tensor.from_numpy(np.array([1, 0, 2]), "s")
     np.testing.assert_array_equal(vector + np.array([1, 1, 1]), [2, 1, 3])
+
+
+@pytest.mark.parametrize("tensor", [SPARSE, FULL], ids=["sparse", "dense"])
+def test_rows_come_one_by_one(tensor):
+    assert [plain(row).tolist() for row in tensor] == DENSE.tolist()
+    with pytest.raises(IndexError):
+        tensor[2]
+
+
+def test_only_a_single_value_has_a_truth():
+    assert Tensor.of(3.0)
+    assert not Tensor.of([[0.0]])
+    assert not Tensor.from_numpy(np.zeros((1, 1)), "ss")
+    with pytest.raises(UserError, match=r"truth value of an array .* is ambiguous"):
+        bool(SPARSE)
+    with pytest.raises(UserError, match="iteration over a 0-d array"):
+        iter(Tensor.of(3.0))
