@@ -7,6 +7,7 @@ each stand for a part of a point.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -113,8 +114,13 @@ def _places(grid: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
 
 
 def _axis(place: tuple[str, ...], given: Any) -> list[_Step]:
-    """The values of an axis. Raises UserError where there are none."""
+    """The values of an axis. Raises UserError where there are none, or one is there twice."""
     origin = f"grid.{'.'.join(place)}"
+    values = given if isinstance(given, list) else []
+    counts = Counter(map(repr, values))
+    twice = [value for value in values if counts[repr(value)] > 1]
+    if twice:
+        raise UserError(f"{origin} has the value {show(twice[0])} twice")
     if place[0] not in _KEYS:
         return _named_axis(place[0], given, origin)
     if not isinstance(given, list) or not given:

@@ -128,6 +128,14 @@ points: [{dims: {i: 4}}, {dims: {i: 5}, labels: {kind: other}}]
             for given in ("[]", "{}", "3", "west", "[[1]]", "[true]", "{true: {}}", "")
         ),
         (
+            "grid: {set: {queues.depth: [1, 2, 1]}}",
+            "grid.set.queues.depth has the value 1 twice",
+        ),
+        (
+            "grid: {matrix: [west, small, west], seed: [0]}",
+            'grid.matrix has the value "west" twice',
+        ),
+        (
             "grid: {set.queues.depth: [1, 2]}",
             "grid.set.queues.depth has a dot in its name\n"
             "hint: as in grid: {set: {queues.depth: [...]}}",
