@@ -332,17 +332,20 @@ def has_runs(slot: Slot, stored: StoredInput) -> bool:
     return slot.levels != "" and entries >= long * max(1, coordinates)
 
 
-# Fibers of fewer entries (mean) than this are short; so many lengths make a stretch of the sample,
-# and this share of them must be repeated (measured). Processors learn the lengths of few fibers.
-_SHORT, _STRETCH, _REPEATED, _LEARNT = 12, 256, 0.34, 1024
+# Fibers of fewer entries (mean) than this are short. Fewer fibers than this take as long anyway. Of
+# so many fibers and entries, processors learn the lengths in calls that are repeated; of more, this
+# share of a stretch of lengths must be repeated (measured).
+_SHORT, _FEW, _LEARNT, _STRETCH, _REPEATED = 12, 512, 1 << 15, 256, 0.34
 
 
 def is_steady(slot: Slot, stored: StoredInput) -> bool:
-    """Whether the innermost fibers of an input are short, and most are as long as one of the three
-    before them, by a sample of them."""
+    """Whether the lengths of the innermost fibers of an input, which are short, are foreseen: since
+    they are few, or since most are as long as one of the three before them, by a sample of them."""
     segments = stored.members.get(f"segments{len(slot.levels) - 1}")
-    if segments is None or len(segments) < _LEARNT or segments[-1] >= _SHORT * len(segments):
+    if segments is None or len(segments) < _FEW or segments[-1] >= _SHORT * len(segments):
         return False
+    if len(segments) + segments[-1] <= _LEARNT:
+        return True
     begins = np.linspace(0, len(segments) - 1 - _STRETCH, 4, dtype=np.int64)
     lengths = np.diff(segments[begins[:, None] + np.arange(_STRETCH + 1)])
     return any(np.mean(lengths[:, lag:] == lengths[:, :-lag]) >= _REPEATED for lag in (1, 2, 3))
