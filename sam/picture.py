@@ -17,7 +17,7 @@ from sam.blocks import KINDS, Port, block_of
 from sam.blocks.base import Drawing
 from sam.dot_text import label, quote
 from sam.graph import Edge, End, Graph, Node
-from sam.lanes import Lane, dealers, lanes_of
+from sam.lanes import dealers, lanes_of
 from sam.meanings import Meant
 from sam.support.errors import UserError
 from sam.validate import meanings
@@ -37,6 +37,9 @@ _TENSOR_COLOURS = ["#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#b3e2
 _TENSOR_PARAMETERS = ("slot", "tensor")
 # The parameters that a label shows behind the kind; others are in the node's name, or unimportant.
 _TOLD = ("operation", "lanes", "memory", "buffers")
+
+Path = tuple[tuple[str, int], ...]
+"""Lanes, each by its loop and number, the outermost first."""
 
 
 class Picture:
@@ -65,15 +68,20 @@ class Picture:
 
     def boxes(self) -> list[str]:
         """The boxes around loops and lanes, as lines of DOT."""
-        lines: list[str] = []
-        for lane in sorted({lane for lane in self._lanes.values() if lane is not None}):
-            inside = [node for node in self.graph.nodes if self._lanes[node.name] == lane]
-            lines += _box(f"lane_{lane[0]}_{lane[1]}", f"lane {lane[1]} of {lane[0]}", _LANE)
-            lines += ["  " + line for line in self._loops(inside, f"_{lane[0]}_{lane[1]}")]
-            lines += [f"    {quote(node.name)};" for node in inside]
+        return self._inside(())
+
+    def _inside(self, outer: Path) -> list[str]:
+        """The boxes in a lane, or those that no lane has."""
+        depth, lines = len(outer), []
+        paths = {path for path in self._lanes.values() if path[:depth] == outer}
+        for loop, number in sorted({path[depth] for path in paths if len(path) > depth}):
+            inner = (*outer, (loop, number))
+            lines += _box(f"lane{_called(inner)}", f"lane {number} of {loop}", _LANE)
+            lines += ["  " + line for line in self._inside(inner)]
             lines.append("  }")
-        lines += self._loops(node for node in self.graph.nodes if self._lanes[node.name] is None)
-        return lines
+        nodes = [node for node in self.graph.nodes if self._lanes[node.name] == outer]
+        lines += self._loops(nodes, _called(outer))
+        return lines + [f"  {quote(node.name)};" for node in nodes if outer]
 
     def _loops(self, nodes: Iterable[Node], suffix: str = "") -> list[str]:
         """Boxes around nodes that go through the coordinates of the same variable."""
@@ -129,20 +137,34 @@ class Picture:
         return next((variable for variable in made if variable is not None), None)
 
     @cached_property
-    def _lanes(self) -> Mapping[str, Lane | None]:
-        """The lane of each node, by its loop; none are known in a graph that is not sound."""
+    def _lanes(self) -> Mapping[str, Path]:
+        """The lanes around each node; none are known in a graph that is not sound."""
         if not self._meanings:
-            return {node.name: None for node in self.graph.nodes}
-        loops = {
-            dealer.name: self._of(self._into.get(End(dealer.name, "in_crd"))) or dealer.name
-            for dealer in dealers(self.graph)
-        }
-        found = lanes_of(self.graph).items()
-        return {name: None if lane is None else (loops[lane[0]], lane[1]) for name, lane in found}
+            return {node.name: () for node in self.graph.nodes}
+        found = lanes_of(self.graph)
+        loops: dict[str, str] = {}
+        around: dict[str, Path] = {}
+
+        def path(name: str) -> Path:
+            lane = found[name]
+            if lane is None or lane[0] not in loops:
+                return ()
+            return (*around[lane[0]], (loops[lane[0]], lane[1]))
+
+        for dealer in dealers(self.graph):
+            around[dealer.name] = path(dealer.name)
+            loop = self._of(self._into.get(End(dealer.name, "in_crd")))
+            loops[dealer.name] = loop or dealer.name
+        return {node.name: path(node.name) for node in self.graph.nodes}
 
 
 _LOOP = 'style="rounded,filled"; color="#d0d0d0"; fillcolor="#f7f7f7";'
 _LANE = 'style="rounded,filled"; color="#9a9a9a"; fillcolor="#ececec";'
+
+
+def _called(path: Path) -> str:
+    """The end of the name of a box in some lanes."""
+    return "".join(f"_{loop}_{number}" for loop, number in path)
 
 
 def _box(name: str, text: str, style: str) -> list[str]:
@@ -164,7 +186,9 @@ def stream(edge: Edge) -> str:
 def _label(node: Node) -> str:
     """The name, then the kind and parameters that the name does not tell."""
     values = [node.parameters.get(key) for key in _TOLD]
-    more = [str(value) for value in values if value is not None and str(value) not in node.name]
+    words = [value for value in values if isinstance(value, str) and value not in node.name]
+    numbers = [str(value) for value in values if isinstance(value, int)]
+    more = [*words, *numbers]
     kind = " ".join([node.kind.replace("_", " "), *more])
     return node.name if node.name.replace("_", " ") == kind else f"{node.name}\n{kind}"
 

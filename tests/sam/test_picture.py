@@ -15,6 +15,15 @@ def test_nodes_have_the_shape_of_their_kind_and_the_colour_of_their_tensor():
     assert by_name["root"]["shape"] == "circle"
 
 
+def test_a_label_has_the_number_of_lanes():
+    schedule = ["reorder(i,k,j)", "parallelize(i,Lanes,2)", "parallelize(k,Lanes,2)"]
+    graph = custard.compile("X(i,j) = B(i,k) * C(k,j)", schedule=schedule).graph
+    labels = {node.name: Picture(graph).of_node(node)["label"] for node in graph.nodes}
+    assert labels["deal_k"] == '"deal_k\\nparallelizer 2"'
+    assert labels["deal_k_2"] == '"deal_k_2\\nparallelizer 2"'
+    assert labels["multiply_2"] == '"multiply_2\\nalu"'
+
+
 def test_arrows_are_those_of_the_paper():
     picture = Picture(PRODUCT)
     assert {stream(edge) for edge in PRODUCT.edges} <= STREAM_STYLES.keys()
@@ -50,6 +59,19 @@ def test_each_lane_has_a_box():
     lines = Picture(graph).boxes()
     assert any('"lane 0 of i"' in line for line in lines)
     assert any('"lane 1 of i"' in line for line in lines)
+
+
+def test_lanes_in_lanes_have_boxes_of_their_own():
+    schedule = ["reorder(i,k,j)", "parallelize(i,Lanes,2)", "parallelize(k,Lanes,2)"]
+    graph = custard.compile("X(i,j) = B(i,k) * C(k,j)", schedule=schedule).graph
+    lines = Picture(graph).boxes()
+    inner = [n for n, line in enumerate(lines) if "cluster_lane_i_1_k_0" in line]
+    assert len(inner) == 1
+    rest = lines[inner[0] :]
+    box = rest[: rest.index("    }")]
+    assert any('"scan_C_j_3"' in line for line in box)
+    assert not any('"scan_C_j"' in line for line in box)
+    assert sum('"lane 0 of k"' in line for line in lines) == 2
 
 
 def test_a_graph_that_is_not_sound_has_no_boxes():
