@@ -21,8 +21,8 @@ from sim.config.hardware import Config
 from sim.machine import Machine, elaborate
 from sim.retiming.firing_kernel import Untraceable
 from sim.retiming.firings import Abandoned, Firings
-from sim.retiming.serving import MOST_CYCLES, Serving
-from sim.retiming.timing import MOST_LANES, Timing, TooLate
+from sim.retiming.serving import MOST_CYCLES, Serving, serving_source
+from sim.retiming.timing import MOST_LANES, Timing, TooLate, timing_source
 from sim.stats import BlockStats, MemoryStats, Run, StreamStats
 
 Finish = Callable[[int, Run | UserError | StreamError], None]
@@ -104,12 +104,12 @@ class _Batch:
                 lanes = left[:MOST_LANES]
                 most = self.most_bytes if len(left) > MOST_LANES else _AT_ONCE
                 if firings is None or not firings.whole:
-                    firings = self._firings(stack, most)
+                    firings = self._firings(stack, most, len(lanes))
                 try:
                     timed, dead = self._time(firings, lanes, wide=False)
                 except TooLate:
                     if not firings.whole:
-                        firings = self._firings(stack, most)
+                        firings = self._firings(stack, most, len(lanes))
                     timed, dead = self._time(firings, lanes, wide=True)
                 self.gone |= {*timed}
                 if not self.tells:
@@ -118,25 +118,29 @@ class _Batch:
                         self.finish(n, UserError("deadlock"))
                 left = [n for n in left if n not in timed and n not in dead]
 
-    def _firings(self, stack: ExitStack, most: int) -> Firings:
-        """The firings of the graph, up to a number of bytes of codes."""
+    def _firings(self, stack: ExitStack, most: int, lanes: int) -> Firings:
+        """The firings of the graph, up to a number of bytes of codes, to be timed in some lanes."""
         machine = elaborate(self.bound, self.configs[0])
-        firings = stack.enter_context(closing(self._traced(machine, min(most, self.most_bytes))))
+        traced = self._traced(machine, min(most, self.most_bytes), timing_source(lanes))
+        firings = stack.enter_context(closing(traced))
         firings.run()
         return firings
 
-    def _traced(self, machine: Machine, most: int) -> Firings:
-        """The firings of a machine, as many as fit in the cycles that the runs may take."""
+    def _traced(self, machine: Machine, most: int, source: str) -> Firings:
+        """The firings of a machine, as many as fit in the cycles that the runs may take.
+
+        ``source``  the C source that times them
+        """
         limits = [cycles for cycles in self.max_cycles if cycles is not None]
         limited = len(limits) == len(self.max_cycles)
-        return Firings(machine, most, max(limits) if limited else None, self.at_hand)
+        return Firings(machine, most, max(limits) if limited else None, self.at_hand, (source,))
 
     def serve(self) -> None:
         """Finds the runs of configs whose memory takes time."""
         machine = self._machine()
         if machine is None:
             return
-        with closing(self._traced(machine, self.most_bytes)) as firings:
+        with closing(self._traced(machine, self.most_bytes, serving_source())) as firings:
             firings.run()
             before: Serving | None = None
             try:

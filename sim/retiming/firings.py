@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
@@ -139,8 +139,10 @@ class Firings:
     ``done``       whether all firings are found
     ``forgotten``  whether codes that have been read have made room for others
 
+    ``beside``     C sources that time the firings: they are compiled together with the kernels
+
     Raises Untraceable, for one if the machine has wires, and Untranslatable; NotAtHand where its
-    kernels must be ``at_hand``, and one would have to be made first.
+    kernels and ``beside`` must be ``at_hand``, and one would have to be made first.
     """
 
     def __init__(
@@ -149,6 +151,7 @@ class Firings:
         most_bytes: int,
         most_firings: int | None = None,
         at_hand: bool = False,
+        beside: Sequence[str] = (),
     ) -> None:
         self.machine, self.most_firings = machine, most_firings
         self.room = Room()
@@ -163,14 +166,15 @@ class Firings:
             outputs = tuple(
                 FiringEnd(b.givers, _hands_over(b)) for b in self.bundles if b.giver == name
             )
-            made = one.translation.others
-            if (inputs, outputs) not in made:
-                made[inputs, outputs] = firing_kernel(one.residual.body, inputs, outputs)
-            kernel = made[inputs, outputs]
+            kernels = one.translation.others
+            if (inputs, outputs) not in kernels:
+                kernels[inputs, outputs] = firing_kernel(one.residual.body, inputs, outputs)
+            kernel = kernels[inputs, outputs]
             one.events = kernel.events
             sources.append(kernel.source)
         scheduler = SHARED.exported(own_text("firing_scheduler.c"))
-        self.runtime, *built = firing_libraries(scheduler, *sources, at_hand=at_hand)
+        made = firing_libraries(*beside, scheduler, *sources, at_hand=at_hand)
+        self.runtime, *built = made[len(beside) :]
         SHARED.require(self.runtime)
         self.runtime.run.restype = ctypes.c_int64
         self.objects = Objects(self.runtime, self.room)

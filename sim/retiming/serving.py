@@ -123,6 +123,11 @@ SHARED = SharedLayout(
 """The structures that ``serving.c`` shares with Python."""
 
 
+def serving_source() -> str:
+    """The C source that times one config with memory."""
+    return SHARED.exported(own_text("serving.c"))
+
+
 @dataclass
 class _Served:
     """A part, and the cycles that it waited, by port, inputs first."""
@@ -155,7 +160,7 @@ class Serving:
         regions = machine.layout.regions
         self.layout = Layout(config.memory, config.clock.clock_ghz, askers, regions)
         self.passages, self.room = passages_of(config, machine), Room()
-        [self.library] = firing_libraries(SHARED.exported(own_text("serving.c")))
+        [self.library] = firing_libraries(serving_source())
         SHARED.require(self.library)
         self.library.run.restype = ctypes.c_int64
         [library] = libraries([SHARED_HIERARCHY.exported(text("hierarchy.c"))])

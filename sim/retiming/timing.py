@@ -99,6 +99,18 @@ SHARED = SharedLayout(
 """The structures that ``timing.c`` shares with Python."""
 
 
+def timing_source(configs: int, wide: bool = False) -> str:
+    """The C source that times so many configs at once, with cycles of 64 bits if they are wide."""
+    name = "int64_t" if wide else "int32_t"
+    text = own_text("timing.c")
+    return SHARED.exported(f"#define TIME {name}\n#define LANES {_lanes(configs)}\n{text}")
+
+
+def _lanes(configs: int) -> int:
+    """The lanes for so many configs."""
+    return next(n for n in (16, 32, 64) if configs <= n)
+
+
 @dataclass
 class _Timed:
     """A part, with the times of its firings in each lane.
@@ -124,7 +136,7 @@ class Timing:
 
     def __init__(self, firings: Firings, configs: Sequence[Config], wide: bool = False) -> None:
         self.firings, self.configs = firings, configs
-        self.lanes = next(n for n in (16, 32, 64) if len(configs) <= n)
+        self.lanes = _lanes(len(configs))
         self.passages = self._passages()
         self.room = Room()
         longest = max(latency for one in self.passages for _, latency in one)
@@ -132,9 +144,7 @@ class Timing:
         if longest >= _LONG and not wide:
             raise TooLate
         self.time: Any = np.int64 if wide else np.int32
-        name = "int64_t" if wide else "int32_t"
-        source = f"#define TIME {name}\n#define LANES {self.lanes}\n{own_text('timing.c')}"
-        [self.library] = firing_libraries(SHARED.exported(source))
+        [self.library] = firing_libraries(timing_source(len(configs), wide))
         SHARED.require(self.library)
         self.library.run.restype = self.library.able.restype = ctypes.c_int64
         self.library.size_of.restype = ctypes.c_int64

@@ -1,5 +1,6 @@
 """Batches give what each config gives alone, to the last cycle, deadlocks included."""
 
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +14,12 @@ import sim
 from sam.blocks import KINDS, StreamError
 from sam.blocks.base import Block, Kind, into, out
 from sam.graph import Node
+from sam.support.c_compiler import NotAtHand
 from sam.support.errors import UserError
 from sam.token import DONE
 from sim.binding import bind
 from sim.config.hardware import load
+from sim.machine import elaborate
 from sim.retiming import batch
 from sim.retiming.firings import Firings
 from sim.retiming.timing import Timing
@@ -141,6 +144,23 @@ def test_a_batch_finds_the_firings_once(monkeypatch):
     runs = sim.simulate_many(PRODUCT.graph, matrices(1), loaded, engine="compiled")
     assert found == [5]
     assert [run.config["queues"]["depth"] for run in runs] == DEPTHS
+
+
+def test_the_code_that_times_a_batch_is_at_hand_with_its_kernels(monkeypatch, tmp_path):
+    monkeypatch.setenv("SAM_CACHE", str(tmp_path))
+    program = custard.compile("x(i) = b(i) * c(i)")
+    bound = bind(program.graph, {"b": np.ones(3), "c": np.ones(3)})
+    many = [load(None, {"queues.depth": depth}) for depth in (2, 4, 8)]
+    with closing(Firings(elaborate(bound, many[0]), 1 << 20)):
+        made = len(list(tmp_path.rglob("*.so")))  # the kernels alone
+    found: dict[int, Any] = {}
+    with pytest.raises(NotAtHand):
+        batch.run(bound, many, [None] * 3, found.__setitem__, at_hand=True)
+    assert not found
+    assert len(list(tmp_path.rglob("*.so"))) == made
+    assert batch.run(bound, many, [None] * 3, found.__setitem__) == []
+    batch.run(bound, many, [None] * 3, found.__setitem__, at_hand=True)
+    assert sorted(found) == [0, 1, 2]
 
 
 def test_more_configs_than_lanes(monkeypatch):
