@@ -21,6 +21,7 @@ from sam.graph import Slot
 from sam.inputs import as_tensor
 from sam.support.errors import UserError
 from sam.tensor import VALUE_TYPES, Tensor, canonical, has_rows, is_scipy_sparse
+from sam.tensor.sorting import increase
 
 _INDEX_TYPES = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT}
 
@@ -286,22 +287,11 @@ def _listed(slot: Slot, data: Any) -> StoredInput | None:
         len(one) == 0 or (one.min() >= 0 and one.max() < data.shape[group[0]])
         for one, group in zip(coordinates, slot.modes, strict=True)
     )
-    if not inside or not _increase(coordinates):
+    if not inside or not increase(coordinates):
         return None
     arrays = {f"coordinates{level}": one for level, one in enumerate(coordinates)}
     arrays |= {"segments0": np.array([0, len(data.data)], index), "values": data.data}
     return _with_sizes(slot, data.shape, arrays, index)
-
-
-def _increase(coordinates: Sequence[np.ndarray[Any, Any]]) -> bool:
-    """Whether each entry's coordinates come after those of the entry before it."""
-    equal: Any = True
-    for one in coordinates:
-        step = np.diff(one)
-        if (equal & (step < 0)).any():
-            return False
-        equal = equal & (step == 0)
-    return not np.any(equal)
 
 
 def _with_sizes(

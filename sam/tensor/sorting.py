@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ Array = NDArray[Any]
 
 def sorted_entries(coordinates: Ints, values: Array) -> tuple[Ints, Array]:
     """The entries sorted by the first row of the coordinates, then the next, equal ones summed."""
-    if increase(coordinates):
+    if len(values) < 2 or (len(coordinates) and increase(coordinates)):
         return coordinates, values
     new = np.zeros(len(values), bool)
     new[0] = True
@@ -68,16 +69,16 @@ def _in_order(coordinates: Ints) -> tuple[Ints, Ints, Array]:
 _KEY_BITS = 63
 
 
-def increase(coordinates: Ints) -> bool:
-    """Whether each entry's coordinates come after those of the entry before it."""
-    some = coordinates[:, :1000]
-    return _all_increase(some) and (some.shape == coordinates.shape or _all_increase(coordinates))
+def increase(coordinates: Sequence[Array] | Array) -> bool:
+    """Whether each entry's coordinates, an array for each mode, come after those of the entry
+    before it."""
+    some = [row[:1000] for row in coordinates]
+    return _all_increase(some) and (len(coordinates[0]) <= 1000 or _all_increase(coordinates))
 
 
-def _all_increase(coordinates: Ints) -> bool:
-    if coordinates.shape[1] < 2:
-        return True
-    after = np.zeros(coordinates.shape[1] - 1, bool)
+def _all_increase(coordinates: Sequence[Array] | Array) -> bool:
+    count = len(coordinates[0])
+    after = np.zeros(max(0, count - 1), bool)
     for row in coordinates[::-1]:
         after &= row[1:] == row[:-1]
         after |= row[1:] > row[:-1]

@@ -61,6 +61,7 @@ def test_sums_keep_their_type():
 )
 def test_increasing_coordinates_are_recognised(coordinates, due):
     assert increase(np.array(coordinates, np.int64)) == due
+    assert increase([np.array(row, np.int32) for row in coordinates]) == due
     late = np.arange(3000).reshape(1, -1)
     assert increase(late)
     late[0, 2000] = 5
