@@ -202,10 +202,13 @@ class Bound:
             self.types = replace(self.types, result=INT)
 
     def seconds(self) -> float:
-        """How long the kernel takes, assembly of the result included, conversions excluded."""
+        """How long the kernel takes, with the assembly of the result, or the zeros that it adds to,
+        and without conversions."""
         plan = self._planned
-        struct, values = plan.empty()
         begin = time.perf_counter()
+        struct, values = plan.empty()
+        if not plan.kernel.lowered.on_zeros:
+            begin = time.perf_counter()
         status = plan.kernel.compute(struct, *self._arguments)
         took = time.perf_counter() - begin
         if status:
@@ -297,7 +300,7 @@ class Plan:
 
     def _empty(self) -> Callable[[], tuple[Words, Array | None]]:
         """A function that makes the struct of a result that is still to be computed, with its
-        sizes; and its values, if the kernel does not make them itself.
+        sizes; and its values, if the kernel does not make them itself: zeros, if it needs them.
 
         All that it needs has a name of its own: to look it up in the plan takes as long again.
         """
@@ -305,7 +308,8 @@ class Plan:
         for level, extent in enumerate(self.shape):
             sizes[self.places[f"size{level}"]] = extent
         copied, assembles, least = type(sizes).from_buffer_copy, self.assembles, self.least_bytes
-        empty, count, dtype = np.empty, math.prod(self.shape), self.dtype
+        empty = np.zeros if self.kernel.lowered.on_zeros else np.empty
+        count, dtype = math.prod(self.shape), self.dtype
         place, lacks, address_of = self.places["values"], free_memory.lacks, address
 
         def made() -> tuple[Words, Array | None]:

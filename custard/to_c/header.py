@@ -52,9 +52,10 @@ def _call(lowered: Lowered, prefix: str) -> str:
     )
     result, *_ = (struct.name for struct in lowered.kernel.structs if struct.written)
     if not lowered.kernel.functions:
+        sets = "adds to the zeros" if lowered.on_zeros else "sets all"
         return (
             f"{compute} takes the tensors as they are stored below{numbers}; the caller owns all "
-            f"arrays. It sets all of {result}->values, which has room for every coordinate. It "
+            f"arrays. It {sets} of {result}->values, which has room for every coordinate. It "
             f"returns 0, or 1 if there is no memory for its own arrays; {release} frees "
             "nothing."
         )

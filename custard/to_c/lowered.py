@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from custard.to_c.loop_ir import For, Kernel
 from custard.to_c.walks import statements as every_statement
@@ -25,6 +25,8 @@ class Lowered:
                     the format that avoids it, if there is one
     ``threaded``    whether the number of threads is the last argument
     ``gathers``     whether it has sums of products that gather factors (``gathered_sums``)
+    ``zeroing``     the loop that sets all values of the result to zero first, if there is one
+    ``on_zeros``    whether it was taken out, as all values are zero before
     """
 
     kernel: Kernel
@@ -37,6 +39,18 @@ class Lowered:
     decisions: tuple[str, ...]
     threaded: bool = False
     gathers: bool = False
+    zeroing: For | None = None
+    on_zeros: bool = False
+
+    def for_zeros(self) -> Lowered:
+        """The kernel for a result that the caller has set to zero, if that spares it a loop.
+
+        The system gives large arrays out as zeros, so the kernel need not go through them.
+        """
+        if self.zeroing is None:
+            return self
+        body = [one for one in self.kernel.body if one != self.zeroing]
+        return replace(self, kernel=replace(self.kernel, body=body), zeroing=None, on_zeros=True)
 
     @property
     def has_vectors(self) -> bool:

@@ -177,6 +177,7 @@ class Lowering:
                 isinstance(node, Call) and node.function in GATHERED
                 for node in all_expressions(loops)
             ),
+            zeroing=assembly.zeroing if assembly.zeroing in kernel.body else None,
         )
 
     def note(self, decision: str) -> None:

@@ -439,7 +439,7 @@ class LoadedKernel:
         verify(lowered.kernel)
         if not lowered.threaded:  # threads grow their parts of a result faster in new memory
             keep_freed()
-        self.lowered = lowered
+        self.lowered = lowered = lowered.for_zeros()
         flags = flags_for(lowered, flags)
         self.source = printed(documented(lowered, flags))
         (library,) = cc.build([self.source], flags=cc.supported(flags))

@@ -1,6 +1,11 @@
 """What lowering tells of a kernel."""
 
+import numpy as np
+import scipy.sparse
+
 import custard
+from tests.support.compiler import needs_compiler
+from tests.support.quick_c import compiled
 
 
 def lowered(expression, formats, schedule=()):
@@ -44,3 +49,25 @@ def test_kernels_that_gather():
     assert custard.compile("y(i) = A(i,j) * x(j)", formats, target="c").lowered.gathers
     formats = {"Y": "CSR", "A": "CSR"}
     assert not custard.compile("Y(i,j) = 2 * A(i,j)", formats, target="c").lowered.gathers
+
+
+@needs_compiler
+def test_a_bound_program_gives_zeros_to_a_kernel_that_adds_to_them():
+    text, formats = "X(i,j) = A(i,j)", {"X": "dd", "A": "CSR"}
+    program = compiled(text, formats)
+    assert "] = 0.0;" in program.source
+    assert "It sets all of X->values" in " ".join(program.source.split("\n// "))
+    a = np.array([[0.0, 2, 0], [0, 0, 0], [1, 0, 3]])
+    bound = program.bind({"A": scipy.sparse.csr_array(a)})
+    assert "] = 0.0;" not in bound.kernel.source
+    assert "It adds to the zeros of X->values" in " ".join(bound.kernel.source.split("\n// "))
+    for _ in range(3):
+        full = np.full((3, 3), 7.0)
+        del full  # its memory may be that of the result
+        np.testing.assert_array_equal(bound.run().to_numpy(), a)
+
+
+def test_a_kernel_that_sets_all_values_itself_stays():
+    lowered = compiled("X(i,j) = A(i,j)", {"X": "dd", "A": "dd"}).lowered
+    assert lowered.zeroing is None
+    assert lowered.for_zeros() is lowered
