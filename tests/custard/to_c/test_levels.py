@@ -269,6 +269,7 @@ def test_a_result_that_does_not_fit_stays_as_it_was_written():
     np.testing.assert_array_equal(run.output.to_numpy(), B)
     assert run.output.format == "ds:0,1"
     assert run.notes == (
+        "B is converted from ndarray on each run, as the graph reads ss:0,1",
         "X is stored as ds:0,1, not dq:0,1: the level cannot be stored as singleton: "
         "position 0 above it has 2 coordinates, not 1",
     )
