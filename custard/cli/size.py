@@ -53,15 +53,16 @@ def main(argv: Sequence[str]) -> int:
     files = place is not None or arguments.json is not None
     console = stdout(quiet=arguments.json == "-" or arguments.quiet, files=files)
     more = sizing.cycles - sizing.fewest
+    mark = "# " if place is None else ""  # all that is printed is a config
     console.print(
         Text(
-            f"{sizing.words:,} words in {len(sizing.depths)} queues, which hold "
+            f"{mark}{sizing.words:,} words in {len(sizing.depths)} queues, which hold "
             f"{sizing.unbounded_words:,} where they are unbounded"
         ),
         soft_wrap=True,
     )
     told = f"{sizing.cycles:,} cycles, {'none' if more == 0 else f'{more:,}'} more than unbounded"
-    console.print(Text(told), soft_wrap=True)
+    console.print(Text(mark + told), soft_wrap=True)
     text = yaml.safe_dump(dict(sizing.config), sort_keys=False, width=200)
     if place is None:
         console.print()

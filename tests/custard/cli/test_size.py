@@ -11,10 +11,11 @@ SPMV = ["y(i)=A(i,j)*x(j)", "-i", "A=@random(0.5)", "-i", "x=@dense", "--dims=i=
 
 def test_the_config_is_printed_or_saved(tmp_path, capsys):
     assert main(["size", *SPMV, "--engine=simpy"]) == 0
-    first, second, _, *config = capsys.readouterr().out.splitlines()
+    printed = capsys.readouterr().out
+    first, second, *_ = printed.splitlines()
     assert first.endswith("where they are unbounded")
     assert second.endswith(" cycles, none more than unbounded")
-    read = yaml.safe_load("\n".join(config))
+    read = yaml.safe_load(printed)
     assert read["name"] == "ideal-sized"
     saved = tmp_path / "sized.yaml"
     assert main(["size", *SPMV, "--engine=simpy", "--save", str(saved)]) == 0
