@@ -130,7 +130,7 @@ class _TableLayout:
     ``bar``    the characters of a bar; 0 where there is none
     ``ports``  all ports that were waited for, beside each other or, if ``stacked``, in lines of
                their own; else the first
-    ``means``  the mean of lanes beside their least and most, and the share of done cycles
+    ``wide``   the shares of lanes have their units, and done cycles a column
     ``fired``  the number of firings
     ``apart``  whether waits for tokens and for room have a column each; else there is the longest
     """
@@ -138,16 +138,16 @@ class _TableLayout:
     bar: int = 0
     ports: bool = False
     stacked: bool = False
-    means: bool = False
+    wide: bool = False
     fired: bool = True
     apart: bool = True
 
 
 _LAYOUTS = (
-    _TableLayout(20, ports=True, means=True),
-    _TableLayout(20, ports=True, stacked=True, means=True),
-    _TableLayout(10, ports=True, stacked=True, means=True),
-    _TableLayout(20, means=True),
+    _TableLayout(20, ports=True, wide=True),
+    _TableLayout(20, ports=True, stacked=True, wide=True),
+    _TableLayout(10, ports=True, stacked=True, wide=True),
+    _TableLayout(20, wide=True),
     _TableLayout(10),
     _TableLayout(6),
     _TableLayout(),
@@ -202,8 +202,7 @@ def _columns(
         shown = f"{name} x{len(lanes)}" if len(lanes) > 1 else name
         names.cells.append(Text(f"{shown} ◀", "bold") if name in marked else Text(shown))
     busy = [
-        Text(_spread([lane.busy for lane in lanes], cycles, layout.means))
-        for lanes in rows.values()
+        Text(_spread([lane.busy for lane in lanes], cycles, layout.wide)) for lanes in rows.values()
     ]
     found = [names]
     if layout.fired:
@@ -219,7 +218,7 @@ def _columns(
         found.append(waits("waits at", lambda block: {**block.starved, **block.blocked}))
     if any(block.memory for block in means):
         found.append(column("memory", lambda block: _percent(block.memory, cycles), right=True))
-    if layout.means:
+    if layout.wide:
         found.append(column("done", lambda block: _percent(block.done, cycles), right=True))
     return found
 
@@ -248,16 +247,16 @@ def _mean(lanes: Sequence[BlockStats]) -> BlockStats:
     )
 
 
-def _spread(counts: Sequence[int], cycles: int, means: bool) -> str:
-    """A share of the cycles; of several blocks the least, the mean and the largest, if they differ.
-
-    The mean is left out without ``means``.
-    """
+def _spread(counts: Sequence[int], cycles: int, wide: bool) -> str:
+    """A share of the cycles; of several blocks the least, the mean and the largest, if they differ,
+    of which the last alone has its unit where there is little room."""
     least, most = _percent(min(counts), cycles), _percent(max(counts), cycles)
     mean = _percent(sum(counts) / len(counts), cycles)
     if least == most:
         return mean
-    return f"{least} {mean} {most}" if means else f"{least.removesuffix('%')}-{most}"
+    if not wide:
+        least, mean = least.removesuffix("%"), mean.removesuffix("%")
+    return f"{least} {mean} {most}"
 
 
 def memory_table(told: Mapping[str, Any], width: int = _WIDE) -> Table:
