@@ -323,9 +323,10 @@ def has_runs(slot: Slot, stored: StoredInput) -> bool:
 
 
 # Fibers of fewer entries (mean) than this are short. Fewer fibers than this take as long anyway. Of
-# so many fibers and entries, processors learn the lengths in calls that are repeated; of more, this
-# share of a stretch of lengths must be repeated (measured).
-_SHORT, _FEW, _LEARNT, _STRETCH, _REPEATED = 12, 512, 1 << 15, 256, 0.34
+# so many fibers and entries, processors learn the lengths in calls that are repeated. Of more, this
+# share of a stretch of lengths must be repeated, or almost as many as there are fibers for which
+# ``sparse_dot`` branches in the same way (measured).
+_SHORT, _FEW, _LEARNT, _STRETCH, _REPEATED, _ALMOST = 12, 512, 1 << 15, 256, 0.45, 0.15
 
 
 def is_steady(slot: Slot, stored: StoredInput) -> bool:
@@ -338,7 +339,13 @@ def is_steady(slot: Slot, stored: StoredInput) -> bool:
         return True
     begins = np.linspace(0, len(segments) - 1 - _STRETCH, 4, dtype=np.int64)
     lengths = np.diff(segments[begins[:, None] + np.arange(_STRETCH + 1)])
-    return any(np.mean(lengths[:, lag:] == lengths[:, :-lag]) >= _REPEATED for lag in (1, 2, 3))
+    branches = lengths // 4 + (lengths > 0)
+    return _repeated(lengths) >= min(_REPEATED, _repeated(branches) - _ALMOST)
+
+
+def _repeated(numbers: np.ndarray) -> float:
+    """The share of numbers in rows that are as one of the three before, always the same one."""
+    return max(float(np.mean(numbers[:, lag:] == numbers[:, :-lag])) for lag in (1, 2, 3))
 
 
 def types_of(slots: Sequence[Slot], stored: Mapping[str, StoredInput]) -> Types:

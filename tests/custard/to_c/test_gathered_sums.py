@@ -211,12 +211,26 @@ STEADY = [3] * 1500 + [0, 7, 1, 0, 16] + [4] * 1500
         ([3] * 500, False),
         ([20] * 2000, False),
         ([0] * 2000, True),
+        (np.random.default_rng(5).choice(3, 40_000, p=(0.5, 0.4, 0.1)), True),
+        (np.random.default_rng(5).choice((1, 2, 3), 40_000, p=(0.55, 0.35, 0.1)), False),
         ([], False),
     ],
-    ids=["equal", "one", "in turns", "unequal", "learnt", "few", "long", "empty", "none"],
+    ids=[
+        "equal",
+        "one",
+        "in turns",
+        "unequal",
+        "learnt",
+        "few",
+        "long",
+        "empty",
+        "many empty",
+        "none empty",
+        "none",
+    ],
 )
 def test_fibers_are_steady_where_their_lengths_are_foreseen(lengths, steady):
-    matrix = with_lengths(lengths) if lengths else sp.csr_array((0, 40))
+    matrix = with_lengths(lengths) if len(lengths) else sp.csr_array((0, 40))
     program = custard.compile(PLAIN, {"y": "d", "A": "CSR", "x": "d"}, target="c")
     x = np.arange(40.0)
     np.testing.assert_array_equal(program.run({"A": matrix, "x": x}).to_numpy(), matrix @ x)
