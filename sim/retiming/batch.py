@@ -66,7 +66,9 @@ def run(
             batch.serve()
         else:
             batch.run()
-    except (Untraceable, Abandoned, UserError, StreamError, MemoryError) as mistake:
+    except Untraceable as mistake:
+        _log.warning("the %d configs run one by one: %s", len(configs), mistake)
+    except (Abandoned, UserError, StreamError, MemoryError) as mistake:
         # runs alone tell why
         _log.info("the %d configs run one by one: %s", len(configs), mistake)
     return batch.left()

@@ -224,12 +224,13 @@ def test_a_limit_of_cycles_holds_for_each():
     assert str(runs[2]).startswith(f"the run is not done after {cycles[1]} cycles, the limit")
 
 
-def test_wires_run_one_by_one(monkeypatch):
+def test_wires_run_one_by_one(monkeypatch, caplog):
     found = timed(monkeypatch)
     skips = custard.compile("x(i) = b(i) * c(i)", {"b": "s", "c": "s", "x": "s"}, ["skip(b,i)"])
     inputs = {"b": np.arange(9) % 2 * 1.0, "c": np.arange(9) % 3 * 1.0}
     agree(skips, inputs, [{"queues.depth": n} for n in (2, 3, 4)])
     assert found == []
+    assert "the 3 configs run one by one: a block reads a wire" in caplog.messages
 
 
 def test_failures_are_told_in_the_words_of_a_run_alone(caplog):
