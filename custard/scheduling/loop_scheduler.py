@@ -12,7 +12,7 @@ from dataclasses import replace
 from custard.ir import cin
 from custard.ir.accesses import accesses
 from custard.language.commands import CHOICES, LANES, WORKSPACES, Command, mistake, not_on
-from custard.language.formats import LEVEL_FORMATS, Format, parse_format
+from custard.language.formats import LEVEL_FORMATS, Format, are_full, parse_format
 from custard.scheduling.loops import NUMBERED, LoopNest, ParallelLoop, Precomputed
 from custard.scheduling.scheduler import Scheduler
 from custard.scheduling.statement import precomputed
@@ -360,7 +360,7 @@ class _LoopScheduler(Scheduler):
         if tensor != result:
             what = f"assemble names {tensor}, and the result is {result}"
             raise mistake(command, what, 0, one_of(tensor, [result]))
-        if strategy == "Insert":
+        if strategy == "Insert" and not are_full(self.formats[result].levels):
             self.notes[
                 f"{result} is appended to in its order, and threads count their entries before "
                 "they put them in place"

@@ -331,11 +331,8 @@ def _weight(
         return _IN_ORDER
     # Of sums over several variables, one may be made first (``factored``).
     sums = len({*loops} - {*written})
-    return (
-        _ADDED
-        if sums == 1 and innermost in written and are_full(formats[target.tensor].levels)
-        else _SPARSE
-    )
+    is_added_to = innermost in written and are_full("".join(written.values()))
+    return _ADDED if sums == 1 and is_added_to else _SPARSE
 
 
 def _appended(program: cin.LoopProgram, formats: Mapping[str, Format]) -> list[str]:

@@ -30,6 +30,16 @@ def test_products(result, schedule):
     np.testing.assert_array_equal(found.to_numpy(), a @ b)
 
 
+@pytest.mark.parametrize(
+    ("form", "strategy", "told"),
+    [("ds", "Insert", True), ("ds", "Append", False), ("dd", "Insert", False)],
+)
+def test_insert_has_a_note_where_the_result_is_appended_to(form, strategy, told):
+    formats, schedule = {"X": form, "A": "ds", "B": "ds"}, f"reorder(i,k,j);assemble(X,{strategy})"
+    notes = custard.compile(MATMUL, formats, schedule.split(";"), "c").notes
+    assert any("X is appended to in its order" in note for note in notes) == told
+
+
 def test_a_workspace_has_no_positions_for_pos():
     a, x = matrix(13, 17, 3), np.arange(1.0, 18)
     schedule = (
