@@ -26,6 +26,7 @@ from custard.to_c.factored import factored_for
 from custard.to_c.header import documented
 from custard.to_c.linked import CFiles, linked
 from custard.to_c.lookups import candidates, looked_up
+from custard.to_c.loop_ir import INT
 from custard.to_c.loop_order import in_place_for
 from custard.to_c.lowered import Lowered
 from custard.to_c.lowering import lower
@@ -146,9 +147,9 @@ class CProgram(Program):
         slots = decided.lowered.slots
         kept = {slot.name: stored(slot, given, tensors) for slot in slots}
         types = self._types(decided, kept)
-        for name, one in kept.items():
-            if one.index is not None and one.index != types.index(name):
-                kept[name] = one.widened(types.index(name))
+        if types.result == INT:  # some indices have 64 bits
+            for slot in slots:
+                kept[slot.name] = kept[slot.name].widened(types.index(slot.tensor or ""))
         target = self.cin.target.tensor
         return Bound(
             self,
@@ -275,24 +276,22 @@ class CProgram(Program):
     def _types(self, decided: Decisions, kept: Mapping[str, StoredInput]) -> Types:
         """The types that the kernel for inputs is specialised for."""
         lowered, extents, slots = decided.lowered, decided.extents, decided.lowered.slots
-        runs = frozenset(slot.tensor or "" for slot in slots if has_runs(slot, kept[slot.name]))
-        steady = frozenset(
-            slot.tensor or ""
-            for slot in (slots if lowered.gathers else ())
-            if is_steady(slot, kept[slot.name])
-        )
+        runs = [slot.tensor or "" for slot in slots if has_runs(slot, kept[slot.name])]
+        gathered = slots if lowered.gathers else ()
+        steady = [slot.tensor or "" for slot in gathered if is_steady(slot, kept[slot.name])]
         policies, wide, far = self._workspaces(lowered, kept, extents)
         small = block_extents(slots, kept, extents) if self.nest.is_plain else {}
         sought = looked_up(decided.listed, kept) if decided.listed else frozenset()
-        facts = runs, steady, wide, far, sought, *policies.items(), *small.items()
-        key = *facts, *((n, s.dtype, s.index) for n, s in kept.items())
+        facts = (*runs, None, *steady), wide, far, sought, *policies.items(), *small.items()
+        # A slot has indices or none, and those of 64 bits are told by the type.
+        key = *facts, *((one.dtype, one.index is INT) for one in kept.values())
         found = self.known.get(key)
         if found is None:
             types = types_of(slots, kept)
             found = replace(
                 types,
-                runs=runs,
-                steady=steady,
+                runs=frozenset(runs),
+                steady=frozenset(steady),
                 wide=wide,
                 far=far,
                 policies=policies,

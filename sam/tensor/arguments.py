@@ -166,6 +166,30 @@ def widened(level: Level) -> Level:
     return replace(level, **narrow) if narrow else level
 
 
+def narrowed(levels: Sequence[Level], sizes: Sequence[int]) -> tuple[Level, ...]:
+    """The levels with 32 bits for each index if ``sizes``, positions and offsets fit, else with 64;
+    each array in one piece."""
+    parts = [
+        {name: part for name, part in vars(level).items() if isinstance(part, np.ndarray)}
+        for level in levels
+    ]
+    positions = (len(array) for arrays in parts for array in arrays.values())
+    offsets = (abs(one["offsets"]).max(initial=0) for one in parts if "offsets" in one)
+    index = np.int64 if max([*sizes, *positions, *offsets]) > _MOST_NARROW else np.int32
+    found = []
+    for level, arrays in zip(levels, parts, strict=True):
+        new = {
+            name: np.ascontiguousarray(array, np.uint64 if name == "words" else index)
+            for name, array in arrays.items()
+        }
+        same = all(new[name] is array for name, array in arrays.items())
+        found.append(level if same else replace(level, **new))
+    return tuple(found)
+
+
+_MOST_NARROW = np.iinfo(np.int32).max
+
+
 def counted(n: int, noun: str) -> str:
     """A number of things, in words."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -38,8 +38,9 @@ def format_of_rows(order: tuple[int, ...]) -> str:
 
 def has_rows(matrix: Any, format: str) -> bool:
     """Whether a scipy.sparse matrix is "csr" or "csc", or has not many more rows than entries."""
-    extent = int(matrix.shape[0 if format == "csr" else 1])
-    return matrix.format == format or extent <= 4 * matrix.nnz + 2**16
+    if matrix.format == format:
+        return True
+    return int(matrix.shape[0 if format == "csr" else 1]) <= 4 * matrix.nnz + 2**16
 
 
 def _in_words(function: Callable[..., Result]) -> Callable[..., Result]:

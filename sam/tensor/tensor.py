@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from sam.tensor.arguments import (
     checked_shape,
     counted,
     in_arrays,
+    narrowed,
     numbers,
     require_mode_order,
     require_parts,
@@ -104,7 +106,8 @@ class Tensor(ArrayOperators):
         Raises UserError for anything else, and for values that are no numbers.
         """
         if isinstance(data, Tensor):
-            return data.convert(levels, mode_order)
+            asked = levels is not None or mode_order is not None
+            return data.convert(levels, mode_order) if asked else data
         if is_scipy_sparse(data):
             return Tensor.from_scipy(data, levels, mode_order)
         if (entries := entries_of(data)) is not None:
@@ -302,7 +305,7 @@ class Tensor(ArrayOperators):
         require_mode_order(listed, self.ndim)
         codes, order = checked_format(levels, None, len(modes), "s")
         shape = tuple(self.shape[group[0]] for group in modes)
-        if codes == self._codes and tuple(listed) == self.mode_order and self._is_pruned():
+        if self.is_arranged(codes, tuple(listed)):
             return made(shape, order, self.levels, self.values, self._pruned)
         if len(modes) == self.ndim == 2:
             by_rows = self._by_rows(codes, tuple(listed))
@@ -310,6 +313,15 @@ class Tensor(ArrayOperators):
                 return made(shape, order, by_rows.levels, by_rows.values, pruned=True)
         coordinates, values = diagonal(*self._entries(), self.shape, modes)
         return _stored(coordinates, values, shape, codes, order)
+
+    def is_arranged(self, levels: str, order: tuple[int, ...]) -> bool:
+        """Whether ``arrange`` changes nothing, for levels that hold one mode each."""
+        return levels == self._codes and order == self.mode_order and self._is_pruned()
+
+    @cached_property
+    def narrow_levels(self) -> tuple[Level, ...]:
+        """The levels as kernels read them: with indices of 32 bits if extents and positions fit."""
+        return narrowed(self.validated()._as_made, (len(self.values), *self.shape))
 
     def spread(self, modes: tuple[tuple[int, ...], ...], around: Tensor | None = None) -> Tensor:
         """The inverse of ``arrange``: mode k becomes all of ``modes[k]``.
@@ -426,7 +438,7 @@ class Tensor(ArrayOperators):
             object.__setattr__(self, "_sound", True)
         return self
 
-    @property
+    @cached_property
     def _codes(self) -> str:
         return "".join(level.code for level in self._as_made)
 
@@ -435,6 +447,10 @@ class Tensor(ArrayOperators):
         """The levels, whose indices may still have 32 bits."""
         found: tuple[Level, ...] = self.__dict__.get("_narrow") or self.levels
         return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The parts without the copies of indices that ``narrow_levels`` keeps."""
+        return {name: part for name, part in self.__dict__.items() if name != "narrow_levels"}
 
     if not TYPE_CHECKING:
 
@@ -470,7 +486,9 @@ class Tensor(ArrayOperators):
         return _of_rows(matrix, codes, order)
 
     def _is_pruned(self) -> bool:
-        return self._pruned or are_pruned(self.validated().levels)
+        if not self._pruned:
+            object.__setattr__(self, "_pruned", are_pruned(self.validated()._as_made))
+        return self._pruned
 
 
 def made(

@@ -8,6 +8,7 @@ from custard.to_c.arguments import StructLayout, Tensors, stored
 from custard.to_c.loop_ir import INT, INT32
 from sam.graph import Slot
 from sam.support.errors import UserError
+from sam.tensor import Tensor
 
 ROWS = Slot("A", "A", "ds", ((0,), (1,)), ("i", "j"))
 DENSE = np.array([[0, 1.0, 0], [2.0, 0, 3.0]])
@@ -24,6 +25,15 @@ def test_arrays_of_scipy_are_taken_as_they_are():
     assert np.shares_memory(found.members["values"], matrix.data)
     assert np.shares_memory(found.members["coordinates1"], matrix.indices)
     assert (found.index, found.converted) == (INT32, None)
+
+
+def test_the_indices_of_a_tensor_are_narrowed_once():
+    tensor = Tensor.from_numpy(DENSE, "ds")
+    first, again = given(ROWS, tensor), given(ROWS, tensor)
+    assert (first.index, first.converted) == (INT32, None)
+    assert first.members["coordinates1"] is again.members["coordinates1"]
+    assert first.members["coordinates1"].tolist() == [1, 0, 2]
+    assert np.shares_memory(first.members["values"], tensor.values)
 
 
 def test_other_formats_are_converted_and_say_so():

@@ -165,6 +165,16 @@ def test_tensors_whose_indices_have_32_bits():
         assert found.to_numpy().tolist() == [50, 706]
 
 
+def test_copies_of_an_input_have_indices_of_one_width():
+    # So many columns that the transpose does not go through scipy, which keeps 64 bits.
+    places = np.array([1, 5, 99_999]), np.array([7, 2, 4])
+    a = scipy.sparse.csr_array((np.array([1.0, 2, 3]), places), shape=(100_000, 100_000))
+    a.indices, a.indptr = a.indices.astype(np.int64), a.indptr.astype(np.int64)
+    bound = compiled("C(i,j) = A(i,j) + A(j,i)", dict.fromkeys("AC", "CSR")).bind({"A": a})
+    assert {one.index for one in bound.stored.values()} == {INT}
+    assert abs(bound.run().to_scipy() - (a + a.T)).sum() == 0
+
+
 # Inputs that are refused
 
 

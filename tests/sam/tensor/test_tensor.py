@@ -280,3 +280,29 @@ def test_indices_of_32_bits_are_widened_when_levels_are_asked_for():
     assert matrix.toarray().tolist() == [[1, 0, 2], [0, 3, 0]]
     with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'level'"):
         narrow.level  # noqa: B018
+
+
+def test_kernels_read_indices_of_32_bits_where_they_fit():
+    tensor = Tensor.from_numpy(FIGURE, "ds")
+    _, rows = tensor.narrow_levels
+    assert rows.coordinates.dtype == rows.segments.dtype == np.int32
+    assert rows.coordinates.tolist() == tensor.levels[1].coordinates.tolist()
+    assert tensor.levels[1].coordinates.dtype == np.int64
+    assert "narrow_levels" not in vars(pickle.loads(pickle.dumps(tensor)))
+    far = Tensor.from_coo([[5], [2**31]], [1.0], (6, 2**31 + 1), "ds")
+    assert far.narrow_levels is not far.levels
+    assert far.narrow_levels[1] is far.levels[1]
+    assert Tensor.from_numpy(np.array(2.0)).narrow_levels == ()
+
+
+def test_that_every_coordinate_has_an_entry_is_found_out_once(monkeypatch):
+    levels = (
+        Compressed(np.array([0, 1]), np.array([1])),
+        Compressed(np.array([0, 1]), np.array([0])),
+    )
+    tensor = Tensor((2, 3), (0, 1), levels, np.array([1.0]))
+    assert tensor.is_arranged("ss", (0, 1))
+    monkeypatch.setattr("sam.tensor.tensor.are_pruned", None)
+    assert tensor.is_arranged("ss", (0, 1))
+    assert not tensor.is_arranged("ss", (1, 0))
+    assert not tensor.is_arranged("ds", (0, 1))
