@@ -80,10 +80,10 @@ class _FigureLayout:
     plot: Plot
     chosen: Selection
 
-    @cached_property
+    @property
     def names(self) -> list[str]:
         """The series of all panels."""
-        return list(dict.fromkeys(name for panel in self.chosen.panels for name in panel.series))
+        return self.chosen.names
 
     @property
     def in_row(self) -> int:
@@ -208,11 +208,7 @@ class _DrawnPanel:
         """Draws the panel, without the limits of the axes and their ticks."""
         axes, plot = self.axes, self.plot
         self.is_numeric = plot.kind != "bar" and all(map(is_number, self.panel.values))
-        unit = self.layout.x_scale[0]
-        self.places = {
-            value: value / unit if self.is_numeric else n + _MEAN_GAP * (value == MEAN)
-            for n, value in enumerate(self.panel.values)
-        }
+        self.places = self._places()
         for axis in plot.log:
             if axis == "y" or self.is_numeric:
                 axes.set(**{f"{axis}scale": "log"})
@@ -231,6 +227,22 @@ class _DrawnPanel:
         axes.set_title(self.layout.title(self.panel), fontsize="medium")
         axes.spines[["top", "right"]].set_visible(False)
         axes.set_axisbelow(True)
+
+    def _places(self) -> dict[Any, float]:
+        """The place of each value on the x axis.
+
+        Where some are no numbers, places are a step apart; on a logarithmic axis, the numbers have
+        the distances of their logarithms, and as many steps in all.
+        """
+        values = self.panel.values
+        if self.is_numeric:
+            return {value: value / self.layout.x_scale[0] for value in values}
+        places = {value: n + _MEAN_GAP * (value == MEAN) for n, value in enumerate(values)}
+        numbers = [value for value in values if is_number(value)]
+        if "x" in self.plot.log and len(numbers) > 1 and self.plot.kind != "bar":
+            step = math.log(numbers[-1] / numbers[0]) / (len(numbers) - 1)
+            places.update((value, math.log(value / numbers[0]) / step) for value in numbers)
+        return places
 
     def _series(self) -> Iterable[tuple[int, str, list[tuple[float, float]]]]:
         """The number of each series in the figure, its name and its points, by x."""

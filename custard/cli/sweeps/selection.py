@@ -45,10 +45,12 @@ class Panel:
 class Selection:
     """The content of a plot.
 
+    ``names``  the series of all panels, in the order of the table, also where points failed
     ``notes``  lines under the plot: points that failed, and points that a mean leaves out
     """
 
     panels: list[Panel]
+    names: list[str]
     notes: list[str]
 
 
@@ -70,6 +72,11 @@ def select(plot: Plot, columns: Table, axes: Sequence[str]) -> Selection:
     if not done:
         raise UserError("no point is done: there is nothing to plot")
     _require_numbers(plot, done)
+    if "x" in plot.log and not any(is_number(row[plot.x]) for row in done):
+        raise UserError(
+            f"{plot.x} cannot be on a logarithmic axis: it has no numbers",
+            hint="leave x out of log",
+        )
     notes = _failures(rows, every, axes)
     if plot.baseline:
         done, lost = _relative(plot, done, every, axes)
@@ -86,13 +93,15 @@ def select(plot: Plot, columns: Table, axes: Sequence[str]) -> Selection:
         at = row[plot.facets] if plot.facets else None
         title = called({plot.facets: at}) if plot.facets else ""
         panel = panels.setdefault(at, Panel(title, values=_values(plot, rows, at)))
-        name = called({column: row[column] for column in series})
+        name = _name(row, series)
         panel.series.setdefault(name, []).append((row[plot.x], row[plot.y]))
     if plot.kind != "pareto":
         _require_places(plot, panels.values())
     if plot.mean == plot.x:
         notes += _with_means(plot, panels.values())
-    return Selection(list(panels.values()), notes)
+    drawn = {name for panel in panels.values() for name in panel.series}
+    names = dict.fromkeys(name for row in rows if (name := _name(row, series)) in drawn)
+    return Selection(list(panels.values()), list(names), notes)
 
 
 def is_number(value: Any) -> bool:
@@ -106,17 +115,22 @@ def _require_columns(plot: Plot, columns: Table) -> None:
             raise UserError(f"the table has no column {column}", hint=one_of(column, columns))
 
 
-def _require_numbers(plot: Plot, rows: Iterable[_Row]) -> None:
-    numeric_x = plot.kind == "pareto" or "x" in plot.log
-    for axis, column in (("x", plot.x), ("y", plot.y)):
-        for row in rows if axis == "y" or numeric_x else ():
-            if not is_number(row[column]):
+def _require_numbers(plot: Plot, rows: Sequence[_Row]) -> None:
+    """Raises UserError where y, or x of a Pareto plot, is no number, or has no logarithm."""
+    for row in rows:
+        for axis, column in (("x", plot.x), ("y", plot.y)):
+            value = row[column]
+            if is_number(value):
+                if axis in plot.log and not value > 0:
+                    raise UserError(
+                        f"{column} cannot be on a logarithmic axis: {value} is not positive"
+                    )
+            elif axis == "y" or plot.kind == "pareto":
+                reason = "a point has none" if value is None else f"{value} is not a number"
+                has_numbers = any(is_number(other[column]) for other in rows)
                 raise UserError(
-                    f"the column {column} cannot be plotted: {row[column]} is not a number"
-                )
-            if axis in plot.log and not row[column] > 0:
-                raise UserError(
-                    f"{column} cannot be on a logarithmic axis: {row[column]} is not positive"
+                    f"the column {column} cannot be plotted: {reason}",
+                    hint="choose other points by where" if has_numbers else None,
                 )
 
 
@@ -296,10 +310,21 @@ def called(values: Mapping[str, Any]) -> str:
     )
 
 
+def _name(row: _Row, series: Sequence[str]) -> str:
+    """The name of the series that a row belongs to."""
+    return called({column: row[column] for column in series})
+
+
 def _values(plot: Plot, rows: Iterable[_Row], facet: Any) -> list[Any]:
-    """The values of x in a panel: numbers by size, then others in the order of the table."""
+    """The values of x in a panel: numbers by size, then others in the order of the table.
+
+    Points that failed have a value of an axis, but none of a metric.
+    """
     values = dict.fromkeys(
-        row[plot.x] for row in rows if plot.facets is None or row[plot.facets] == facet
+        row[plot.x]
+        for row in rows
+        if (plot.facets is None or row[plot.facets] == facet)
+        and (row["status"] == "done" or row[plot.x] is not None)
     )
     numbers = sorted(value for value in values if is_number(value))
     return [*numbers, *(value for value in values if not is_number(value))]

@@ -2,7 +2,10 @@
 
 import pytest
 
+from custard.cli.sweeps.drawing import figure_of
+from custard.cli.sweeps.pictures import styled
 from custard.cli.sweeps.plots import Plot, draw
+from custard.cli.sweeps.selection import select
 from sam.support.errors import UserError
 from sam.support.yaml_sections import validated
 
@@ -75,7 +78,8 @@ def test_a_pareto_plot_has_its_front(tmp_path):
          "the column status cannot be plotted: done is not a number"),
         ({"x": "order", "kind": "pareto"},
          "the column order cannot be plotted: ijk is not a number"),
-        ({"x": "order", "log": ["x"]}, "the column order cannot be plotted: ijk is not a number"),
+        ({"x": "order", "log": ["x"]},
+         "order cannot be on a logarithmic axis: it has no numbers\nhint: leave x out of log"),
         ({"x": "set.queues.depth", "series": []},
          "two points of a line have the same set.queues.depth\nhint: name more axes in series"),
     ],
@@ -118,9 +122,6 @@ def test_bars_with_a_baseline_and_a_mean(tmp_path):
 def test_panels_share_y(tmp_path):
     from matplotlib.figure import Figure
 
-    from custard.cli.sweeps.drawing import figure_of
-    from custard.cli.sweeps.selection import select
-
     for kind in ("bar", "line"):
         plot = _plot(kind=kind, x="matrix", facets="order")
         figure = figure_of(Figure, plot, select(plot, BARS, ["matrix", "order"]))
@@ -135,9 +136,6 @@ def test_panels_share_y(tmp_path):
 
 def test_a_long_legend_hides_no_data(tmp_path):
     from matplotlib.figure import Figure
-
-    from custard.cli.sweeps.drawing import figure_of
-    from custard.cli.sweeps.selection import select
 
     for settings, outside in (({"series": ["order"]}, False), ({"series": ["matrix"]}, True)):
         plot = _plot(x="cycles", y="cycles", **settings)
@@ -155,9 +153,6 @@ def test_no_text_is_wider_than_its_place():
     """Names of 60 letters in titles, in the legend and at ticks."""
     from matplotlib.figure import Figure
     from matplotlib.text import Text
-
-    from custard.cli.sweeps.drawing import figure_of
-    from custard.cli.sweeps.selection import select
 
     names = [f"the {n}th of many names, each of about sixty letters in all" for n in range(3)]
     table = {
@@ -183,6 +178,23 @@ def test_no_text_is_wider_than_its_place():
                 assert box.x1 <= figure.bbox.x1, text
         for axes in figure.get_axes():
             assert axes.get_window_extent().height > figure.dpi, settings
+
+
+def test_words_stand_a_step_behind_the_numbers_of_a_logarithmic_axis():
+    """From 1 to 16 are two steps of two doublings each; 2 is a quarter of the way."""
+    table = {
+        "depth": ["unbounded", 1, 2, 16],
+        "status": ["done"] * 4,
+        "cycles": [3, 9, 7, 4],
+        "error": [None] * 4,
+    }
+    plot = _plot(x="depth", log=["x", "y"])
+    with styled() as make:
+        [axes] = figure_of(make, plot, select(plot, table, ["depth"])).axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "2", "16", "unbounded"]
+    assert axes.get_xticks() == pytest.approx([0, 0.5, 2, 3])
+    assert axes.lines[0].get_xdata() == pytest.approx([0, 0.5, 2, 3])
+    assert [*axes.lines[0].get_ydata()] == [9, 7, 4, 3]
 
 
 def test_the_axis_of_a_mean_says_so(tmp_path):

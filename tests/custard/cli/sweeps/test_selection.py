@@ -158,6 +158,44 @@ def test_values_of_x_stand_in_order_also_where_points_failed():
     assert panel.values == [4, "unbounded"]
 
 
+def test_points_that_failed_have_no_place_where_x_is_a_metric():
+    [panel] = _select({0: "no", 6: "no"}, kind="pareto", x="cycles", y="set.depth").panels
+    assert panel.values == [10, 80, 90, 100, 400]
+
+
+def test_series_stand_in_the_order_of_the_table_also_where_points_failed():
+    found = _select({0: "no", 4: "no"}, x="matrix", kind="bar", where={"order": "ikj"})
+    assert found.names == ["depth = 4"]
+    found = _select({0: "no", 2: "no", 3: "no"}, x="order", kind="bar", facets="matrix")
+    assert found.names == ["depth = 2", "depth = 4"]
+    assert [[*panel.series] for panel in found.panels] == [
+        ["depth = 4"],
+        ["depth = 2", "depth = 4"],
+    ]
+
+
+def test_a_logarithmic_axis_has_places_for_words_beside_numbers():
+    table = _table()
+    table["set.depth"] = ["unbounded" if depth == 4 else depth for depth in table["set.depth"]]
+    settings = {"x": "set.depth", "log": ["x", "y"], "baseline": {"set.depth": "unbounded"}}
+    [panel] = select(validated(Plot, settings, "plot"), table, AXES).panels
+    assert panel.values == [2, "unbounded"]
+    assert panel.series["small, ikj"] == [(2, 4), ("unbounded", 1)]
+    table["set.depth"] = [0 if depth == 2 else depth for depth in table["set.depth"]]
+    with pytest.raises(UserError, match="axis: 0 is not positive"):
+        select(validated(Plot, settings, "plot"), table, AXES)
+
+
+def test_a_point_without_the_metric_is_told():
+    table = _table()
+    table["cycles"][3] = None
+    with pytest.raises(UserError) as refusal:
+        select(validated(Plot, {"x": "set.depth"}, "plot"), table, AXES)
+    assert str(refusal.value) == (
+        "the column cycles cannot be plotted: a point has none\nhint: choose other points by where"
+    )
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
