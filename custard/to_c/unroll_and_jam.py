@@ -6,8 +6,9 @@
     }
 
 Each round over i loads all of y and stores it again. So four rounds are taken together: an element
-of y is loaded and stored once for four products, which are added in the same order. The rounds
-that are left follow in a loop of their own.
+of y is loaded and stored once for four products, which are added in the same order. The one to
+three rounds by which the number of rounds exceeds a multiple of four come first, in a loop of their
+own. Fibers of fewer than four entries, which may be most, have the loop as it was.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from custard.to_c.loop_ir import (
     Declare,
     Expr,
     For,
+    If,
     Load,
     Op,
     Stmt,
     Var,
-    While,
     is_plain,
+    op,
 )
 from custard.to_c.walks import expressions, rewritten, substituted
 
@@ -40,7 +42,7 @@ def unrolled_and_jammed(body: Body, fresh: Callable[[str], str]) -> list[Stmt]:
 
 
 def _in_two(loop: For, fresh: Callable[[str], str]) -> list[Stmt] | None:
-    """A loop with four rounds at a time, and one for the rest; None if the loop is no such one."""
+    """A loop for the first rounds, and one with four at a time; None if the loop is no such one."""
     match loop.body:
         case [*before, For(body=[Assign(Load() as target, value, "+" | "|" as sign)]) as inner]:
             rounds = replace(inner, vectors="") if inner.vectors == "simd" else inner
@@ -56,14 +58,16 @@ def _in_two(loop: For, fresh: Callable[[str], str]) -> list[Stmt] | None:
             if any(target.array in expressions(one) for one in read):
                 return None
             many = _together(loop, declared, replace(inner, body=[]), target, value, sign, fresh)
-            rest = Var(fresh(f"{loop.var.name}_rest"))
-            here = Declare(loop.var, rest, const=True)
-            onwards = Assign(rest, Const(_TOGETHER), "+")
-            return [
-                Declare(rest, loop.begin),
-                While(rest < loop.end - (_TOGETHER - 1), [here, *many, onwards]),
-                replace(loop, begin=rest),
+            begin, end = loop.begin, loop.end
+            first = Var(fresh(f"{loop.var.name}_first"))
+            split: list[Stmt] = [
+                Declare(first, begin + op("&", end - begin, Const(_TOGETHER - 1)), const=True),
+                replace(loop, end=first),
+                replace(loop, begin=first, step=Const(_TOGETHER), body=many),
             ]
+            if not any(isinstance(node, Load) for node in expressions(end)):
+                return split
+            return [If([(begin < end - (_TOGETHER - 1), split)], [loop])]
     return None
 
 

@@ -180,8 +180,8 @@ def test_threads_inside_of_threads_are_noted(outer):
 @pytest.mark.parametrize(
     ("formats", "marks"),
     [
-        # Four rounds over k together, and those that are left.
-        ({"X": "dd", "A": "ds", "B": "dd"}, 2),
+        # Few rounds over k, the first rounds of more, and four together.
+        ({"X": "dd", "A": "ds", "B": "dd"}, 3),
         # Tiles have vectors of their own.
         ({"X": "dd", "A": "dd", "B": "dd"}, 0),
     ],

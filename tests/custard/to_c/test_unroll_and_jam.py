@@ -7,7 +7,7 @@ import pytest
 
 import custard
 from custard.to_c.builder import namer
-from custard.to_c.loop_ir import INT, Assign, Call, Const, Declare, For, Op, Type, Var, array
+from custard.to_c.loop_ir import INT, Assign, Call, Const, Declare, For, Op, Type, Var, array, op
 from custard.to_c.unroll_and_jam import unrolled_and_jammed
 from experiments.dense import evaluate
 from tests.support.compiler import needs_compiler
@@ -26,26 +26,33 @@ def loops(target=y[j], value=x[i], end=n, declared=(), **options):
 
 
 def test_four_rounds_add_to_an_element_in_their_order():
-    begun, four, one = unrolled_and_jammed(loops(), namer(loops(), {"i_rest"}))
-    rest = Var("i_rest_2")
-    assert begun == Declare(rest, ZERO)
+    declared, one, four = unrolled_and_jammed(loops(), namer(loops(), {"i_first"}))
+    first = Var("i_first_2")
+    assert declared == Declare(first, op("&", n, Const(3)), const=True)
+    assert one == replace(*loops(), end=first)
     total = y[j]
     for value in (x[i], x[i + 1], x[i + 2], x[i + 3]):
         total = Op("+", (total, value), DOUBLE)
-    assert four.condition == (rest < n - 3)
-    assert four.body == [
-        Declare(i, rest, const=True),
-        For(j, ZERO, n, [Assign(y[j], total)]),
-        Assign(rest, Const(4), "+"),
-    ]
-    assert (one.begin, one.end, one.body) == (rest, n, loops()[0].body)
+    assert (four.begin, four.end, four.step) == (first, n, Const(4))
+    assert four.body == [For(j, ZERO, n, [Assign(y[j], total)])]
+
+
+def test_fibers_of_fewer_than_four_entries_have_one_loop():
+    segments = Var("segments", array(INT))
+    (loop,) = loops()
+    loop = replace(loop, begin=segments[n], end=segments[n + 1])
+    (split,) = unrolled_and_jammed([loop], namer([loop], ()))
+    ((condition, (_, one, four)),) = split.cases
+    assert condition == (segments[n] < segments[n + 1] - 3)
+    assert (one.begin, four.end) == (loop.begin, loop.end)
+    assert split.otherwise == [loop]
 
 
 def test_each_round_has_its_own_declarations():
     k = Var("k")
     body = loops(value=A[k], declared=[Declare(k, Call("next", (i,), INT))])
-    _, four, _ = unrolled_and_jammed(body, namer(body, ()))
-    _, *declared, inner, _ = four.body
+    _, _, four = unrolled_and_jammed(body, namer(body, ()))
+    *declared, inner = four.body
     assert [one.var.name for one in declared] == ["k", "k_2", "k_3", "k_4"]
     assert [one.value.arguments for one in declared] == [(i,), (i + 1,), (i + 2,), (i + 3,)]
     assert inner.body[0].value.operands[1] == A[Var("k_4")]
@@ -54,8 +61,8 @@ def test_each_round_has_its_own_declarations():
 def test_vectors_of_the_inner_loop_stay():
     (outer,) = loops()
     body = [replace(outer, body=[replace(outer.body[0], vectors="simd")])]
-    _, four, one = unrolled_and_jammed(body, namer(body, ()))
-    assert [four.body[1].vectors, one.body[0].vectors] == ["simd", "simd"]
+    _, one, four = unrolled_and_jammed(body, namer(body, ()))
+    assert [four.body[0].vectors, one.body[0].vectors] == ["simd", "simd"]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +94,7 @@ def test_other_loops_stay(body):
 )
 def test_values_of_rows_of_all_lengths(text, formats, dtype):
     program = compiled(text, formats)
-    assert "_rest += 4;" in program.source
+    assert " += 4)" in program.source
     random = np.random.default_rng(3)
     for rows in (1, 4, 7, 10):
         A = random.integers(1, 9, (rows, 11)) * (np.arange(11) < np.arange(rows)[:, None] + 1)

@@ -82,30 +82,38 @@ int compute(struct X *X, const struct B *B, const struct C *C, const struct D *D
         int64_t i = B_coordinates0[pB0];
         for (int64_t pB1 = B_segments1[pB0]; pB1 < B_segments1[pB0 + 1]; pB1++) {
             int64_t k = B_coordinates1[pB1];
-            int64_t pB2_rest = B_segments2[pB1];
-            while (pB2_rest < B_segments2[pB1 + 1] - 3) {
-                const int64_t pB2 = pB2_rest;
-                int64_t l = B_coordinates2[pB2];
-                int64_t l_2 = B_coordinates2[pB2 + 1];
-                int64_t l_3 = B_coordinates2[pB2 + 2];
-                int64_t l_4 = B_coordinates2[pB2 + 3];
-                for (int64_t j = 0; j < j_size; j++)
-                    X_values[i * X->size1 + j] = X_values[i * X->size1 + j]
-                            + B_values[pB2] * C_values[k * C->size1 + j]
-                            * D_values[l * D->size1 + j]
-                            + B_values[pB2 + 1] * C_values[k * C->size1 + j]
-                            * D_values[l_2 * D->size1 + j]
-                            + B_values[pB2 + 2] * C_values[k * C->size1 + j]
-                            * D_values[l_3 * D->size1 + j]
-                            + B_values[pB2 + 3] * C_values[k * C->size1 + j]
-                            * D_values[l_4 * D->size1 + j];
-                pB2_rest += 4;
-            }
-            for (int64_t pB2 = pB2_rest; pB2 < B_segments2[pB1 + 1]; pB2++) {
-                int64_t l = B_coordinates2[pB2];
-                for (int64_t j = 0; j < j_size; j++)
-                    X_values[i * X->size1 + j] += B_values[pB2] * C_values[k * C->size1 + j]
-                            * D_values[l * D->size1 + j];
+            if (B_segments2[pB1] < B_segments2[pB1 + 1] - 3) {
+                const int64_t pB2_first = B_segments2[pB1]
+                        + ((B_segments2[pB1 + 1] - B_segments2[pB1]) & 3);
+                for (int64_t pB2 = B_segments2[pB1]; pB2 < pB2_first; pB2++) {
+                    int64_t l = B_coordinates2[pB2];
+                    for (int64_t j = 0; j < j_size; j++)
+                        X_values[i * X->size1 + j] += B_values[pB2] * C_values[k * C->size1 + j]
+                                * D_values[l * D->size1 + j];
+                }
+                for (int64_t pB2 = pB2_first; pB2 < B_segments2[pB1 + 1]; pB2 += 4) {
+                    int64_t l = B_coordinates2[pB2];
+                    int64_t l_2 = B_coordinates2[pB2 + 1];
+                    int64_t l_3 = B_coordinates2[pB2 + 2];
+                    int64_t l_4 = B_coordinates2[pB2 + 3];
+                    for (int64_t j = 0; j < j_size; j++)
+                        X_values[i * X->size1 + j] = X_values[i * X->size1 + j]
+                                + B_values[pB2] * C_values[k * C->size1 + j]
+                                * D_values[l * D->size1 + j]
+                                + B_values[pB2 + 1] * C_values[k * C->size1 + j]
+                                * D_values[l_2 * D->size1 + j]
+                                + B_values[pB2 + 2] * C_values[k * C->size1 + j]
+                                * D_values[l_3 * D->size1 + j]
+                                + B_values[pB2 + 3] * C_values[k * C->size1 + j]
+                                * D_values[l_4 * D->size1 + j];
+                }
+            } else {
+                for (int64_t pB2 = B_segments2[pB1]; pB2 < B_segments2[pB1 + 1]; pB2++) {
+                    int64_t l = B_coordinates2[pB2];
+                    for (int64_t j = 0; j < j_size; j++)
+                        X_values[i * X->size1 + j] += B_values[pB2] * C_values[k * C->size1 + j]
+                                * D_values[l * D->size1 + j];
+                }
             }
         }
     }

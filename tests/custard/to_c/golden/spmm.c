@@ -62,25 +62,31 @@ int compute(struct X *X, const struct A *A, const struct B *B)
     for (int64_t p = 0; p < X->size0 * X->size1; p++)
         X_values[p] = 0.0;
     for (int64_t i = 0; i < i_size; i++) {
-        int64_t pA1_rest = A_segments1[i];
-        while (pA1_rest < A_segments1[i + 1] - 3) {
-            const int64_t pA1 = pA1_rest;
-            int64_t j = A_coordinates1[pA1];
-            int64_t j_2 = A_coordinates1[pA1 + 1];
-            int64_t j_3 = A_coordinates1[pA1 + 2];
-            int64_t j_4 = A_coordinates1[pA1 + 3];
-            for (int64_t k = 0; k < k_size; k++)
-                X_values[i * X->size1 + k] = X_values[i * X->size1 + k]
-                        + A_values[pA1] * B_values[j * B->size1 + k]
-                        + A_values[pA1 + 1] * B_values[j_2 * B->size1 + k]
-                        + A_values[pA1 + 2] * B_values[j_3 * B->size1 + k]
-                        + A_values[pA1 + 3] * B_values[j_4 * B->size1 + k];
-            pA1_rest += 4;
-        }
-        for (int64_t pA1 = pA1_rest; pA1 < A_segments1[i + 1]; pA1++) {
-            int64_t j = A_coordinates1[pA1];
-            for (int64_t k = 0; k < k_size; k++)
-                X_values[i * X->size1 + k] += A_values[pA1] * B_values[j * B->size1 + k];
+        if (A_segments1[i] < A_segments1[i + 1] - 3) {
+            const int64_t pA1_first = A_segments1[i] + ((A_segments1[i + 1] - A_segments1[i]) & 3);
+            for (int64_t pA1 = A_segments1[i]; pA1 < pA1_first; pA1++) {
+                int64_t j = A_coordinates1[pA1];
+                for (int64_t k = 0; k < k_size; k++)
+                    X_values[i * X->size1 + k] += A_values[pA1] * B_values[j * B->size1 + k];
+            }
+            for (int64_t pA1 = pA1_first; pA1 < A_segments1[i + 1]; pA1 += 4) {
+                int64_t j = A_coordinates1[pA1];
+                int64_t j_2 = A_coordinates1[pA1 + 1];
+                int64_t j_3 = A_coordinates1[pA1 + 2];
+                int64_t j_4 = A_coordinates1[pA1 + 3];
+                for (int64_t k = 0; k < k_size; k++)
+                    X_values[i * X->size1 + k] = X_values[i * X->size1 + k]
+                            + A_values[pA1] * B_values[j * B->size1 + k]
+                            + A_values[pA1 + 1] * B_values[j_2 * B->size1 + k]
+                            + A_values[pA1 + 2] * B_values[j_3 * B->size1 + k]
+                            + A_values[pA1 + 3] * B_values[j_4 * B->size1 + k];
+            }
+        } else {
+            for (int64_t pA1 = A_segments1[i]; pA1 < A_segments1[i + 1]; pA1++) {
+                int64_t j = A_coordinates1[pA1];
+                for (int64_t k = 0; k < k_size; k++)
+                    X_values[i * X->size1 + k] += A_values[pA1] * B_values[j * B->size1 + k];
+            }
         }
     }
     return 0;
