@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any
 
@@ -180,10 +180,26 @@ def first_difference(found: Tensor, expected: Expected) -> str | None:
 
 @dataclass(frozen=True)
 class _Value:
-    """An array, and the variable of each axis; or a number of the program."""
+    """An array, and the variable of each axis; or a number of the program.
+
+    ``wraps``  whether a number was summed over variables. It had the type that it meets before the
+               sum, so a whole number wraps around
+    """
 
     array: Any
     variables: tuple[str, ...] = ()
+    wraps: bool = False
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number of the program."""
+        return not isinstance(self.array, np.ndarray | np.generic)
+
+    def meeting(self, dtype: Any) -> Any:
+        """The array, or the number as it meets a type."""
+        if self.wraps and isinstance(self.array, int) and np.dtype(dtype).kind == "i":
+            return np.asarray(self.array, np.int64).astype(dtype)
+        return self.array
 
 
 class _DenseEvaluator:
@@ -206,7 +222,8 @@ class _DenseEvaluator:
                 return self._sum(self._access(node), summed)
             case notation.Negate(operand):
                 inner = self.value(operand, summed)
-                return _Value(_checked(operator.neg, inner.array), inner.variables)
+                array = _checked(operator.neg, inner.array, wraps=inner.wraps)
+                return replace(inner, array=array)
             case notation.Reduction(variables, operand):
                 own = {variable.name for variable in variables}
                 if _is_product(operand):
@@ -260,26 +277,40 @@ class _DenseEvaluator:
     def _multiply(self, node: notation.SyntaxNode, summed: set[str], dtype: Any = None) -> _Value:
         """A product, summed over variables, in one type: its own, unless it is told.
 
-        A factor that is a sum over variables is summed in that type, too; the terms of one in
-        brackets are summed by themselves.
+        A factor that is a sum over variables is summed in that type, too.
         """
         factors = _factors(node)
         values = [self.value(factor, _alone(factor, factors, summed)) for factor in factors]
+        if all(value.is_number for value in values):
+            return reduce(partial(self.combined, operator.mul), values)
         if dtype is None:
             dtype = np.asarray(_sample(node, iter(values))).dtype
         for n, factor in enumerate(factors):
-            own = _alone(factor, factors, summed)
-            is_known = getattr(values[n].array, "dtype", dtype) == dtype or _has_terms(factor)
-            if isinstance(factor, notation.Reduction):
-                own = own | {variable.name for variable in factor.variables}
-                factor = factor.operand
-            if own and not is_known:
-                values[n] = self._sum(self._multiply(factor, set(), dtype), own)
+            if getattr(values[n].array, "dtype", dtype) != dtype:
+                values[n] = self._factor(factor, _alone(factor, factors, summed), dtype)
             values[n] = self._typed(values[n], dtype)
         shared = {v for v in summed if sum(v in _free(factor) for factor in factors) > 1}
         if not shared:  # einsum adds to 0, which loses the sign of -0.0
             return reduce(partial(self.combined, operator.mul), values)
         return self._product(values, shared)
+
+    def _factor(self, node: notation.SyntaxNode, summed: set[str], dtype: Any) -> _Value:
+        """A factor in the type of its product, or what it sums over variables.
+
+        Terms and operands of a quotient are summed by themselves, and so is all whose sign is
+        changed, but for an access.
+        """
+        if _is_product(node):
+            return self._multiply(node, summed, dtype)
+        if isinstance(node, notation.Reduction):
+            own = {variable.name for variable in node.variables}
+            return self._sum(self._factor(node.operand, summed - own, dtype), own)
+        around: set[str] = set()
+        if isinstance(_unsigned(node), notation.Access):
+            around = summed
+        elif isinstance(node, notation.Binary) and node.operator == "/":
+            around = summed & _free(node.left) & _free(node.right)
+        return self._sum(self._typed(self.value(node, summed - around), dtype), around)
 
     def _product(self, values: list[_Value], summed: set[str]) -> _Value:
         axes = {v: n for n, v in enumerate({v: 0 for value in values for v in value.variables})}
@@ -293,18 +324,23 @@ class _DenseEvaluator:
         return _Value(array, kept)
 
     def _typed(self, value: _Value, dtype: Any) -> _Value:
-        return _Value(_in_type(value.array, dtype), value.variables)
+        array = _checked(partial(np.asarray, dtype=dtype), value.meeting(dtype))
+        return _Value(array, value.variables)
 
     def combined(self, function: Any, left: _Value, right: _Value) -> _Value:
         """The function of two values, place by place."""
         variables = tuple(dict.fromkeys((*left.variables, *right.variables)))
         _require_places(self._size(variables))
+        if left.is_number != right.is_number:
+            dtype = (right if left.is_number else left).array.dtype
+            left, right = (replace(one, array=one.meeting(dtype)) for one in (left, right))
         operands = self.spread(left, variables), self.spread(right, variables)
-        return _Value(_checked(function, *operands), variables)
+        wraps = left.wraps or right.wraps
+        return _Value(_checked(function, *operands, wraps=wraps), variables, wraps)
 
     def spread(self, value: _Value, variables: tuple[str, ...]) -> Any:
         """The array with its axes in that order, and an axis of 1 for each variable it lacks."""
-        if not isinstance(value.array, np.ndarray | np.generic):
+        if value.is_number:
             return value.array
         order = [value.variables.index(v) for v in variables if v in value.variables]
         sizes = [self.extents[v] if v in value.variables else 1 for v in variables]
@@ -315,8 +351,9 @@ class _DenseEvaluator:
         if not summed:
             return value
         repeats = self._size(tuple(summed - set(value.variables)))
-        if isinstance(value.array, int | float):  # a number of the program, as its operand is
-            return _Value(value.array * repeats)
+        if value.is_number:
+            array = _checked(operator.mul, value.array, repeats, wraps=True)
+            return _Value(array, wraps=True)
         axes = tuple(n for n, v in enumerate(value.variables) if v in summed)
         array = np.asarray(value.array)
         array = array.sum(axis=axes, dtype=array.dtype)
@@ -339,13 +376,14 @@ def _quotient(left: Any, right: Any) -> Any:
     return left / right if numbers and right else np.true_divide(left, right)
 
 
-def _checked(function: Any, *operands: Any) -> Any:
+def _checked(function: Any, *operands: Any, wraps: bool = False) -> Any:
     """A function of arrays; raises UserError where numpy refuses their types. A whole number of
-    more than 64 bits that it makes of numbers of the program is a float."""
+    more than 64 bits that it makes of numbers of the program ``wraps`` around, or is a float."""
     try:
         found = function(*operands)
-        is_large = isinstance(found, int) and not -(2**63) <= found < 2**63
-        return float(found) if is_large else found
+        if not isinstance(found, int) or -(2**63) <= found < 2**63:
+            return found
+        return (found + 2**63) % 2**64 - 2**63 if wraps else float(found)
     except (TypeError, OverflowError) as error:
         raise UserError(f"numpy refuses this: {error}") from None
 
@@ -355,16 +393,10 @@ def _sample(node: notation.SyntaxNode, values: Iterator[_Value]) -> Any:
     if _is_product(node):
         samples = [_sample(part, values) for _, part in _chain(node, "*")]
         return reduce(partial(_checked, operator.mul), samples)
-    value = next(values).array
-    return value if isinstance(value, int | float) else np.zeros(0, value.dtype)
-
-
-def _in_type(array: Any, dtype: Any) -> Array:
-    """An array, or a number of the program, in a type."""
-    if isinstance(array, np.ndarray | np.generic):
-        return np.asarray(array, dtype)
-    found: Array = _checked(partial(np.asarray, dtype=dtype), array)
-    return found
+    value = next(values)
+    if value.is_number:
+        return 0 if isinstance(value.array, int) else value.array
+    return np.zeros(0, value.array.dtype)
 
 
 def _repeated(array: Array, times: int) -> Array:
@@ -373,7 +405,10 @@ def _repeated(array: Array, times: int) -> Array:
         return array & (times > 0)
     if array.dtype.kind == "i":
         return array * np.array(times % 2 ** (8 * array.itemsize), np.uint64).astype(array.dtype)
-    return array * array.dtype.type(times)
+    if array.dtype.kind == "c":  # a product with a complex number would make NaN of infinity
+        parts = np.asarray(array).reshape(-1).view(array.real.dtype)
+        return _repeated(parts, times).view(array.dtype).reshape(array.shape)
+    return array * array.dtype.type(times) if times else np.zeros_like(array)
 
 
 def _require_places(places: int) -> None:
@@ -406,11 +441,11 @@ def _has_sums(product: notation.SyntaxNode) -> bool:
     return any(isinstance(factor, notation.Reduction) for factor in _factors(product))
 
 
-def _has_terms(node: notation.SyntaxNode) -> bool:
-    """Whether a node adds or subtracts, but for a change of sign."""
+def _unsigned(node: notation.SyntaxNode) -> notation.SyntaxNode:
+    """A node without the changes of its sign."""
     while isinstance(node, notation.Negate):
         node = node.operand
-    return isinstance(node, notation.Binary) and node.operator in "+-"
+    return node
 
 
 def _factors(node: notation.SyntaxNode) -> list[notation.SyntaxNode]:

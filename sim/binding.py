@@ -27,7 +27,7 @@ from sam.validate import Stream, validate
 from sim.config.hardware import BlockTiming
 from sim.config.memory import Memory
 from sim.misfits import with_reason
-from sim.value_types import value_types
+from sim.value_types import ValueTypes, value_types
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class BoundGraph:
     streams: Mapping[Edge, Stream]
     tensors: Mapping[str, Tensor]
     extents: Mapping[str, int]
-    types: Mapping[str, np.dtype[Any]]
+    types: ValueTypes
     limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @cached_property
@@ -82,7 +82,7 @@ class BoundGraph:
         return Surroundings(
             self.tensors,
             self.extents,
-            self.types[node],
+            self.types.nodes[node],
             timing.capacity,
             lists,
             timing.word_bits,
@@ -120,7 +120,7 @@ class BoundGraph:
                 writers[len(result.slot.levels)] = memories[node.name]
         shape = tuple(self.extents[variable] for variable in result.slot.variables)
         values = _value_writer(self.graph)
-        dtype, by_reference = self.types[values.name], values.parameters["by_reference"]
+        dtype, by_reference = self.types.nodes[values.name], values.parameters["by_reference"]
         memories_of = [writers[n] for n in sorted(writers)]
         try:
             stored = written(result.slot, shape, memories_of, dtype, by_reference)
@@ -231,15 +231,13 @@ _COPIES = 3
 """The copies of a result in memory: in the engine, in the writer, and as a tensor."""
 
 
-def _require_memory(
-    graph: Graph, extents: Mapping[str, int], types: Mapping[str, np.dtype[Any]]
-) -> None:
+def _require_memory(graph: Graph, extents: Mapping[str, int], types: ValueTypes) -> None:
     """Raises UserError if the result does not fit in memory, whatever the inputs are."""
     if graph.result is None:
         return
     slot = graph.result.slot
     shape = [extents[variable] for variable in slot.variables]
-    value = types[_value_writer(graph).name]
+    value = types.nodes[_value_writer(graph).name]
     if free_memory.lacks(_COPIES * least_bytes(slot.levels, shape, 8, value.itemsize)):
         written = f"{slot.tensor}({','.join(slot.variables)})"
         raise no_memory(written, shape, slot.levels, "compressed levels instead of dense ones")

@@ -25,6 +25,7 @@ from sim.binding import BoundGraph
 from sim.config.hardware import BlockTiming, Config
 from sim.memory.hierarchy import Layout
 from sim.order_of_service import Order
+from sim.value_types import ValueTypes
 
 HANDOVER = "handover"
 """The port at which the input side of a block in two halves gives what it has finished."""
@@ -206,7 +207,7 @@ class _Wired:
     """The parts of a machine, without their memories, and its channels."""
 
     config: Config
-    types: Mapping[str, np.dtype[Any]]
+    types: ValueTypes
     parts: tuple[Part, ...]
     channels: tuple[Channel, ...]
 
@@ -248,7 +249,7 @@ class _Elaboration:
     def _channel(self, number: int, edge: Edge) -> Channel:
         stream = self.bound.streams[edge]
         depth, latency = passage(self.bound, self.config, edge)
-        dtype = self.bound.types[edge.source.node] if stream.kind == "val" else None
+        dtype = self.bound.types.ends[edge.source] if stream.kind == "val" else None
         giver = _giver(edge.source.node, self.blocks[edge.source.node])
         taker = edge.target.node
         return Channel(number, edge, giver, taker, depth, latency, dtype, stream.wire)
@@ -262,7 +263,7 @@ class _Elaboration:
             name = _giver(node.name, block)
             halves.append(_Half(name, block.emitter.step, block.emitter.state))
         self._connect(node, block, first, halves[-1])
-        dtype = self.bound.types[node.name]
+        dtype = self.bound.types.nodes[node.name]
         for half in halves:
             self.parts.append(
                 Part(
@@ -281,6 +282,7 @@ class _Elaboration:
 
     def _connect(self, node: Node, block: Block, taker: _Half, giver: _Half) -> None:
         """Adds the ports of a block to its halves, or to its one part."""
+        types = self.bound.types
         grouped = [port.group for port in block.ports if port.group is not None]
         for half in (taker, giver):
             half.ports |= dict.fromkeys((*block.groups, *grouped), ())
@@ -289,7 +291,9 @@ class _Elaboration:
             if port.direction == "in":
                 taker.add(InputPort(port.name, self.into[end]), port.group)
             else:
-                dtype = self.bound.types[node.name] if port.stream == "val" else None
+                dtype = None
+                if port.stream == "val":
+                    dtype = types.ends.get(end, types.nodes[node.name])
                 giver.add(OutputPort(port.name, tuple(self.out_of[end]), dtype), port.group)
         if giver is not taker:
             edge = Edge(End(taker.name, HANDOVER), End(giver.name, "handed"))

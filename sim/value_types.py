@@ -8,13 +8,14 @@ everything is multiplied and summed in the type of the whole.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sam.arithmetic import ValueType, result_type
 from sam.blocks import Block
-from sam.graph import Edge, Graph, Node
+from sam.graph import Edge, End, Graph, Node
 from sam.support.errors import UserError
 from sam.tensor import Tensor
 from sam.validate import Stream, validated
@@ -23,10 +24,22 @@ from sam.validate import Stream, validated
 Made = tuple[ValueType, str]
 
 
+@dataclass(frozen=True)
+class ValueTypes:
+    """The types of values.
+
+    ``nodes``  by node, of those that it computes, stores or passes on first
+    ``ends``   by output, of those that it gives: a merger passes on values of several types
+    """
+
+    nodes: Mapping[str, np.dtype[Any]]
+    ends: Mapping[End, np.dtype[Any]]
+
+
 def value_types(
     graph: Graph, streams: Mapping[Edge, Stream], tensors: Mapping[str, Tensor]
-) -> dict[str, np.dtype[Any]]:
-    """The type of the values that each node gives or stores.
+) -> ValueTypes:
+    """The types of the values that nodes give or store.
 
     ``tensors`` are those in the slots of the graph; ``streams`` must have the edges into a node
     before those out of it. Raises UserError for an operation that a type does not have.
@@ -35,14 +48,14 @@ def value_types(
     blocks = validated(graph).blocks
     wider: dict[str, ValueType] = {}
     while True:
-        values = _ValueTypes(graph, streams, tensors, blocks, wider)
+        values = _Inference(graph, streams, tensors, blocks, wider)
         found = values.wider() if mixed else {}
         if not found:
-            return {name: np.result_type(type) for name, type in values.types.items()}
+            return values.found()
         wider |= found
 
 
-class _ValueTypes:
+class _Inference:
     """The values in a graph, where some nodes have a ``wider`` type than their operands."""
 
     def __init__(
@@ -58,12 +71,19 @@ class _ValueTypes:
         self.slots = {slot.name: slot for slot in graph.slots}
         self.tensors, self.known = tensors, wider
         self.arriving: dict[str, dict[str, Made]] = {name: {} for name in self.nodes}
+        self.ends: dict[End, ValueType] = {}
         for edge, stream in streams.items():
             if stream.kind == "val":
                 self.require_known(edge)
                 made = self.given(self.nodes[edge.source.node], edge.source.port)
+                self.ends[edge.source], _ = made
                 self.arriving[edge.target.node][edge.target.port] = made
         self.types = {name: self.given(node, "val")[0] for name, node in self.nodes.items()}
+
+    def found(self) -> ValueTypes:
+        """The types, with those of numbers of the program that no type has met."""
+        nodes = {name: np.result_type(type) for name, type in self.types.items()}
+        return ValueTypes(nodes, {end: np.result_type(type) for end, type in self.ends.items()})
 
     def require_known(self, edge: Edge) -> None:
         """Raises UserError for values of a block that takes none and declares no type for them."""
@@ -119,14 +139,8 @@ class _ValueTypes:
         return found
 
     def totals(self) -> set[str]:
-        """The nodes that sum, or change the sign of a sum."""
-        found: set[str] = set()
-        for name in self.nodes:
-            values = self.blocks[name].values
-            negates = values.operation == "negate" and self.sources(name) <= found
-            if values.sums or negates:
-                found.add(name)
-        return found
+        """The nodes that sum."""
+        return {name for name in self.nodes if self.blocks[name].values.sums}
 
     def products(self, totals: set[str]) -> set[str]:
         """The nodes that multiply some of the ``totals``, or a product of such."""

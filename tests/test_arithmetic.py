@@ -7,7 +7,9 @@ import pytest
 
 import custard
 import sim
+from custard.dense_evaluator import evaluate
 from sam.support import c_compiler as cc
+from sam.tensor import Tensor
 from tests.support.profiles import PROFILE
 
 TYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
@@ -297,3 +299,75 @@ def test_a_product_and_its_sums_are_one_einsum(engine, text, subscripts):
         found = sim.simulate(custard.compile(text).graph, inputs, engine=engine).output
     np.testing.assert_array_equal(found.to_numpy(), due)
     assert found.dtype == due.dtype
+
+
+def results(text: str, inputs: dict[str, np.ndarray], levels: str) -> list[np.ndarray]:
+    """The result on each engine, and as ``--check`` computes it; i and j have two values each."""
+    formats = {name: levels * array.ndim for name, array in inputs.items()}
+    dims = {name: 2 for name in "ij" if f"{name}," in text or f"{name})" in text}
+    program = custard.compile(text, formats, dims=dims)
+    found = [program.run(inputs, engine=engine) for engine in ("simpy", "compiled")]
+    if cc.available():
+        found.append(custard.compile(text, formats, target="c", dims=dims).run(inputs))
+    tensors = {name: Tensor.of(array) for name, array in inputs.items()}
+    return [*(one.to_numpy() for one in found), evaluate(text, tensors, dims).value]
+
+
+LOW = np.array([[-(2**31), 0], [3, -(2**31)]], "int32")
+
+
+@pytest.mark.parametrize("levels", ["d", "s"])
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        # numpy.einsum of -A, whose least number has no opposite, in the type of s.
+        ("-A(i,j) * s(i)", (-LOW).sum(1, dtype="int64") * [5, 6]),
+        ("s(i) * - -A(i,j)", LOW.sum(1, dtype="int64") * [5, 6]),
+        ("-A(i,j) * s(j)", -LOW @ [5, 6]),
+        # The sign stands around a sum or a product, which has its own type.
+        ("-sum(j, A(i,j)) * s(i)", -LOW.sum(1, dtype="int32") * np.array([5, 6])),
+        ("-(A(i,j) * A(i,j)) * s(i)", -(LOW * LOW).sum(1, dtype="int32") * np.array([5, 6])),
+        ("-(A(i,j) * A(i,j)) * s(j)", -(LOW * LOW) @ [5, 6]),
+    ],
+)
+def test_a_sign_in_a_product_is_changed_before_the_sum(levels, text, due):
+    for found in results(f"y(i) = {text}", {"A": LOW, "s": np.array([5, 6])}, levels):
+        np.testing.assert_array_equal(found, due, strict=True)
+
+
+@pytest.mark.parametrize("levels", ["d", "s"])
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        ("sum(j, N(i,j)) - n(i) + sum(j, F(i,j))", [1 + 1.5, -2 + 3]),
+        ("sum(j, F(i,j)) * z(i) + (sum(j, N(i,j)) - n(i))", [1.5j + 1, 9j - 2]),
+        ("z(i) - 1 / F(i,j) * sum(j, z(j))", [1j - 4j / 1.5, 3j - 4j / 3]),
+    ],
+)
+def test_values_of_several_types_go_through_one_merge(levels, text, due):
+    """By hand. A value has its own type until an operation takes it."""
+    inputs = {
+        "N": np.array([[2**61, 2**61 + 1], [1, 2]]),  # 1 is lost in a float
+        "F": np.array([[0.5, 1], [1, 2]]),
+        "n": np.array([2**62, 5]),
+        "z": np.array([1j, 3j]),
+    }
+    given = {name: array for name, array in inputs.items() if f"{name}(" in text}
+    for found in results(f"y(i) = {text}", given, levels):
+        np.testing.assert_array_equal(found, np.array(due))
+
+
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        ("sum(j, 2147483647) + a(i)", [-1, 3]),
+        ("sum(j, 2147483647) * 2 * a(i)", [-4, -20]),
+        ("a(i) - -sum(j, 2147483647)", [-1, 3]),
+        ("sum(j, 2147483647) / 2 * a(i)", [2147483647.0, 5 * 2147483647.0]),
+    ],
+)
+def test_a_number_has_the_type_that_it_meets_before_it_is_summed(text, due):
+    """By hand: a sum of int32 wraps around, and no operation but the quotient has another type."""
+    due = np.array(due, "float64" if "/" in text else "int32")
+    for found in results(f"y(i) = {text}", {"a": np.array([1, 5], "int32")}, "d"):
+        np.testing.assert_array_equal(found, due, strict=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from custard.ir.cin import (
+    Access,
     Add,
     Divide,
     Expression,
@@ -32,7 +33,9 @@ def with_sum(node: Expression, variable: str) -> Expression:
         case Reduce(variables, operand):
             return summed_over(variables, with_sum(operand, variable))
         case Multiply() if len(users) == 1:
-            return _with_factors(node, lambda f: with_sum(f, variable) if f is users[0] else f)
+            return _with_factors(
+                node, lambda f: _summed_factor(f, variable) if f is users[0] else f
+            )
         case Divide(numerator, denominator) if len(users) == 1:
             if users[0] is numerator:
                 return Divide(with_sum(numerator, variable), denominator)
@@ -74,6 +77,20 @@ def summed_over(variables: tuple[str, ...], operand: Expression) -> Expression:
     if isinstance(operand, Reduce):
         return Reduce((*variables, *operand.variables), operand.operand)
     return Reduce(variables, operand)
+
+
+def _summed_factor(factor: Expression, variable: str) -> Expression:
+    """A factor with the sum over a variable that no other factor uses.
+
+    The sum over an access has the type of the product, which may be wider than its own. So the sign
+    of the access is changed before the sum, in its own type.
+    """
+    operand = factor
+    while isinstance(operand, Negate):
+        operand = operand.operand
+    if isinstance(operand, Access):
+        return summed_over((variable,), factor)
+    return with_sum(factor, variable)
 
 
 def _with_factors(node: Expression, change: Callable[[Expression], Expression]) -> Expression:

@@ -10,6 +10,7 @@ import numpy as np
 from custard.ir import cin
 from custard.scheduling.loops import Precomputed
 from custard.to_c.expression import (
+    Minus,
     Operand,
     Product,
     Quotient,
@@ -120,7 +121,7 @@ class KernelTrees:
         Where a factor is a sum over variables, all of them have the type of the product, as if the
         sum came after the multiplication; ``numpy.einsum`` does the same.
         """
-        parts = tuple(map(self._tree, node.factors))
+        parts = tuple(map(self._factor, node.factors))
         dtype = _joint_type("multiply", parts)
         if any(map(_has_sum, parts)):
             parts = tuple(_in_type(part, dtype) for part in parts)
@@ -135,6 +136,13 @@ class KernelTrees:
         everywhere = any(map(cin.divides, node.factors))
         is_masked = isinstance(node.factors[0], cin.Mask)
         return Product(dtype, tuple(merged), everywhere and not is_masked)
+
+    def _factor(self, node: cin.Expression) -> TypedNode:
+        """The tree of a factor. One whose sign is changed is computed by itself."""
+        if not isinstance(node, cin.Negate):
+            return self._tree(node)
+        operand = self._tree(node.operand)
+        return Minus(result_type("negate", operand.dtype), operand)
 
 
 def _joined(tree: TypedNode) -> TypedNode:

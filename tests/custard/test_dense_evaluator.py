@@ -122,3 +122,17 @@ def test_a_number_times_a_bool_is_no_number():
     found = evaluate("y = 7 * u(i) * -s", inputs, {"i": 2}).value
     assert found == -7 * (2**31 - 1)
     assert found.dtype == np.int64
+
+
+def test_operands_of_a_quotient_are_summed_by_themselves_in_mixed_types():
+    """By hand: 1 / (-1 - 1) * 4j; a quotient that is summed has the type of the whole."""
+    inputs = {"D": Tensor.of([1.0]), "B": Tensor.of(np.float32([[-1, -1]])), "z": Tensor.of([4j])}
+    found = evaluate("y(i) = D(i) / B(i,j) * z(i)", inputs, {"i": 1, "j": 2}).value
+    assert found.tolist() == [-2j]
+
+
+def test_infinity_is_added_up_without_nan():
+    inputs = {"a": Tensor.of(np.array([complex(np.inf, 2)]))}
+    found = evaluate("y(i) = sum(j, a(i))", inputs, {"i": 1, "j": 3}).value
+    assert found.tolist() == [complex(np.inf, 6)]
+    assert evaluate("y(i) = sum(j, a(i))", inputs, {"i": 1, "j": 0}).value.tolist() == [0]

@@ -16,6 +16,7 @@ from sam.tensor import Tensor
 from sim import simulate
 from sim.binding import BoundGraph, bind, extents
 from sim.config.hardware import load
+from sim.value_types import ValueTypes
 
 B = Slot("B", "B", "ss", ((0,), (1,)), ("i", "j"))
 C = Slot("c", "c", "s", ((0,),), ("j",))
@@ -175,7 +176,7 @@ def test_a_result_on_a_diagonal():
     given = {"X": Tensor.of(np.array([[1.0, 2.0], [3.0, 4.0]]))}
     for around, due in ((None, [[0, 0], [0, 9]]), ("X", [[0, 2], [3, 9]])):
         result = Result(slot, "uq", (1, 0), around)
-        types = {"write": np.dtype(float)}
+        types = ValueTypes({"write": np.dtype(float)}, {})
         bound = BoundGraph(Graph(nodes, (), result=result), given, {}, {}, {"i": 2}, types)
         output, notes = bound.output(memories)
         assert output.format == "uq:1,0"
@@ -210,7 +211,7 @@ SCALAR = Result(Slot("x", "x"), "", ())
 def test_the_type_of_the_result_follows_numpy(operation, operands, due):
     graph, inputs = computed(operation, *operands)
     bound = bind(graph, inputs)
-    assert bound.types["write"] == due
+    assert bound.types.nodes["write"] == due
     timing = load().block("compute", "alu")
     assert bound.surroundings("compute", timing).dtype == due
     assert simulate(graph, inputs).output.dtype == due
@@ -218,8 +219,8 @@ def test_the_type_of_the_result_follows_numpy(operation, operands, due):
 
 @pytest.mark.parametrize("given", [np.int32, np.float32, np.complex64])
 def test_a_number_of_the_program_takes_the_type_of_what_it_meets(given):
-    assert bind(*computed("multiply", given, 2)).types["write"] == given
-    assert bind(*computed("multiply", 2, given)).types["write"] == given
+    assert bind(*computed("multiply", given, 2)).types.nodes["write"] == given
+    assert bind(*computed("multiply", 2, given)).types.nodes["write"] == given
 
 
 def test_bool_values_are_not_subtracted():

@@ -23,7 +23,7 @@ from sim.compiled.steps import memories
 from sim.compiled.steps.arithmetic import binary, compare, operate, unary
 from sim.compiled.steps.builtin_calls import BUILTINS
 from sim.compiled.steps.ports import METHODS, touch
-from sim.compiled.steps.source import assignments, is_text, only_returns, reading, syntax
+from sim.compiled.steps.source import assignments, is_text, only_returns, passing, reading, syntax
 from sim.compiled.steps.values import (
     Accesses,
     Known,
@@ -117,6 +117,7 @@ class Evaluator(FiringWriter):
             dict(zip(names, arguments, strict=True)),
             f"{'f' if prefix.startswith('s_') else ''}{prefix}{self.calls}_",
             {name for name, count in counts.items() if count > 1 or name in names},
+            passing(tree),
             ends,
         )
         self.calls += 1
@@ -282,7 +283,9 @@ class Evaluator(FiringWriter):
             case ast.Name(name):
                 frame = self.frames[-1]
                 if name in frame.often or isinstance(value, Open):
-                    frame.names[name] = self.assign(frame.prefix + name, value)
+                    own = frame.prefix + name
+                    own = self.typed(own, value) if name in frame.passing else own
+                    frame.names[name] = self.assign(own, value)
                 else:
                     frame.names[name] = value
             case ast.Attribute(owner, name) if isinstance(self.evaluate(owner), State):

@@ -78,14 +78,23 @@ class Firing:
     constant: bool
 
 
+_SUFFIXES = {INT: "whole", REAL: "real", COMPLEX: "complex"}
+
+
 @dataclass
 class Frame:
-    """A call that is being inlined; ``ends`` if the firing ends where the call does."""
+    """A call that is being inlined.
+
+    ``often``    the names that need a variable, as they are assigned to more than once
+    ``passing``  the names that have a variable for each type that they are assigned
+    ``ends``     whether the firing ends where the call does
+    """
 
     function: Any
     names: dict[str, Any]
     prefix: str
     often: set[str]
+    passing: frozenset[str]
     ends: bool
     result: list[Any] = field(default_factory=list)
     reached: FiringState | None = None
@@ -175,7 +184,12 @@ class FiringWriter:
         if not isinstance(value, Open) or stands(value):
             return value
         self.temporaries += 1
-        return self.assign(f"t{self.temporaries}", value)
+        return self.assign(self.typed(f"t{self.temporaries}", value), value)
+
+    def typed(self, name: str, value: Any) -> str:
+        """The name, or another one if a variable of this name has not the type of a value."""
+        ctype = self.open(value).ctype
+        return name if self.types.get(name, ctype) == ctype else f"{name}_{_SUFFIXES[ctype]}"
 
     def state_variable(self, name: str, start: Any) -> Open:
         """A variable of the state, which starts from a value."""

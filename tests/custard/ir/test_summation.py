@@ -22,6 +22,9 @@ def value(text):
         ("a(j) / b(j)", "sum(j, a(j) / b(j))"),
         ("-a(j)", "-sum(j, a(j))"),
         ("sum(k, A(j,k))", "sum(k, j, A(j,k))"),  # inside of the other sum
+        # The sum over an access has the type of its product; its sign does not.
+        ("- -a(j) * b(i)", "sum(j, --a(j)) * b(i)"),
+        ("-(a(j) * a(j)) * b(i)", "-sum(j, a(j) * a(j)) * b(i)"),
     ],
 )
 def test_a_sum_stands_at_the_smallest_part_that_has_all_uses(text, due):

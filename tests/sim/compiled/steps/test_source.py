@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from sim.compiled.steps.source import assignments, only_returns, reading, syntax
+from sim.compiled.steps.source import assignments, only_returns, passing, reading, syntax
 from tests.support.steps import step
 
 
@@ -19,6 +19,26 @@ def test_an_assignment_in_a_loop_counts_twice():
             s.x = e[0] = 5
         """)
     assert assignments(syntax(function)) == {"a": 2, "b": 1, "c": 2, "d": 2}
+
+
+def test_names_that_are_read_where_they_are_assigned():
+    function = step("""
+        def step(p, s, m):
+            a, again = s.x, 1
+            for one in p.all:
+                b = one + a
+                c = b
+                if c:
+                    s.x = b
+                    later = again = c
+            while s:
+                d = e = c0
+                d += 1
+                f += 1
+            return later, again
+        """)
+    # ``a`` is not assigned to inside of the loop, ``again`` is.
+    assert passing(syntax(function)) == {"a", "b", "c", "d", "e"}
 
 
 def test_a_lambda_or_builtin_has_no_syntax():
