@@ -77,7 +77,8 @@ def extents(
         if len(shape) != order:
             raise UserError(
                 f"{slot.tensor} has {_modes(order)} in the program, and its input has "
-                f"{_modes(len(shape))}"
+                f"{_modes(len(shape))}",
+                hint=None if order else with_subscripts(slot.tensor, len(shape)),
             )
         for level, form in enumerate(slot.computed):
             sizes += [] if form is None else [(form, shape[mode]) for mode in slot.modes[level]]
@@ -97,6 +98,12 @@ def extents(
                 hint=f'give it in dims, as in dims={{"{variable}": 8}}',
             )
     return found
+
+
+def with_subscripts(name: str, modes: int) -> str:
+    """A hint for a name without subscripts, where its input is no number."""
+    subscripts = ",".join("ijklmnopqr"[:modes])
+    return f"{name} without subscripts is a number; a tensor is written {name}({subscripts})"
 
 
 def _variable_modes(slot: Slot) -> list[tuple[str, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from sam.graph import Graph
 from sam.support import c_compiler as cc
 from sam.support.errors import UserError
 from sim.binding import BoundGraph, bind
-from sim.config.hardware import Config, alike, load
+from sim.config.hardware import Config, alike, load_each
 from sim.endless import Unfinished
 from sim.simulation import (
     FEW_EVENTS,
@@ -38,7 +38,7 @@ Outcome = Run | UserError | StreamError
 def simulate_many(
     graph: Graph,
     inputs: Mapping[str, Any] | None = None,
-    configs: Sequence[str | Path | Mapping[str, Any] | Config | None] = (),
+    configs: Iterable[str | Path | Mapping[str, Any] | Config | None] = (),
     overrides: Mapping[str, Any] | None = None,
     engine: str = "auto",
     elsewhere: Collection[str] = (),
@@ -63,13 +63,14 @@ def simulate_many(
     require_engine(engine)
     require_limit(max_cycles)
     require_graph(graph, inputs)
+    machines = load_each(configs, overrides)
     outcomes = outcomes_of(
         graph,
         {} if inputs is None else inputs,
-        [load(config, overrides) for config in configs],
+        machines,
         engine,
         elsewhere,
-        [max_cycles] * len(configs),
+        [max_cycles] * len(machines),
         finished,
     )
     return outcomes if return_errors else runs_of(outcomes)

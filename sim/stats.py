@@ -162,7 +162,7 @@ class Run:
     alternatives: Callable[[], Sequence[Alternative]] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        title = self.graph.title or "a graph"
+        title = self.about.get("expression") or self.graph.title or "a graph"
         shape = "" if self.output is None else f", result {self.output!r}"
         return (
             f"Run({title}: {self.cycles:,} cycles on {called(self.config)}, "

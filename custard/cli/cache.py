@@ -12,7 +12,7 @@ from sam.support.free_memory import in_words
 
 
 def main(argv: Sequence[str]) -> int:
-    """Tells how much the cache of compiled kernels holds; with ``--clear``, empties it."""
+    """Tells how much the cache of compiled kernels holds; with --clear, empties it."""
     parser = Parser(prog="custard cache", description=main.__doc__, allow_abbrev=False)
     parser.add_argument("--clear", action="store_true", help="remove all that is in it")
     if parse(parser, argv, ["--clear"]).clear:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -69,9 +70,13 @@ def _chosen(words: Sequence[str]) -> Callable[[Sequence[str]], int]:
         command: Callable[[Sequence[str]], int] = getattr(import_module(module), name)
         return lambda words: command(words[1:])
     if words and words[0].isidentifier():
-        misspelt = nearest(words[0], _COMMANDS) is not None or len(words) == 1
-        if misspelt:
-            raise UserError(f"there is no command {words[0]}", hint=one_of(words[0], _COMMANDS))
+        is_near = nearest(words[0], _COMMANDS) is not None
+        is_before_expression = len(words) > 1 and "=" in words[1][1:] and words[1][0] not in "-=+"
+        if is_near or len(words) == 1 or is_before_expression:
+            hint = one_of(words[0], _COMMANDS)
+            if is_before_expression and not is_near:
+                hint = "the expression comes first, as in custard " + shlex.quote(words[1])
+            raise UserError(f"there is no command {words[0]}", hint=hint)
     return _execute
 
 

@@ -50,6 +50,8 @@ def main(argv: Sequence[str]) -> int:
         arguments = parse_command(words, usage=_USAGE)
         require_simulated(arguments.target, "draw")
         simulation_run.draw(*execution.prepared(arguments), picture)
+        if arguments.quiet:
+            return 0
     _say(picture)
     return 0
 

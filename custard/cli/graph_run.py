@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -73,7 +74,9 @@ def read_graph(path: Path) -> Graph:
     except UnicodeDecodeError:
         raise UserError(f"{path} is not a text in UTF-8") from None
     except OSError as mistake:
-        raise UserError(f"cannot read {path}: {mistake.strerror}") from None
+        is_expression = "=" in str(path) and isinstance(mistake, FileNotFoundError)
+        hint = f"custard {shlex.quote(str(path))} runs an expression" if is_expression else None
+        raise UserError(f"cannot read {path}: {mistake.strerror}", hint=hint) from None
     except UserError as mistake:
         raise mistake.about(str(path)) from None
 

@@ -31,7 +31,7 @@ from custard.ir.accesses import accesses as accesses_of
 from custard.language.tokens import number
 from custard.program import Program
 from sam import io
-from sam.inputs import no_input
+from sam.inputs import no_input, with_subscripts
 from sam.subscripts import Affine, Span, with_inferred
 from sam.support.errors import UserError, one_of
 from sam.tensor import Tensor
@@ -216,18 +216,30 @@ def _read(
     """The tensor in a file, of the shape that the known extents fix, or a number."""
     number = _number(value)
     variables = [cin.base(variable) for variable in accesses[0].variables]
+    if number is None and not variables and _may_be_number(value):
+        raise UserError(
+            f"{value} is not a number, and no file, as it has no suffix",
+            hint=f"as in {name}=2.5, {name}=1e-3, {name}=1+2j or {name}=inf",
+        )
     if number is not None:
         tensor = Tensor.of(number)
     else:
-        fixed = not accesses[0].computed and all(variable in known for variable in variables)
-        shape = [known[variable] for variable in variables] if fixed else None
+        is_fixed = not accesses[0].computed and all(variable in known for variable in variables)
+        shape = [known[variable] for variable in variables] if variables and is_fixed else None
         tensor = read_place(value, shape, len(variables))
     if tensor.ndim != len(variables):
         raise UserError(
             f"{name} has {_modes(len(variables))} in the program, and {value} has "
-            f"{_modes(tensor.ndim)}"
+            f"{_modes(tensor.ndim)}",
+            hint=None if variables else with_subscripts(name, tensor.ndim),
         )
     return tensor
+
+
+def _may_be_number(value: str) -> bool:
+    """Whether a value that is no number may be meant as one: it names no file."""
+    place = split_listing(value)[0]
+    return place != STDIN and not place.startswith("@") and not Path(place).suffix
 
 
 def read_place(value: str, shape: Sequence[int] | None, modes: int | None) -> Tensor:

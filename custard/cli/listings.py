@@ -20,16 +20,16 @@ from sim.config import hardware as config
 
 def configs(argv: Sequence[str]) -> int:
     """Lists the configs that are shipped."""
-    return _print("configs", _configs(), argv)
+    return _print("configs", configs.__doc__, _configs(), argv)
 
 
 def formats(argv: Sequence[str]) -> int:
     """Lists the level formats, and the names of whole ones."""
-    return _print("formats", _formats(), argv)
+    return _print("formats", formats.__doc__, _formats(), argv)
 
 
-def _print(name: str, listed: RenderableType, argv: Sequence[str]) -> int:
-    parse(Parser(prog=f"custard {name}", allow_abbrev=False), argv, ())
+def _print(name: str, about: str | None, listed: RenderableType, argv: Sequence[str]) -> int:
+    parse(Parser(prog=f"custard {name}", description=about, allow_abbrev=False), argv, ())
     stdout().print(listed)
     return 0
 

@@ -25,6 +25,9 @@ examples:
   The same in C, timed; and its source, to be compiled by others:
     custard "y(i) = A(i,j) * x(j)" -f=y:d -f=A:CSR -f=x:d --target c \\
             -i A=west0067.mtx -i x=@dense --time -o spmv.c
+  The same on several machines, each with a row, and the curve of the cycles:
+    custard "y(i) = A(i,j) * x(j)" -i A=west0067.mtx -i x=@dense \\
+            --set queues.depth=1,2,4,inf --plot depths.png
   No inputs: only compile, and draw the graph:
     custard "X(i,j) = B(i,j) * C(i,k) * D(k,j)" --draw sddmm.svg
 """
@@ -77,8 +80,7 @@ _OPTIONS: Mapping[str, _Options] = {
             "inputs",
             "NAME=VALUE",
             "a file (B=b.mtx), - for stdin, a number (a=2.5), @random, @random(SHARE), @dense, "
-            "@image(SHARE) or @pruned(N:M); "
-            "without inputs the program is only compiled",
+            "@image(SHARE) or @pruned(N:M)",
         ),
         "-g": _many("generated", "NAME:KIND", argparse.SUPPRESS),
         "--seed": {
@@ -108,11 +110,7 @@ _OPTIONS: Mapping[str, _Options] = {
     },
     "the machine (target sam)": {
         "--config": {"metavar": "NAME", "help": "a shipped config or a file; ideal by default"},
-        "--set": _many(
-            "overrides",
-            "KEY=VALUE",
-            "a value of the config, as in queues.depth=8; a run for each of several: 1,2,4,inf",
-        ),
+        "--set": _many("overrides", "KEY=VALUE", "a value of the config, as in queues.depth=8"),
         "--engine": {"metavar": "NAME", "help": "auto, the default, simpy or compiled"},
         "--validate": {"action": "store_true", "help": "watch every stream for mistakes"},
         "--max-cycles": {
@@ -144,7 +142,8 @@ _OPTIONS: Mapping[str, _Options] = {
         },
         "--plot": {
             "metavar": "FILE",
-            "help": "target sam: draw the cycles over the values of --set: .svg, .png or .pdf",
+            "help": "target sam: draw the cycles over several values of --set, as in "
+            "queues.depth=1,2,4,inf: .svg, .png or .pdf",
         },
         "--all-lanes": {
             "action": "store_true",

@@ -406,7 +406,7 @@ def _text(path: Path) -> str:
 
 
 def report_command(argv: Sequence[str]) -> int:
-    """Prints the report of a result of a sweep, or of a file of ``--json``."""
+    """Prints the report of a result of a sweep, or of a file of --json."""
     parser = Parser(prog="custard report", description=report_command.__doc__, allow_abbrev=False)
     parser.add_argument("file", metavar="RESULT")
     return report_file(stdout(), Path(parse(parser, argv, ()).file))

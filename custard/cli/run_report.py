@@ -116,7 +116,7 @@ def blocks_table(told: Mapping[str, Any], width: int = _WIDE, all_lanes: bool = 
         box=None,
         header_style="bold",
         pad_edge=False,
-        caption=_legend(waits_for_memory, layout.bar > 0),
+        caption=_legend(waits_for_memory, layout.bar > 0, any(map(_is_folded, rows.values()))),
     )
     table.caption_justify = "left"
     _fill(table, columns)
@@ -199,7 +199,7 @@ def _columns(
 
     names = _Column("block", [])
     for name, lanes in rows.items():
-        shown = f"{name} x{len(lanes)}" if len(lanes) > 1 else name
+        shown = f"{name} x{len(lanes)}" if _is_folded(lanes) else name
         names.cells.append(Text(f"{shown} ◀", "bold") if name in marked else Text(shown))
     busy = [
         Text(_spread([lane.busy for lane in lanes], cycles, layout.wide)) for lanes in rows.values()
@@ -394,12 +394,18 @@ def _bar(block: BlockStats, cycles: int, width: int) -> Text:
     return bar
 
 
-def _legend(waits_for_memory: bool, bars: bool) -> Text:
+def _is_folded(row: Sequence[BlockStats]) -> bool:
+    """Whether a row has the blocks of several lanes."""
+    return len(row) > 1
+
+
+def _legend(waits_for_memory: bool, bars: bool, lanes: bool) -> Text:
     legend = Text()
     for share, (character, colour) in _SHARES.items() if bars else ():
         if share != "memory" or waits_for_memory:
             legend.append(character, colour).append(f" {share}  ")
-    return legend.append("◀ most busy")
+    legend.append("◀ most busy")
+    return legend.append("\nxN: N lanes, the least, mean and most busy; else the mean" * lanes)
 
 
 def _totals(told: Mapping[str, Any], seconds: float) -> Text:

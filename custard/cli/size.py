@@ -78,12 +78,13 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _share(text: str) -> float:
-    """A share, as in ``1%`` or ``0.01``."""
+    """A share, as in ``1%`` or ``0.01``. ``1`` alone could be meant as either 1 or 100 %."""
     number, percent = text.removesuffix("%"), text.endswith("%")
     try:
         share = float(number) / (100 if percent else 1)
     except ValueError:
         share = -1.0
-    if not 0 <= share < float("inf"):
-        raise UserError(f'--slack is "{text}", which is not a share', hint="as in --slack 1%")
+    if not 0 <= share < float("inf") or (share >= 1 and not percent):
+        hint = f"--slack {text}% or --slack {100 * share:g}%" if share >= 1 else "as in --slack 1%"
+        raise UserError(f'--slack is "{text}", which is not a share', hint=hint)
     return share

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -258,7 +258,7 @@ class SamProgram(Program):
     def simulate_many(
         self,
         inputs: Mapping[str, Any] | None = None,
-        configs: Sequence[Any] = (),
+        configs: Iterable[Any] = (),
         overrides: Mapping[str, Any] | None = None,
         engine: str = "auto",
         max_cycles: int | None = None,
@@ -269,7 +269,7 @@ class SamProgram(Program):
 
         Arguments and errors are those of ``sim.simulate_many``.
         """
-        from sim.config.hardware import load
+        from sim.config.hardware import load_each
         from sim.endless import OutOfCycles
         from sim.many import outcomes_of, runs_of
         from sim.simulation import require_engine, require_limit
@@ -277,7 +277,7 @@ class SamProgram(Program):
 
         require_engine(engine)
         require_limit(max_cycles)
-        loaded = [load(config, overrides) for config in configs]
+        loaded = load_each(configs, overrides)
         given, dense, notes = self._given(inputs)
         known, tensors = self._extents(given), self._tensors(given)
         parts: list[list[Run]] = [[] for _ in loaded]

@@ -48,7 +48,10 @@ def read(name: str, data: bytes) -> Tensor:
         raise UserError(f"{name} has no array of numbers")
     if len(arrays) > 1:
         listed = short(", ".join(label for label, _ in arrays))
-        raise UserError(f"{name} has {len(arrays)} arrays of numbers, not 1: {listed}")
+        raise UserError(
+            f"{name} has {len(arrays)} arrays of numbers, not 1: {listed}",
+            hint=f"save('x.mat', '{short(arrays[0][0])}', '-v7') in MATLAB saves one",
+        )
     [(_, found)] = arrays
     try:
         return found.tensor()

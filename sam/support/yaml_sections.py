@@ -7,7 +7,7 @@ A section is a frozen model of pydantic, derived from ``Section``. Its fields ha
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
@@ -89,8 +89,19 @@ def check_keys(value: Any, known: Iterable[str]) -> Any:
     words = list(known)
     for key in check_section(value):
         if key not in words:
-            raise mistake("unknown key", key=key, hint=one_of(key, words))
+            raise mistake("unknown key", key=key, hint=_instead(key, words))
     return value
+
+
+def _instead(key: str, words: Collection[str]) -> str:
+    """A hint for a key that a section does not have; ``words`` are the keys that it has."""
+    section, *inner = key.split(".")
+    if not inner or section not in words:
+        return one_of(key, words)
+    nested = "..."
+    for part in reversed(inner):
+        nested = f"{{{part}: {nested}}}"
+    return f"a section in a section, as in {section}: {nested}"
 
 
 def mistake(text: str, **context: str) -> PydanticCustomError:

@@ -345,6 +345,19 @@ def load(
     return found.model_copy(update={"changed": tuple(keys) or None})
 
 
+def load_each(
+    configs: Iterable[str | Path | Mapping[str, Any] | Config | None],
+    overrides: Mapping[str, Any] | None = None,
+) -> list[Config]:
+    """The configs that several machines use, each as ``load`` gives it. Raises UserError."""
+    if isinstance(configs, str | Path | Mapping | Config) or not isinstance(configs, Iterable):
+        raise UserError(
+            f"configs is {type(configs).__name__}, not a list of configs",
+            hint='as in configs=["finite", {"queues": {"depth": 4}}]',
+        )
+    return [load(config, overrides) for config in configs]
+
+
 def shipped() -> dict[str, str]:
     """The names of the configs in ``hw_configs``, sorted, each with its description."""
     return {name: _load_named(name).description for name in _shipped_names()}

@@ -96,3 +96,12 @@ def test_extents_that_do_not_fit(shapes, dims, needed, error):
     with pytest.raises(UserError) as caught:
         extents([MATRIX, VECTOR], given, dims, needed)
     assert str(caught.value) == error
+
+
+def test_a_tensor_in_the_place_of_a_number():
+    with pytest.raises(UserError) as caught:
+        extents([Slot("s", "s")], {"s": np.zeros((3, 4, 5))}, {}, ())
+    assert str(caught.value) == (
+        "s has 0 modes in the program, and its input has 3 modes\n"
+        "hint: s without subscripts is a number; a tensor is written s(i,j,k)"
+    )

@@ -1,5 +1,7 @@
 """Many machines at one go give what each of them gives alone."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -103,5 +105,9 @@ def test_mistakes_come_at_once():
         sim.simulate_many(IKJ.graph, INPUTS, ["ideal"], engine="fast")
     with pytest.raises(UserError, match=r"^there is no config"):
         sim.simulate_many(IKJ.graph, INPUTS, ["ideal", "idael"])
+    for run_each in (partial(sim.simulate_many, IKJ.graph), IKJ.simulate_many):
+        for one, name in (("finite", "str"), ({"queues": {}}, "dict"), (None, "NoneType")):
+            with pytest.raises(UserError, match=f"^configs is {name}, not a list of configs"):
+                run_each(INPUTS, one)
     with pytest.raises(UserError, match=r"is not a graph\b"):
         sim.simulate_many(IKJ, INPUTS, ["ideal"])

@@ -30,6 +30,11 @@ def test_a_run_in_words():
     assert " cycles on ideal, engine " in text
 
 
+def test_a_run_of_several_graphs_in_words_has_their_expression():
+    text = repr(in_two())
+    assert text.startswith("Run(y(i) = A(i,j) * x(j): ")
+
+
 def test_one_run_in_turn_is_itself():
     run = copied(3)
     assert in_turn([run]) is run

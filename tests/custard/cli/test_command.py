@@ -53,7 +53,7 @@ def test_the_examples_of_the_help_work(folder, capsys):
     assert stopped.value.code == 0
     text = capsys.readouterr().out.replace("\\\n", " ")
     examples = [line.strip() for line in text.splitlines() if line.startswith("    custard ")]
-    assert len(examples) == 4
+    assert len(examples) == 5
     for example in examples:
         extra = ["--dims", "j=20"] if "X=" in example or "C=@random" in example else []
         assert main([*shlex.split(example)[1:], *extra]) == 0, example
@@ -175,6 +175,16 @@ BIG = "1000000000"
             "hint: custard --help lists the options",
         ),
         (["configz"], "there is no command configz\nhint: did you mean configs?"),
+        (
+            ["run", "y = x(i)", "-i", "x=@dense"],
+            "there is no command run\nhint: the expression comes first, as in custard 'y = x(i)'",
+        ),
+        (["explane", "y = x(i)"], "there is no command explane\nhint: did you mean explain?"),
+        (
+            ["sim", "y = x(i)"],
+            "cannot read y = x(i): No such file or directory\n"
+            "hint: custard 'y = x(i)' runs an expression",
+        ),
         (["y = x(i)", "--input", "x=@random"], "there is no option --input\nhint: that is -i"),
         (
             ["y = x(i)", "--schedule=unroll(i,2)"],

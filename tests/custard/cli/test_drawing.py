@@ -34,6 +34,12 @@ def test_pictures(words, picture, inside, capsys):
     assert inside in Path(picture).read_text()
 
 
+def test_quiet(capsys):
+    assert main(["draw", "y(i) = x(i)", "-q"]) == 0
+    assert capsys.readouterr().out == ""
+    assert Path("graph.svg").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [

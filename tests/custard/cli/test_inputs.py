@@ -7,7 +7,9 @@ import pytest
 
 import custard
 from custard.cli.inputs import file_of, read_inputs
+from sam import io as files
 from sam.support.errors import UserError
+from sam.tensor import Tensor
 
 
 def test_numbers():
@@ -97,6 +99,28 @@ def test_infinities_complex_numbers_and_truths(value, number):
 
 def test_nan_is_a_number():
     assert np.isnan(read_inputs(["a=nan"], custard.compile("y = a"))["a"].to_numpy())
+
+
+@pytest.mark.parametrize("value", ["1_000", "1,5", "1/2", "2i", "0x10"])
+def test_text_that_is_no_number_is_told_as_such(value):
+    with pytest.raises(UserError) as refusal:
+        read_inputs([f"a={value}"], custard.compile("y = a"))
+    assert str(refusal.value) == (
+        f"{value} is not a number, and no file, as it has no suffix\n"
+        "hint: as in a=2.5, a=1e-3, a=1+2j or a=inf"
+    )
+
+
+@pytest.mark.parametrize("suffix", ["mtx", "tns"])
+def test_a_matrix_for_a_name_without_subscripts(tmp_path, suffix):
+    path = str(tmp_path / f"a.{suffix}")
+    files.write(path, Tensor.of(np.eye(2)))
+    with pytest.raises(UserError) as refusal:
+        read_inputs([f"a={path}"], custard.compile("y = a"))
+    assert str(refusal.value) == (
+        f"a has 0 modes in the program, and {path} has 2 modes\n"
+        "hint: a without subscripts is a number; a tensor is written a(i,j)"
+    )
 
 
 def test_home_folders_and_listings_of_tns_files(tmp_path, monkeypatch):

@@ -24,6 +24,25 @@ def test_a_command_has_a_help_of_its_own(name, capsys):
     assert "--report FILE" not in out
 
 
+@pytest.mark.parametrize("name", ["configs", "formats", "report", "cache"])
+def test_each_help_tells_the_purpose(name, capsys):
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    usage, about, *_ = capsys.readouterr().out.split("\n\n")
+    assert usage.startswith(f"usage: custard {name}")
+    assert about.split()[0] in ("Lists", "Prints", "Tells")
+    assert "`" not in about  # the mark of code in a docstring
+
+
+@pytest.mark.parametrize("name", ["auto", "draw", "explain", "sim", "size"])
+def test_only_the_command_of_an_expression_promises_several_machines(name, capsys):
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    out = capsys.readouterr().out
+    assert "--set KEY=VALUE" in out
+    assert "1,2,4" not in out
+
+
 @pytest.mark.parametrize("name", ["draw", "explain", "size"])
 def test_a_command_of_target_sam_has_no_options_of_c(name, capsys):
     with pytest.raises(SystemExit):

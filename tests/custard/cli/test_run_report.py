@@ -104,6 +104,8 @@ def test_names_of_ports_and_shares_are_whole(width, all_lanes):
     due = ["49%", "50%", "51%", "52%"] if all_lanes else ["49 50 52%", "49% 50% 52%"]
     assert all(any(share in line for share in due) for line in of_lanes)
     assert len(of_lanes) == (4 if all_lanes else 1)
+    legend = "xN: N lanes, the least, mean and most busy; else the mean"
+    assert (legend in [line.strip() for line in lines]) == (not all_lanes)
     assert all(" in_coordinates_of_the_outer_loop 24%" in line for line in of_lanes)
     assert all("9%" in line.split() for line in of_lanes)
 

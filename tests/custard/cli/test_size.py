@@ -39,6 +39,9 @@ def test_slack(capsys):
 def test_mistakes(capsys):
     assert main(["size", *SPMV, "--slack", "much"]) == 2
     assert '--slack is "much", which is not a share' in capsys.readouterr().err
+    assert main(["size", *SPMV, "--slack", "1"]) == 2
+    error = '--slack is "1", which is not a share\nhint: --slack 1% or --slack 100%\n'
+    assert error in capsys.readouterr().err
     assert main(["size", *SPMV, "--slack"]) == 2
     assert "argument --slack: expected one argument" in capsys.readouterr().err
     assert main(["size", *SPMV, "--target=c"]) == 2

@@ -50,7 +50,10 @@ def test_the_matrix_of_suitesparse(tmp_path):
 def test_refuses(tmp_path):
     path = tmp_path / "a.mat"
     scipy.io.savemat(path, {"A": FIGURE, "B": FIGURE, "text": "x"})
-    assert refused(path) == "a.mat has 2 arrays of numbers, not 1: A, B"
+    assert refused(path) == (
+        "a.mat has 2 arrays of numbers, not 1: A, B\n"
+        "hint: save('x.mat', 'A', '-v7') in MATLAB saves one"
+    )
     scipy.io.savemat(path, {"text": "x"})
     assert refused(path) == "a.mat has no array of numbers"
     path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(512) + b"\x89HDF\r\n")

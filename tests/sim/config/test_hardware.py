@@ -227,6 +227,11 @@ def test_an_override_with_a_broken_value() -> None:
             'config: unknown key "queue"\nhint: did you mean queues?',
         ),
         (
+            {"queues.kinds.crd.depth": 1},
+            'config: unknown key "queues.kinds.crd.depth"\n'
+            "hint: a section in a section, as in queues: {kinds: {crd: {depth: ...}}}",
+        ),
+        (
             {"queues": {"dept": 1}},
             'config: unknown key "queues.dept"\nhint: did you mean depth?',
         ),
