@@ -1,27 +1,24 @@
-"""The inputs of a kernel: arrays in the storage that it reads, and the structs that point to them.
-
-A kernel's parameters are pointers to structs of 64-bit members, so each struct is an array of int64
-here: numbers, and the addresses of arrays.
-"""
+"""The inputs of a kernel: numbers and arrays in the storage that it reads."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from custard.to_c.builder import Types
+from custard.to_c.index_arrays import RowArrays, is_list, rows_of, turned
 from custard.to_c.levels import LEVEL_FUNCTIONS
 from custard.to_c.loop_ir import INT, INT32, Type
 from sam.graph import Slot
 from sam.inputs import as_tensor
+from sam.levels import Compressed
 from sam.support.errors import UserError
 from sam.tensor import VALUE_TYPES, Tensor, canonical, has_rows, is_scipy_sparse
-from sam.tensor.sorting import increase
+from sam.tensor.scipy_arrays import BY_ROWS, are_few, format_of_rows
 
 _INDEX_TYPES = {np.dtype(np.int32): INT32, np.dtype(np.int64): INT}
 
@@ -57,83 +54,6 @@ class StoredInput:
         return StoredInput(wide, index, self.converted)
 
 
-Words: TypeAlias = "ctypes.Array[ctypes.c_int64]"
-"""The members of a struct, which have 64 bits each."""
-
-
-def words(count: int) -> Words:
-    """The members of a struct, all 0."""
-    return _array_type(max(1, count))()
-
-
-@cache
-def _array_type(length: int) -> type[Words]:
-    """The type of an array; to make one takes 10 microseconds, and ctypes itself keeps none."""
-    return ctypes.c_int64 * length
-
-
-class StructLayout:
-    """A struct; ``places`` tells where each member is, and ``members`` keeps the arrays alive."""
-
-    def __init__(self, places: Mapping[str, int]) -> None:
-        self.places, self.words = places, words(len(places))
-        self.members: Mapping[str, Any] = {}
-
-    def fill(self, members: Mapping[str, Any]) -> None:
-        """Puts numbers, and the addresses of arrays, into the members."""
-        self.members = members
-        found = map(members.__getitem__, self.places)
-        self.words[:] = [address(one) if isinstance(one, np.ndarray) else one for one in found]
-
-
-def address(values: np.ndarray[Any, Any]) -> int:
-    """Where the memory of an array begins."""
-    try:  # four times as fast as the way below
-        return ctypes.addressof(_Byte(values))  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # it is read-only or empty
-        found: int = values.__array_interface__["data"][0]
-        return found
-
-
-_Byte = ctypes.c_char.from_buffer
-
-
-def taken(at: int, count: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """The array that a kernel has made at an address, trimmed to its length.
-
-    A short one is copied, which takes half as long. The memory of others is freed with the array.
-    """
-    size = count * dtype.itemsize
-    if size <= _COPIED:
-        copied = np.frombuffer(bytearray(_BYTES(at, size)), dtype) if size else np.empty(0, dtype)
-        _FREE(at)
-        return copied
-    return np.asarray(_Owned(_REALLOC(at, size) or at, count, dtype))
-
-
-_COPIED = 2**12
-_BYTES = ctypes.string_at
-_FREE, _REALLOC = ctypes.CDLL(None).free, ctypes.CDLL(None).realloc
-_FREE.argtypes = (ctypes.c_void_p,)
-_REALLOC.argtypes, _REALLOC.restype = (ctypes.c_void_p, ctypes.c_size_t), ctypes.c_void_p
-
-
-class _Owned:
-    """Memory of a kernel, which is freed with the array that is made of it."""
-
-    def __init__(self, address: int, count: int, dtype: np.dtype[Any]) -> None:
-        self.address, self.free = address, _FREE
-        self.__array_interface__ = {
-            "data": (address, False),
-            "shape": (count,),
-            "typestr": dtype.str,
-            "version": 3,
-        }
-
-    def __del__(self) -> None:
-        self.free(self.address)
-
-
 class Tensors(dict[str, Tensor]):
     """The inputs as tensors, each made when it is first asked for."""
 
@@ -150,27 +70,19 @@ def stored(slot: Slot, inputs: Mapping[str, Any], tensors: Mapping[str, Tensor])
     """An input in the storage that a slot asks for; raises UserError."""
     if slot.tensor is None:  # a vector of one place
         return StoredInput({"size0": 1, "values": np.array([slot.constant])}, None)
-    name, levels, order = slot.tensor, slot.levels, _order(slot.modes)
+    name, order = slot.tensor, _order(slot.modes)
     data = inputs[name]
-    from_scipy = is_scipy_sparse(data)
-    found = None
     try:
-        if order is not None and from_scipy:
-            found = _shared(levels, order, data)
-        elif order is not None and type(data) is np.ndarray:
-            found = _dense(levels, order, data)
+        found = None if order is None else _shared(slot.levels, order, data)
     except UserError as mistake:
         raise mistake.about(name) from None
     if found is not None:
         return found
     tensor = tensors[name]
-    if order is not None and tensor.is_arranged(levels, order):
-        return _as_it_is(tensor, levels, data.format if from_scipy else None)
     try:
-        arranged = tensor.arrange(levels, slot.modes)
+        return _of_tensor(slot, order, tensor, data)
     except UserError as mistake:
         raise mistake.about(name) from None
-    return _as_it_is(arranged, levels, getattr(data, "format", None) or type(data).__name__)
 
 
 @cache
@@ -179,27 +91,66 @@ def _order(modes: tuple[tuple[int, ...], ...]) -> tuple[int, ...] | None:
     return None if any(len(group) > 1 for group in modes) else tuple(mode for (mode,) in modes)
 
 
+def _of_tensor(slot: Slot, order: tuple[int, ...] | None, tensor: Tensor, data: Any) -> StoredInput:
+    """A tensor, which ``data`` is given as. Raises UserError."""
+    levels = slot.levels
+    if order is not None:
+        if tensor.is_arranged(levels, order):
+            return _as_it_is(tensor, levels, data.format if is_scipy_sparse(data) else None)
+        if levels in BY_ROWS and tensor.is_arranged("ds", order[::-1]):
+            rows = _turned(tensor)
+            if rows is not None:
+                return _compressed(levels, order, rows, tensor.shape, _format(data))
+    return _as_it_is(tensor.arrange(levels, slot.modes), levels, _format(data))
+
+
+def _format(data: Any) -> str:
+    """The format of an input, or what it is, for notes."""
+    return getattr(data, "format", None) or type(data).__name__
+
+
+def _turned(tensor: Tensor) -> RowArrays | None:
+    """The columns of a matrix by rows; None where they are many, most of them empty."""
+    _, inner = tensor.narrow_levels
+    columns = tensor.shape[tensor.mode_order[1]]
+    if not are_few(columns, len(tensor.values)) or not isinstance(inner, Compressed):
+        return None
+    segments, coordinates = np.asarray(inner.segments), np.asarray(inner.coordinates)
+    return turned(RowArrays(segments, coordinates, tensor.values), columns)
+
+
 def _as_it_is(tensor: Tensor, codes: str, converted: str | None) -> StoredInput:
-    """A tensor whose levels have these codes."""
+    """A tensor whose levels have these codes.
+
+    ``converted``  its format before a conversion, if there was one
+    """
     levels = tensor.narrow_levels
-    members = {member: getattr(levels[n], part) for n, part, member in _parts(codes)}
-    arrays = (one.dtype for one in members.values() if isinstance(one, np.ndarray))
-    index = next((_INDEX_TYPES[dtype] for dtype in arrays if dtype in _INDEX_TYPES), None)
-    for n, mode in enumerate(tensor.mode_order):
-        members[f"size{n}"] = tensor.shape[mode]
-    members["values"] = np.ascontiguousarray(tensor.values)
-    return StoredInput(members, index, converted)
+    parts, first = _parts(codes)
+    members = {member: getattr(levels[n], part) for n, part, member in parts}
+    index = None if first is None else members[first].dtype
+    return _with_values(members, tensor.values, tensor.mode_order, tensor.shape, index, converted)
 
 
 @cache
-def _parts(codes: str) -> list[tuple[int, str, str]]:
-    """The numbers and arrays of levels: the place of the level, the name there and in a struct."""
-    functions = (LEVEL_FUNCTIONS[code] for code in codes)
-    return [
+def _parts(codes: str) -> tuple[list[tuple[int, str, str]], str | None]:
+    """The numbers and arrays of levels: the place of the level, the name there and in a struct.
+    With them, the name in a struct of the first array of indices."""
+    functions = [LEVEL_FUNCTIONS[code] for code in codes]
+    parts = [
         (n, part, f"{part}{n}")
         for n, one in enumerate(functions)
         for part in (*one.numbers, *one.arrays)
     ]
+    indices = {part for one in functions for part in one.arrays if part != "words"}
+    return parts, next((member for _, part, member in parts if part in indices), None)
+
+
+def _shared(levels: str, order: tuple[int, ...], data: Any) -> StoredInput | None:
+    """A numpy array or a scipy.sparse matrix whose own arrays a kernel reads, or nearly; None for
+    all others. Raises UserError for a matrix that is not valid."""
+    if type(data) is np.ndarray:
+        return _dense(levels, order, data)
+    return _of_scipy(levels, order, data) if is_scipy_sparse(data) else None
 
 
 def _dense(levels: str, order: tuple[int, ...], data: np.ndarray[Any, Any]) -> StoredInput | None:
@@ -217,52 +168,72 @@ def _dense(levels: str, order: tuple[int, ...], data: np.ndarray[Any, Any]) -> S
 _VALUE_TYPES = frozenset(VALUE_TYPES)
 
 
-def _shared(levels: str, order: tuple[int, ...], data: Any) -> StoredInput | None:
+def _of_scipy(levels: str, order: tuple[int, ...], data: Any) -> StoredInput | None:
     """A scipy.sparse matrix in a format that scipy (nearly) has too; None for all others.
 
-    Its arrays are shared if it has that format; otherwise scipy converts it. Raises
-    UserError for one that is not valid.
+    Its arrays are shared if it has that format; otherwise they are converted. Raises UserError for
+    one that is not valid.
     """
     if data.dtype not in _VALUE_TYPES:
         return None
-    if data.ndim == 2 and levels in ("ds", "ss", "uq"):
+    if data.ndim == 2 and levels in BY_ROWS:
         if levels == "uq" and data.format == "coo":
             found = _listed(levels, order, data)
             if found is not None:
                 return found
-        wanted = "csr" if order == (0, 1) else "csc"
+        wanted = format_of_rows(order)
         if not has_rows(data, wanted):
             return None
-        rows = canonical(data, wanted)
-        converted = None if rows is data and levels == "ds" else data.format
-        return _compressed(levels, order, rows, converted)
+        rows, new = _rows(data, wanted)
+        converted = data.format if new or levels != "ds" else None
+        return _compressed(levels, order, rows, data.shape, converted)
     return _listed(levels, order, data) if data.format == "coo" else None
 
 
+def _rows(data: Any, wanted: str) -> tuple[RowArrays, bool]:
+    """The rows ("csr") or columns ("csc") of a scipy.sparse matrix; whether they are made anew.
+
+    Raises UserError for one that is not valid.
+    """
+    if data.format in ("csr", "csc"):
+        extents = data.shape if data.format == "csr" else data.shape[::-1]
+        found = rows_of(data.indptr, data.indices, data.data, extents)
+        if found is not None and data.format == wanted:
+            return found, False
+        other = found and turned(found, extents[1])
+        if other is not None:
+            return other, True
+    matrix = canonical(data, wanted)
+    count = int(matrix.indptr[-1])
+    return RowArrays(matrix.indptr, matrix.indices[:count], matrix.data[:count]), matrix is not data
+
+
 def _compressed(
-    levels: str, order: tuple[int, ...], data: Any, converted: str | None
+    levels: str,
+    order: tuple[int, ...],
+    rows: RowArrays,
+    shape: Sequence[int],
+    converted: str | None,
 ) -> StoredInput:
-    """A canonical CSR or CSC matrix: its rows as they are, those with entries, or all.
+    """A matrix by rows: all of them, those with entries, or the list of its entries.
 
     ``converted``  its format before a conversion, if there was one
     """
-    segments, coordinates, values = data.indptr, data.indices, data.data
-    count, index = int(segments[-1]), coordinates.dtype
-    if count < len(coordinates):
-        coordinates, values = coordinates[:count], values[:count]
-    arrays = {"segments1": segments, "coordinates1": coordinates, "values": values}
+    segments, coordinates, values = rows
+    index = segments.dtype
+    members = {"segments1": segments, "coordinates1": coordinates}
     if levels != "ds":
         lengths = np.diff(segments)
-        rows = np.flatnonzero(lengths).astype(index)
+        used = np.flatnonzero(lengths).astype(index)
         if levels == "ss":
-            arrays["segments1"] = np.append(segments[rows], index.type(count)).astype(index)
-            arrays["segments0"] = np.array([0, len(rows)], index)
-            arrays["coordinates0"] = rows
+            members["segments1"] = np.append(segments[used], segments[-1:])
+            members["segments0"] = np.array([0, len(used)], index)
+            members["coordinates0"] = used
         else:
-            del arrays["segments1"]
-            arrays["segments0"] = np.array([0, count], index)
-            arrays["coordinates0"] = np.repeat(rows, lengths[rows])
-    return _with_sizes(order, data.shape, arrays, index, converted)
+            del members["segments1"]
+            members["segments0"] = np.array([0, len(values)], index)
+            members["coordinates0"] = np.repeat(used, lengths[used])
+    return _with_values(members, values, order, shape, index, converted)
 
 
 def _listed(levels: str, order: tuple[int, ...], data: Any) -> StoredInput | None:
@@ -270,35 +241,32 @@ def _listed(levels: str, order: tuple[int, ...], data: Any) -> StoredInput | Non
     chain = "u" + "c" * (data.ndim - 2) + "q"
     if data.ndim < 2 or levels != chain:
         return None
-    coordinates = [np.asarray(data.coords[mode]) for mode in order]
-    index = coordinates[0].dtype
+    coordinates = [np.ascontiguousarray(data.coords[mode]) for mode in order]
+    index, shape = coordinates[0].dtype, coordinates[0].shape
     if index not in _INDEX_TYPES or any(one.dtype != index for one in coordinates):
         return None
-    if any(one.shape != data.data.shape for one in coordinates):
+    if data.data.shape != shape or any(one.shape != shape for one in coordinates):
         return None
-    inside = all(
-        len(one) == 0 or (one.min() >= 0 and one.max() < data.shape[mode])
-        for one, mode in zip(coordinates, order, strict=True)
-    )
-    if not inside or not increase(coordinates):
+    if not is_list(coordinates, [data.shape[mode] for mode in order]):
         return None
-    arrays = {f"coordinates{level}": one for level, one in enumerate(coordinates)}
-    arrays |= {"segments0": np.array([0, len(data.data)], index), "values": data.data}
-    return _with_sizes(order, data.shape, arrays, index)
+    members = {f"coordinates{level}": one for level, one in enumerate(coordinates)}
+    members["segments0"] = np.array([0, len(data.data)], index)
+    return _with_values(members, data.data, order, data.shape, index)
 
 
-def _with_sizes(
+def _with_values(
+    members: dict[str, Any],
+    values: np.ndarray[Any, Any],
     order: tuple[int, ...],
     shape: Sequence[int],
-    arrays: Mapping[str, Any],
-    index: np.dtype[Any],
+    index: np.dtype[Any] | None,
     converted: str | None = None,
 ) -> StoredInput:
-    """An input of these arrays."""
-    members: dict[str, Any] = {name: np.ascontiguousarray(one) for name, one in arrays.items()}
+    """An input of index arrays, each in one piece, with values and sizes put to them."""
+    members["values"] = np.ascontiguousarray(values)
     for level, mode in enumerate(order):
         members[f"size{level}"] = shape[mode]
-    return StoredInput(members, _INDEX_TYPES[index], converted)
+    return StoredInput(members, index and _INDEX_TYPES[index], converted)
 
 
 # The least mean number of terms in a sum for which finding the end first pays; fewer suffice if the

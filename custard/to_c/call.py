@@ -15,13 +15,14 @@ from custard.ir import cin
 from custard.language.commands import WORKSPACES
 from custard.language.formats import Format
 from custard.scheduling.loops import LoopNest
-from custard.to_c.arguments import StoredInput, StructLayout, Words, address, taken, words
+from custard.to_c.arguments import StoredInput
 from custard.to_c.builder import Types
 from custard.to_c.compiler_flags import has_threads
 from custard.to_c.levels import LEVEL_FUNCTIONS
 from custard.to_c.loop_ir import INT
 from custard.to_c.loop_ir import Struct as Declared
 from custard.to_c.lowered import Lowered
+from custard.to_c.structs import Packer, Words, address, taken, words
 from custard.to_c.values import concrete
 from custard.to_c.workspaces.choice import LOCATED, UNKNOWN, Filling, chosen, described
 from sam.levels import LEVELS, Level, least_bytes
@@ -52,9 +53,6 @@ class Source(Protocol):
     @property
     def lowered(self) -> Lowered: ...
     def kernel(self, types: Types, formats: Mapping[str, Format]) -> CompiledKernel: ...
-
-
-_ADDRESSES = ("_structs", "_arguments")
 
 
 class Bound:
@@ -94,7 +92,7 @@ class Bound:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leaves out what holds addresses of this process; it is made anew where it is needed."""
-        kept = {name: value for name, value in self.__dict__.items() if name not in _ADDRESSES}
+        kept = {name: value for name, value in self.__dict__.items() if name != "_arguments"}
         return {**kept, "_plans": {}, "_plan": None}
 
     @property
@@ -145,10 +143,10 @@ class Bound:
         return self._planned.kernel
 
     @property
-    def structs(self) -> Mapping[str, StructLayout]:
-        """The inputs by slot, as the kernel gets them."""
-        plan = self._planned
-        return self._structs if plan.types is self.types else {}
+    def structs(self) -> Mapping[str, Mapping[str, int]]:
+        """The structs of the inputs by slot: the number or the address of each member."""
+        inputs = zip(self._planned.inputs.items(), self._arguments, strict=False)
+        return {name: packer.unpacked(one) for (name, packer), one in inputs}
 
     @property
     def _planned(self) -> Plan:
@@ -159,13 +157,13 @@ class Bound:
             if plan is None or plan.types is not self.types or plan.extents is not self.extents:
                 plan = self._plans[key] = Plan(self)
             self._plan = plan
-            self._structs = {}
-            for name, members in plan.inputs.items():
-                self._structs[name] = struct = StructLayout(members)
-                struct.fill(self.stored[name].members)
-            threads = (ctypes.c_int64(self.threads),) if plan.threaded else ()
-            structs = [one.words for one in self._structs.values()]
-            self._arguments = [*structs, *plan.numbers, *threads]
+            stored = self.stored
+            self._arguments: list[Any] = [
+                *[one.packed(stored[name].members) for name, one in plan.inputs.items()],
+                *plan.numbers,
+            ]
+            if plan.threaded:
+                self._arguments.append(ctypes.c_int64(self.threads))
         return self._plan
 
     def prepare(self) -> None:
@@ -181,8 +179,9 @@ class Bound:
         for name, value in inputs.items():
             found = self._restored(self, name, value)
             self.stored |= found
-            for slot, one in found.items():
-                self.structs[slot].fill(one.members)
+            for n, (slot, packer) in enumerate(self._planned.inputs.items()):
+                if slot in found:
+                    self._arguments[n] = packer.packed(found[slot].members)
         result = self.computed()
         try:
             return self._planned.tensor(*result, self.around)
@@ -251,7 +250,7 @@ class LevelLayout:
 class Plan:
     """The data shared by all calls whose inputs agree in types and extents.
 
-    ``inputs``   the members of the struct of each input, by slot
+    ``inputs``   make the struct of each input, by slot
     ``numbers``  the arguments behind the structs
     ``places``   of the members of the result's struct
     ``levels``   where each level of the result lies in it
@@ -263,7 +262,8 @@ class Plan:
         self.types = bound.types
         self.kernel = bound.program.kernel(bound.types, bound.formats)
         lowered = self.kernel.lowered
-        self.inputs = {declared.name: _places(declared) for declared in lowered.kernel.structs[1:]}
+        inputs = lowered.kernel.structs[1:]
+        self.inputs = {one.name: Packer([name for name, _ in one.fields]) for one in inputs}
         self.threaded = lowered.threaded
         self.numbers = [ctypes.c_int64(bound.extents[name]) for name in lowered.numbers]
         fields = lowered.kernel.structs[0].fields

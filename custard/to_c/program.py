@@ -6,7 +6,7 @@ import ctypes
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from numbers import Integral
 from types import SimpleNamespace
@@ -88,6 +88,10 @@ class CProgram(Program):
     def slots(self) -> tuple[Slot, ...]:
         return self.lowered.slots
 
+    @cached_property
+    def _input_names(self) -> frozenset[str]:
+        return frozenset(slot.tensor for slot in self.slots if slot.tensor is not None)
+
     @property
     def identity(self) -> str:
         return printed(replace(self.lowered.kernel, header=()))
@@ -136,7 +140,8 @@ class CProgram(Program):
         if threads is not None or self.lowered.threaded:
             threads = number_of_threads(threads)
         given = {} if inputs is None else inputs
-        require_inputs(self.slots, given)
+        if not isinstance(given, dict) or given.keys() != self._input_names:
+            require_inputs(self.slots, given)
         tensors = Tensors(given)
         shapes = {n: getattr(x, "shape", None) or tensors[n].shape for n, x in given.items()}
         decided = self._decisions(shapes, given, tensors)

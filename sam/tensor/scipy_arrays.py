@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import wraps
+from functools import cache, wraps
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -27,8 +27,13 @@ _FORMATS = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
 
 def is_scipy_sparse(data: Any) -> bool:
     """Whether ``data`` is a scipy.sparse matrix or array, without importing scipy.sparse."""
-    sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and bool(sparse.issparse(data))
+    return _is_sparse(data.__class__)
+
+
+@cache
+def _is_sparse(kind: type) -> bool:
+    sparse = sys.modules.get("scipy.sparse")  # where it is not there, no class is of it
+    return sparse is not None and issubclass(kind, sparse.sparray | sparse.spmatrix)
 
 
 def format_of_rows(order: tuple[int, ...]) -> str:
@@ -40,7 +45,12 @@ def has_rows(matrix: Any, format: str) -> bool:
     """Whether a scipy.sparse matrix is "csr" or "csc", or has not many more rows than entries."""
     if matrix.format == format:
         return True
-    return int(matrix.shape[0 if format == "csr" else 1]) <= 4 * matrix.nnz + 2**16
+    return are_few(matrix.shape[0 if format == "csr" else 1], matrix.nnz)
+
+
+def are_few(rows: int, entries: int) -> bool:
+    """Whether rows are not many more than entries, so that all of them may be gone through."""
+    return rows <= 4 * entries + 2**16
 
 
 def _in_words(function: Callable[..., Result]) -> Callable[..., Result]:
@@ -164,7 +174,7 @@ def levels_as_rows(
     else:
         assert isinstance(outer, Compressed)
         rows = shape[order[0]]
-        if rows > 4 * len(values) + 2**16:
+        if not are_few(rows, len(values)):
             return None
         lengths = None if isinstance(inner, Singleton) else np.diff(inner.segments)
         segments = np.zeros(rows + 1, index)

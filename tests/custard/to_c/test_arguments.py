@@ -1,10 +1,12 @@
 """Inputs in the storage that a kernel reads."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from custard.to_c.arguments import StructLayout, Tensors, stored
+from custard.to_c.arguments import Tensors, stored
 from custard.to_c.loop_ir import INT, INT32
 from sam.graph import Slot
 from sam.support.errors import UserError
@@ -42,6 +44,41 @@ def test_other_formats_are_converted_and_say_so():
     assert found.converted == "coo"
 
 
+COLUMNS = Slot("A_2", "A", "ds", ((1,), (0,)), ("j", "i"))
+
+
+@pytest.mark.parametrize("levels", ["ds", "ss", "uq"])
+@pytest.mark.parametrize("data", [sp.csr_array(DENSE), Tensor.from_numpy(DENSE, "ds")])
+def test_rows_are_turned_into_columns(data, levels):
+    found = given(replace(COLUMNS, levels=levels), data)
+    due = Tensor.from_numpy(DENSE, levels, (1, 0))
+    for n, level in enumerate(due.levels):
+        for name, part in vars(level).items():
+            np.testing.assert_array_equal(found.members[f"{name}{n}"], part)
+    assert found.members["values"].tolist() == due.values.tolist()
+    assert (found.members["size0"], found.members["size1"]) == (3, 2)
+    assert found.converted == data.format
+
+
+def test_columns_are_found_by_their_entries_where_most_are_empty():
+    places = np.array([[0, 1], [70_000, 5]])
+    for data in (
+        Tensor.from_coo(places, [1.0, 2.0], (2, 80_000), "ds"),
+        sp.csr_array(([1.0, 2.0], places), shape=(2, 80_000)),
+    ):
+        found = given(replace(COLUMNS, levels="ss"), data)
+        assert found.members["coordinates0"].tolist() == [5, 70_000]
+        assert found.members["values"].tolist() == [2.0, 1.0]
+
+
+def test_rows_with_duplicates_are_summed():
+    matrix = sp.csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    for slot, values in ((ROWS, [2.0, 1.0]), (COLUMNS, [1.0, 2.0])):
+        found = given(slot, matrix)
+        assert (found.members["values"].tolist(), found.converted) == (values, "csr")
+    assert matrix.data.tolist() == [1.0, 1.0, 1.0]
+
+
 def test_dense_arrays_in_the_order_of_the_slot_are_not_copied():
     slot = Slot("A", "A", "dd", ((0,), (1,)), ("i", "j"))
     assert np.shares_memory(given(slot, DENSE).members["values"], DENSE)
@@ -68,10 +105,3 @@ def test_mistakes_name_the_input():
     with pytest.raises(UserError) as caught:
         given(Slot("A", "A", "ro", ((0,), (1,)), ("i", "j")), DENSE)
     assert caught.value.what.startswith("A: ")
-
-
-def test_structs_of_one_length_share_a_type():
-    one, other, longer = (StructLayout({name: n for n, name in enumerate(names)})
-                          for names in ("ab", "cd", "abc"))  # fmt: skip
-    assert type(one.words) is type(other.words)
-    assert (len(one.words), len(longer.words)) == (2, 3)

@@ -46,10 +46,8 @@ def compiled(expression=MATVEC, formats=FORMATS, **options):
 
 def same_memory(bound, slot, **arrays):
     """Whether the members of a struct are the arrays themselves."""
-    struct = bound.structs[slot]
-    return all(
-        struct.words[struct.places[name]] == array.ctypes.data for name, array in arrays.items()
-    )
+    members = bound.structs[slot]
+    return all(members[name] == array.ctypes.data for name, array in arrays.items())
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
