@@ -110,14 +110,20 @@ class CompiledRun:
     ) -> None:
         """Runs until no block can go on, or until told to stop."""
         standstill, plenty, rounds = Standstill(self.machine), True, _FIRST_ROUNDS
+        observed = 0  # how often blocks that take nothing are still to be observed
         began = looked = time.monotonic()
         runtime, scheduled = self.machine.runtime, ctypes.byref(self.machine.scheduled)
         while True:
-            status = runtime.run(scheduled, ctypes.c_int64(rounds))
+            status = runtime.run(scheduled, ctypes.c_int64(1 if observed else rounds))
             if status == 2:
                 raise self.failure()
             if status == 1 or stop():
                 return
+            if observed:
+                observed -= 1
+                standstill.observe()
+                began = looked = time.monotonic()
+                continue
             if progress is not None:
                 progress(self.machine.last_cycle())
             if max_cycles is not None and self.machine.last_cycle() >= max_cycles:
@@ -129,7 +135,7 @@ class CompiledRun:
                 rounds = max(1, rounds // 4)
             if now - looked >= _SECONDS[plenty]:
                 plenty = require_memory(self.machine.holdings)
-                standstill.require_progress()
+                observed = standstill.look()
                 looked = time.monotonic()
             began = time.monotonic()
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -131,6 +132,21 @@ def run(
     return machine.report()
 
 
+@dataclass
+class _Before:
+    """A part that has taken nothing for a while, as it was at some firing since.
+
+    ``state``   its state, and where it reads wires how many tokens all parts had given; None once
+                its memory has been found to change
+    ``given``   the tokens that it had given
+    ``memory``  what it had stored when it came to this state again
+    """
+
+    state: Any
+    given: int
+    memory: list[Any] | None = None
+
+
 class _Process:
     """A part at work.
 
@@ -162,7 +178,7 @@ class _Process:
         self.state = SimpleNamespace(
             **{key: list(v) if isinstance(v, list) else v for key, v in part.state.items()}
         )
-        self.idle, self.before = 0, tuple[Any, ...]()
+        self.idle, self.before = 0, _Before(None, 0)
         self.ready = 0  # the cycle in which it may fire next
         self.made = -1  # the last cycle in which one of its tokens was made
         self.fired = self.busy = self.memory = 0
@@ -226,25 +242,32 @@ class _Process:
                 raise Starved(end)
 
     def _require_progress(self) -> None:
-        """Raises UserError if the block is as it was many firings before, and has taken nothing.
+        """Raises UserError if the block is as it was before, and has taken nothing since.
 
         All that decides its firings is the same then, so that they repeat. A wire may still change,
-        unless nothing is given in the whole machine.
+        unless nothing is given in the whole machine. It is compared with how it was after
+        ``IDLE_FIRINGS``, twice as many, four times as many and so on, so that a state is found that
+        comes again after many firings (Brent's way to find a cycle).
         """
         if self.taken:
             self.idle = 0
             return
         self.idle += 1
-        if self.idle % IDLE_FIRINGS:
+        if self.idle < IDLE_FIRINGS:
             return
+        state = vars(self.state), self.all_given() if self.wires else 0
         own = sum(sum(output.counts) for output in self.outputs.values())
-        given = self.all_given() if self.wires else 0
-        state, memory = deepcopy((vars(self.state), given)), None
-        if self.idle > IDLE_FIRINGS and state == self.before[0]:
+        rounds, rest = divmod(self.idle, IDLE_FIRINGS)
+        if rest == 0 and rounds & (rounds - 1) == 0:
+            self.before = _Before(deepcopy(state), own)
+        elif state == self.before.state:
             memory = deepcopy([*map(_content, stores(self.part.memory))])
-            if memory == self.before[1]:
-                raise no_progress(self.part.name, gives=own > self.before[2])
-        self.before = state, memory, own
+            if self.before.memory is None:
+                self.before.memory = memory
+            elif memory == self.before.memory:
+                raise no_progress(self.part.name, gives=own > self.before.given)
+            else:
+                self.before.state = None
 
     def _reach_memory(self) -> Generator[simpy.Event, Any, int]:
         """Waits until ports have taken all its accesses; gives the cycle of their data."""

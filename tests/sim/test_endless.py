@@ -14,7 +14,7 @@ from sam.blocks.block_memory import Growing, Written
 from sam.graph import Edge, End, Graph, Node
 from sam.support import free_memory
 from sam.support.errors import UserError
-from sam.token import DATA
+from sam.token import DATA, DONE
 from tests.support.compiler import needs_compiler
 
 engines = pytest.mark.parametrize(
@@ -51,6 +51,25 @@ def blink(p, s, m):
     return None
 
 
+def turn(p, s, m):
+    """Goes through a thousand states, and begins anew; before, through as many others."""
+    p.in_val.peek()
+    s.n += 1
+    if s.n == 2000:
+        s.n = 1000
+    return None
+
+
+def turn_and_gush(p, s, m):
+    """Gives the first value in one of so many firings that they have no divisor."""
+    _, value = p.in_val.peek()
+    s.n += 1
+    if s.n == 997:
+        s.n = 0
+        p.val.give(DATA, value)
+    return None
+
+
 def gush_and_count(p, s, m):
     """Gives the first value again and again, and counts: nobody knows that this has no end."""
     _, value = p.in_val.peek()
@@ -64,6 +83,18 @@ def hoard(p, s, m):
     p.in_val.peek()
     m.kept.append(1)
     return None
+
+
+def wait_long(p, s, m):
+    """Passes on each token after 30,000 firings."""
+    kind, value = p.in_val.peek()
+    s.n += 1
+    if s.n < 30_000:
+        return None
+    s.n = 0
+    p.in_val.take()
+    p.val.give(kind, value)
+    return kind == DONE
 
 
 def gush_twice(p, s, m):
@@ -131,6 +162,23 @@ def test_a_block_that_makes_no_progress_is_told(engine, monkeypatch):
     with pytest.raises(UserError) as caught:
         sim.simulate(graph(idle, monkeypatch), {}, engine=engine)
     assert str(caught.value).startswith("no progress: spin fires again and again, and neither")
+
+
+@engines
+@pytest.mark.parametrize(
+    ("step", "does"), [(turn, "fires again and again"), (turn_and_gush, "gives")]
+)
+def test_a_state_that_comes_again_after_many_firings_is_found(engine, step, does, monkeypatch):
+    with pytest.raises(UserError, match=f"no progress: spin {does}"):
+        sim.simulate(graph(step, monkeypatch), {}, engine=engine)
+
+
+@engines
+def test_a_block_that_counts_for_long_makes_progress(engine, monkeypatch):
+    """It takes its tokens after 30,000 firings each."""
+    endless = graph(wait_long, monkeypatch)
+    run = sim.simulate(endless, {}, engine=engine)
+    assert run.blocks["spin"].fired == 3 * 30_000
 
 
 @engines
