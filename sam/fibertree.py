@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sam.dot_text import label
 from sam.drawing import form_of, in_words, laid_out
+from sam.picture import COLOURS
 from sam.support.errors import UserError
 from sam.support.files import require_folder, write_whole
 from sam.tensor import Tensor
@@ -18,7 +19,6 @@ MOST_COORDINATES = 8
 """The coordinates of a fiber that are drawn; the rest is an ellipsis."""
 
 _MOST_FIBERS, _MOST_VALUES = 12, 32
-_COLOURS = ("#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#b3e2cd", "#f4cae4")
 
 
 @dataclass
@@ -105,7 +105,7 @@ def _fiber(drawing: _TreeDrawing, tensor: Tensor, level: int, parent: int) -> st
         cells.append('<td border="0">…</td>')
     if not cells:
         cells.append('<td border="0"> </td>')
-    colour = _COLOURS[level % len(_COLOURS)]
+    colour = COLOURS[level % len(COLOURS)]
     table = (
         f'<table border="0" cellborder="1" cellspacing="0" bgcolor="{colour}">'
         f"<tr>{''.join(cells)}</tr></table>"

@@ -32,7 +32,12 @@ STREAM_STYLES: Mapping[str, Mapping[str, str]] = {
     "release": {"style": "dotted", "color": "gray40", "constraint": "false"},
 }
 
-_TENSOR_COLOURS = ["#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#b3e2cd", "#f4cae4"]
+COLOURS = (
+    *("#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#b3e2cd", "#f4cae4"),
+    *("#d8b58a", "#8fb4f0", "#dbe85f", "#e58fc4", "#6fc7c0"),
+)
+"""The colours of tensors; those of further tensors begin anew."""
+
 # Parameters that name the tensor that a block reads or writes.
 _TENSOR_PARAMETERS = ("slot", "tensor")
 # The parameters that a label shows behind the kind; others are in the node's name, or unimportant.
@@ -48,9 +53,7 @@ class Picture:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         tensors = dict.fromkeys(name for node in graph.nodes if (name := _tensor(node)) is not None)
-        self.colours = {
-            name: _TENSOR_COLOURS[n % len(_TENSOR_COLOURS)] for n, name in enumerate(tensors)
-        }
+        self.colours = {name: COLOURS[n % len(COLOURS)] for n, name in enumerate(tensors)}
 
     def of_node(self, node: Node) -> dict[str, str]:
         """The attributes of a node, as DOT."""

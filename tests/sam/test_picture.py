@@ -15,6 +15,14 @@ def test_nodes_have_the_shape_of_their_kind_and_the_colour_of_their_tensor():
     assert by_name["root"]["shape"] == "circle"
 
 
+def test_twelve_tensors_have_colours_of_their_own():
+    names = "BCDEFGHKLMN"
+    graph = custard.compile(f"X(i) = {' + '.join(f'{name}(i)' for name in names)}").graph
+    scanners = {f"scan_{name}_i" for name in names}
+    named = [node for node in graph.nodes if node.name in {*scanners, "write_X_i"}]
+    assert len({Picture(graph).of_node(node)["fillcolor"] for node in named}) == len(named) == 12
+
+
 def test_a_label_has_the_number_of_lanes():
     schedule = ["reorder(i,k,j)", "parallelize(i,Lanes,2)", "parallelize(k,Lanes,2)"]
     graph = custard.compile("X(i,j) = B(i,k) * C(k,j)", schedule=schedule).graph
