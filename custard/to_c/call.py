@@ -182,20 +182,20 @@ class Bound:
             for n, (slot, packer) in enumerate(self._planned.inputs.items()):
                 if slot in found:
                     self._arguments[n] = packer.packed(found[slot].members)
-        result = self.computed()
+        plan, struct, values = self._computed()
         try:
-            return self._planned.tensor(*result, self.around)
+            return plan.tensor(struct, values, self.around)
         except MemoryError:
-            raise self._planned.too_large() from None
+            raise plan.too_large() from None
 
-    def computed(self) -> tuple[Words, Array | None]:
+    def _computed(self) -> tuple[Plan, Words, Array | None]:
         """The struct and the values of the result, first with 32-bit indices, and with 64 if they
-        are too short."""
+        are too short; and the plan that has made them."""
         while True:
             plan = self._planned
             struct, values = plan.empty()
-            if not plan.kernel.compute(struct, *self._arguments):
-                return struct, values
+            if not plan.compute(struct, *self._arguments):
+                return plan, struct, values
             if self.types.result == INT or plan.large_workspace is not None:
                 raise plan.out_of_memory()
             self.types = replace(self.types, result=INT)
@@ -208,7 +208,7 @@ class Bound:
         struct, values = plan.empty()
         if not plan.kernel.lowered.on_zeros:
             begin = time.perf_counter()
-        status = plan.kernel.compute(struct, *self._arguments)
+        status = plan.compute(struct, *self._arguments)
         took = time.perf_counter() - begin
         if status:
             raise plan.out_of_memory()
@@ -261,6 +261,7 @@ class Plan:
     def __init__(self, bound: Bound) -> None:
         self.types = bound.types
         self.kernel = bound.program.kernel(bound.types, bound.formats)
+        self.compute = self.kernel.compute
         lowered = self.kernel.lowered
         inputs = lowered.kernel.structs[1:]
         self.inputs = {one.name: Packer([name for name, _ in one.fields]) for one in inputs}
@@ -276,6 +277,8 @@ class Plan:
                 zip(lowered.result.levels, self.shape, strict=True)
             )
         ]
+        known = tuple(layout.level for layout in self.levels if layout.level is not None)
+        self.known_levels = known if len(known) == len(self.levels) else None
         self.assembles = bool(lowered.kernel.functions)
         self.dtype = concrete(lowered.dtype)
         self.target = bound.program.cin.target
@@ -340,6 +343,8 @@ class Plan:
 
     def _assembled(self, struct: Words, values: Array | None) -> Tensor:
         """The tensor that a kernel has assembled, level by level."""
+        if self.known_levels is not None and values is not None:
+            return made(self.shape_of_tensor, self.order, self.known_levels, values)
         levels: list[Level] = []
         positions = 1
         for layout in self.levels:
