@@ -9,6 +9,7 @@ at the start, and again after it has put in a sixteenth of that limit, or after 
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import logging
 import math
@@ -25,7 +26,8 @@ from functools import cache
 from pathlib import Path
 
 from sam.support.errors import UserError
-from sam.support.files import write_whole
+from sam.support.files import clear_left, write_whole
+from sam.support.locks import is_at, lock
 
 _log = logging.getLogger(__name__)
 
@@ -110,18 +112,12 @@ def locked(name: str) -> Iterator[None]:
     The lock goes with the process that holds it. Where the file system has no locks, nothing is
     locked: an entry may then be made twice, and is whole all the same.
     """
-    try:
-        import fcntl
-    except ImportError:  # not on this system
-        yield
-        return
     path = folder() / f"{name}.lock"
     handle = None
     try:
         while handle is None:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            if not _is_at(handle, path):  # the holder of the lock has removed its file
+            if lock(handle) and not is_at(handle, path):  # its holder has removed the file
                 os.close(handle)
                 handle = None
     except OSError:
@@ -162,6 +158,7 @@ def trim() -> None:
         room -= found.st_size
         if room < 0 and path.suffix not in (".lock", ".sum"):
             _remove(path)
+    clear_left(folder())
     for path in folder().glob(f"{_IN_USE}*"):  # left by a process that was killed
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > _SECONDS_IN_USE:
@@ -228,12 +225,20 @@ def _private() -> Path:
         own = stat.S_ISDIR(found.st_mode) and found.st_uid == user
         if own and not stat.S_IMODE(found.st_mode) & 0o077 and os.access(path, os.W_OK):
             return path
-        return Path(tempfile.mkdtemp(prefix=f"{_NAME}-"))
+        path = Path(tempfile.mkdtemp(prefix=f"{_NAME}-"))
+        atexit.register(_remove_own, path, os.getpid())
+        return path
     except OSError as mistake:
         raise UserError(
             f"there is no folder for compiled kernels: {path} cannot be made: {mistake.strerror}",
             hint="set SAM_CACHE to a folder that can be written",
         ) from None
+
+
+def _remove_own(path: Path, process: int) -> None:
+    """Removes a folder at the end of the process that made it, not of one that it has forked."""
+    if os.getpid() == process:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _sum(path: Path) -> Path:
@@ -259,11 +264,3 @@ def _remove(path: Path) -> None:
     with suppress(OSError):
         path.unlink(missing_ok=True)
         _sum(path).unlink(missing_ok=True)
-
-
-def _is_at(handle: int, path: Path) -> bool:
-    """Whether an open file is still the one of that name."""
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except OSError:
-        return False

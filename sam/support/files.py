@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sam.support.errors import UserError
+from sam.support.locks import is_at, lock
+
+_BESIDE = re.compile(r"\.[0-9a-f]{32}\.tmp")
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes | str) -> None:
@@ -24,7 +28,8 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str) -> None:
         if path.exists() and not path.is_file():
             path.write_bytes(data)
         else:
-            _replace(path.resolve(), data)
+            with _replaced(path.resolve()) as beside:
+                beside.write_bytes(data)
     except (OSError, ValueError) as mistake:
         raise _unwritable(path, getattr(mistake, "strerror", None) or str(mistake)) from None
 
@@ -38,18 +43,14 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     path = Path(path)
     require_folder(path)
-    direct = path.exists() and not path.is_file()
-    target = path.resolve()
-    beside = path if direct else _beside(target)
     try:
-        yield beside
-        if not direct:
-            beside.replace(target)
+        if path.exists() and not path.is_file():
+            yield path
+        else:
+            with _replaced(path.resolve()) as beside:
+                yield beside
     except (OSError, ValueError) as mistake:
         raise _unwritable(path, getattr(mistake, "strerror", None) or str(mistake)) from None
-    finally:
-        if not direct:
-            beside.unlink(missing_ok=True)
 
 
 def require_folder(path: str | os.PathLike[str]) -> None:
@@ -64,17 +65,44 @@ def require_folder(path: str | os.PathLike[str]) -> None:
         raise _unwritable(path, f"the folder {path.parent} takes no new files")
 
 
-def _replace(path: Path, data: bytes) -> None:
-    beside = _beside(path)
+def clear_left(folder: Path) -> None:
+    """Removes the files of other names that writers left in a folder who were killed.
+
+    A writer holds the lock of its file. Where the file system has no locks, all stay.
+    """
+    for path in folder.glob(".*.tmp"):
+        if not _BESIDE.fullmatch(path.name):
+            continue
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                if lock(handle, wait=False):
+                    path.unlink(missing_ok=True)
+            finally:
+                os.close(handle)
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[Path]:
+    """A file of another name, which takes the place of a file at the end."""
+    beside, handle = _beside(path)
     try:
-        beside.write_bytes(data)
+        yield beside
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+        os.close(handle)
 
 
-def _beside(path: Path) -> Path:
-    return path.with_name(f".{uuid.uuid4().hex}.tmp")
+def _beside(path: Path) -> tuple[Path, int]:
+    """A new file beside another, and the handle that keeps its lock."""
+    while True:
+        beside = path.with_name(f".{uuid.uuid4().hex}.tmp")
+        handle = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        lock(handle)
+        if is_at(handle, beside):
+            return beside, handle
+        os.close(handle)  # somebody took it for a file that was left
 
 
 def _unwritable(path: Path, why: str) -> UserError:

@@ -18,7 +18,7 @@ from typing import Any
 from custard.cli.sweeps.progress import SweepProgress
 from custard.cli.sweeps.workers import Outcome, Outcomes, Task
 from sam.support.errors import UserError
-from sam.support.files import write_whole
+from sam.support.files import clear_left, write_whole
 
 STATUSES = ("done", "failed", "not run")
 # The file of a point that was run, by its status.
@@ -106,6 +106,7 @@ def run(
     again = ("not run", "failed") if retry else ("not run",)
     due = [(name, by_hash[name].settings) for name, found in status.items() if found in again]
     _make_folder(results.folder)
+    clear_left(results.folder)
     with SweepProgress(title, len(by_hash), len(by_hash) - len(due)) as progress:
         outcomes = start(due)
         try:

@@ -132,6 +132,32 @@ def test_a_private_folder_that_another_may_write_is_not_taken(monkeypatch, tmp_p
     disk_cache._private.cache_clear()
 
 
+@pytest.mark.parametrize(
+    "end", ["", "raise SystemExit(3)", "1 / 0", "if os.fork() == 0: sys.exit()"]
+)
+def test_a_folder_of_one_process_goes_with_it(end, monkeypatch, tmp_path):
+    """One that is made as no other can be had; also after an error, and not before."""
+    taken = tmp_path / f"sparse-abstract-machine-{os.getuid()}"
+    taken.mkdir()
+    taken.chmod(0o777)
+    program = f"""
+import os, sys
+from sam.support import disk_cache
+disk_cache.put("a.so", b"content")
+print(disk_cache.folder())
+sys.stdout.flush()
+{end}
+os.waitpid(-1, 0) if "fork" in {end!r} else None
+assert disk_cache.folder().is_dir() and disk_cache.find("a.so") is not None
+"""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("SAM_CACHE", "/proc/cache")
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    made = os.path.dirname(ran.stdout.strip()), os.listdir(tmp_path)
+    assert made == (str(tmp_path), [taken.name]), ran.stderr
+    assert "AssertionError" not in ran.stderr
+
+
 def test_a_folder_that_is_removed_meanwhile(folder):
     import shutil
 

@@ -1,12 +1,14 @@
 """Files that are written whole or not at all."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from sam.support.errors import UserError
-from sam.support.files import require_folder, write_whole, written_whole
+from sam.support.files import clear_left, require_folder, write_whole, written_whole
 
 
 def refused(call, *arguments):
@@ -41,6 +43,21 @@ def test_a_path_that_is_no_regular_file_is_written_directly(tmp_path):
     write_whole(os.devnull, "text")
     assert Path(os.devnull).is_char_device()
     assert refused(write_whole, tmp_path, "text") == f"cannot write {tmp_path}: it is a folder"
+
+
+def test_files_of_writers_that_were_killed_are_cleared(tmp_path):
+    """Not those that are being written, and none of another name."""
+    killed = "import os, sys; from sam.support.files import written_whole\n"
+    killed += "with written_whole(sys.argv[1]): os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", killed, tmp_path / "a"], check=False)
+    (left,) = tmp_path.iterdir()
+    (tmp_path / ".notes.tmp").write_text("mine")
+    with written_whole(tmp_path / "b") as beside:
+        beside.write_text("whole")
+        clear_left(tmp_path)
+        assert {*tmp_path.iterdir()} == {beside, tmp_path / ".notes.tmp"}
+    assert left not in tmp_path.iterdir()
+    assert (tmp_path / "b").read_text() == "whole"
 
 
 def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):

@@ -91,6 +91,15 @@ def test_a_file_that_is_no_result_is_run_again(results, text):
     assert results.status(point) == "done"
 
 
+def test_a_run_clears_what_one_that_was_killed_has_left(results):
+    _run([_point(how="well")], results)
+    left = results.folder / f".{'0' * 32}.tmp"
+    left.write_text('{"half')
+    _run([_point(how="well")], results)
+    assert not left.exists()
+    assert len([*results.folder.iterdir()]) == 1
+
+
 def test_a_folder_that_cannot_be_made_is_a_mistake(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"cannot make .*file/results: Not a directory"):
