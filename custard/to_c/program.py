@@ -17,7 +17,7 @@ from custard.language.formats import Format, are_full
 from custard.program import Program
 from custard.scheduling.bounds import require_bounds, require_few_pairs
 from custard.scheduling.loops import LoopNest
-from custard.to_c.arguments import StoredInput, Tensors, has_runs, is_steady, stored, types_of
+from custard.to_c.arguments import StoredInput, Tensors, is_steady, long_runs, stored, types_of
 from custard.to_c.blocks import block_extents
 from custard.to_c.builder import Types
 from custard.to_c.call import Bound, Plan
@@ -281,7 +281,7 @@ class CProgram(Program):
     def _types(self, decided: Decisions, kept: Mapping[str, StoredInput]) -> Types:
         """The types that the kernel for inputs is specialised for."""
         lowered, extents, slots = decided.lowered, decided.extents, decided.lowered.slots
-        runs = [slot.tensor or "" for slot in slots if has_runs(slot, kept[slot.name])]
+        runs = [(slot.tensor or "", n) for slot in slots for n in long_runs(slot, kept[slot.name])]
         gathered = slots if lowered.gathers else ()
         steady = [slot.tensor or "" for slot in gathered if is_steady(slot, kept[slot.name])]
         policies, wide, far = self._workspaces(lowered, kept, extents)

@@ -296,7 +296,9 @@ def fused(
     if lowering.nest.derivations or output.pending:  # a loop that has begun goes on
         return None
     own = own_order(lowering, tree, output, tree)
-    if own[-1] in tree.variables and operand.slot.tensor in lowering.types.runs:
+    kept = {*own}.difference(tree.variables)
+    last = max((n for n, v in enumerate(operand.variables) if v in kept), default=operand.level)
+    if own[-1] in tree.variables and (operand.slot.tensor, last) in lowering.types.runs:
         return None
     order = [v for v in lowering.program.loops if v in output.assembly.variables or v in own]
     order = [v for v in order if v not in output.bound]

@@ -109,3 +109,15 @@ def test_a_factor_that_is_empty_leaves_each_row_empty(levels):
     ).run({"A": np.zeros(4), "B": np.arange(1.0, 10).reshape(3, 3)})
     found.validate()
     np.testing.assert_array_equal(found.to_numpy(), np.zeros((3, 3)))
+
+
+@needs_compiler
+@pytest.mark.parametrize(("width", "in_register"), [(3, False), (12, True)])
+def test_sums_of_short_runs_are_added_up_in_the_result(width, in_register):
+    """Of runs with the coordinates of the result, not of those with the first one."""
+    values = np.arange(1.0, 1 + 30 * 20 * width).reshape(30, 20, width)
+    x = np.arange(1.0, 1 + width)
+    found = program("X(i,j) = B(i,j,k) * x(k)", {"X": "dd", "B": "ucq", "x": "d"})
+    np.testing.assert_array_equal(found.run({"B": values, "x": x}).to_numpy(), values @ x)
+    (kernel,) = found.kernels.values()
+    assert ("X_values[i * X->size1 + j] += B_values[" in kernel.source) == (not in_register)
