@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -143,16 +143,29 @@ def _table(ranked: Sequence[Ranked], simulated: bool) -> Table:
     done = "simulated" if simulated else "timed"
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("rank", justify="right")
-    table.add_column("schedule")
-    table.add_column("formats")
-    table.add_column(f"estimated {unit}", justify="right")
+    # Lines break between commands, and between formats, where a console is narrow.
+    table.add_column(
+        "schedule", min_width=_longest(each for one in ranked for each in one.schedule)
+    )
+    table.add_column(
+        "formats", min_width=_longest(each for one in ranked for each in _formats(one))
+    )
+    table.add_column(f"estimated\n{unit}", justify="right")
     if any(one.measured is not None for one in ranked):
-        table.add_column(f"{done} {unit}", justify="right")
+        table.add_column(f"{done}\n{unit}", justify="right")
     for rank, one in enumerate(ranked, 1):
-        formats = " ".join(f"{name}:{form}" for name, form in one.formats.items())
+        formats = " ".join(_formats(one))
         cells = [str(rank), " ".join(one.schedule), formats, _written(one.estimate, simulated)]
         table.add_row(*map(Text, [*cells, _written(one.measured, simulated)][: len(table.columns)]))
     return table
+
+
+def _formats(one: Ranked) -> list[str]:
+    return [f"{name}:{form}" for name, form in one.formats.items()]
+
+
+def _longest(texts: Iterable[str]) -> int:
+    return max(map(len, texts), default=0)
 
 
 def _written(number: float | None, simulated: bool) -> str:

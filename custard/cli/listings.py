@@ -42,7 +42,8 @@ def _configs() -> RenderableType:
 
 
 def _formats() -> RenderableType:
-    return Group(_level_formats(), "", _named_formats(), "", _convolution_formats())
+    tables = _level_formats(), _named_formats(), _views(), _convolution_formats()
+    return Group(*(line for table in tables for line in (table, "")))
 
 
 def _level_formats() -> Table:
@@ -61,14 +62,22 @@ def _named_formats() -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("write")
     table.add_column("for", overflow="fold")
-    for column in ("levels", "in the expression", "and give"):
-        table.add_column(column, no_wrap=True)
+    table.add_column("levels", no_wrap=True)
     for name, form in NAMED_FORMATS.items():
         orders = [f"{name}(2)", f"{name}(3)"] if form.order is None else [name]
         levels = ", ".join(str(parse_format(text)) for text in orders)
-        access = "" if form.access is None else f"A{form.access}"
-        view = "" if form.view is None else f"sam.Tensor.of(A).{form.view}"
-        table.add_row(f"-f=A:{name}", form.stores, levels, access, view)
+        table.add_row(f"-f=A:{name}", form.stores, levels)
+    return table
+
+
+def _views() -> Table:
+    """The named formats that store a matrix or a vector as a tensor of more modes."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("with", "write in the expression", "and give"):
+        table.add_column(column, no_wrap=True)
+    for name, form in NAMED_FORMATS.items():
+        if form.access is not None:
+            table.add_row(f"-f=A:{name}", f"A{form.access}", f"sam.Tensor.of(A).{form.view}")
     return table
 
 

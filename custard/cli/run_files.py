@@ -26,8 +26,8 @@ def require_pages(arguments: argparse.Namespace) -> None:
     """Raises UserError where the files about a run cannot be written."""
     for option, path in pages(arguments).items():
         require_folder(path)
-        suffix = {"--trace": ".pftrace", "--vcd": ".vcd"}.get(option)
-        if suffix is not None and Path(path).suffix.lower() != suffix:
+        suffix = {"--report": ".html", "--trace": ".pftrace", "--vcd": ".vcd"}[option]
+        if Path(path).suffix.lower() != suffix:
             raise UserError(f"{option} writes {suffix} files, and {path} has another suffix")
     if arguments.window is not None:
         from sim.traces.states import parse_window

@@ -60,7 +60,7 @@ def machines(name: str | None, overrides: Sequence[str]) -> list[ChosenMachine]:
     for values in product(*(values for _, values in keys)):
         chosen = dict(zip((key for key, _ in keys), values, strict=True))
         apart = {key: value for key, value in chosen.items() if key in several}
-        found.append(ChosenMachine(apart, config.load(name, chosen)))
+        found.append(ChosenMachine(apart, config.load(name, chosen, "--set")))
     return found
 
 

@@ -311,12 +311,13 @@ def _limit(value: int | Literal["unbounded"]) -> int | None:
 def load(
     config: str | Path | Mapping[str, Any] | Config | None = None,
     overrides: Mapping[str, object] | None = None,
+    origin: str = "overrides",
 ) -> Config:
     """The config of a shipped name, a path to a YAML file or a dict, with overrides.
 
     None is ``ideal``. A key of ``overrides`` is a dotted path, as in ``queues.depth``; under
     ``names``, everything between ``names.`` and the last dot is the name, even with dots. Raises
-    UserError, naming the file and the key.
+    UserError, naming the file and the key, or ``origin``, which the user knows the overrides by.
     """
     if isinstance(config, Config):
         base = config
@@ -338,9 +339,12 @@ def load(
         return base
     before = base.resolved()
     data = deepcopy(before)
-    for key, value in overrides.items():
-        _set(data, key, value)
-    found = validated(Config, data, "overrides")
+    try:
+        for key, value in overrides.items():
+            _set(data, key, value)
+    except UserError as mistake:
+        raise mistake.about(origin) from None
+    found = validated(Config, data, origin)
     keys = changed(before, found.resolved(), overrides)
     return found.model_copy(update={"changed": tuple(keys) or None})
 
@@ -418,24 +422,18 @@ _SECTIONS: Mapping[str, type[Section]] = {
 def _set(data: Any, key: str, value: object) -> None:
     """Puts the value at the key's path into ``data``."""
     if not isinstance(key, str):
-        raise UserError(
-            f"overrides has the key {show(key)}, which is not text", hint='as in "queues.depth"'
-        )
+        raise UserError(f"the key {show(key)} is not text", hint='as in "queues.depth"')
     path = path_of(key)
     for section, keys in _SECTIONS.items():
         if path[0] in keys.model_fields and path[0] not in Config.model_fields:
-            raise UserError(
-                f'overrides: unknown key "{key}"', hint=f"did you mean {section}.{key}?"
-            )
+            raise UserError(f'unknown key "{key}"', hint=f"did you mean {section}.{key}?")
     for n, part in enumerate(path[:-1]):
         data = _inside(data, part, key)
         if not isinstance(data, dict | list):
-            raise UserError(
-                f'overrides: unknown key "{key}"', hint=f"{'.'.join(path[: n + 1])} has no keys"
-            )
+            raise UserError(f'unknown key "{key}"', hint=f"{'.'.join(path[: n + 1])} has no keys")
     if isinstance(data, list):
         raise UserError(
-            f'overrides: unknown key "{key}"',
+            f'unknown key "{key}"',
             hint="set the keys inside a list one by one, as in memory.levels.DRAM.latency_cycles",
         )
     data[path[-1]] = deepcopy(value)
@@ -447,5 +445,5 @@ def _inside(data: Any, part: str, key: str) -> Any:
         return data.setdefault(part, {})
     names = [section.get("name") for section in data]
     if part not in names:
-        raise UserError(f'overrides: unknown key "{key}"', hint=one_of(part, names))
+        raise UserError(f'unknown key "{key}"', hint=one_of(part, names))
     return data[names.index(part)]

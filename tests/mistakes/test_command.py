@@ -43,7 +43,7 @@ GIVEN = ["-i", "A=@random(0.5)", "-i", "x=@dense", "--dims", "i=4,j=4"]
             '"queues.depth" sets nothing', "hint: KEY=VALUE, as in queues.depth=8",
         ]),
         ([MATVEC, *GIVEN, "--set", "depth=8"], [
-            'overrides: unknown key "depth"', "hint: did you mean queues.depth?",
+            '--set: unknown key "depth"', "hint: did you mean queues.depth?",
         ]),
         ([MATVEC, *GIVEN, "--set", "blocks.names.scan_A_k.latency_cycles=2"], [
             'blocks.names sets "scan_A_k", and the graph has no such block',

@@ -43,7 +43,7 @@ from tests.support.mistakes import INPUTS, MATMUL, MATVEC, ONES, SHIPPED, refuse
             '"unbounded"',
         ]),
         ({"overrides": {3: 1}}, [
-            "overrides has the key 3, which is not text", 'hint: as in "queues.depth"',
+            "overrides: the key 3 is not text", 'hint: as in "queues.depth"',
         ]),
         ({"overrides": "queues.depth=1"}, [
             "overrides is str, not a mapping from keys",

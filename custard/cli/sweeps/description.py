@@ -223,7 +223,7 @@ def _names(expression: str) -> tuple[list[str], list[str]]:
 def _machine(point: PointSection, home: Path) -> config.Config:
     named = Path(point.config)
     is_name = named.name == point.config and not named.suffix
-    return config.load(point.config if is_name else home / named, point.set)
+    return config.load(point.config if is_name else home / named, point.set, "set")
 
 
 def _input(value: str, home: Path, digests: dict[str, str | None]) -> str | dict[str, str | None]:

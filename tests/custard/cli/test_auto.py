@@ -5,6 +5,7 @@ import shlex
 
 import pytest
 
+from custard.cli import arguments
 from custard.cli.command import main
 
 SPMV = ["y(i) = A(i,j) * x(j)", "-i", "A=@random(0.5)", "-i", "x=@dense", "--dims=i=5,j=6"]
@@ -19,17 +20,28 @@ def test_the_table_and_a_command_that_runs(capsys):
     assert main(["auto", *SPMV, "--simulate", "2", "--engine=simpy"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    title, matrix, vector, header, first, *_, command = out.splitlines()
+    title, matrix, vector, upper, lower, first, *_, command = out.splitlines()
     assert title == SPMV[0]
     assert matrix.startswith("  A: 5 x 6, 15 entries; j: 5 fibers of 3, at most ")
     assert vector == "  x: 6, 6 entries"
-    assert header.split() == [
-        *("rank", "schedule", "formats", "estimated", "cycles", "simulated", "cycles")
-    ]
+    assert upper.split() == ["estimated", "simulated"]
+    assert lower.split() == ["rank", "schedule", "formats", "cycles", "cycles"]
     assert first.split()[0] == "1"
     cycles = first.split()[-1]
     assert main([*shlex.split(command)[1:], "--engine=simpy"]) == 0
     assert f"\n{cycles} cycles" in capsys.readouterr().out
+
+
+def test_commands_are_whole_in_a_narrow_console(monkeypatch, capsys):
+    """A user at 80 columns copies the schedule of any row."""
+    monkeypatch.setattr(arguments, "_PIPE_WIDTH", 80)
+    product = ["X(i,j) = B(i,k) * C(k,j)", "-i", "B=@random", "-i", "C=@random"]
+    extents = ["--dims", "i=40,j=40,k=40", "--simulate=2", "--engine=simpy", "--lanes=4"]
+    assert main(["auto", *product, *extents]) == 0
+    *table, _, _ = capsys.readouterr().out.splitlines()
+    assert max(map(len, table)) <= 80
+    assert "parallelize(i,Lanes,4)" in "".join(table)
+    assert "…" not in "".join(table)
 
 
 def test_json(capsys):

@@ -71,15 +71,14 @@ def test_version_configs_and_formats(capsys):
     assert {name for name, *_ in lines} >= {"capstan", "gamma", "outerspace", "sigma"}
     assert main(["formats"]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    rows = {line.partition(" ")[0]: line for line in lines}
+    rows = {line.partition(" ")[0]: line for line in reversed(lines)}  # the first of each word
     assert rows["d"].startswith("d dense full ordered unique compact ")
     assert rows["d"].endswith(" iterates_values locates inserts")
     assert rows["o"].startswith("o offset ordered unique branchless ")
     assert rows["-f=A:CSC"] == "-f=A:CSC compressed columns ds:1,0"
     assert rows["-f=A:COO"] == "-f=A:COO a list of coordinates uq:0,1, ucq:0,1,2"
-    assert rows["-f=A:DIA"] == (
-        "-f=A:DIA the diagonals of a matrix dro:0,1,2 A(k,i,j) sam.Tensor.of(A).diagonals()"
-    )
+    assert rows["-f=A:DIA"] == "-f=A:DIA the diagonals of a matrix dro:0,1,2"
+    assert "-f=A:DIA A(k,i,j) sam.Tensor.of(A).diagonals()" in lines
 
 
 def test_the_result_of_a_file_comes_back_from_a_file(folder, capsys):
@@ -245,7 +244,7 @@ BIG = "1000000000"
         ),
         (
             ["y = x(i)", "--set", "queues.dept=8"],
-            'overrides: unknown key "queues.dept"\nhint: did you mean depth?',
+            '--set: unknown key "queues.dept"\nhint: did you mean depth?',
         ),
         (
             ["y = x(i)", "-i", "x=x.tns", "--engine", "simp"],

@@ -1,10 +1,11 @@
-"""The formats that ``custard formats`` shows for a convolution give the right values."""
+"""The formats that ``custard formats`` shows: readable, and right for a convolution."""
 
 import numpy as np
 import pytest
 
 import custard
-from custard.cli.listings import CONVOLUTION, CONVOLUTION_FORMATS
+from custard.cli import arguments
+from custard.cli.listings import CONVOLUTION, CONVOLUTION_FORMATS, formats
 from custard.language.formats import parse_declaration
 from sam.tensor import Tensor
 from tests.support.compiler import needs_compiler
@@ -25,3 +26,13 @@ def test_formats_of_a_convolution(declaration, target):
     windows = np.lib.stride_tricks.sliding_window_view(x, (2, 3), axis=(2, 3))
     due = np.einsum("ncpqrs,ocrs->nopq", windows, f)
     np.testing.assert_array_equal(program.run(inputs).to_numpy(), due)
+
+
+def test_formats_are_readable_at_80_columns(monkeypatch, capsys):
+    monkeypatch.setattr(arguments, "_PIPE_WIDTH", 80)
+    assert formats([]) == 0
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert max(map(len, lines)) <= 80
+    assert not any("…" in line for line in lines)
+    [ell] = [line for line in lines if line.startswith("-f=A:ELL") and "ddq" in line]
+    assert " ".join(ell.split()) == "-f=A:ELL rows of a matrix, all of one length ddq:0,1,2"

@@ -28,6 +28,7 @@ def test_files_that_can_be_written_pass_the_check(tmp_path):
     ("given", "error"),
     [
         ({"trace": "t.json"}, "--trace writes .pftrace files, and t.json has another suffix"),
+        ({"report": "r.pdf"}, "--report writes .html files, and r.pdf has another suffix"),
         ({"vcd": "t.pftrace"}, "--vcd writes .vcd files, and t.pftrace has another suffix"),
     ],
 )

@@ -125,12 +125,11 @@ def test_a_wrong_result_is_told(run, monkeypatch):
         ),
         (
             ["--set", "queues.depth=1,two"],
-            'overrides: queues.depth is "two"; it must be a whole number of at least 1, or '
-            '"unbounded"',
+            '--set: queues.depth is "two"; it must be a whole number of at least 1, or "unbounded"',
         ),
         (
             ["--set", "queues.dept=1,2"],
-            'overrides: unknown key "queues.dept"\nhint: did you mean depth?',
+            '--set: unknown key "queues.dept"\nhint: did you mean depth?',
         ),
         *(
             (

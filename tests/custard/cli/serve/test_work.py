@@ -61,7 +61,7 @@ def test_a_request_reads_no_file_and_names_no_path(more, error):
 def test_a_mistake_is_an_answer():
     assert answer({"do": "compile", "expression": "y(i) = "})["error"]
     wrong = answer({**MATVEC, "overrides": "queues.dept=3", "do": "compile"})
-    assert wrong["error"].startswith('overrides: unknown key "queues.dept"')
+    assert wrong["error"].startswith('--set: unknown key "queues.dept"')
     assert "unknown target" in answer({**MATVEC, "target": "gpu", "do": "compile"})["error"]
 
 

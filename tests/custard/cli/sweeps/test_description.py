@@ -263,7 +263,7 @@ def test_the_example_is_read():
         ),
         (
             VECTOR + "grid: {set: {queues.dept: [1]}}",
-            'overrides: unknown key "queues.dept"\nhint: did you mean depth?',
+            'set: unknown key "queues.dept"\nhint: did you mean depth?',
         ),
         (
             VECTOR + "config: finit",
