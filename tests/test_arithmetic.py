@@ -113,6 +113,25 @@ def test_a_change_of_sign_is_numpys(engine, dtype):
         assert_same(computed(engine, "x(i) = -A(i)", {"A": a}), -a)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize(
+    "text", ["-(A * B)", "-(A / B)", "-(A * 2)", "-(A * B * A)", "C - -(A * B)"]
+)
+def test_the_opposite_of_a_complex_result_is_numpys(engine, dtype, text, monkeypatch):
+    """With the signs of its zeros; gcc makes one instruction of several, with all optimisations."""
+    monkeypatch.delenv("SAM_CFLAGS", raising=False)
+    real = [0.0, -0.0, 1.0, -2.0, 3.0, 0.5]
+    values = np.array([complex(a, b) for a in real for b in real], dtype)
+    a, b = (grid.reshape(-1) for grid in np.meshgrid(values, values))
+    inputs = {"A": a, "B": b, "C": a * 0}
+    given = {name: one for name, one in inputs.items() if name in text}
+    expression = "".join(f"{one}(i)" if one in "ABC" else one for one in text)
+    with np.errstate(all="ignore"):
+        due = eval(text, {}, inputs)
+        assert_same(computed(engine, f"x(i) = {expression}", given), due)
+
+
 MAX = 2**31 - 1
 
 

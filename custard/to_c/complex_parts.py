@@ -39,3 +39,20 @@ def product(one: Expr, other: Expr) -> Expr:
     if is_complex(one.type):
         return Call(f"multiply_{one.type.name.replace(' ', '_')}", (one, other), one.type)
     return Op("&" if one.type.name == "bool" else "*", (one, other), one.type)
+
+
+def opposite(value: Expr) -> Expr:
+    """The value with its sign changed, as numpy computes it."""
+    if is_complex(value.type) and isinstance(value, Call):
+        return Call(f"negate_{value.type.name.replace(' ', '_')}", (value,), value.type)
+    return Op("-", (value,), value.type)
+
+
+def subtracted(value: Expr) -> Expr | None:
+    """What a value is the opposite of; None where it is written in another way."""
+    match value:
+        case Op("-", (one,)):
+            return one
+        case Call(function, (one,)) if function.startswith("negate_"):
+            return one
+    return None

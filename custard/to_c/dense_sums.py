@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from custard.to_c.complex_parts import opposite, subtracted
 from custard.to_c.loop_ir import (
     BOOL,
     FALSE,
@@ -162,7 +163,7 @@ def _terms(value: Expr, minus: bool = False) -> Iterator[tuple[Expr, bool]]:
         case Op("-", (left, right)) if left.type == right.type:
             yield from _terms(left, minus)
             yield from _terms(right, not minus)
-        case Op("-", (one,)):
+        case _ if (one := subtracted(value)) is not None:
             yield from _terms(one, not minus)
         case _:
             yield value, minus
@@ -170,10 +171,10 @@ def _terms(value: Expr, minus: bool = False) -> Iterator[tuple[Expr, bool]]:
 
 def signed(value: Expr, minus: bool) -> Expr:
     """The value, or its negative."""
-    match value:
-        case Op("-", (one,)) if minus:
-            return one
-    return Op("-", (value,), value.type) if minus else value
+    if not minus:
+        return value
+    one = subtracted(value)
+    return opposite(value) if one is None else one
 
 
 def _moved(statement: Stmt, minus: Mapping[Expr, bool], target: Load) -> Body | None:

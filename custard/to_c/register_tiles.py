@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 
-from custard.to_c.complex_parts import is_complex, product
+from custard.to_c.complex_parts import is_complex, product, subtracted
 from custard.to_c.dense_sums import DenseSum, ZeroedArray, dense_sums, ends_with, is_dense
 from custard.to_c.loop_ir import (
     Body,
@@ -133,11 +133,8 @@ def _tile(part: DenseSum) -> Tile | None:
             return None
     at = {*expressions(target.index)}
     columns = next((one for one in part.loops if ends_with(target.index, one.var)), None)
-    minus = False
-    match value:
-        case Op("-", (subtracted,)):
-            minus, value = True, subtracted
-    factors = list(_factors(value))
+    minus = subtracted(value)
+    factors = list(_factors(value if minus is None else minus))
     if columns is None or any(one.type != target.type for one in factors):
         return None
     if is_complex(target.type) and len(factors) > 2:
@@ -162,7 +159,7 @@ def _tile(part: DenseSum) -> Tile | None:
     if _is_short(rows[-1], _FEWEST_ROWS) or _is_short(depths[-1], _FEWEST_ROUNDS):
         return None
     around = [one for one in part.loops if one not in three]
-    return Tile(around, *three, reduce(product, left), reduce(product, right), minus)
+    return Tile(around, *three, reduce(product, left), reduce(product, right), minus is not None)
 
 
 def _is_short(loop: For, fewest: int) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from custard.to_c.complex_parts import subtracted
 from custard.to_c.loop_ir import (
     Assign,
     Body,
@@ -94,9 +95,9 @@ def _together(
 
 
 def _added(total: Expr, value: Expr, sign: str) -> Expr:
-    match value:
-        case Op("-", (subtracted,)):
-            return Op("-", (total, subtracted), total.type)
+    one = subtracted(value)
+    if one is not None:
+        return Op("-", (total, one), total.type)
     return Op(sign, (total, value), total.type)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from custard.to_c.complex_parts import opposite
 from custard.to_c.expression import (
     Minus,
     Operand,
@@ -95,8 +96,7 @@ def value(node: TypedNode, arrays: Arrays) -> Typed:
         case Scalar(dtype, known):
             return known if isinstance(known, Expr) else number(known, dtype), dtype
         case Minus(dtype, operand):
-            type = c_type(dtype)
-            return Op("-", (_converted(value(operand, arrays)[0], type),), type), dtype
+            return opposite(_converted(value(operand, arrays)[0], c_type(dtype))), dtype
         case Sum():
             return _total(node, [_masked(part, arrays)[0] for part in node.terms]), node.dtype
         case Product(_, parts, everywhere):

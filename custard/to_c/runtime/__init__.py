@@ -39,7 +39,7 @@ _PLAIN = (
 _TILES = "tile", "tile1", "tile2", "tile4", "tile8", "tile16", "tile_of_one", "tiles"
 _KEYS = ("int64_t", "uint64_t", "wide_t")
 _INDEXED = ("run_end", "sought", "parent", "locate_hashed", "sort_buckets")
-_COMPLEX = ("multiply", "divide")
+_COMPLEX = ("multiply", "divide", "negate")
 _PARTS = {"float complex": "float", "double complex": "double"}
 _BITS = {
     "bool": "uint8_t",
@@ -161,7 +161,8 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
         for name in _COMPLEX:
             if f"{name}_{named}" in names:
                 text = _text(name).replace(f"{name}_N", f"{name}_{named}")
-                text = re.sub(r"\bT\b", value, re.sub(r"\bR\b", part, text))
+                for letter, type in (("T", value), ("R", part), ("B", _BITS[value])):
+                    text = re.sub(rf"\b{letter}\b", type, text)
                 text = text.replace("FMA(", f"__builtin_fma{'f' if part == 'float' else ''}(")
                 yield text.replace("CMPLX", "CMPLXF") if part == "float" else text
     for value in _BITS:

@@ -2,7 +2,15 @@
 
 import pytest
 
-from custard.to_c.complex_parts import apart, is_complex, part_type, product, together
+from custard.to_c.complex_parts import (
+    apart,
+    is_complex,
+    opposite,
+    part_type,
+    product,
+    subtracted,
+    together,
+)
 from custard.to_c.loop_ir import BOOL, Call, Op, Type, Var
 
 DOUBLE, FLOAT = Type("double"), Type("float")
@@ -32,3 +40,13 @@ def test_products_are_those_of_numpy():
     assert product(z, z) == Call("multiply_float_complex", (z, z), SMALL)
     assert product(x, x) == Op("*", (x, x), DOUBLE)
     assert product(flag, flag) == Op("&", (flag, flag), BOOL)
+
+
+def test_the_opposite_of_a_computed_complex_value_is_a_call():
+    z, x = Var("z", SMALL), Var("x", DOUBLE)
+    for value in (z, x, product(x, x)):
+        assert opposite(value) == Op("-", (value,), value.type)
+        assert subtracted(opposite(value)) == value
+        assert subtracted(value) is None
+    assert opposite(product(z, z)) == Call("negate_float_complex", (product(z, z),), SMALL)
+    assert subtracted(opposite(product(z, z))) == product(z, z)
