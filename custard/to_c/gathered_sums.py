@@ -79,7 +79,7 @@ def _called(loop: Stmt, steady: Container[Expr]) -> Body | None:
             minus = False
         case _:
             return None
-    parts = list(_factors(product))
+    parts = list(factors_of(product))
     changing = [one for one in parts if {p, j} & {*expressions(one)}]
     if any(total in expressions(one) for one in parts):
         return None
@@ -100,10 +100,10 @@ def _called(loop: Stmt, steady: Container[Expr]) -> Body | None:
     facts = [TRUE if fact else FALSE for fact in (loop.increasing, coordinates in steady)]
     arguments = [*factors, coordinates, loop.begin, loop.end, *picked, *facts]
     kept = [one for one in parts if one not in changing]
-    scale = [one for one in kept if not _is_finite(one)]
+    scale = [one for one in kept if not is_finite(one)]
     arguments += [_product(scale)] if scale else []
     called: Expr = Call(f"{'scaled' if scale else 'sparse'}_{name}", tuple(arguments), total.type)
-    called = _product([*(one for one in kept if _is_finite(one)), called])
+    called = _product([*(one for one in kept if is_finite(one)), called])
     added = Assign(total, Op("-", (called,), called.type) if minus else called, "+")
     return [added, If([(op("<", loop.begin, loop.end), flags)])] if flags else [added]
 
@@ -113,17 +113,17 @@ def _product(factors: Sequence[Expr]) -> Expr:
     return reduce(lambda one, other: Op("*", (one, other), other.type), factors)
 
 
-def _factors(product: Expr) -> Iterator[Expr]:
+def factors_of(product: Expr) -> Iterator[Expr]:
     """The factors of a product of one type."""
     match product:
         case Op("*", sides) if all(side.type == product.type for side in sides):
             for side in sides:
-                yield from _factors(side)
+                yield from factors_of(side)
         case _:
             yield product
 
 
-def _is_finite(node: Expr) -> bool:
+def is_finite(node: Expr) -> bool:
     """Whether the node is a known, finite number."""
     if isinstance(node, Op) and node.name == "cast":
         (node,) = node.operands

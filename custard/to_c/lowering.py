@@ -44,6 +44,7 @@ from custard.to_c.positions import elsewhere, levels_of, without_owner
 from custard.to_c.register_tiles import RegisterTiles
 from custard.to_c.runtime import GATHERED
 from custard.to_c.scattered import Filled, RowCounts, ends_of_rows, is_scattered, with_joined_loops
+from custard.to_c.short_sums import with_short_sums
 from custard.to_c.storage import Storage, storage_of
 from custard.to_c.sums import OwnSum, fused, with_sums_elsewhere
 from custard.to_c.threads import SharedLoop
@@ -153,6 +154,8 @@ class Lowering:
         loops = with_tiled_copies(loops, fresh)
         if keeps_order(self.program.value):
             loops = with_sums_on_vectors(loops, fresh)
+        else:
+            loops = with_short_sums(loops)
         kernel = Kernel(
             "compute",
             tuple(header),

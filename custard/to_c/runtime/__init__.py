@@ -35,6 +35,7 @@ _PLAIN = (
     "register_tile",
     "turns",
     "placed",
+    "summed_first",
 )
 _TILES = "tile", "tile1", "tile2", "tile4", "tile8", "tile16", "tile_of_one", "tiles"
 _KEYS = ("int64_t", "uint64_t", "wide_t")

@@ -369,3 +369,10 @@ def test_shares_are_taken_in_turn():
     turns = found.made(c_void_p(turns), c_int64(7))
     assert (found.next(turns), found.count(turns)) == (0, 7)
     found.freed(c_void_p(turns))
+
+
+def test_a_sum_that_comes_first_is_the_sum():
+    wrapper = "double test(double sum) { return 1 + summed_first(sum); }"
+    found = library(["summed_first"], wrapper).test
+    found.argtypes, found.restype = (c_double,), c_double
+    assert found(2.5) == 3.5
