@@ -7,7 +7,7 @@ for each key on its own. Units stand in the keys.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -38,7 +38,7 @@ from sam.support.yaml_sections import (
 )
 from sam.support.yaml_text import parse_yaml, read_yaml
 from sim.config.memory import Memory
-from sim.config.naming import called, changed, path_of
+from sim.config.naming import called, changed, path_of, value_of
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,8 @@ def load(
     """The config of a shipped name, a path to a YAML file or a dict, with overrides.
 
     None is ``ideal``. A key of ``overrides`` is a dotted path, as in ``queues.depth``; under
-    ``names``, everything between ``names.`` and the last dot is the name, even with dots. Raises
+    ``names``, everything between ``names.`` and the last dot is the name, even with dots. Of a
+    section that is given, the keys that it lacks stay as they are. Raises
     UserError, naming the file and the key, or ``origin``, which the user knows the overrides by.
     """
     if isinstance(config, Config):
@@ -339,6 +340,7 @@ def load(
         return base
     before = base.resolved()
     data = deepcopy(before)
+    overrides = dict(_leaves(before, overrides))
     try:
         for key, value in overrides.items():
             _set(data, key, value)
@@ -417,6 +419,19 @@ _SECTIONS: Mapping[str, type[Section]] = {
     "tiling": Tiling,
     "clock": Clock,
 }
+
+
+def _leaves(
+    before: Mapping[str, Any], overrides: Mapping[str, object]
+) -> Iterator[tuple[str, object]]:
+    """The overrides, with a dotted key for each key of a section that the config has."""
+    for key, value in overrides.items():
+        known = value_of(before, key) if isinstance(key, str) else None
+        if isinstance(value, Mapping) and value and isinstance(known, Mapping):
+            inner = {f"{key}.{name}": each for name, each in value.items()}
+            yield from _leaves(before, inner)
+        else:
+            yield key, value
 
 
 def _set(data: Any, key: str, value: object) -> None:

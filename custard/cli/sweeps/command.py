@@ -41,6 +41,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--plot": {"action": "store_true", "help": "draw the plots of the file"},
 }
 _SHOWN_FAILURES = 5
+_MOST_LINES = 4  # of an error: the mistake, its place in two lines, and a hint
 
 
 def main(argv: Sequence[str]) -> int:
@@ -114,15 +115,23 @@ def _print_count(points: Sequence[Point], results: Results) -> None:
 
 
 def _failures(points: Sequence[Point], results: Results) -> list[str]:
-    """A line for each kind of error, with the points that failed by it."""
+    """An error of each kind, with the points that failed by it."""
     failed = []
     for point in points:
         found = results.read(point)
         if found is not None and found["status"] == "failed":
             given = {axis: value for axis, value in point.axes.items() if value is not None}
             name = ", ".join(f"{axis}={value}" for axis, value in given.items()) or "the point"
-            failed.append((name, found["error"].partition("\n")[0]))
+            failed.append((name, _short(found["error"])))
     return [f"{names}: {error}" for names, error in by_kind(failed)]
+
+
+def _short(error: str) -> str:
+    """An error with its hint and its place; a long list, such as a deadlock's, is left out."""
+    lines = error.split("\n")
+    if len(lines) <= _MOST_LINES:
+        return error
+    return "\n".join([lines[0], *(line for line in lines[-1:] if line.startswith("hint: "))])
 
 
 def _plot(asked: sweep.Sweep, tables: Tables) -> int:

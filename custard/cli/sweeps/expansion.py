@@ -170,6 +170,8 @@ def _require_labels_of_use(axes: Sequence[Sequence[_Step]], base: Mapping[str, A
             if name not in used and not any(step.part for step in axis):
                 near = _near(name)
                 use = f'as in inputs: {{B: "${{{name}}}.mtx"}}'
+                if "." in name:
+                    use = f"a value of the config: grid: {{set: {{{name}: [...]}}}}"
                 raise UserError(
                     f"grid.{name} is not a key of a point, and no text uses ${{{name}}}",
                     hint=f"did you mean {near}?" if near else use,

@@ -422,6 +422,17 @@ def test_mutants_of_a_config_are_read_or_refused(tmp_path: Path) -> None:
     require_survival(use, [folder.joinpath(f"{name}.yaml").read_bytes() for name in shipped()])
 
 
+def test_a_section_leaves_the_keys_that_it_lacks() -> None:
+    """As its dotted keys do; the finite config has a depth of 4."""
+    found = load("finite", {"queues": {"latency_cycles": 3, "kinds": {"crd": {"depth": 2}}}})
+    assert (found.queues.depth, found.queues.latency_cycles) == (4, 3)
+    assert found.queues.kinds["crd"].depth == 2
+    assert found.called == "finite with queues.latency_cycles=3, queues.kinds.crd={depth: 2}"
+    level = {"name": "DRAM", "latency_cycles": 9}
+    found = load({"memory": {"levels": [level]}}, {"memory.levels.DRAM": {"line_bytes": 32}})
+    assert (found.memory.levels[0].latency_cycles, found.memory.levels[0].line_bytes) == (9, 32)
+
+
 def test_a_file_that_is_no_text_and_a_folder(tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
     path.write_bytes(b"\xff\xfe\x00")

@@ -45,6 +45,7 @@ def test_points_are_run_once_and_told(folder, capsys):
     assert [line for line in err.splitlines() if line.startswith("custard: ")] == [
         "custard: dims.i=4, schedule=reorder(i,i), and 1 more alike: reorder names i twice",
     ]
+    assert err.endswith("twice\n  reorder(i,i)\n            ^\nhint: name each loop once\n")
     first = _results()
     assert main(["sweep", "s.yaml"]) == 1
     assert _results() == first

@@ -91,6 +91,11 @@ points: [{dims: {i: 4}}, {dims: {i: 5}, labels: {kind: other}}]
             "grid.sed is not a key of a point, and no text uses ${sed}\nhint: did you mean seed?",
         ),
         (
+            "grid: {queues.depth: [1, 2]}",
+            "grid.queues.depth is not a key of a point, and no text uses ${queues.depth}\n"
+            "hint: a value of the config: grid: {set: {queues.depth: [...]}}",
+        ),
+        (
             "grid: {width: [1]}",
             "grid.width is not a key of a point, and no text uses ${width}\n"
             'hint: as in inputs: {B: "${width}.mtx"}',
