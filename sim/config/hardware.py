@@ -38,7 +38,7 @@ from sam.support.yaml_sections import (
 )
 from sam.support.yaml_text import parse_yaml, read_yaml
 from sim.config.memory import Memory
-from sim.config.naming import called, changed, path_of, value_of
+from sim.config.naming import NOTHING, called, changed, path_of, value_of
 
 
 @dataclass(frozen=True)
@@ -422,14 +422,19 @@ _SECTIONS: Mapping[str, type[Section]] = {
 
 
 def _leaves(
-    before: Mapping[str, Any], overrides: Mapping[str, object]
+    before: Mapping[str, Any], overrides: Mapping[str, object], inside: bool = False
 ) -> Iterator[tuple[str, object]]:
-    """The overrides, with a dotted key for each key of a section that the config has."""
+    """The overrides, with a dotted key for each key of a section that the config has.
+
+    A section ``inside`` one of these may be new, as that of a name in ``queues.names``.
+    """
     for key, value in overrides.items():
         known = value_of(before, key) if isinstance(key, str) else None
-        if isinstance(value, Mapping) and value and isinstance(known, Mapping):
+        is_known = isinstance(known, Mapping)
+        is_new = inside and known is NOTHING and value
+        if isinstance(value, Mapping) and (is_known or is_new):
             inner = {f"{key}.{name}": each for name, each in value.items()}
-            yield from _leaves(before, inner)
+            yield from _leaves(before, inner, inside=is_known)
         else:
             yield key, value
 

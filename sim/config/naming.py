@@ -12,7 +12,7 @@ from typing import Any
 from sam.support.errors import visible
 
 _MOST_CHANGES, _MOST_TEXT = 4, 30
-_NOTHING: Any = object()
+NOTHING: Any = object()  # the value of a key that a config does not have
 _WORDS = ("name", "description", "changed")  # keys that tell of a config, and change no machine
 
 
@@ -39,7 +39,7 @@ def changed(before: Mapping[str, Any], after: Mapping[str, Any], keys: Iterable[
     known = list(before.get("changed", ()))
     known += [key for key in keys if key not in _WORDS
               and value_of(before, key) != value_of(after, key)]  # fmt: skip
-    return [key for key in dict.fromkeys(known) if value_of(after, key) is not _NOTHING]
+    return [key for key in dict.fromkeys(known) if value_of(after, key) is not NOTHING]
 
 
 def path_of(key: str) -> list[str]:
@@ -53,7 +53,7 @@ def path_of(key: str) -> list[str]:
 
 
 def value_of(config: Mapping[str, Any], key: str) -> Any:
-    """The value of a key; ``_NOTHING`` where a config has none."""
+    """The value of a key; ``NOTHING`` where a config has none."""
     found: Any = config
     for part in path_of(key):
         if isinstance(found, Sequence) and not isinstance(found, str):
@@ -61,7 +61,7 @@ def value_of(config: Mapping[str, Any], key: str) -> Any:
                 one["name"]: one for one in found if isinstance(one, Mapping) and "name" in one
             }
         if not isinstance(found, Mapping) or part not in found:
-            return _NOTHING
+            return NOTHING
         found = found[part]
     return found
 
@@ -72,7 +72,7 @@ def _changes(config: Mapping[str, Any]) -> list[tuple[str, str]]:
     if not isinstance(keys, Sequence) or isinstance(keys, str):
         return []
     found = [(key, value_of(config, key)) for key in keys if isinstance(key, str)]
-    return [(key, _shown(value)) for key, value in found if value is not _NOTHING]
+    return [(key, _shown(value)) for key, value in found if value is not NOTHING]
 
 
 def _shown(value: Any) -> str:

@@ -427,7 +427,10 @@ def test_a_section_leaves_the_keys_that_it_lacks() -> None:
     found = load("finite", {"queues": {"latency_cycles": 3, "kinds": {"crd": {"depth": 2}}}})
     assert (found.queues.depth, found.queues.latency_cycles) == (4, 3)
     assert found.queues.kinds["crd"].depth == 2
-    assert found.called == "finite with queues.latency_cycles=3, queues.kinds.crd={depth: 2}"
+    assert found.called == "finite with queues.latency_cycles=3, queues.kinds.crd.depth=2"
+    assert load("finite", {"queues": {}}).queues.depth == 4
+    found = load("finite", {"queues": {"names": {"a.b": {"depth": 2}}}})
+    assert (found.queues.names["a.b"].depth, found.queues.depth) == (2, 4)
     level = {"name": "DRAM", "latency_cycles": 9}
     found = load({"memory": {"levels": [level]}}, {"memory.levels.DRAM": {"line_bytes": 32}})
     assert (found.memory.levels[0].latency_cycles, found.memory.levels[0].line_bytes) == (9, 32)
