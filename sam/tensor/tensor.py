@@ -72,7 +72,8 @@ class Tensor(ArrayOperators):
 
     Raises UserError when the parts do not fit together; ``validate`` looks at every coordinate. A
     tensor that is made of its parts is validated once, before anything reads it; those that the
-    constructors and the engines make are sound by construction.
+    constructors and the engines make are sound by construction. The arrays of its levels must not
+    be changed after that, the values may be.
     """
 
     shape: tuple[int, ...]
