@@ -76,9 +76,10 @@ def parse_declaration(text: str, orders: Mapping[str, int] | None = None) -> tup
     whole = _TextPiece(text, 0, len(text))
     name = whole.split(":")[0]
     if ":" not in text:
+        example = "write, for example, B:ss:0,1; a scalar is B:"
         raise whole.error(
             "a format declaration needs a tensor, a colon and a format",
-            "write, for example, B:ss:0,1; a scalar is B:",
+            f"write {text.replace('=', ':', 1)}" if "=" in text else example,
         )
     if not name.text:
         raise name.error("no tensor stands before the first colon", "write, for example, B:ss:0,1")

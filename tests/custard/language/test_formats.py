@@ -202,6 +202,11 @@ def test_format_errors(text, order, message):
             "hint: write, for example, B:ss:0,1; a scalar is B:",
         ),
         (
+            "B=CSR",
+            "a format declaration needs a tensor, a colon and a format\n  B=CSR\n  ^^^^^\n"
+            "hint: write B:CSR",
+        ),
+        (
             ":ss:0,1",
             "no tensor stands before the first colon\n  :ss:0,1\n  ^\n"
             "hint: write, for example, B:ss:0,1",
