@@ -43,8 +43,8 @@ class StoredInput:
         return found
 
     def widened(self, index: Type) -> StoredInput:
-        """This input with index arrays of a type."""
-        if self.index in (None, index):
+        """This input with index arrays of a type, unless they are wider already."""
+        if self.index in (None, INT, index):
             return self
         wide = {
             name: value.astype(np.int64)
@@ -206,7 +206,8 @@ def _rows(data: Any, wanted: str) -> tuple[RowArrays, bool]:
             return other, True
     matrix = canonical(data, wanted)
     count = int(matrix.indptr[-1])
-    return RowArrays(matrix.indptr, matrix.indices[:count], matrix.data[:count]), matrix is not data
+    parts = matrix.indptr, matrix.indices[:count], matrix.data[:count]
+    return RowArrays(*map(np.ascontiguousarray, parts)), matrix is not data
 
 
 def _compressed(

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from custard.to_c.lowered import Lowered
 from custard.to_c.structs import Packer, Words, address, taken, words
 from custard.to_c.values import concrete
 from custard.to_c.workspaces.choice import LOCATED, UNKNOWN, Filling, chosen, described
+from sam.inputs import as_tensor
 from sam.levels import LEVELS, Level, least_bytes
 from sam.support import free_memory
 from sam.support.errors import UserError
@@ -62,7 +63,7 @@ class Bound:
     ``formats``  of inputs that are stored otherwise than the program declares
     ``stored``   the inputs by slot
     ``extents``  by variable
-    ``around``   where the result adds to a diagonal, the entries off the diagonal
+    ``around``   the tensor that the result is added to; its entries off a diagonal stay
     ``restored``  stores a new array for an input: gives its slots with their new contents
     ``plans``    the plans of earlier calls, by types and extents
     ``asked``    the format that is asked for, of the result
@@ -77,7 +78,7 @@ class Bound:
         formats: Mapping[str, Format],
         stored: Mapping[str, StoredInput],
         extents: Mapping[str, int],
-        around: Tensor | None,
+        around: Any,
         restored: Callable[[Bound, str, Any], Mapping[str, StoredInput]],
         plans: dict[Any, Plan],
         asked: Format,
@@ -85,15 +86,14 @@ class Bound:
         threads: int = 1,
     ) -> None:
         self.program, self.types, self.formats = program, types, formats
-        self.stored, self.extents, self.around = dict(stored), extents, around
+        self.stored, self.extents, self.around = stored, extents, around
         self._restored, self._plans = restored, plans
         self.asked, self.told, self.threads = asked, told, threads
-        self._plan: Plan | None = None
+        self._last: Ready | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leaves out what holds addresses of this process; it is made anew where it is needed."""
-        kept = {name: value for name, value in self.__dict__.items() if name != "_arguments"}
-        return {**kept, "_plans": {}, "_plan": None}
+        return {**self.__dict__, "_plans": {}, "_last": None}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -140,35 +140,38 @@ class Bound:
     @property
     def kernel(self) -> CompiledKernel:
         """The compiled kernel for the inputs."""
-        return self._planned.kernel
+        return self._ready.plan.kernel
 
     @property
     def structs(self) -> Mapping[str, Mapping[str, int]]:
         """The structs of the inputs by slot: the number or the address of each member."""
-        inputs = zip(self._planned.inputs.items(), self._arguments, strict=False)
+        plan, arguments, _ = self._ready
+        inputs = zip(plan.inputs.items(), arguments, strict=False)
         return {name: packer.unpacked(one) for (name, packer), one in inputs}
 
     @property
-    def _planned(self) -> Plan:
-        """The plan for the present types, and the structs of the inputs."""
-        if self._plan is None or self._plan.types is not self.types:
-            key = id(self.types), id(self.extents)
-            plan = self._plans.get(key)
-            if plan is None or plan.types is not self.types or plan.extents is not self.extents:
-                plan = self._plans[key] = Plan(self)
-            self._plan = plan
-            stored = self.stored
-            self._arguments: list[Any] = [
-                *[one.packed(stored[name].members) for name, one in plan.inputs.items()],
-                *plan.numbers,
-            ]
-            if plan.threaded:
-                self._arguments.append(ctypes.c_int64(self.threads))
-        return self._plan
+    def _ready(self) -> Ready:
+        """What calls the kernel for the present types and inputs."""
+        last = self._last
+        if last is None or last.plan.types is not self.types or last.stored is not self.stored:
+            last = self._last = self._made_ready(self.stored)
+        return last
+
+    def _made_ready(self, stored: Mapping[str, StoredInput]) -> Ready:
+        key = id(self.types), id(self.extents)
+        plan = self._plans.get(key)
+        if plan is None or plan.types is not self.types or plan.extents is not self.extents:
+            plan = self._plans[key] = Plan(self)
+        packers = plan.inputs.items()
+        arguments: list[Any] = [one.packed(stored[name].members) for name, one in packers]
+        arguments += plan.numbers
+        if plan.threaded:
+            arguments.append(ctypes.c_int64(self.threads))
+        return Ready(plan, arguments, stored)
 
     def prepare(self) -> None:
         """Compiles the kernel if it is not there yet, so that the first call takes no longer."""
-        _ = self._planned
+        _ = self._ready
 
     def run(self, **inputs: Any) -> Tensor:
         """The result. Raises UserError where there is no memory for it.
@@ -176,12 +179,12 @@ class Bound:
         ``inputs`` take the place of those that are bound, from this run on; each must have the
         shape and the type of the one before.
         """
-        for name, value in inputs.items():
-            found = self._restored(self, name, value)
-            self.stored |= found
-            for n, (slot, packer) in enumerate(self._planned.inputs.items()):
-                if slot in found:
-                    self._arguments[n] = packer.packed(found[slot].members)
+        if inputs:
+            stored = dict(self.stored)
+            for name, value in inputs.items():
+                stored |= self._restored(self, name, value)
+            self.stored = stored
+            self.around = inputs.get(self.program.cin.target.tensor, self.around)
         plan, struct, values = self._computed()
         try:
             return plan.tensor(struct, values, self.around)
@@ -192,9 +195,10 @@ class Bound:
         """The struct and the values of the result, first with 32-bit indices, and with 64 if they
         are too short; and the plan that has made them."""
         while True:
-            plan = self._planned
+            ready = self._ready
+            plan = ready.plan
             struct, values = plan.empty()
-            if not plan.compute(struct, *self._arguments):
+            if not plan.compute(struct, *ready.arguments):
                 return plan, struct, values
             if self.types.result == INT or plan.large_workspace is not None:
                 raise plan.out_of_memory()
@@ -203,18 +207,27 @@ class Bound:
     def seconds(self) -> float:
         """How long the kernel takes, with the assembly of the result, or the zeros that it adds to,
         and without conversions."""
-        plan = self._planned
+        ready = self._ready
+        plan = ready.plan
         begin = time.perf_counter()
         struct, values = plan.empty()
         if not plan.kernel.lowered.on_zeros:
             begin = time.perf_counter()
-        status = plan.compute(struct, *self._arguments)
+        status = plan.compute(struct, *ready.arguments)
         took = time.perf_counter() - begin
         if status:
             raise plan.out_of_memory()
         if values is None:
             plan.kernel.release(struct)
         return took
+
+
+class Ready(NamedTuple):
+    """A plan with the arguments for some inputs, which hold the addresses of their arrays."""
+
+    plan: Plan
+    arguments: list[Any]
+    stored: Mapping[str, StoredInput]
 
 
 class LevelLayout:
@@ -330,12 +343,16 @@ class Plan:
 
         return made
 
-    def tensor(self, struct: Words, values: Array | None, around: Tensor | None) -> Tensor:
-        """The result, in the format that is asked for if that can hold it."""
+    def tensor(self, struct: Words, values: Array | None, around: Any) -> Tensor:
+        """The result, in the format that is asked for if that can hold it.
+
+        ``around``  the tensor that it is added to, None for none
+        """
         found = self._assembled(struct, values)
         if self.whole:
             return found
-        whole = found.spread(self.kernel.lowered.result.modes, around)
+        before = None if around is None else as_tensor(self.target.tensor, around)
+        whole = found.spread(self.kernel.lowered.result.modes, before)
         try:
             return whole.convert(self.asked.levels, self.asked.mode_order)
         except UserError:

@@ -162,7 +162,7 @@ class CProgram(Program):
             decided.formats,
             kept,
             decided.extents,
-            tensors[target] if self.cin.accumulates else None,
+            given[target] if self.cin.accumulates else None,
             partial(_restored, slots, shapes),
             self.plans,
             decided.asked,

@@ -68,19 +68,38 @@ def _in_words(function: Callable[..., Result]) -> Callable[..., Result]:
 
 @_in_words
 def canonical(matrix: Any, format: str) -> Any:
-    """A scipy.sparse matrix as "csr" or "csc", each row in order and without duplicates.
+    """A scipy.sparse matrix as "csr" or "csc", each row in order and without duplicates, with
+    indices of one type, int32 or int64.
 
-    A matrix that is canonical already is given as it is. Raises UserError for an invalid matrix.
+    A matrix that is so already is given as it is. Raises UserError for an invalid matrix.
     """
     _require_valid(matrix)
-    found = matrix if matrix.format == format else matrix.asformat(format)
-    if not found.has_canonical_format:
-        found = found.copy() if found is matrix else found
+    rows = _with_one_index_type(matrix) if matrix.format in ("csr", "csc") else matrix
+    found = rows if rows.format == format else rows.asformat(format)
+    if not _is_in_order(found):
+        found = found.copy() if found is rows else found
+        found.has_canonical_format = found.has_sorted_indices = False
         found.sum_duplicates()
-    if found.indptr.dtype != found.indices.dtype:
-        parts = found.data, found.indices.astype(np.int64), found.indptr.astype(np.int64)
-        found = type(found)(parts, shape=found.shape)
     return found
+
+
+def _with_one_index_type(matrix: Any) -> Any:
+    """A CSR or CSC matrix whose indices are all int32 or all int64."""
+    index = matrix.indices.dtype
+    if index == matrix.indptr.dtype and index in (np.int32, np.int64):
+        return matrix
+    parts = matrix.data, matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
+    return type(matrix)(parts, shape=matrix.shape)
+
+
+def _is_in_order(matrix: Any) -> bool:
+    """Whether the rows of a valid CSR or CSC matrix are in order and without duplicates, whatever
+    its flags say: they stay as they are where somebody changes its arrays."""
+    segments, count = matrix.indptr, int(matrix.indptr[-1])
+    rises = np.zeros(count + 1, bool)
+    np.greater(matrix.indices[1:count], matrix.indices[: max(1, count) - 1], out=rises[1:count])
+    rises[segments] = True
+    return bool(rises[1:].all())
 
 
 @_in_words
@@ -134,7 +153,8 @@ def _are_inside(indices: Any, extent: int) -> bool:
     if len(indices) == 0:
         return True
     if indices.dtype.kind == "i":  # as unsigned numbers, those below 0 are the largest
-        return bool(np.maximum.reduce(indices.view(f"u{indices.itemsize}")) < extent)
+        unsigned = indices.view(indices.dtype.str.replace("i", "u"))
+        return bool(np.maximum.reduce(unsigned) < extent)
     return bool(indices.min() >= 0 and indices.max() < extent)
 
 

@@ -13,6 +13,7 @@ from sam.support.errors import UserError
 from sam.tensor import Tensor
 
 ROWS = Slot("A", "A", "ds", ((0,), (1,)), ("i", "j"))
+COLUMNS = Slot("A_2", "A", "ds", ((1,), (0,)), ("j", "i"))
 DENSE = np.array([[0, 1.0, 0], [2.0, 0, 3.0]])
 
 
@@ -42,9 +43,6 @@ def test_other_formats_are_converted_and_say_so():
     found = given(ROWS, sp.coo_array(DENSE))
     assert found.members["segments1"].tolist() == [0, 1, 3]
     assert found.converted == "coo"
-
-
-COLUMNS = Slot("A_2", "A", "ds", ((1,), (0,)), ("j", "i"))
 
 
 @pytest.mark.parametrize("levels", ["ds", "ss", "uq"])
@@ -94,6 +92,25 @@ def test_indices_are_widened_for_others():
     assert found.members["coordinates1"].dtype == np.int64
     assert found.dtype == np.float64
     assert found.widened(INT) is found
+    assert found.widened(INT32).index == INT  # as its arrays still are
+
+
+@pytest.mark.parametrize("slot", [ROWS, COLUMNS])
+@pytest.mark.parametrize("make", [sp.csr_array, sp.csc_array, sp.coo_array])
+def test_index_arrays_are_in_one_piece(slot, make):
+    matrix = make(DENSE)
+    if make is sp.coo_array:
+        matrix.coords = tuple(np.repeat(one, 2)[::2] for one in matrix.coords)
+    else:
+        matrix.indices, matrix.indptr = matrix.indices.repeat(2)[::2], matrix.indptr.repeat(2)[::2]
+    for levels in ("ds", "ss", "uq"):
+        found = given(replace(slot, levels=levels), matrix)
+        arrays = {name: one for name, one in found.members.items() if isinstance(one, np.ndarray)}
+        assert all(one.flags.c_contiguous for one in arrays.values())
+        due = Tensor.from_numpy(DENSE, levels, tuple(mode for (mode,) in slot.modes))
+        for n, level in enumerate(due.levels):
+            for name, part in vars(level).items():
+                np.testing.assert_array_equal(found.members[f"{name}{n}"], part)
 
 
 def test_a_constant_is_a_vector_of_one_place():

@@ -77,8 +77,8 @@ def test_a_result_larger_than_memory_is_a_mistake_and_no_crash(form, extent):
 
 def _members(bound, names):
     """Members of the struct of the result."""
-    struct, _ = bound.computed()
-    found = {name: struct[bound._planned.places[name]] for name in names}
+    plan, struct, _ = bound._computed()
+    found = {name: struct[plan.places[name]] for name in names}
     bound.kernel.release(struct)
     return found
 

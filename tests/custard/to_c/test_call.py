@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -49,6 +50,60 @@ def test_time_is_that_of_the_kernel():
 def test_new_inputs_must_fit(new):
     with pytest.raises(UserError):
         bound().run(**new)
+
+
+def _wide(matrix):
+    """A CSR matrix whose indices have 64 bits."""
+    wide = matrix.copy()
+    wide.indptr, wide.indices = (one.astype(np.int64) for one in (wide.indptr, wide.indices))
+    return wide
+
+
+@needs_compiler
+@pytest.mark.parametrize("text", ["C(i,j) = A(i,j) + A(j,i)", "C(i,j) = A(i,k) * A(j,k)"])
+def test_new_inputs_have_indices_of_the_width_that_the_kernel_reads(text):
+    program = custard.compile(text, dict.fromkeys("AC", "CSR"), target="c")
+    first, second = program.run({"A": A}).to_numpy(), program.run({"A": 2 * A}).to_numpy()
+    narrow, wide = program.bind({"A": A}), program.bind({"A": _wide(A)})
+    with pytest.raises(UserError, match="A is bound with values or indices of another type"):
+        narrow.run(A=_wide(2 * A))
+    np.testing.assert_array_equal(narrow.run().to_numpy(), first)
+    for new in (2 * A, _wide(2 * A), (2 * A).tocoo(), (2 * A).toarray()):
+        np.testing.assert_array_equal(wide.run().to_numpy(), first)
+        np.testing.assert_array_equal(wide.run(A=new).to_numpy(), second)
+        wide.run(A=A)
+
+
+@needs_compiler
+def test_either_all_new_inputs_are_taken_or_none():
+    found = bound()
+    with pytest.raises(UserError, match="x is bound with the shape"):
+        found.run(A=3 * A, x=np.ones(3))
+    assert found.run().to_numpy().tolist() == [1.0, 23.0]
+    assert found.run(A=3 * A, x=2 * X).to_numpy().tolist() == [6.0, 138.0]
+
+
+@needs_compiler
+def test_what_lies_off_a_diagonal_is_taken_from_the_new_tensor():
+    program = custard.compile("X(i,i) += a(i)", {"X": "CSR", "a": "d"}, target="c")
+    found = program.bind({"X": A, "a": X})
+    assert found.run().to_numpy().tolist() == [[10, 1], [2, 4]]
+    assert found.run(X=5 * A).to_numpy().tolist() == [[10, 5], [10, 16]]
+
+
+@needs_compiler
+def test_threads_that_call_a_bound_program_for_the_first_time():
+    n = 200
+    matrix = sp.random_array((n, n), density=0.3, rng=np.random.default_rng(1)).tocsr()
+    program = custard.compile("C(i,j) = A(i,k) * A(k,j)", dict.fromkeys("AC", "CSR"), target="c")
+    due = (matrix @ matrix).toarray()
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(20):
+            found = program.bind({"A": matrix})
+            calls = [pool.submit(found.run, A=matrix.copy()) for _ in range(8)]
+            calls += [pool.submit(found.run) for _ in range(8)]
+            for call in calls:
+                np.testing.assert_allclose(call.result().to_numpy(), due)
 
 
 def test_conversions_of_inputs_are_noted():

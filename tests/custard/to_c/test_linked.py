@@ -49,10 +49,10 @@ def _called(program, inputs, names, threads=None):
     flags = (*program.flags, *(("-fopenmp",) if threads else ()))
     (library,) = cc.build([program.linkable("some").source], flags=cc.supported(flags))
     bound = program.bind(inputs, threads)
-    plan = bound._planned
+    plan, arguments, _ = bound._ready
     struct, values = plan.empty()
     for name in names:
-        assert getattr(library, f"some_{name}")(struct, *bound._arguments) == 0
+        assert getattr(library, f"some_{name}")(struct, *arguments) == 0
     return plan.tensor(struct, values, None)
 
 

@@ -67,6 +67,34 @@ class TestScipy:
         assert tensor.to_numpy().tolist() == [[2, 0, 4], [0, 0, 0]]
         assert matrix.indices.tolist() == [2, 0, 2]
 
+    @pytest.mark.parametrize("make", [scipy.sparse.csr_array, scipy.sparse.csc_array])
+    @pytest.mark.parametrize("levels", ["ds", "ss", "uq"])
+    def test_the_order_of_rows_is_looked_at_whatever_a_flag_says(self, make, levels):
+        """By hand: rows, or columns, with 2 and 5 at coordinates 2 and 0, and 3 + 4 at 1."""
+        matrix = make(([2, 5, 3, 4], [2, 0, 1, 1], [0, 2, 4, 4]), shape=(3, 3))
+        matrix.has_canonical_format = True
+        wide = matrix.copy()
+        wide.indices, wide.has_canonical_format = wide.indices.astype(np.int64), True
+        due = np.array([[5, 0, 2], [0, 7, 0], [0, 0, 0]])
+        order = (0, 1) if matrix.format == "csr" else (1, 0)
+        for one in (matrix, wide):
+            tensor = Tensor.from_scipy(one, levels, order)
+            tensor.validate()
+            assert tensor.to_numpy().tolist() == (due if order == (0, 1) else due.T).tolist()
+            assert one.indices.tolist() == [2, 0, 1, 1]
+            assert one.data.tolist() == [2, 5, 3, 4]
+
+    @pytest.mark.parametrize("index", ["int8", "uint16", "uint32", "uint64", ">i4"])
+    @pytest.mark.parametrize("target", ["sam", "c"])
+    def test_indices_of_any_type(self, index, target):
+        formats = {"X": "CSR", "A": "CSR"}
+        program = custard.compile("X(i,j) = 2 * A(i,j)", formats, target=target)
+        for name, parts in product(["csr", "csc"], [["indices"], ["indices", "indptr"]]):
+            given = scipy.sparse.csr_array(FIGURE).asformat(name)
+            for part in parts:
+                setattr(given, part, getattr(given, part).astype(index))
+            np.testing.assert_array_equal(program.run({"A": given}).to_numpy(), 2 * FIGURE)
+
     def test_refuses(self):
         tensor = Tensor.from_numpy(FIGURE)
         assert refused(tensor.to_scipy, "crs") == (
