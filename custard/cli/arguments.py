@@ -105,7 +105,7 @@ def whole_number(text: str, least: int = 0) -> int:
 
 
 def stdout(quiet: bool = False, files: bool = False) -> Console:
-    """Stdout; lines have a fixed width unless it is a terminal.
+    """Stdout; lines have a fixed width unless it is a terminal or ``$COLUMNS`` is set.
 
     A reader that has gone, as in ``| head``, ends the command, unless ``files`` are still to be
     written.
@@ -119,7 +119,8 @@ def stdout(quiet: bool = False, files: bool = False) -> Console:
             if not files:
                 raise SystemExit(1)
 
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    width = None if known else _PIPE_WIDTH
     return Stdout(width=width, highlight=False, markup=False, emoji=False, quiet=quiet)
 
 

@@ -171,10 +171,13 @@ class _Column:
 
 
 def _fill(table: Table, columns: Sequence[_Column], styles: Iterable[str] = repeat("")) -> None:
-    """Puts columns into a table; each row has a style."""
+    """Puts columns into a table; each row has a style.
+
+    Where the console has too little room, names and ports go on in a second line.
+    """
     for column in columns:
         justify: JustifyMethod = "right" if column.right else "left"
-        table.add_column(column.header, justify=justify, no_wrap=True, overflow="ellipsis")
+        table.add_column(column.header, justify=justify, no_wrap=column.right, overflow="fold")
     rows = zip(*(column.cells for column in columns), strict=True)
     for style, cells in zip(styles, rows, strict=False):
         table.add_row(*cells, style=style)

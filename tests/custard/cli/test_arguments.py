@@ -70,7 +70,12 @@ def test_refusals_of_the_system_are_told(capsys):
     assert capsys.readouterr().err == "custard: cannot use a.mtx: Permission denied\n"
 
 
-def test_lines_that_nobody_reads_on_a_terminal_have_a_fixed_width(capsys):
+def test_lines_that_nobody_reads_on_a_terminal_have_a_fixed_width(monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
     assert stdout().width == 120
+    monkeypatch.setenv("COLUMNS", "many")
+    assert stdout().width == 120
+    monkeypatch.setenv("COLUMNS", "40")
+    assert stdout().width == 40
     stdout(quiet=True).print("nothing")
     assert capsys.readouterr().out == ""

@@ -5,7 +5,6 @@ import shlex
 
 import pytest
 
-from custard.cli import arguments
 from custard.cli.command import main
 
 SPMV = ["y(i) = A(i,j) * x(j)", "-i", "A=@random(0.5)", "-i", "x=@dense", "--dims=i=5,j=6"]
@@ -34,7 +33,7 @@ def test_the_table_and_a_command_that_runs(capsys):
 
 def test_commands_are_whole_in_a_narrow_console(monkeypatch, capsys):
     """A user at 80 columns copies the schedule of any row."""
-    monkeypatch.setattr(arguments, "_PIPE_WIDTH", 80)
+    monkeypatch.setenv("COLUMNS", "80")
     product = ["X(i,j) = B(i,k) * C(k,j)", "-i", "B=@random", "-i", "C=@random"]
     extents = ["--dims", "i=40,j=40,k=40", "--simulate=2", "--engine=simpy", "--lanes=4"]
     assert main(["auto", *product, *extents]) == 0

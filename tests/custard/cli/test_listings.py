@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import custard
-from custard.cli import arguments
 from custard.cli.listings import CONVOLUTION, CONVOLUTION_FORMATS, formats
 from custard.language.formats import parse_declaration
 from sam.tensor import Tensor
@@ -29,7 +28,7 @@ def test_formats_of_a_convolution(declaration, target):
 
 
 def test_formats_are_readable_at_80_columns(monkeypatch, capsys):
-    monkeypatch.setattr(arguments, "_PIPE_WIDTH", 80)
+    monkeypatch.setenv("COLUMNS", "80")
     assert formats([]) == 0
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert max(map(len, lines)) <= 80

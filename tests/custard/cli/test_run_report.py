@@ -138,6 +138,14 @@ def test_narrow_consoles_tell_the_longest_wait():
     assert array.split() == ["array", "50%", "val", "40%", "10%"]
 
 
+def test_numbers_stay_whole_where_names_need_a_second_line():
+    lines = _printed(blocks_table(as_json(_run(memory=100)), 25), 25)
+    assert not any("…" in line for line in lines)
+    [array] = [line for line in lines if line.startswith("array")]
+    assert array.split() == ["array", "50%", "val", "10%"]
+    assert lines[lines.index(array) + 1].split() == ["40%"]
+
+
 @pytest.mark.parametrize("width", [40, 50, 60, 80])
 def test_numbers_about_memory_are_whole_at_all_widths(width):
     told = as_json(replace(_run(), memory=MEMORY))
