@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import errno
 import os
 import re
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _PIPE_WIDTH = 120
+_PLAIN = {"█": "#", "░": ":", "▒": "%", "▚": "&", "·": ".", "◀": "<"}  # of bars and marks
 # What the system says of a write that fails; it does not name stdout.
 _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EAGAIN)
 
@@ -125,11 +127,19 @@ def stdout(quiet: bool = False, files: bool = False) -> Console:
 
 
 def require_stdout() -> None:
-    """Raises UserError where stdout is closed; what its encoding lacks becomes a question mark."""
+    """Raises UserError where stdout is closed; letters that its encoding lacks become plain ones."""
     if sys.stdout is None:
         raise UserError("stdout is closed", hint="write > /dev/null to throw the output away")
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # the bars are not in every encoding
+        codecs.register_error("plain", _plain)
+        sys.stdout.reconfigure(errors="plain")
+
+
+def _plain(mistake: UnicodeError) -> tuple[str, int]:
+    """Letters for those that an encoding lacks: bars and marks stay apart from each other."""
+    assert isinstance(mistake, UnicodeEncodeError)
+    lacking = mistake.object[mistake.start : mistake.end]
+    return "".join(_PLAIN.get(letter, "?") for letter in lacking), mistake.end
 
 
 def complain(text: str) -> None:

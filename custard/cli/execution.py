@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from custard.cli.arguments import whole_number
 from custard.cli.combinations import require_together
-from custard.cli.options import is_graph_file
+from custard.cli.options import require_expression
 from custard.cli.output_files import require_outputs
 from custard.compiler import compile
 from custard.language import notation
@@ -73,11 +73,7 @@ def refuse_others(arguments: argparse.Namespace) -> None:
 
 def compiled(arguments: argparse.Namespace) -> Program:
     """The program that is asked for. Raises UserError."""
-    if is_graph_file(arguments.expression):
-        raise UserError(
-            f"{arguments.expression} is a graph, and an expression is needed here",
-            hint=f"custard sim {arguments.expression} runs it",
-        )
+    require_expression(arguments.expression)
     declared = [text.partition(":")[0].strip() for text in arguments.formats]
     accesses = notation.accesses(notation.parse(arguments.expression, declared))
     orders = {access.tensor: len(access.indices) for access in accesses}

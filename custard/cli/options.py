@@ -304,6 +304,25 @@ def is_graph_file(text: str) -> bool:
     return text.lower().endswith((".gv", ".dot"))
 
 
+def require_expression(text: str) -> None:
+    """Raises UserError for a word in the place of an expression that names a file."""
+    if "=" in text:
+        return
+    from sam import io  # here, as the text of a program needs none of it
+
+    kind, use = "", ""
+    if is_graph_file(text):
+        kind, use = "a graph", f"custard sim {text} runs it"
+    elif text.lower().endswith((".yaml", ".yml")):
+        kind, use = "a YAML file", f"custard sweep {text} runs it, if it is a sweep"
+    elif text.lower().endswith(".json"):
+        kind, use = "a JSON file", f"custard report {text} prints it, if it is a result"
+    elif io.is_tensor_file(text):
+        kind, use = "the file of a tensor", f"-i A={text} gives it to a tensor A"
+    if kind:
+        raise UserError(f"{text} is {kind}, and an expression is needed here", hint=use)
+
+
 def require_no_program(found: argparse.Namespace) -> None:
     """Raises UserError for an option about an expression where a graph is given."""
     for names, settings in _OPTIONS["the program"].items():

@@ -70,7 +70,9 @@ def select(plot: Plot, columns: Table, axes: Sequence[str]) -> Selection:
     rows = _where(plot, every)
     done = [row for row in rows if row["status"] == "done"]
     if not done:
-        raise UserError("no point is done: there is nothing to plot")
+        waiting = any(row["status"] == "not run" for row in rows)
+        hint = "custard sweep without --plot runs them" if waiting else "--table tells their errors"
+        raise UserError("no point is done: there is nothing to plot", hint=hint)
     _require_numbers(plot, done)
     if "x" in plot.log and not any(is_number(row[plot.x]) for row in done):
         raise UserError(

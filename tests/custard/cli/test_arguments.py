@@ -2,10 +2,20 @@
 
 import argparse
 import errno
+from io import BytesIO, TextIOWrapper
 
 import pytest
 
-from custard.cli.arguments import Parser, complain, engine, of_system, parse, stdout, whole_number
+from custard.cli.arguments import (
+    Parser,
+    complain,
+    engine,
+    of_system,
+    parse,
+    require_stdout,
+    stdout,
+    whole_number,
+)
 from sam.support.errors import UserError
 
 
@@ -79,3 +89,11 @@ def test_lines_that_nobody_reads_on_a_terminal_have_a_fixed_width(monkeypatch, c
     assert stdout().width == 40
     stdout(quiet=True).print("nothing")
     assert capsys.readouterr().out == ""
+
+
+def test_bars_stay_apart_in_an_encoding_without_them(monkeypatch):
+    written = BytesIO()
+    monkeypatch.setattr("sys.stdout", TextIOWrapper(written, encoding="ascii"))
+    require_stdout()
+    print("█░▒▚·◀ é", flush=True)
+    assert written.getvalue() == b"#:%&.< ?\n"

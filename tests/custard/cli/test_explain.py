@@ -183,6 +183,21 @@ def test_a_graph_in_the_place_of_an_expression(capsys):
         )
 
 
+@pytest.mark.parametrize(
+    ("words", "kind", "hint"),
+    [
+        (["a.mtx.gz"], "the file of a tensor", "-i A=a.mtx.gz gives it to a tensor A"),
+        (["size", "s.yaml"], "a YAML file", "custard sweep s.yaml runs it, if it is a sweep"),
+        (["explain", "r.json"], "a JSON file", "custard report r.json prints it, if it is a "),
+    ],
+)
+def test_a_file_in_the_place_of_an_expression(capsys, words, kind, hint):
+    assert main(words) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == f"custard: {words[-1]} is {kind}, and an expression is needed here"
+    assert second.startswith(f"hint: {hint}")
+
+
 def test_the_page_of_a_graph_without_a_title_has_the_name_of_its_file():
     shutil.copy(ROOT / "examples" / "spmv.gv", ".")
     words = ["-i", "B=@dense", "-i", "c=@dense", "--dims", "i=3,j=2", "--report", "r.html", "-q"]

@@ -202,7 +202,8 @@ def _interrupt(*_):
         ),
         (
             ["sweep", "s.yaml", "--plot"],
-            "line.png: no point is done: there is nothing to plot",
+            "line.png: no point is done: there is nothing to plot\n"
+            "hint: custard sweep without --plot runs them",
         ),
         (["report", "no.json"], "cannot read no.json: No such file or directory"),
         (

@@ -232,7 +232,8 @@ def test_mistakes(settings, message):
          "no point has a baseline ijk that is done"),
         ({0: "no", 6: "no"}, {"mean": "matrix"},
          "no matrix has all points that the geometric mean needs"),
-        (dict.fromkeys(range(8), "no"), {}, "no point is done: there is nothing to plot"),
+        (dict.fromkeys(range(8), "no"), {},
+         "no point is done: there is nothing to plot\nhint: --table tells their errors"),
     ],
 )  # fmt: skip
 def test_values_that_make_no_plot(changed, settings, message):
