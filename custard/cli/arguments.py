@@ -127,7 +127,7 @@ def stdout(quiet: bool = False, files: bool = False) -> Console:
 
 
 def require_stdout() -> None:
-    """Raises UserError where stdout is closed; letters that its encoding lacks become plain ones."""
+    """Raises UserError where stdout is closed; letters that it cannot take become plain ones."""
     if sys.stdout is None:
         raise UserError("stdout is closed", hint="write > /dev/null to throw the output away")
     if isinstance(sys.stdout, TextIOWrapper):

@@ -202,11 +202,6 @@ def _read(name: str, data: Any, kind: _FileFormat, suffix: str | None, asked: _A
     return tensor
 
 
-def is_tensor_file(name: str) -> bool:
-    """Whether the suffix of a file's name is that of a format which ``read`` knows."""
-    return _format_suffix(Path(name)) in _KINDS
-
-
 def _kind(path: Path, to_write: bool = False) -> _FileFormat:
     suffix = _suffix(path)
     kind = _KINDS.get(_format_suffix(path))
