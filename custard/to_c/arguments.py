@@ -280,14 +280,22 @@ _WAIT, _WAITED_FOR, _RUN, _RUN_LEARNT, _LEARNT = 2, 4, 12, 8.4, 1 << 15
 _STRETCH = 256
 
 
+def may_repeat(slot: Slot) -> bool:
+    """Whether a level of an input lists coordinates that may be those of the entry before."""
+    return not all(LEVEL_FORMATS[code].unique for code in slot.levels)
+
+
 def long_runs(slot: Slot, stored: StoredInput) -> list[int]:
     """The levels of an input whose runs are so long that sums over one belong in a register, by a
-    sample. A run has the same coordinates in all levels up to this one, entry after entry."""
+    sample. A run has the same coordinates in all levels of its chain up to this one, entry after
+    entry."""
     found: list[int] = []
     same: dict[int, Any] = {1: True, _WAITED_FOR: True}  # as so many entries before
     for level, code in enumerate(slot.levels):
-        if LEVEL_FORMATS[code].unique:
+        form = LEVEL_FORMATS[code]
+        if form.unique or not form.branchless:
             same = dict.fromkeys(same, True)
+        if form.unique:
             continue
         numbers = _sampled(stored.members[f"coordinates{level}"], 8)
         same = {lag: one & (numbers[:, lag:] == numbers[:, :-lag]) for lag, one in same.items()}

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import custard
 from custard.to_c.arguments import Tensors, long_runs, stored
 from custard.to_c.loop_ir import INT, INT32
 from sam.graph import Slot
 from sam.support.errors import UserError
 from sam.tensor import Tensor
+from tests.support.compiler import needs_compiler
 
 ROWS = Slot("A", "A", "ds", ((0,), (1,)), ("i", "j"))
 COLUMNS = Slot("A_2", "A", "ds", ((1,), (0,)), ("j", "i"))
@@ -158,3 +160,15 @@ def test_runs_of_several_coordinates_end_with_each():
         places = places.reshape(3, -1)
         tensor = Tensor.from_coo(places, np.ones(places.shape[1]), (30, 20, 12), "ucq")
         assert long_runs(slot, given(slot, tensor)) == levels
+
+
+@needs_compiler
+def test_runs_of_lists_below_lists():
+    """The lists of two rows, of 60 and 100 entries, and the list of these rows."""
+    slot = Slot("A", "A", "uu", ((0,), (1,)), ("i", "j"))
+    columns = np.concatenate((np.arange(60), np.arange(100)))
+    places = np.repeat([0, 1], [60, 100]), columns
+    tensor = Tensor.from_coo(np.array(places), np.ones(160), (2, 100), "uu")
+    assert long_runs(slot, given(slot, tensor)) == []
+    program = custard.compile("y(i) = A(i,j)", {"y": "d", "A": "uu"}, target="c")
+    assert program.run({"A": tensor}).to_numpy().tolist() == [60, 100]
