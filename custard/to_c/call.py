@@ -277,7 +277,13 @@ class Plan:
         self.compute = self.kernel.compute
         lowered = self.kernel.lowered
         inputs = lowered.kernel.structs[1:]
-        self.inputs = {one.name: Packer([name for name, _ in one.fields]) for one in inputs}
+        self.inputs = {
+            one.name: Packer(
+                [name for name, _ in one.fields],
+                [name for name, type in one.fields if type.pointer],
+            )
+            for one in inputs
+        }
         self.threaded = lowered.threaded
         self.numbers = [ctypes.c_int64(bound.extents[name]) for name in lowered.numbers]
         fields = lowered.kernel.structs[0].fields

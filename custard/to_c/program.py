@@ -17,7 +17,15 @@ from custard.language.formats import Format, are_full
 from custard.program import Program
 from custard.scheduling.bounds import require_bounds, require_few_pairs
 from custard.scheduling.loops import LoopNest
-from custard.to_c.arguments import StoredInput, Tensors, is_steady, long_runs, stored, types_of
+from custard.to_c.arguments import (
+    StoredInput,
+    Tensors,
+    is_steady,
+    long_runs,
+    may_repeat,
+    stored,
+    types_of,
+)
 from custard.to_c.blocks import block_extents
 from custard.to_c.builder import Types
 from custard.to_c.call import Bound, Plan
@@ -221,8 +229,11 @@ class CProgram(Program):
         )
         asked = far.get(target.tensor, self.formats[target.tensor])
         listed = candidates(lowered.slots, self.cin.loops) if self.nest.is_plain else {}
+        repeating = tuple(filter(may_repeat, lowered.slots))
         notes = *self.told, *told
-        return Decisions(program, lowered, other, by_variable, asked, large, listed, notes)
+        return Decisions(
+            program, lowered, other, by_variable, asked, large, listed, repeating, notes
+        )
 
     def _suited(self, formats: Mapping[str, Format], by_variable: Mapping[str, int]) -> CProgram:
         """The program with the products, or the place of its result, that suit inputs of some
@@ -281,7 +292,11 @@ class CProgram(Program):
     def _types(self, decided: Decisions, kept: Mapping[str, StoredInput]) -> Types:
         """The types that the kernel for inputs is specialised for."""
         lowered, extents, slots = decided.lowered, decided.extents, decided.lowered.slots
-        runs = [(slot.tensor or "", n) for slot in slots for n in long_runs(slot, kept[slot.name])]
+        runs = [
+            (slot.tensor or "", n)
+            for slot in decided.repeating
+            for n in long_runs(slot, kept[slot.name])
+        ]
         gathered = slots if lowered.gathers else ()
         steady = [slot.tensor or "" for slot in gathered if is_steady(slot, kept[slot.name])]
         policies, wide, far = self._workspaces(lowered, kept, extents)
@@ -379,6 +394,7 @@ class Decisions:
     ``asked``    the format that is asked for, of the result
     ``large``    the large tensors without a declared format that are stored compressed
     ``listed``   the inputs that may be looked up (``lookups.candidates``)
+    ``repeating``  the inputs whose coordinates may repeat
     ``told``     notes on the formats
     """
 
@@ -389,6 +405,7 @@ class Decisions:
     asked: Format
     large: tuple[str, ...]
     listed: Mapping[str, Sequence[tuple[str, int]]]
+    repeating: tuple[Slot, ...]
     told: tuple[str, ...]
 
 

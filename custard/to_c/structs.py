@@ -7,7 +7,7 @@ here: numbers, and the addresses of arrays.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from struct import Struct
 from typing import Any, TypeAlias
@@ -27,17 +27,21 @@ class Packer:
     """Makes structs of some members, numbers and the addresses of arrays; these are not kept alive.
 
     To make bytes takes a third of the time of a ``Words``, but nobody may write to them.
+
+    ``arrays``  the members that are arrays
     """
 
-    def __init__(self, members: Sequence[str]) -> None:
+    def __init__(self, members: Sequence[str], arrays: Collection[str]) -> None:
         self.members = members
+        self._arrays = [n for n, name in enumerate(members) if name in arrays]
         self._pack = Struct(f"{len(members)}q").pack
 
     def packed(self, values: Mapping[str, Any]) -> bytes:
         """The struct of these members."""
         found = [values[name] for name in self.members]
-        numbers = [address(one) if isinstance(one, np.ndarray) else one for one in found]
-        return self._pack(*numbers)
+        for n in self._arrays:
+            found[n] = address(found[n])
+        return self._pack(*found)
 
     def unpacked(self, packed: bytes) -> dict[str, int]:
         """The members of a struct: numbers and addresses."""

@@ -32,6 +32,7 @@ from custard.language.commands import WORKSPACES
 from custard.language.formats import LEVEL_FORMATS
 from custard.to_c.cost import EXTENT, FIBER
 from custard.to_c.expression import Operand, Product, Sum, TypedNode, children, uses
+from custard.to_c.levels import LEVEL_FUNCTIONS
 from custard.to_c.workspaces.taxonomy import Class
 from sam.graph import Slot
 from sam.subscripts import Affine
@@ -107,30 +108,41 @@ def positions(slot: Slot, members: Mapping[str, object]) -> tuple[float, ...]:
     Of few entries, numbers have zeros behind their first five binary digits: inputs of about the
     same size have the same positions, for which workspaces are chosen once.
     """
-    found, count = [], 1.0
+    found: list[float] = []
+    count = 1.0
     known = _cut if len(members["values"]) < FEW else float  # type: ignore[arg-type]
-    for level in range(len(slot.levels)):
-        size, listed, starts, ranks, segments = _names(level)
-        ends: Any = members.get(starts, members.get(ranks))
-        if listed in members:
-            count = known(len(members[listed]))  # type: ignore[arg-type]
-        elif ends is not None:  # of run-length and bitvector levels
-            count = known(int(ends[-1])) if len(ends) else 0.0
-        elif segments in members:
-            ends = members[segments]
-            count = known(int(np.count_nonzero(ends[1:] != ends[:-1])))
+    for told, name in _telling(slot.levels):
+        member: Any = members[name]
+        if told == "all":
+            count = min(count * float(member), 1e18)
+        elif told == "segments":
+            count = known(int(np.count_nonzero(member[1:] != member[:-1])))
+        elif told == "ends":
+            count = known(int(member[-1])) if len(member) else 0.0
         else:
-            count = min(count * float(members[size]), 1e18)  # type: ignore[arg-type]
+            count = known(len(member))
         found.append(count)
     return tuple(found)
 
 
 @cache
-def _names(level: int) -> list[str]:
-    """The members of a struct that tell how many positions a level has; the last is that of the
-    level below."""
-    names = [f"{part}{level}" for part in ("size", "coordinates", "starts", "ranks")]
-    return [*names, f"segments{level + 1}"]
+def _telling(codes: str) -> list[tuple[str, str]]:
+    """What tells how many positions each level has, and the member of the struct that it is: the
+    coordinates of the level, the ends of its runs or words, the segments of the level below, which
+    are not all used, or the extent of the level, where there are all positions."""
+    arrays = [LEVEL_FUNCTIONS[code].arrays for code in codes]
+    found = []
+    for level, own in enumerate(arrays):
+        ends = [part for part in ("starts", "ranks") if part in own]
+        if "coordinates" in own:
+            found.append(("coordinates", f"coordinates{level}"))
+        elif ends:  # of run-length and bitvector levels
+            found.append(("ends", f"{ends[0]}{level}"))
+        elif level + 1 < len(arrays) and "segments" in arrays[level + 1]:
+            found.append(("segments", f"segments{level + 1}"))
+        else:
+            found.append(("all", f"size{level}"))
+    return found
 
 
 def _cut(number: int) -> float:

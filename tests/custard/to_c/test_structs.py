@@ -9,7 +9,7 @@ from custard.to_c.structs import Packer, address, taken
 
 def test_members_are_numbers_and_the_addresses_of_arrays():
     values = np.array([1.0, 2.0])
-    packer = Packer(["size0", "values"])
+    packer = Packer(["size0", "values"], ["values"])
     packed = packer.packed({"values": values, "size0": 2})
     assert packer.unpacked(packed) == {"size0": 2, "values": values.ctypes.data}
     values.flags.writeable = False

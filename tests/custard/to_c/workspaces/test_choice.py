@@ -75,7 +75,7 @@ def test_positions_of_levels():
     slot = SimpleNamespace(levels="dsd")
     coordinates = np.zeros(7)
     members = {"size0": 3, "coordinates1": coordinates, "size1": 9, "size2": 4, "values": range(28)}
-    assert positions(slot, members) == (3, 7, 28)
+    assert positions(slot, {**members, "segments1": np.array([0, 3, 4, 7])}) == (3, 7, 28)
     # A row that is empty does not count.
     assert positions(slot, {**members, "segments1": np.array([0, 3, 3, 7])}) == (2, 7, 28)
 
@@ -89,9 +89,10 @@ def test_numbers_of_few_entries_have_five_digits(count, due):
 
 
 def test_positions_of_runs_and_bits():
-    slot, five = SimpleNamespace(levels="n"), {"size0": 1000, "values": range(5)}
-    assert positions(slot, {**five, "starts0": np.array([0, 2, 5])}) == (5,)
-    assert positions(slot, {**five, "ranks0": np.array([0, 2, 3])}) == (3,)
+    runs, bits = SimpleNamespace(levels="n"), SimpleNamespace(levels="b")
+    five = {"size0": 1000, "values": range(5)}
+    assert positions(runs, {**five, "starts0": np.array([0, 2, 5])}) == (5,)
+    assert positions(bits, {**five, "ranks0": np.array([0, 2, 3])}) == (3,)
 
 
 def test_loads_of_computed_subscripts():
