@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
 
@@ -51,31 +52,90 @@ def uniform(rows: int, per_row: int) -> scipy.sparse.csr_array:
     return scipy.sparse.coo_array((np.ones(entries.shape[1]), tuple(entries))).tocsr()
 
 
-def calls(table: Table) -> None:
-    """Products of a 10 x 10 matrix with a vector and with itself, of a large array with a vector,
-    of two small arrays, and a sampled product."""
-    A = uniform(10, 3)
-    x = np.ones(A.shape[1])
-    program = custard.compile("y(i) = A(i,j) * x(j)", {"y": "d", "A": "CSR", "x": "d"}, target="c")
-    bound = program.bind({"A": A, "x": x})
-    inputs = {"A": A, "x": x}
-    found = alternating(
-        lambda: A @ x, bound.run, lambda: bound.run(x=x), lambda: program.run(inputs), times=300
-    )
-    names = ("scipy", "bound.run", "bound.run(x=...)", "program.run")
-    for name, seconds in zip(names, found, strict=True):
-        table.add_row(f"10 x 10, {name}", f"{1e6 * seconds:.1f} us", f"{seconds / found[0]:.1f}")
+def small(table: Table) -> None:
+    """Calls on 10 x 10 inputs, in formats that need no conversion and in a few that do."""
+    csr = uniform(10, 3)
+    narrow = scipy.sparse.csr_array(csr)
+    narrow.indices, narrow.indptr = csr.indices.astype(np.int32), csr.indptr.astype(np.int32)
+    wide = scipy.sparse.csr_array(csr)
+    wide.indices, wide.indptr = csr.indices.astype(np.int64), csr.indptr.astype(np.int64)
+    dense, x = csr.toarray(), np.ones(10)
+    listed = narrow.tocoo()
+    listed.sum_duplicates()
+    matrices = {
+        "CSR": narrow,
+        "CSR of int64": wide,
+        "CSC": narrow.tocsc(),
+        "COO": listed,
+        "DCSR": Tensor.from_scipy(narrow, "ss"),
+        "dd": dense,
+    }
+    for kind, A in matrices.items():
+        form = kind.removesuffix(" of int64")
+        peer = narrow if kind == "DCSR" else A
+        vectors = {"y": "d", "A": form, "x": "d"}
+        _call(table, kind, MATVEC, vectors, {"A": A, "x": x}, lambda A=peer: A @ x)
+        for text, peers in (
+            (PRODUCT, lambda A=peer: A @ A),
+            (SUM, lambda A=peer: A + A),
+        ):
+            _call(table, kind, text, dict.fromkeys("ABC", form), {"A": A, "B": A}, peers)
+        if form in ("CSR", "dd"):
+            turned = dict.fromkeys("AC", form)
+            _call(table, kind, TURNED, turned, {"A": A}, lambda A=peer: A + A.T)
+    for kind, text, formats, inputs, peer in (
+        ("vectors", "y(i) = a * x(i)", {"y": "d", "x": "d"}, {"a": 2.0, "x": x}, lambda: 2.0 * x),
+        ("vectors", "y = z(i) * x(i)", {"z": "d", "x": "d"}, {"z": x, "x": x}, lambda: x @ x),
+        (
+            "CSR, dd",
+            "X(i,j) = A(i,j) * P(i,k) * Q(j,k)",
+            {"X": "CSR", "A": "CSR", "P": "dd", "Q": "dd"},
+            {"A": narrow, "P": dense, "Q": dense},
+            lambda: narrow * (dense @ dense.T),
+        ),
+        ("CSR from COO", MATVEC, {"y": "d", "A": "CSR", "x": "d"}, {"A": listed, "x": x}, None),
+    ):
+        _call(table, kind, text, formats, inputs, peer)
 
-    product = custard.compile("C(i,j) = A(i,k) * B(k,j)", dict.fromkeys("ABC", "CSR"), target="c")
-    bound = product.bind({"A": A, "B": A})
-    found = alternating(lambda: A @ A, bound.run, lambda: product.run({"A": A, "B": A}), times=300)
-    for name, seconds in zip(("scipy", "bound.run", "program.run"), found, strict=True):
-        what = f"10 x 10 by 10 x 10, {name}"
-        table.add_row(what, f"{1e6 * seconds:.1f} us", f"{seconds / found[0]:.1f}")
 
+MATVEC, PRODUCT = "y(i) = A(i,j) * x(j)", "C(i,j) = A(i,k) * B(k,j)"
+SUM, TURNED = "C(i,j) = A(i,j) + B(i,j)", "C(i,j) = A(i,j) + A(j,i)"
+
+
+def _call(
+    table: Table,
+    kind: str,
+    text: str,
+    formats: dict[str, str],
+    inputs: dict[str, Any],
+    peer: Callable[[], object] | None,
+) -> None:
+    """The ways to call a program, beside scipy or numpy if they have it."""
+    program = custard.compile(text, formats, target="c")
+    bound = program.bind(inputs)
+    (name, new), *_ = inputs.items()
+    ways = {
+        "scipy or numpy": peer,
+        "bound.run": bound.run,
+        "bound.run with a new input": lambda: bound.run(**{name: new}),
+        "program.run": lambda: program.run(inputs),
+    }
+    known = {way: call for way, call in ways.items() if call is not None}
+    found = dict(zip(known, alternating(*known.values(), times=100), strict=True))
+    for way, seconds in found.items():
+        ratio = seconds / found["scipy or numpy"] if peer else 1.0
+        table.add_row(
+            f"{kind}: {text}, {way}", f"{1e6 * seconds:.1f} us", f"{ratio:.1f}" if peer else ""
+        )
+    more = found["program.run"] - found["bound.run"]
+    table.add_row(f"{kind}: {text}, program.run more than bound.run", f"{1e6 * more:.1f} us", "")
+
+
+def large(table: Table) -> None:
+    """Products of dense arrays, of a large one with a vector, and a sampled product."""
     random = np.random.default_rng(2)
     formats = dict.fromkeys("ABC", "dd")
-    program = custard.compile("C(i,j) = A(i,k) * B(k,j)", formats, target="c")
+    program = custard.compile(PRODUCT, formats, target="c")
     for n in (10, 33, 50):
         A, B = random.random((n, n)), random.random((n, n))
         bound = program.bind({"A": A, "B": B})
@@ -135,7 +195,8 @@ def conversions(table: Table) -> None:
 
 def main() -> None:
     table = Table("what", "time", "ratio", title="calls and conversions, ratios to scipy or numpy")
-    calls(table)
+    small(table)
+    large(table)
     conversions(table)
     Console().print(table)
 

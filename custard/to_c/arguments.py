@@ -59,7 +59,6 @@ class Tensors(dict[str, Tensor]):
     """The inputs as tensors, each made when it is first asked for."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        super().__init__()
         self.given = given
 
     def __missing__(self, name: str) -> Tensor:
@@ -147,11 +146,19 @@ def _parts(codes: str) -> tuple[list[tuple[int, str, str]], str | None]:
 
 
 def _shared(levels: str, order: tuple[int, ...], data: Any) -> StoredInput | None:
-    """A numpy array or a scipy.sparse matrix whose own arrays a kernel reads, or nearly; None for
-    all others. Raises UserError for a matrix that is not valid."""
+    """A number, or a numpy array or a scipy.sparse matrix whose own arrays a kernel reads, or
+    nearly; None for all others. Raises UserError for a matrix that is not valid."""
     if type(data) is np.ndarray:
         return _dense(levels, order, data)
+    if type(data) in NUMBERS:
+        values = np.array([data])  # of another type if it needs more than 64 bits
+        known = levels == "" and values.dtype in _VALUE_TYPES
+        return StoredInput({"values": values}, None) if known else None
     return _of_scipy(levels, order, data) if is_scipy_sparse(data) else None
+
+
+NUMBERS = frozenset((bool, int, float, complex))
+"""The types of Python's numbers."""
 
 
 def _dense(levels: str, order: tuple[int, ...], data: np.ndarray[Any, Any]) -> StoredInput | None:
@@ -245,10 +252,11 @@ def _listed(levels: str, order: tuple[int, ...], data: Any) -> StoredInput | Non
         return None
     coordinates = [np.ascontiguousarray(data.coords[mode]) for mode in order]
     index, shape = coordinates[0].dtype, coordinates[0].shape
-    if index not in _INDEX_TYPES or any(one.dtype != index for one in coordinates):
+    if index not in _INDEX_TYPES or data.data.shape != shape:
         return None
-    if data.data.shape != shape or any(one.shape != shape for one in coordinates):
-        return None
+    for one in coordinates:
+        if one.dtype != index or one.shape != shape:
+            return None
     if not is_list(coordinates, [data.shape[mode] for mode in order]):
         return None
     members = {f"coordinates{level}": one for level, one in enumerate(coordinates)}
@@ -276,6 +284,8 @@ def _with_values(
 # as so many terms, since its end is badly predicted; processors learn the ends of the runs of few
 # entries in calls that are repeated (measured).
 _WAIT, _WAITED_FOR, _RUN, _RUN_LEARNT, _LEARNT = 2, 4, 12, 8.4, 1 << 15
+# Of so few entries, to look for runs takes longer than all sums.
+_HARDLY_ANY = 100
 # A long array is sampled in stretches of so many pairs of neighbours.
 _STRETCH = 256
 
@@ -290,6 +300,8 @@ def long_runs(slot: Slot, stored: StoredInput) -> list[int]:
     sample. A run has the same coordinates in all levels of its chain up to this one, entry after
     entry."""
     found: list[int] = []
+    if len(stored.members["values"]) < _HARDLY_ANY:
+        return found
     same: dict[int, Any] = {1: True, _WAITED_FOR: True}  # as so many entries before
     for level, code in enumerate(slot.levels):
         form = LEVEL_FORMATS[code]

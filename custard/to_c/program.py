@@ -18,6 +18,7 @@ from custard.program import Program
 from custard.scheduling.bounds import require_bounds, require_few_pairs
 from custard.scheduling.loops import LoopNest
 from custard.to_c.arguments import (
+    NUMBERS,
     StoredInput,
     Tensors,
     is_steady,
@@ -151,7 +152,7 @@ class CProgram(Program):
         if not isinstance(given, dict) or given.keys() != self._input_names:
             require_inputs(self.slots, given)
         tensors = Tensors(given)
-        shapes = {n: getattr(x, "shape", None) or tensors[n].shape for n, x in given.items()}
+        shapes = {n: _shape(n, x, tensors) for n, x in given.items()}
         decided = self._decisions(shapes, given, tensors)
         if decided.program is not self:
             return decided.program.bind(inputs, threads)
@@ -328,17 +329,13 @@ class CProgram(Program):
         which nothing is computed first."""
         if not lowered.fillings:
             return {}, False, frozenset()
-        sizes = _sizes(extents, lowered.slots, kept)
+        counts = {one.name: positions(one, kept[one.name].members) for one in lowered.slots}
+        apart = {name: spreads(kept[name].members, count) for name, count in counts.items()}
         # Inputs of about the same sizes have the same workspaces, which need not be chosen again.
-        key = (
-            "workspaces",
-            id(lowered),
-            *extents.items(),
-            *sizes.positions.items(),
-            *sizes.spreads.items(),
-        )
+        key = "workspaces", id(lowered), *extents.values(), *counts.values(), *apart.values()
         known, found = self.known.get(key, (None, None))
         if known is not lowered:
+            sizes = Sizes(extents, counts, apart)
             policies = chosen(lowered.fillings, sizes)
             wide = _needs_wide_keys(lowered, policies, extents)
             firsts = [one for one in lowered.fillings if one.policy == LOCATED]
@@ -430,13 +427,10 @@ def number_of_threads(asked: int | None) -> int:
     return int(asked)
 
 
-def _sizes(
-    extents: Mapping[str, int], slots: Sequence[Slot], kept: Mapping[str, StoredInput]
-) -> Sizes:
-    """How large some inputs are, and how far apart their coordinates lie."""
-    counts = {slot.name: positions(slot, kept[slot.name].members) for slot in slots}
-    found = {name: spreads(kept[name].members, count) for name, count in counts.items()}
-    return Sizes(extents, counts, found)
+def _shape(name: str, value: Any, tensors: Tensors) -> tuple[int, ...]:
+    """The shape of an input."""
+    found: tuple[int, ...] | None = getattr(value, "shape", None)
+    return found or (() if type(value) in NUMBERS else tensors[name].shape)
 
 
 def _needs_wide_keys(
@@ -479,7 +473,7 @@ def _restored(
     if name not in shapes:
         raise UserError(f"the program has no input {name}", hint=one_of(name, shapes))
     tensors = Tensors({name: value})
-    shape = tuple(getattr(value, "shape", None) or tensors[name].shape)
+    shape = tuple(_shape(name, value, tensors))
     if shape != tuple(shapes[name]):
         raise UserError(
             f"{name} is bound with the shape {tuple(shapes[name])}, and the new one has {shape}",
