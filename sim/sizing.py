@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,10 @@ def size_queues(
     """
     require_engine(engine)
     require_graph(graph, inputs)
-    if not slack >= 0:
-        raise UserError(f"the slack is {slack}, not 0 or more", hint="as in slack=0.01")
+    if not isinstance(slack, Real) or not slack >= 0:
+        raise UserError(
+            f"the slack is {slack!r}, not a number of 0 or more", hint="as in slack=0.01"
+        )
     machine = _unbounded(load(config, overrides))
     search = _DepthSearch(graph, {} if inputs is None else inputs, machine, engine, tried)
     depths = search.smallest(slack)

@@ -40,6 +40,8 @@ def main(argv: Sequence[str]) -> int:
     require_simulated(arguments.target, "size")
     if place is not None:
         require_folder(place)
+    elif arguments.quiet and arguments.json is None:
+        raise UserError("-q leaves nothing to print", hint="--save FILE writes the config")
     program, machine = execution.prepared(arguments)
     tensors = read_inputs(arguments.inputs, program, arguments.seed)
     with Progress() as progress:

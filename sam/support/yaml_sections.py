@@ -39,6 +39,8 @@ def validated(model: type[_Model], data: Any, origin: str) -> _Model:
         return model.model_validate(data)
     except ValidationError as mistake:
         first = mistake.errors()[0]
+    if data is None:
+        raise UserError(f"{origin} is empty; it must have keys and values")
     path = [str(part) for part in first["loc"]]
     if first["type"] == "missing":
         raise UserError(f"{origin}: {'.'.join(path)} is missing")

@@ -98,5 +98,6 @@ def test_mistakes():
         "hint: leave out precompute, or size each statement by itself"
     )
     program = custard.compile("x=y")
-    with pytest.raises(UserError, match=r"^the slack is -1, not 0 or more"):
-        program.size_queues({"y": 2.0}, slack=-1)
+    for slack in (-1, "1%", float("nan"), None):
+        with pytest.raises(UserError, match=rf"^the slack is {slack!r}, not a number of 0 or more"):
+            program.size_queues({"y": 2.0}, slack=slack)

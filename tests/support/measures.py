@@ -51,6 +51,8 @@ def misbehave(settings):
                 bytearray(settings["bytes"])
             except MemoryError:
                 raise UserError("the reels are full", hint="empty them") from None
+        case "memory, of a thread":
+            raise RuntimeError("can't start new thread")
         case "mistake":
             raise UserError("the reels are empty", hint="fill them")
         case "bug":

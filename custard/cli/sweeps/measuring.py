@@ -41,6 +41,9 @@ MeasureTogether = Callable[[Sequence[Settings], Tell], None]  # tells each by it
 _MOST_KEPT = 256 * 2**20  # bytes beyond those of its start, between two points
 _AT_ONCE = 0.02  # seconds between outcomes that were found together, at most
 
+# Of errors that are no MemoryErrors: of a thread, and of a library that is loaded.
+_NO_MEMORY = ("can't start new thread", "failed to map segment", "annot allocate memory")
+
 
 def serve(
     measure: Measure,
@@ -141,7 +144,7 @@ class _Answers:
                 result = UserError(f"{result.what}; {self.limit}", hint=result.hint)
             reached = {"reached": result.record} if isinstance(result, UnfinishedRun) else {}
             return {"status": "failed", "error": str(result), **reached}
-        if isinstance(result, MemoryError):
+        if _lacks_memory(result):
             because = f": {self.limit}" if self.limit else ""
             return {"status": "failed", "error": f"out of memory{because}"}
         trace = "".join(traceback.format_exception(result))
@@ -155,10 +158,17 @@ def _is_doubtful(mistake: Exception) -> bool:
 
 
 def _is_of_memory(mistake: BaseException | None) -> bool:
-    """Whether a MemoryError is among what led to an error."""
-    while mistake is not None and not isinstance(mistake, MemoryError):
+    """Whether a lack of memory is among what led to an error."""
+    while mistake is not None and not _lacks_memory(mistake):
         mistake = mistake.__cause__ or mistake.__context__
     return mistake is not None
+
+
+def _lacks_memory(mistake: BaseException) -> bool:
+    """Whether an error is a lack of memory; threads and libraries that need some tell it so."""
+    if isinstance(mistake, UserError):
+        return False
+    return isinstance(mistake, MemoryError) or any(sign in str(mistake) for sign in _NO_MEMORY)
 
 
 def _end_with_parent() -> None:

@@ -90,7 +90,8 @@ class SweepFile(PointSection):
     """
 
     points: Annotated[
-        list[Any] | None, must_be("a list of points", lambda v: isinstance(v, list) and v)
+        list[Any] | None,
+        must_be("a list of at least one point", lambda v: isinstance(v, list) and v),
     ] = None
     grid: Annotated[dict[str, Any], _SECTION] = Field(default_factory=dict)
     limits: Limits = Field(default_factory=Limits)

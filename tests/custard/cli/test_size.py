@@ -44,5 +44,8 @@ def test_mistakes(capsys):
     assert error in capsys.readouterr().err
     assert main(["size", *SPMV, "--slack"]) == 2
     assert "argument --slack: expected one argument" in capsys.readouterr().err
+    assert main(["size", *SPMV, "-q"]) == 2
+    error = "-q leaves nothing to print\nhint: --save FILE writes the config\n"
+    assert error in capsys.readouterr().err
     assert main(["size", *SPMV, "--target=c"]) == 2
     assert "size has no meaning on target c" in capsys.readouterr().err

@@ -382,7 +382,7 @@ def test_mistakes(config: object, error: str) -> None:
             b"clock: {clock_ghz: 1:30}",
             ': clock.clock_ghz is "1:30"; it must be a number greater than 0',
         ),
-        (b"", ": it is null; it must be a section of keys and values"),
+        (b"", " is empty; it must have keys and values"),
         (b"- 1\n", ": it is [1]; it must be a section of keys and values"),
     ],
 )

@@ -235,7 +235,7 @@ def test_the_example_is_read():
             VECTOR + "limits: {memory_bytes: 2 GB}",
             'limits.memory_bytes is "2 GB"; it must be a whole number of at least 1',
         ),
-        (VECTOR + "points: []", "points is []; it must be a list of points"),
+        (VECTOR + "points: []", "points is []; it must be a list of at least one point"),
         (VECTOR + "points: [{sed: 1}]", 'points.1: unknown key "sed"\nhint: did you mean seed?'),
         (VECTOR + "points: [{}, 3]", "points.2: it is 3; it must be a section of keys and values"),
         (

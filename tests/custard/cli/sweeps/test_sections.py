@@ -29,7 +29,7 @@ def test_labels():
     ("data", "error"),
     [
         ({"expresion": "y"}, 's.yaml: unknown key "expresion"\nhint: did you mean expression?'),
-        ({"points": []}, "s.yaml: points is []; it must be a list of points"),
+        ({"points": []}, "s.yaml: points is []; it must be a list of at least one point"),
         ({"metrics": 3}, "s.yaml: metrics is 3; it must be a list of metrics"),
         ({"inputs": 3}, "s.yaml: inputs is 3; it must be a section of keys and values"),
     ],

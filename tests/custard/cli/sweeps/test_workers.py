@@ -125,6 +125,8 @@ def test_memory_is_limited():
     assert in_words["error"] == (
         "the reels are full; the limit is 67,108,864 bytes\nhint: empty them"
     )
+    [of_thread] = _measured({"how": "memory, of a thread"}, limits=limits)
+    assert of_thread["error"] == "out of memory: the limit is 67,108,864 bytes"
 
 
 TOGETHER = Together(same_kind, misbehave_together)
