@@ -266,6 +266,46 @@ def test_each_operation_is_rounded_where_nothing_is_summed(engine, text, monkeyp
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+@pytest.mark.parametrize(
+    "text", ["1e300 * 1e300 + A", "A * -(1e300 * 1e300)", "A - (1e300 * 1e300 - 1e300 * 1e300)"]
+)
+def test_numbers_may_become_infinite_or_nan(engine, dtype, text):
+    a = np.array([3, 0, -5], dtype)
+    with np.errstate(all="ignore"):
+        due = eval(text, {"A": a})
+        found = computed(engine, f"x(i) = {text.replace('A', 'A(i)')}", {"A": a})
+    assert_same(found, due)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("dtype", ["bool", "int32", "int64"])
+@pytest.mark.parametrize(
+    "text",
+    ["0.0 - A", "-0.0 - A", "(A * 0.0) - A", "0 * 1e3 - A", "(1 + A) * (0.0 - A)", "0 - A * 1.0"],
+)
+def test_differences_of_whole_and_real_zeros(engine, dtype, text, monkeypatch):
+    """gcc makes -x of 0.0 - x where x was a whole number; with all optimisations."""
+    monkeypatch.delenv("SAM_CFLAGS", raising=False)
+    a = np.array([1, 0, 1, 0, 0], dtype)
+    found = computed(engine, f"x(i) = {text.replace('A', 'A(i)')}", {"A": a})
+    assert_same(found, eval(text, {"A": a}))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_differences_of_whole_and_real_zeros_that_are_computed(engine, monkeypatch):
+    monkeypatch.delenv("SAM_CFLAGS", raising=False)
+    a, b = np.array([5, 0, 7, 0, 3]), np.array([0.0, -0.0, 2.0, 0.0, 0.0])
+    given = {"A": a, "B": b}
+    found = computed(
+        engine, "x(i) = (A(i) - A(i)) * 1.0 - (A(i) - A(i)) - (0.0 - (A(i) - A(i)))", {"A": a}
+    )
+    assert_same(found, (a - a) * 1.0 - (a - a) - (0.0 - (a - a)))
+    found = computed(engine, "x(i) = B(i) - A(i)", given)
+    assert_same(found, b - a)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     "text", ["3000000000 * A(i)", "A(i) - 2147483648", "A(i) + 2 * 2000000000"]
 )

@@ -31,11 +31,16 @@ class _Record(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
 
 
-def _model_of(statistics: type) -> type[_Record]:
-    """The model of a dataclass of statistics: each number in it is a count or an amount."""
+class _Statistics(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
+def _model_of(statistics: type) -> type[_Statistics]:
+    """The model of a dataclass of statistics: each number in it is a count or an amount. It leaves
+    out all else, so that the dataclass can be made of what is left."""
     hints = get_type_hints(statistics)
     parts: dict[str, Any] = {name: (_in_range(hint), ...) for name, hint in hints.items()}
-    return create_model(f"_{statistics.__name__}Record", __base__=_Record, **parts)
+    return create_model(f"_{statistics.__name__}Record", __base__=_Statistics, **parts)
 
 
 def _in_range(hint: Any) -> Any:

@@ -46,7 +46,7 @@ _KEYWORDS = """
     unsigned void volatile while bool true false complex I NULL asm typeof linux unix main malloc
     calloc realloc free memset memcpy abs div compute release failed status had need size_t
     threads failures
-    int32_t int64_t uint64_t uint32_t INFINITY
+    int32_t int64_t uint64_t uint32_t INFINITY NAN
 """
 
 THREADS = Var("threads")

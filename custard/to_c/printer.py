@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,9 @@ from dataclasses import dataclass, replace
 from custard.to_c.loop_ir import (
     Body,
     Call,
+    Const,
     Declare,
+    Expr,
     Field,
     Function,
     Kernel,
@@ -50,12 +53,13 @@ def printed(kernel: Kernel, entries: Sequence[Entry] = ()) -> str:
     completed = [_completed(one) for one in entries]
     body = whole.kernel.body
     inner = [statement for function in kernel.functions for statement in function.body]
-    found = all_expressions([*inner, *body])
+    found = [*all_expressions([*inner, *body])]
     calls = ["register_tile" if isinstance(node, Limit) else node.function
              for node in found if isinstance(node, Call | Limit)]  # fmt: skip
     complex_ = _is_complex(kernel)
     lines = [f"// {line}".rstrip() for line in kernel.header]
     headers = ["stdbool", "stdint", "stdlib", "string", *(["complex"] if complex_ else [])]
+    headers += ["math"] if any(map(_is_endless, found)) else []
     lines += ["", *(f"#include <{name}.h>" for name in sorted(headers))]
     for struct in kernel.structs:
         lines += ["", *_struct(struct, kernel.prefix)]
@@ -113,6 +117,15 @@ def _commented(text: str) -> list[str]:
 
 def _is_complex(kernel: Kernel) -> bool:
     return any(" complex" in type.name for s in kernel.structs for _, type in s.fields)
+
+
+def _is_endless(node: Expr) -> bool:
+    """Whether it is an infinity, or NaN."""
+    return (
+        isinstance(node, Const)
+        and isinstance(node.value, float | complex)
+        and not math.isfinite(abs(node.value))
+    )
 
 
 def _completed(entry: Entry) -> Entry:

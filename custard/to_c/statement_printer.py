@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
@@ -324,11 +325,12 @@ def _constant(value: object, type: Type) -> tuple[str, int]:
     if type.name.endswith("complex"):
         type = Type(type.name.removesuffix(" complex"))
     if isinstance(value, float):
-        text = repr(value)
-        if value != value or abs(value) == float("inf"):
-            text = "INFINITY" if value > 0 else "-INFINITY"
-        negative = text.startswith("-")
-        return text + "f" * (type.name == "float"), _UNARY if negative else _POSTFIX
+        if math.isnan(value):
+            return "NAN", _POSTFIX
+        suffix = "f" * (type.name == "float")
+        text = f"{abs(value)}{suffix}" if math.isfinite(value) else "INFINITY"
+        negative = math.copysign(1.0, value) < 0
+        return "-" * negative + text, _UNARY if negative else _POSTFIX
     text = str(value)
     if value == -(2**63):
         return "INT64_MIN", _POSTFIX

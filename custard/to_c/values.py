@@ -19,7 +19,22 @@ from custard.to_c.expression import (
     children,
     operands,
 )
-from custard.to_c.loop_ir import INT, INT32, Call, Const, Expr, Op, Type, both, cast, either, select
+from custard.to_c.loop_ir import (
+    BOOL,
+    INT,
+    INT32,
+    WHOLE,
+    Call,
+    Const,
+    Expr,
+    Op,
+    Type,
+    both,
+    cast,
+    either,
+    select,
+)
+from custard.to_c.walks import expressions
 from sam.arithmetic import ValueType, result_type
 
 _C_NAMES = {
@@ -63,9 +78,19 @@ def arithmetic(name: str, left: Expr, right: Expr, dtype: ValueType) -> Expr:
     type = c_type(dtype)
     operands = _converted(left, type), _converted(right, type)
     kind = concrete(dtype).kind
+    if kind == "f" and name == "subtract" and _is_of_whole(operands[1]):
+        operands = operands[0], Call("of_whole", operands[1:], type)
     if kind == "c" and name in ("multiply", "divide"):
         return Call(f"{name}_{type.name.replace(' ', '_')}", operands, type)
     return Op((_LOGIC if kind == "b" else _SYMBOLS)[name], operands, type)
+
+
+def _is_of_whole(value: Expr) -> bool:
+    """Whether a real number is made of whole ones or truths, in part at least."""
+    return any(
+        isinstance(one, Op) and one.name == "cast" and one.operands[0].type in (*WHOLE, BOOL)
+        for one in expressions(value)
+    )
 
 
 def _converted(value: Expr, type: Type) -> Expr:

@@ -36,6 +36,7 @@ _PLAIN = (
     "turns",
     "placed",
     "summed_first",
+    "of_whole",
 )
 _TILES = "tile", "tile1", "tile2", "tile4", "tile8", "tile16", "tile_of_one", "tiles"
 _KEYS = ("int64_t", "uint64_t", "wide_t")

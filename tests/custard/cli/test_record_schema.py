@@ -191,6 +191,12 @@ def test_cycles_that_do_not_add_up(tmp_path):
     )
 
 
+def test_statistics_of_later_versions_are_left_out(tmp_path):
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(changed("a run", "blocks", "scan_A_i", "stalled", value=3)))
+    assert report(path)[0] == 0
+
+
 def test_a_result_or_times_may_be_null(tmp_path):
     path = tmp_path / "r.json"
     path.write_text(json.dumps({**RECORDS["in C"], "result": None, "times": None}))
