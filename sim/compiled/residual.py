@@ -9,7 +9,7 @@ objects: ``Wait``, ``Touch``, ``Fail`` and ``Leave``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -130,7 +130,9 @@ class Body:
                    it, alone; the heads of the others have not changed
     ``several``    by leader: ``following`` again, if that uses no memory, keeps the state, and may
                    itself take from these inputs alone
-    ``merging``    ``first`` again, if there is a firing in ``several`` for each of two leaders
+    ``windows``    by the kinds at the heads of the inputs of two leaders, the lower one first: a
+                   firing that waits for no input, if there is one in ``several`` for each of the
+                   two, and this one uses no memory and keeps the state
     ``giving``     ``first`` again, if that changes no memory and may only give
     """
 
@@ -147,7 +149,7 @@ class Body:
     following: Mapping[int, Sequence[Line]]
     several: Mapping[int, Sequence[Line]]
     general: Sequence[Line]
-    merging: Sequence[Line] = ()
+    windows: Mapping[tuple[int, int], Sequence[Line]] = field(default_factory=dict)
     giving: Sequence[Line] = ()
     touches: int = 0
 

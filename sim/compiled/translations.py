@@ -123,7 +123,7 @@ def text(name: str) -> str:
 @cache
 def _headers() -> dict[str, str]:
     machine = ("runtime.h", "memories.h", "order.h", "values.h", "hierarchy.h", "accesses.h")
-    names = (*machine, "history.h", "waits.h", "logs.h")
+    names = (*machine, "history.h", "mask.h", "waits.h", "logs.h")
     return {name: text(name) for name in names}
 
 

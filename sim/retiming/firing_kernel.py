@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sim.compiled.kernel.c import ENDS
+from sim.compiled.kernel.c import ENDS, TUNING
 from sim.compiled.residual import Body, Fail, Leave, Line, Touch, Wait
 
 MOST_BITS = 128
@@ -335,7 +335,9 @@ _OUTPUT_BACK = """    if (oq{q}->tail != T{q}) {{
     }}
 """
 
-_TEMPLATE = """#include "firing.h"
+_TEMPLATE = (
+    TUNING
+    + """#include "firing.h"
 typedef struct {{
 {fields}}} State;
 
@@ -369,3 +371,4 @@ int64_t fire(Block *b) {{
     return fired;
 }}
 """
+)

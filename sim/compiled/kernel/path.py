@@ -69,6 +69,7 @@ class KernelParts:
     ``most``     the most firings of a call
     ``begin``    before the first firing of a call
     ``blocked``  where an output is full
+    ``headers``  C files that it includes
     """
 
     first: Sequence[Line] = ()
@@ -78,6 +79,7 @@ class KernelParts:
     most: str = ""
     begin: str = ""
     blocked: str = ""
+    headers: Sequence[str] = ()
 
 
 class Path(ABC):

@@ -63,6 +63,9 @@ class BlockKernel:
         body, unbounded = self.body, [(q, o) for q, o in enumerate(self.outputs) if not o.bounded]
         first = next((part.first for part in self.parts if part.first), body.general or body.first)
         return c.TEMPLATE.format(
+            headers=each(
+                '#include "{}"\n', ((name,) for part in self.parts for name in part.headers)
+            ),
             ends=c.ENDS + c.LATE,
             fields=each("    {} {};\n", ((t, name) for name, (t, _) in body.state.items()))
             + each(c.WIRE_FIELDS, ((n, body.inputs[n].ctype) for _, n in self.wires))

@@ -16,17 +16,17 @@ from sim.compiled.kernel.path import Path
 from sim.compiled.kernel.paths.at_once import AtOnce
 from sim.compiled.kernel.paths.data import Data
 from sim.compiled.kernel.paths.following import Following
-from sim.compiled.kernel.paths.merging import Merging
 from sim.compiled.kernel.paths.prepare import Prepare
 from sim.compiled.kernel.paths.pull import Pull
 from sim.compiled.kernel.paths.short import Short
 from sim.compiled.kernel.paths.steady import Steady
+from sim.compiled.kernel.paths.window import FiringWindow
 from sim.compiled.kernel.plain import BlockKernel
 from sim.compiled.residual import Body
 
 PATHS: tuple[Path, ...] = (
     *(Short(), Pull(), Prepare(), Steady()),
-    *(Merging(), AtOnce(), Following(), Data()),
+    *(AtOnce(), Following(), FiringWindow(), Data()),
 )
 """The paths, in the order in which they write."""
 

@@ -16,7 +16,7 @@ from functools import reduce
 from typing import Any
 
 from sam.blocks.base import Step
-from sam.token import DATA
+from sam.token import DATA, STOP
 from sim.compiled.residual import (
     Body,
     Leave,
@@ -34,6 +34,9 @@ _LABEL = re.compile(r"end\d+")
 
 # The most groups of inputs that get a firing to follow a firing that moved only that group.
 _MOST_FOLLOWED = 2
+
+# The kinds of two tokens of which a firing may drop one.
+_WINDOWS = ((DATA, DATA), (DATA, STOP), (STOP, DATA))
 
 
 def translate(
@@ -134,7 +137,7 @@ class _FiringRound:
         first = self._firing(data)
         lines = first.lines
         found: dict[str, Any] = {"first": lines, "steady": [], "general": [], "giving": []}
-        found |= {"following": {}, "several": {}, "merging": []}
+        found |= {"following": {}, "several": {}, "windows": {}}
         if not any(isinstance(line, Wait) and not line.output for line in lines):
             return found
         if first.constant and any(isinstance(one, Leave) and gives_alone(one) for one in lines):
@@ -151,8 +154,19 @@ class _FiringRound:
             if follows.pure and any(leader in leave.again for leave in leaves):
                 found["several"][leader] = self._firing(situation).lines
         if len(found["several"]) > 1:
-            found["merging"] = self._firing(data).lines
+            found["windows"] = self._windows(sorted(found["several"]))
         found["general"] = self._firing(Situation()).lines
+        return found
+
+    def _windows(self, leaders: Sequence[int]) -> dict[tuple[int, int], Sequence[Line]]:
+        """The firings in the windows of the inputs of two leaders, by kinds."""
+        found: dict[tuple[int, int], Sequence[Line]] = {}
+        for kinds in _WINDOWS:
+            groups = dict(zip(leaders, kinds, strict=True))
+            heads = {n: groups[leader] for n, leader in enumerate(self.before.leaders)}
+            firing = self._firing(Situation(heads, still=frozenset(heads)))
+            if firing.pure:
+                found[kinds] = firing.lines
         return found
 
     def _firing(self, situation: Situation) -> Firing:

@@ -25,7 +25,7 @@ def test_every_path_has_its_section():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_c_before_and_after(name):
-    long = name in ("data", "following", "at_once", "merging")
+    long = name in ("data", "following", "at_once", "window")
     config = {} if long else {"queues.depth": 2}
     before, after = SECTIONS[name].split("After:")
     on, off = (list(map(plain, kernels_of_product(config, paths))) for paths in ("", name))

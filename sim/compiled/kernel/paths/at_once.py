@@ -16,8 +16,8 @@ from sim.compiled.residual import Fail, Leave, Line
 
 # The loops over firings are not unrolled here, as compilers vectorise loops before they unroll
 # them.
-_ENOUGH = " && e{0} - h{0} >= AT_ONCE && (h{0} & ({1} - 1)) <= {1} - AT_ONCE"
-_FIRST = "            const int64_t first{0} = h{0} & ({1} - 1);\n"
+ENOUGH = " && e{0} - h{0} >= AT_ONCE && (h{0} & ({1} - 1)) <= {1} - AT_ONCE"
+FIRST = "            const int64_t first{0} = h{0} & ({1} - 1);\n"
 _AT = "                const int64_t at{0} = first{0} + j;\n"
 _READY = """
                 all &= (in{0}->control[at{0}] & 3) == DATA;
@@ -71,46 +71,48 @@ def leaders(kernel: BlockKernel) -> set[int]:
     return {*kernel.body.several} - few
 
 
-def _several(kernel: BlockKernel, leader: int) -> str:
-    """Several firings that only take from the inputs of a leader."""
-    led = [
+def led(kernel: BlockKernel, leader: int) -> list[tuple[int, int]]:
+    """The queues of the inputs of a leader, with their places."""
+    return [
         (q, queue.places)
         for q, queue in enumerate(kernel.inputs)
         if kernel.body.taken[queue.ports[0]] == leader
     ]
+
+
+def _several(kernel: BlockKernel, leader: int) -> str:
+    """Several firings that only take from the inputs of a leader."""
+    queues = led(kernel, leader)
     return _SEVERAL.format(
         n=leader,
-        enough=each(_ENOUGH, led),
-        firsts=each(_FIRST, led),
-        ats=each(_AT, led),
+        enough=each(ENOUGH, queues),
+        firsts=each(FIRST, queues),
+        ats=each(_AT, queues),
         reset=kernel.reset(),
         judged=judged(
             kernel.body.several[leader],
-            f"alone{leader}",
             f"judged{leader}",
-            lambda line: _only_takes(kernel, line, leader),
+            lambda line: f"alone{leader} = {only_takes(kernel, line, leader)};",
         ),
-        ready=each(_READY, led),
-        taken=each(_TAKEN, led),
-        heads=each(_HEAD, led),
+        ready=each(_READY, queues),
+        taken=each(_TAKEN, queues),
+        heads=each(_HEAD, queues),
     )
 
 
-def judged(
-    lines: Sequence[Line], into: str, label: str, tell: Callable[[Fail | Leave], str]
-) -> str:
-    """C that runs a firing without moving anything, and sets a variable to what ``tell`` gives."""
+def judged(lines: Sequence[Line], label: str, tell: Callable[[Fail | Leave], str]) -> str:
+    """C that runs a firing, moves nothing, does what ``tell`` gives, and goes to a label."""
     parts = []
     for line in lines:
         if isinstance(line, str):
             parts.append(line)
         elif isinstance(line, Fail | Leave):
-            then = f"{into} = {tell(line)}; goto {label};"
+            then = f"{tell(line)} goto {label};"
             parts.append(line.then(then) if isinstance(line, Fail) else line.indent + then)
     return "\n".join(parts)
 
 
-def _only_takes(kernel: BlockKernel, line: Fail | Leave, leader: int) -> str:
+def only_takes(kernel: BlockKernel, line: Fail | Leave, leader: int) -> str:
     """Whether a firing that ends here has done no more than take from the inputs of a leader."""
     if isinstance(line, Fail) or line.finished != "0":
         return "0"

@@ -25,8 +25,8 @@ def test_all_paths_are_on(monkeypatch):
     ("off", "on"),
     [
         ("all", []),
-        ("prepare", ["short", "pull", "steady", "merging", "at_once", "following", "data"]),
-        ("short", ["pull", "steady", "merging", "at_once", "following", "data"]),
+        ("prepare", ["short", "pull", "steady", "at_once", "following", "window", "data"]),
+        ("short", ["pull", "steady", "at_once", "following", "window", "data"]),
         ("pull, at_once", ["short", "steady", "following", "data"]),
         ("data", ["short", "pull", "prepare"]),
         (" ", NAMES),

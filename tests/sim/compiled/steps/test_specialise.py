@@ -49,11 +49,15 @@ def test_inputs_that_move_alone_may_be_followed():
     assert [line.again for line in body.first if isinstance(line, Leave)] == [[0], [1], []]
 
 
-def test_inputs_of_which_either_may_be_dropped_are_merged():
-    body = translated(MERGE, ports=("a", "b", "crd")).body
-    assert body.merging == body.first
+def test_inputs_of_which_either_may_be_dropped_have_windows_of_data_and_ends():
+    windows = translated(MERGE, ports=("a", "b", "crd")).body.windows
+    assert [*windows] == [(0, 0), (0, 2), (2, 0)]
+    for lines in windows.values():
+        assert "WAIT for data" not in written(lines)
+    assert "LEAVE took 0" in written(windows[0, 2])
+    assert "LEAVE took 1" in written(windows[2, 0])
     counts = MERGE.replace("p.a.take()", "s.n = s.n + 1\n        p.a.take()", 1)
-    assert not translated(counts, {"n": 0}, ports=("a", "b", "crd")).body.merging
+    assert not translated(counts, {"n": 0}, ports=("a", "b", "crd")).body.windows
 
 
 def test_inputs_that_always_move_together_are_one_group():

@@ -21,7 +21,7 @@ def test_after_some_firings_that_took_from_one_input_many_are_judged():
 
 def test_another_input_starts_the_row_anew():
     ends = [long(0), long(1)], [long(0)]
-    text = kernel(MERGE, *ends, ["merging"], ports=PORTS).source()
+    text = kernel(MERGE, *ends, ["window"], ports=PORTS).source()
     assert "if (1) row = 0;\n            if (1) goto again0;" in text.replace("    " * 4, " " * 12)
 
 
