@@ -90,17 +90,24 @@ class Compressed(Level):
                 f"its segments go from {segments[0]} to {segments[-1]}, not from 0 to its "
                 f"{len(coordinates)} coordinates"
             )
-        drops = np.flatnonzero(np.diff(segments) < 0)
+        lengths = np.diff(segments)
+        drops = np.flatnonzero(lengths < 0)
         if len(drops):
             raise UserError(f"its segments decrease after entry {drops[0]}")
+        increases = np.greater if self.unique else np.greater_equal
+        rises = np.ones(len(coordinates) + 1, bool)
+        increases(coordinates[1:], coordinates[:-1], out=rises[1:-1])
+        rises[segments] = True  # a fiber begins
+        if rises.all():  # so the least and the largest coordinate of each fiber are at its ends
+            filled = lengths > 0
+            least, largest = segments[:-1][filled], segments[1:][filled] - 1
+            if np.all(coordinates[least] >= 0) and np.all(coordinates[largest] < size):
+                return
         check_range(coordinates, size)
-        fiber_begins = np.zeros(len(coordinates) + 1, bool)
-        fiber_begins[segments] = True
-        least = 1 if self.unique else 0
-        wrong = np.flatnonzero((np.diff(coordinates) < least) & ~fiber_begins[1:-1])
+        wrong = np.flatnonzero(~rises)
         if len(wrong):
             fault = "do not increase" if self.unique else "decrease"
-            raise UserError(f"its coordinates {fault} after position {wrong[0]}")
+            raise UserError(f"its coordinates {fault} after position {wrong[0] - 1}")
 
 
 @dataclass(frozen=True, eq=False)
