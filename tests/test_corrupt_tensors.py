@@ -180,3 +180,24 @@ def test_a_tensor_is_validated_once(monkeypatch):
     assert len(calls) == 1
     Tensor.of(np.eye(3), "ds").to_scipy()  # sound as it was made
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("part", ["shape", "mode_order"])
+@pytest.mark.parametrize("given", [None, 4, "ab", (0, "a"), (0.5, 1), {0: 1}])
+def test_a_shape_or_order_that_is_none_is_refused(part, given):
+    parts = {"shape": (2, 2), "mode_order": (0, 1), part: given}
+    with pytest.raises(UserError, match=r"is not a shape|is not an order of|cannot have 2 levels"):
+        Tensor(**parts, levels=(Dense(2), Dense(2)), values=np.arange(4.0))
+
+
+def test_numbers_of_numpy_in_a_tensor_do_not_wrap_around():
+    """int32 is the type of scipy's indices; 2^31 places are counted in Python's numbers."""
+    whole = np.int32
+    levels = (Dense(whole(2**16)), Dense(whole(2**15)))
+    with pytest.raises(UserError, match="the levels have 2147483648 positions"):
+        Tensor((2**16, 2**15), (0, 1), levels, np.zeros(1))
+    tensor = Tensor((whole(2), whole(2)), (whole(0), whole(1)), (Dense(whole(2)),) * 2, np.ones(4))
+    numbers = (*tensor.shape, *tensor.mode_order, *(level.size for level in tensor.levels))
+    assert {type(one) for one in numbers} == {int}
+    with pytest.raises(UserError, match="the size of a dense level is"):
+        Tensor((4,), (0,), (Dense(2.5),), np.zeros(1))

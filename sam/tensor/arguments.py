@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -52,11 +52,19 @@ def checked_format(
 
 def require_mode_order(mode_order: Sequence[int], ndim: int) -> None:
     """Raises UserError unless each mode is listed once."""
-    if sorted(mode_order) != list(range(ndim)):
+    if not _is_listed(mode_order) or sorted(mode_order) != list(range(ndim)):
+        told = tuple(mode_order) if isinstance(mode_order, Iterable) else mode_order
         raise UserError(
-            f"{tuple(mode_order)} is not an order of {counted(ndim, 'mode')}",
+            f"{told!r} is not an order of {counted(ndim, 'mode')}",
             hint="each mode once, counted from 0",
         )
+
+
+def _is_listed(numbers: Any) -> bool:
+    """Whether this is a sequence of whole numbers."""
+    return isinstance(numbers, Sequence | np.ndarray) and all(
+        isinstance(one, int | np.integer) for one in numbers
+    )
 
 
 def checked_shape(shape: Sequence[int]) -> tuple[int, ...]:
@@ -115,9 +123,8 @@ def numbers(values: Array) -> Array:
 
 def require_parts(shape: Sequence[Any], levels: Sequence[Any], values: Any) -> None:
     """Raises UserError unless the parts of a tensor have their declared types."""
-    whole = all(isinstance(extent, int | np.integer) and extent >= 0 for extent in shape)
-    if not whole:
-        raise UserError(f"{shape} is not a shape", hint="whole numbers of at least 0")
+    if not _is_listed(shape) or any(extent < 0 for extent in shape):
+        raise UserError(f"{shape!r} is not a shape", hint="whole numbers of at least 0")
     for level in levels:
         if not isinstance(level, Level):
             raise UserError(
@@ -145,14 +152,17 @@ def _check_part(level: Level, name: str, part: Any, is_number: bool) -> None:
         )
 
 
-def in_arrays(level: Level) -> Level:
-    """The level with numpy arrays where it was made of lists."""
-    arrays = {}
+def plain(level: Level) -> Level:
+    """The level with arrays where it was made of lists, and Python's numbers, which do not wrap
+    around, where it was made of numpy's."""
+    changed: dict[str, Any] = {}
     for part in fields(level):
-        listed = getattr(level, part.name)
-        if isinstance(listed, list | tuple):
-            arrays[part.name] = np.asarray(listed, np.uint64 if part.name == "words" else np.int64)
-    return replace(level, **arrays) if arrays else level
+        given = getattr(level, part.name)
+        if isinstance(given, list | tuple):
+            changed[part.name] = np.asarray(given, np.uint64 if part.name == "words" else np.int64)
+        elif isinstance(given, np.integer):
+            changed[part.name] = int(given)
+    return replace(level, **changed) if changed else level
 
 
 def widened(level: Level) -> Level:

@@ -24,9 +24,9 @@ from sam.tensor.arguments import (
     checked_format,
     checked_shape,
     counted,
-    in_arrays,
     narrowed,
     numbers,
+    plain,
     require_mode_order,
     require_parts,
     widened,
@@ -88,8 +88,10 @@ class Tensor(ArrayOperators):
 
     def __post_init__(self) -> None:
         require_parts(self.shape, self.levels, self.values)
-        object.__setattr__(self, "levels", tuple(map(in_arrays, self.levels)))
         require_mode_order(self.mode_order, len(self.shape))
+        object.__setattr__(self, "shape", tuple(map(int, self.shape)))
+        object.__setattr__(self, "mode_order", tuple(map(int, self.mode_order)))
+        object.__setattr__(self, "levels", tuple(map(plain, self.levels)))
         if len(self.levels) != self.ndim:
             raise UserError(f"{counted(self.ndim, 'mode')} cannot have {len(self.levels)} levels")
         if self.values.ndim != 1 or len(self.values) != positions(self.levels)[-1]:
