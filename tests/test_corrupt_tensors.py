@@ -201,3 +201,10 @@ def test_numbers_of_numpy_in_a_tensor_do_not_wrap_around():
     assert {type(one) for one in numbers} == {int}
     with pytest.raises(UserError, match="the size of a dense level is"):
         Tensor((4,), (0,), (Dense(2.5),), np.zeros(1))
+
+
+@pytest.mark.parametrize("use", [Tensor.to_numpy, np.asarray, lambda tensor: tensor @ np.ones(4)])
+def test_dense_sizes_that_are_not_the_shape_are_told(use):
+    tensor = Tensor((4, 4), (0, 1), (Dense(3), Dense(4)), np.ones(12))
+    with pytest.raises(UserError, match=r"level 0 \(dense\) is not valid"):
+        use(tensor)

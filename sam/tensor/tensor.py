@@ -246,10 +246,11 @@ class Tensor(ArrayOperators):
     def to_numpy(self) -> Array:
         """The dense array; a view of the values where all levels are dense.
 
-        Raises UserError where it is larger than the memory that is free.
+        Raises UserError for a tensor that is not valid, and where it is larger than the memory that
+        is free.
         """
         if all(isinstance(level, Dense) for level in self.levels):
-            stored = self.values.reshape([self.shape[mode] for mode in self.mode_order])
+            stored = self.validated().values.reshape([self.shape[mode] for mode in self.mode_order])
             return stored.transpose(np.argsort(self.mode_order).tolist())
         size = math.prod(self.shape) * self.dtype.itemsize
         free_memory.require(size, f"the dense array of shape {self.shape}")
