@@ -8,7 +8,8 @@
 Each round over i loads all of y and stores it again. So four rounds are taken together: an element
 of y is loaded and stored once for four products, which are added in the same order. The one to
 three rounds by which the number of rounds exceeds a multiple of four come first, in a loop of their
-own. Fibers of fewer than four entries, which may be most, have the loop as it was.
+own. Fibers of fewer than four entries, which may be most, have the loop as it was; and so have
+loops that end before they begin.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _in_two(loop: For, fresh: Callable[[str], str]) -> list[Stmt] | None:
                 replace(loop, end=first),
                 replace(loop, begin=first, step=Const(_TOGETHER), body=many),
             ]
-            if not any(isinstance(node, Load) for node in expressions(end)):
+            if isinstance(begin, Const) and isinstance(end, Const):
                 return split
             return [If([(begin < end - (_TOGETHER - 1), split)], [loop])]
     return None

@@ -87,10 +87,9 @@ def arithmetic(name: str, left: Expr, right: Expr, dtype: ValueType) -> Expr:
 
 def _is_of_whole(value: Expr) -> bool:
     """Whether a real number is made of whole ones or truths, in part at least."""
-    return any(
-        isinstance(one, Op) and one.name == "cast" and one.operands[0].type in (*WHOLE, BOOL)
-        for one in expressions(value)
-    )
+    casts = (one for one in expressions(value) if isinstance(one, Op) and one.name == "cast")
+    whole = (one.operands[0] for one in casts if one.operands[0].type in (*WHOLE, BOOL))
+    return any(not isinstance(one, Const) for one in whole)
 
 
 def _converted(value: Expr, type: Type) -> Expr:

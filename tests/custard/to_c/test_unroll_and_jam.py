@@ -11,6 +11,7 @@ from custard.to_c.loop_ir import INT, Assign, Call, Const, Declare, For, Op, Typ
 from custard.to_c.unroll_and_jam import unrolled_and_jammed
 from experiments.dense import evaluate
 from tests.support.compiler import needs_compiler
+from tests.support.interpreted import run
 from tests.support.quick_c import compiled
 
 DOUBLE = Type("double")
@@ -25,8 +26,16 @@ def loops(target=y[j], value=x[i], end=n, declared=(), **options):
     return [For(i, ZERO, n, [*declared, inner], **options)]
 
 
+def in_two(body, taken=()):
+    """The three statements that a loop of more than three rounds becomes."""
+    (split,) = unrolled_and_jammed(body, namer(body, taken))
+    ((_, found),) = split.cases
+    assert split.otherwise == body
+    return found
+
+
 def test_four_rounds_add_to_an_element_in_their_order():
-    declared, one, four = unrolled_and_jammed(loops(), namer(loops(), {"i_first"}))
+    declared, one, four = in_two(loops(), {"i_first"})
     first = Var("i_first_2")
     assert declared == Declare(first, op("&", n, Const(3)), const=True)
     assert one == replace(*loops(), end=first)
@@ -48,10 +57,27 @@ def test_fibers_of_fewer_than_four_entries_have_one_loop():
     assert split.otherwise == [loop]
 
 
+def test_as_many_rounds_as_are_known_need_no_test():
+    (loop,) = loops()
+    known = replace(loop, end=Const(9))
+    _, _, four = unrolled_and_jammed([known], namer([known], ()))
+    assert (four.end, four.step) == (Const(9), Const(4))
+
+
+def test_loops_that_end_before_they_begin_have_no_rounds():
+    """As the part of a fiber that a piece of a fused loop has."""
+    (loop,) = loops()
+    body = unrolled_and_jammed([replace(loop, begin=i, end=n)], namer(loops(), ()))
+    for begin, end, due in ((5, 3, 0), (5, 5, 0), (3, 5, 2), (0, 5, 5)):
+        names = {"x": [1.0] * 5, "y": [0.0] * 5, "i": begin, "n": end}
+        run(body, names)
+        assert names["y"][:end] == [due] * end
+
+
 def test_each_round_has_its_own_declarations():
     k = Var("k")
     body = loops(value=A[k], declared=[Declare(k, Call("next", (i,), INT))])
-    _, _, four = unrolled_and_jammed(body, namer(body, ()))
+    _, _, four = in_two(body)
     *declared, inner = four.body
     assert [one.var.name for one in declared] == ["k", "k_2", "k_3", "k_4"]
     assert [one.value.arguments for one in declared] == [(i,), (i + 1,), (i + 2,), (i + 3,)]
@@ -61,7 +87,7 @@ def test_each_round_has_its_own_declarations():
 def test_vectors_of_the_inner_loop_stay():
     (outer,) = loops()
     body = [replace(outer, body=[replace(outer.body[0], vectors="simd")])]
-    _, one, four = unrolled_and_jammed(body, namer(body, ()))
+    _, one, four = in_two(body)
     assert [four.body[0].vectors, one.body[0].vectors] == ["simd", "simd"]
 
 
