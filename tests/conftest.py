@@ -1,4 +1,5 @@
-"""Before any test is read: every run is validated, and hypothesis has its profile.
+"""Before any test is read: every run is validated, the width of the terminal is forgotten, and
+hypothesis has its profile.
 
 ``pytest --update-golden`` writes golden files anew. Read the difference before it is committed.
 """
@@ -12,6 +13,7 @@ from hypothesis import settings
 from tests.support.profiles import PROFILE
 
 os.environ["SAM_VALIDATE"] = "1"
+os.environ.pop("COLUMNS", None)
 settings.load_profile(PROFILE)
 
 

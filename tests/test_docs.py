@@ -64,10 +64,11 @@ def missing(due: list[str], output: str) -> str | None:
 def copy(tmp_path, monkeypatch):
     """The repository with its own copies of the folders that commands may write to.
 
-    C is compiled with a reader's flags, which the tests otherwise replace by quicker ones.
+    C is compiled with a reader's flags, which the tests otherwise replace by quicker ones; what is
+    printed goes to a file, whatever terminal the tests run in.
     """
     monkeypatch.delenv("SAM_CFLAGS", raising=False)
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda *_: os.terminal_size((80, 24)))
     here = tmp_path / "repository"
     here.mkdir()
     for entry in ROOT.iterdir():
