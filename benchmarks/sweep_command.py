@@ -10,7 +10,8 @@ the package of another checkout, in turn, and exits with 1 where the cycles of a
 time, the median of N runs (3 by default): the machine must do nothing else.
 
 ``--memory`` measures instead how much memory a process takes at most for one run and for a batch of
-16 configs, on matrices with 80,000 nonzeros each. The goal is twice that of one run and 200 MB.
+16 configs, on matrices with 80,000 nonzeros each. The goal is twice that of one run and 200 MB;
+exits with 1 where a batch takes more.
 """
 
 from __future__ import annotations
@@ -48,15 +49,15 @@ def description(folder: Path) -> Path:
         scipy.io.mmwrite(folder / f"{name}.mtx", matrix(500, 4, ord(name)))
     for name, shape in {"C": (500, 16), "D": (16, 500)}.items():
         np.save(folder / f"{name}.npy", np.ones(shape))
-    cube, points = np.random.default_rng(0), 64 * 8
-    rows = np.column_stack([np.repeat(np.arange(64), 8), cube.integers(0, 64, (points, 2))])
+    random = np.random.default_rng(0)
+    rows = np.column_stack([np.repeat(np.arange(64), 8), random.integers(0, 64, (64 * 8, 2))])
     lines = [" ".join(map(str, row + 1)) + " 1" for row in np.unique(rows, axis=0)]
     (folder / "T.tns").write_text("\n".join(lines) + "\n")
     for seed, name in enumerate("FG", 1):
         scipy.io.mmwrite(folder / f"{name}.mtx", matrix(64, 16, seed))
     product = {"expression": "X(i,j) = B(i,k) * C(k,j)", "inputs": {n: f"{n}.mtx" for n in "BC"}}
     dense = {"B": "B.mtx", "C": "C.npy", "D": "D.npy"}
-    points_of = [
+    programs = [
         {**product, "schedule": "reorder(i,k,j)"},
         {**product, "schedule": "reorder(i,j,k)", "formats": {"C": "ss:1,0"}},
         {
@@ -73,7 +74,7 @@ def description(folder: Path) -> Path:
     ]
     machines = {"queues.depth": [*DEPTHS], "queues.latency_cycles": [*LATENCIES]}
     path = folder / "points.yaml"
-    path.write_text(yaml.safe_dump({"points": points_of, "grid": {"set": machines}}))
+    path.write_text(yaml.safe_dump({"points": programs, "grid": {"set": machines}}))
     return path
 
 
@@ -136,7 +137,7 @@ def compare(trees: list[Path], runs: int, jobs: int) -> int:
 
 
 _MEMORY = """
-import resource, sys
+import resource
 import custard, sim
 from sim.config.hardware import load
 from benchmarks.engine import matrix

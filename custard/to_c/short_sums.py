@@ -46,7 +46,7 @@ def _changed(loop: Stmt) -> Body | None:
             if last != Assign(element, total) or not _is_short(rounds, total):
                 return None
             zero = Declare(total, zero_of(total.type))
-            first = Call("summed_first", (total,), total.type)
+            first = Call("apart", (total,), total.type)
             return [replace(loop, body=[*before, zero, rounds, Assign(element, first, "+")])]
     return None
 

@@ -79,7 +79,7 @@ def arithmetic(name: str, left: Expr, right: Expr, dtype: ValueType) -> Expr:
     operands = _converted(left, type), _converted(right, type)
     kind = concrete(dtype).kind
     if kind == "f" and name == "subtract" and _is_of_whole(operands[1]):
-        operands = operands[0], Call("of_whole", operands[1:], type)
+        operands = operands[0], Call("apart", operands[1:], type)
     if kind == "c" and name in ("multiply", "divide"):
         return Call(f"{name}_{type.name.replace(' ', '_')}", operands, type)
     return Op((_LOGIC if kind == "b" else _SYMBOLS)[name], operands, type)

@@ -27,7 +27,7 @@ from sam.levels.base import (
     held,
 )
 from sam.levels.bitvector import WORD_BITS, Bitvector, bits_below, words_for
-from sam.levels.compressed import Compressed, CompressedNonUnique
+from sam.levels.compressed import Compressed, CompressedNonUnique, rising
 from sam.levels.deduplicated import Deduplicated
 from sam.levels.dense import Dense
 from sam.levels.hashed import Hashed, Reordered
@@ -68,6 +68,7 @@ __all__ = [
     "held",
     "least_bytes",
     "repeats",
+    "rising",
     "words_for",
 ]
 

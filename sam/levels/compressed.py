@@ -10,6 +10,7 @@ import numpy as np
 from sam.levels.base import (
     INDEX,
     Arrays,
+    Bools,
     Entries,
     Fibers,
     Ints,
@@ -94,10 +95,7 @@ class Compressed(Level):
         drops = np.flatnonzero(lengths < 0)
         if len(drops):
             raise UserError(f"its segments decrease after entry {drops[0]}")
-        increases = np.greater if self.unique else np.greater_equal
-        rises = np.ones(len(coordinates) + 1, bool)
-        increases(coordinates[1:], coordinates[:-1], out=rises[1:-1])
-        rises[segments] = True  # a fiber begins
+        rises = rising(segments, coordinates, self.unique)
         if rises.all():  # so the least and the largest coordinate of each fiber are at its ends
             filled = lengths > 0
             least, largest = segments[:-1][filled], segments[1:][filled] - 1
@@ -108,6 +106,16 @@ class Compressed(Level):
         if len(wrong):
             fault = "do not increase" if self.unique else "decrease"
             raise UserError(f"its coordinates {fault} after position {wrong[0] - 1}")
+
+
+def rising(segments: Ints, coordinates: Ints, unique: bool = True) -> Bools:
+    """Whether each coordinate is the first of its fiber, or larger than the one before, or as large
+    if not ``unique``; and True behind the last."""
+    rises = np.ones(len(coordinates) + 1, bool)
+    increases = np.greater if unique else np.greater_equal
+    increases(coordinates[1:], coordinates[:-1], out=rises[1:-1])
+    rises[segments] = True
+    return rises
 
 
 @dataclass(frozen=True, eq=False)

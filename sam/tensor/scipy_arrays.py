@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sam.levels import Compressed, CompressedNonUnique, Dense, Ints, Level, Singleton
+from sam.levels import Compressed, CompressedNonUnique, Dense, Ints, Level, Singleton, rising
 from sam.support import free_memory
 from sam.support.errors import UserError, one_of
 from sam.tensor.arguments import numbers
@@ -95,11 +95,8 @@ def _with_one_index_type(matrix: Any) -> Any:
 def _is_in_order(matrix: Any) -> bool:
     """Whether the rows of a valid CSR or CSC matrix are in order and without duplicates, whatever
     its flags say: they stay as they are where somebody changes its arrays."""
-    segments, count = matrix.indptr, int(matrix.indptr[-1])
-    rises = np.zeros(count + 1, bool)
-    np.greater(matrix.indices[1:count], matrix.indices[: max(1, count) - 1], out=rises[1:count])
-    rises[segments] = True
-    return bool(rises[1:].all())
+    count = int(matrix.indptr[-1])
+    return bool(rising(matrix.indptr, matrix.indices[:count]).all())
 
 
 @_in_words

@@ -82,7 +82,7 @@ _CALLS: Mapping[str, Callable[..., Any]] = {
     "lowest_bit": lambda bits: (bits & -bits).bit_length() - 1,
     "floored": operator.floordiv,
     "times": operator.mul,
-    "of_whole": operator.pos,
+    "apart": operator.pos,
 }
 
 

@@ -35,8 +35,7 @@ _PLAIN = (
     "register_tile",
     "turns",
     "placed",
-    "summed_first",
-    "of_whole",
+    "apart",
 )
 _TILES = "tile", "tile1", "tile2", "tile4", "tile8", "tile16", "tile_of_one", "tiles"
 _KEYS = ("int64_t", "uint64_t", "wide_t")
@@ -142,6 +141,7 @@ def helpers(used: Iterable[str]) -> Iterator[str]:
     names += [n.replace("tiles", "multiply") for n in names if re.match("tiles_.*complex", n)]
     names += [f"kept_{GATHERED[n]['T']}" for n in names if n in GATHERED]
     plain |= {"turns"} if "turns_new" in names else set()
+    plain |= {"apart"} if any(n.startswith("divide_") for n in names) else set()
     plain |= {need for name in plain for need in _NEEDS.get(name, ())}
     yield from (_text(name) for name in _PLAIN if name in plain)
     if any(name in GATHERED or name.startswith("run_end_") for name in names):

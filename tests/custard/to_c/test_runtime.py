@@ -371,8 +371,8 @@ def test_shares_are_taken_in_turn():
     found.freed(c_void_p(turns))
 
 
-def test_a_sum_that_comes_first_is_the_sum():
-    wrapper = "double test(double sum) { return 1 + summed_first(sum); }"
-    found = library(["summed_first"], wrapper).test
+def test_a_value_that_is_computed_apart_is_the_value():
+    wrapper = "double test(double value) { return 1 + apart(value); }"
+    found = library(["apart"], wrapper).test
     found.argtypes, found.restype = (c_double,), c_double
     assert found(2.5) == 3.5
