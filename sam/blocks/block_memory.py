@@ -54,8 +54,8 @@ class Growing(list[Any]):
         return list(self) if self.whole is None else self.whole.tolist()
 
     def to_numpy(self, dtype: Any) -> np.ndarray:
-        """The numbers, in a numpy type."""
-        return np.array(self if self.whole is None else self.whole, dtype)
+        """The numbers, in a numpy type; those in an array of that type are not copied."""
+        return np.asarray(self if self.whole is None else self.whole, dtype)
 
 
 class Stored(dict[int, Any]):
@@ -77,6 +77,8 @@ class Stored(dict[int, Any]):
         used = max(self, default=-1) + 1 if self.whole is None else len(self.whole)
         if used > places:
             raise StreamError(f"place {used - 1} of {places} has been written to")
+        if self.whole is not None and used == places:
+            return np.asarray(self.whole, dtype)
         values = np.zeros(places, dtype)
         if self.whole is not None:
             values[: len(self.whole)] = self.whole

@@ -74,7 +74,19 @@ static inline void release_items(Growing *g) {
         free(g->items);
 }
 
-/* The same, with zeros in the new half. */
+/* Gives up the memory of an array that the system has mapped for it, to be unmapped by whoever has it
+ * from now on. Gives how many bytes that is, and 0 where nothing is given up. */
+static inline int64_t give_up_items(Growing *g, int64_t size) {
+    const int64_t bytes = (g->length * size + LARGE_PAGE - 1) & -LARGE_PAGE;
+    if (!g->mapped) return 0;
+#ifdef MREMAP_MAYMOVE
+    if (bytes < g->mapped) munmap((char *)g->items + bytes, (size_t)(g->mapped - bytes));
+#endif
+    *g = (Growing){0};
+    return bytes;
+}
+
+/* Doubles the room of an array, with zeros in the new half. */
 static inline int grow_zeros(Growing *g, int64_t size) {
     int64_t old = g->room;
     if (!grow(g, size)) return 0;

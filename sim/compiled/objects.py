@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -126,13 +128,24 @@ class Objects:
         found = {id(at(part.memory, path)) for path in paths}
         return [one for one in self.grown if id(one[0]) in found]
 
-    def copy_back(self) -> None:
-        """Copies the numbers that C has stored into the memories."""
+    def bring_back(self) -> None:
+        """Brings the numbers that C has stored into the memories; C may not store more."""
         for n, (found, made, values) in enumerate(self.grown):
             if n in self.joined:
                 found.whole = self.joined[n]
             elif isinstance(made, CGrowing):
-                found.whole = items(made, dtype_of(found, values)).copy()
+                found.whole = self._given_up(made, dtype_of(found, values))
+
+    def _given_up(self, made: CGrowing, dtype: np.dtype[Any]) -> np.ndarray:
+        """The items of an array of C, as an array of its own: in place where they are many."""
+        length, address = made.length, made.items
+        size = self.runtime.give_up(ctypes.byref(made), ctypes.c_int64(dtype.itemsize))
+        if not size:
+            return items(made, dtype).copy()
+        octets = (ctypes.c_uint8 * (length * dtype.itemsize)).from_address(address)
+        unmap = partial(self.runtime.unmap, ctypes.c_void_p(address), ctypes.c_int64(size))
+        weakref.finalize(octets, unmap).atexit = False
+        return np.frombuffer(octets, dtype)
 
     def close(self) -> None:
         """Gives back the memory that C has taken."""

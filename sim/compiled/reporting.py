@@ -23,7 +23,7 @@ def report(machine: CompiledMachine, notes: Sequence[str] = ()) -> Run:
     for shared in machine.queues:
         if not machine.runtime.settle(ctypes.byref(shared.queue), ctypes.c_int64(cycles)):
             raise MemoryError
-    machine.objects.copy_back()
+    machine.objects.bring_back()
     bound, memories = machine.machine.bound, machine.machine.memories
     given = {one.part.name: _given(one) for one in machine.parts}
     tokens = {

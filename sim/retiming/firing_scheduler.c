@@ -133,6 +133,10 @@ void close_queue(Queue *q) {
 
 void release(Growing *g) { release_items(g); }
 
+int64_t give_up(Growing *g, int64_t size) { return give_up_items(g, size); }
+
+void unmap(void *items, int64_t bytes) { release_items(&(Growing){.items = items, .mapped = bytes}); }
+
 int append(Growing *g, int64_t value) {
     APPEND(g, int64_t, value);
     return 1;

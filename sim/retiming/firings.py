@@ -260,7 +260,7 @@ class Firings:
             return
         if any(one.block.status != FINISHED for one in self.parts):
             raise Abandoned("some blocks do not come to their ends")
-        self.objects.copy_back()
+        self.objects.bring_back()
         self.done = True
 
     def _most_fired(self) -> int:

@@ -1,6 +1,9 @@
 """The memories of blocks as C has them."""
 
 import ctypes
+import gc
+import resource
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -62,7 +65,7 @@ def test_numbers_that_c_has_stored_come_back(objects):
     objects.of(part(out=values), ("out",))
     counted = Stored(0, integers=True)
     objects.runtime.append(ctypes.byref(objects.of(part(n=counted), ("n",))), ctypes.c_int64(5))
-    objects.copy_back()
+    objects.bring_back()
     assert whole.to_list() == [3, 7]
     assert values.to_numpy(float).tolist() == []
     assert counted.to_numpy(3, int).tolist() == [5, 0, 0]
@@ -95,7 +98,54 @@ def test_a_room_keeps_structures_apart_from_all_others():
     assert len(room.hold((ctypes.c_char * 10**5)())) == 10**5
 
 
+LARGE = 1 << 20
+"""Numbers that take more than a large page."""
+
+
+def large(objects):
+    """A memory in which C has stored many numbers."""
+    memory = Growing()
+    made = objects.of(part(crd=memory), ("crd",))
+    for n in range(LARGE):
+        objects.runtime.append(ctypes.byref(made), ctypes.c_int64(n))
+    return memory
+
+
+def test_many_numbers_come_back_in_place_and_outlive_the_machine(objects):
+    memory = large(objects)
+    [(_, made, _)] = objects.grown
+    address = made.items
+    objects.bring_back()
+    found = memory.to_numpy(np.int64)
+    assert found.ctypes.data == address
+    assert (made.items, made.length, made.mapped) == (None, 0, 0)
+    objects.close()
+    del memory
+    np.testing.assert_array_equal(found, np.arange(LARGE))
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_the_memory_of_many_numbers_is_given_back_with_the_last_array(objects):
+    def pages():
+        return int(Path("/proc/self/statm").read_text().split()[0])
+
+    memory = large(objects)
+    objects.bring_back()
+    part_of = memory.to_numpy(np.int64)[5:7]
+    memory = None
+    objects.close()
+    objects.grown.clear()
+    objects.made.clear()
+    gc.collect()
+    before = pages()
+    assert part_of.tolist() == [5, 6]
+    del part_of
+    assert before - pages() >= 8 * LARGE // resource.getpagesize()
+
+
 def test_arrays_that_outgrow_a_large_page_are_given_back():
     x = np.arange(1.0, 300_001)
     run = custard.compile("y(i) = x(i)", {"x": "d", "y": "d"}).simulate({"x": x}, engine="compiled")
-    np.testing.assert_array_equal(run.output.to_numpy(), x)
+    found = run.output
+    del run
+    np.testing.assert_array_equal(found.to_numpy(), x)
