@@ -85,4 +85,20 @@ static inline Row all(TIME value) {
     return row;
 }
 
+#ifdef __AVX512F__
+#define GATHERS
+
+/* The times of the lanes of a vector, each in a row of its own, where a test holds. */
+static inline Vector gathered(Mask test, const Row *rows, int v, Vector row_of, Vector otherwise) {
+    const TIME *const from = (const TIME *)rows + v * WIDTH;
+    Vector at;
+    for (int k = 0; k < WIDTH; k++) at[k] = k;
+    at += row_of * LANES;
+    return sizeof(TIME) == 4
+               ? (Vector)_mm512_mask_i32gather_epi32((__m512i)otherwise, test, (__m512i)at, from, 4)
+               : (Vector)_mm512_mask_i64gather_epi64((__m512i)otherwise, (__mmask8)test, (__m512i)at,
+                                                     from, 8);
+}
+#endif
+
 static inline TIME lane_of(const Row *row, int lane) { return ((const TIME *)row)[lane]; }

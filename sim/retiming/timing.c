@@ -22,6 +22,9 @@ enum { BATCH = 32, FEW = 64, MOST_WAITS = 256, LATEST = 1 << 30 };
 /* A peak is far if it depends on more takings than this: its lane remembers these for itself. */
 enum { FAR = 256 };
 
+/* Times are gathered where lanes of one vector have more depths than that, from up to so many rows. */
+enum { FEW_DEPTHS = 3, GATHERED = 1 << 24 };
+
 /* The shape of most firings: how often they wait, need room, take and give. */
 #define GIVING(w, t) SHAPE(w, 0, t, 0) SHAPE(w, 0, t, 1) SHAPE(w, 1, t, 1) SHAPE(w, 2, t, 2)
 #define SHAPES                                                              \
@@ -55,6 +58,11 @@ typedef struct {
     int64_t places, kept;    /* rows that there are for visible tokens, and for taken ones */
     Row *visible, *taken;
     Sorted depths;     /* those that are near enough to be looked at */
+#ifdef GATHERS
+    Test near;         /* the lanes that have these */
+    Row depth;         /* and the depth of each */
+    int64_t gathers[VECTORS]; /* whether each lane reads a row of its own, rather than one by depth */
+#endif
     Sorted peaks;      /* those that may still grow */
     Row latency;
     Takings takings[LANES]; /* of lanes whose peak is far */
@@ -154,6 +162,13 @@ static void sort_depths(Queue *q, const int8_t *live) {
         near[k] = live[k] && q->depth_of[k] != INT64_MAX &&
                   q->depth_of[k] <= q->peak_of[k] + ahead(q);
     sort_lanes(&q->depths, q->depth_of, near);
+#ifdef GATHERS
+    for (int k = 0; k < LANES; k++) ((TIME *)&q->depth)[k] = near[k] ? (TIME)q->depth_of[k] : 0;
+    for (int v = 0; v < VECTORS; v++) {
+        q->near.of[v] = mask_of(near + v * WIDTH);
+        q->gathers[v] = q->kept <= GATHERED && q->depths.end[v] - q->depths.first[v] > FEW_DEPTHS;
+    }
+#endif
 }
 
 static int is_far(const Queue *q, int lane) {
@@ -275,6 +290,12 @@ static int account(Machine *m, Queue *q) {
 static inline Vector room(const Queue *q, int v) {
     const int64_t mask = q->kept - 1;
     Vector found = (Vector){0} - 1;
+#ifdef GATHERS
+    if (q->gathers[v]) {
+        const Vector row_of = ((TIME)(q->tail & mask) - q->depth.of[v]) & (TIME)mask;
+        return gathered(q->near.of[v], q->taken, v, row_of, found) + 1;
+    }
+#endif
     const Sorted *const depths = &q->depths;
     for (int64_t d = depths->first[v]; d < depths->end[v]; d++)
         found = pick(depths->has[d].of[v], q->taken[(q->tail - depths->number[d]) & mask].of[v], found);
