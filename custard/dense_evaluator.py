@@ -182,13 +182,18 @@ def first_difference(found: Tensor, expected: Expected) -> str | None:
 class _Value:
     """An array, and the variable of each axis; or a number of the program.
 
-    ``wraps``  whether a number was summed over variables. It had the type that it meets before the
-               sum, so a whole number wraps around
+    ``summed``  the numbers of which it is made, if one of them is summed over variables. They have
+                the type that they meet before the sum, so whole ones wrap around
     """
 
     array: Any
     variables: tuple[str, ...] = ()
-    wraps: bool = False
+    summed: tuple[Any, ...] = ()
+
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """The numbers of the program of which it is made."""
+        return self.summed or ((self.array,) if self.is_number else ())
 
     @property
     def is_number(self) -> bool:
@@ -197,7 +202,8 @@ class _Value:
 
     def meeting(self, dtype: Any) -> Any:
         """The array, or the number as it meets a type."""
-        if self.wraps and isinstance(self.array, int) and np.dtype(dtype).kind == "i":
+        if self.summed and isinstance(self.array, int) and np.dtype(dtype).kind == "i":
+            _checked(partial(np.asarray, dtype=dtype), self.summed)
             return np.asarray(self.array, np.int64).astype(dtype)
         return self.array
 
@@ -222,7 +228,7 @@ class _DenseEvaluator:
                 return self._sum(self._access(node), summed)
             case notation.Negate(operand):
                 inner = self.value(operand, summed)
-                array = _checked(operator.neg, inner.array, wraps=inner.wraps)
+                array = _checked(operator.neg, inner.array, wraps=bool(inner.summed))
                 return replace(inner, array=array)
             case notation.Reduction(variables, operand):
                 own = {variable.name for variable in variables}
@@ -335,8 +341,8 @@ class _DenseEvaluator:
             dtype = (right if left.is_number else left).array.dtype
             left, right = (replace(one, array=one.meeting(dtype)) for one in (left, right))
         operands = self.spread(left, variables), self.spread(right, variables)
-        wraps = left.wraps or right.wraps
-        return _Value(_checked(function, *operands, wraps=wraps), variables, wraps)
+        summed = (*left.numbers, *right.numbers) if left.summed or right.summed else ()
+        return _Value(_checked(function, *operands, wraps=bool(summed)), variables, summed)
 
     def spread(self, value: _Value, variables: tuple[str, ...]) -> Any:
         """The array with its axes in that order, and an axis of 1 for each variable it lacks."""
@@ -353,7 +359,7 @@ class _DenseEvaluator:
         repeats = self._size(tuple(summed - set(value.variables)))
         if value.is_number:
             array = _checked(operator.mul, value.array, repeats, wraps=True)
-            return _Value(array, wraps=True)
+            return _Value(array, summed=value.numbers)
         axes = tuple(n for n, v in enumerate(value.variables) if v in summed)
         array = np.asarray(value.array)
         array = array.sum(axis=axes, dtype=array.dtype)

@@ -14,7 +14,7 @@ The engines compiled and c have the same operations in ``sim/compiled/runtime.h`
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import c_float
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +25,19 @@ from sam.support.errors import UserError
 
 # A number of the program has no type of its own: it takes on the type of the other operand.
 ValueType = np.dtype[Any] | int | float
+
+
+class Summed(int):
+    """The value type of whole numbers of the program that are summed over variables.
+
+    They have the type that they meet before the sum, which wraps around. So each must fit it, and
+    the type is the one that needs most bits.
+    """
+
+
+def summed(type: ValueType) -> ValueType:
+    """The type of a sum over variables."""
+    return Summed(type) if isinstance(type, int) else type
 
 
 def _divide(a: Any, b: Any) -> float:
@@ -90,8 +103,8 @@ def result_type(name: str, *types: ValueType) -> ValueType:
     Raises UserError for bools that are subtracted or negated, which numpy refuses too.
     """
     if not any(isinstance(one, np.dtype) for one in types):
-        return 1.0 if name == "divide" or any(isinstance(one, float) for one in types) else 1
-    found: np.dtype[Any] = np.result_type(*types)
+        return _number_type(name, types)
+    found: np.dtype[Any] = np.result_type(*(1 if isinstance(one, Summed) else one for one in types))
     if name == "divide" and found.kind in "bi":
         return np.dtype(np.float64)
     for number in types:
@@ -102,6 +115,16 @@ def result_type(name: str, *types: ValueType) -> ValueType:
             f"{name} has no meaning for bool values", hint="convert the inputs to int64 first"
         )
     return found
+
+
+def _number_type(name: str, numbers: Sequence[Any]) -> ValueType:
+    """The type of an operation on numbers of the program: its value, where it is a whole number."""
+    if name == "divide" or any(isinstance(one, float) for one in numbers):
+        return 1.0
+    if any(isinstance(one, Summed) for one in numbers):
+        return Summed(max(numbers, key=lambda one: max(one, -one - 1)))
+    found = _OPERATIONS[name](*numbers)
+    return found if -(2**63) <= found < 2**63 else 1.0
 
 
 def require_fit(number: int, dtype: np.dtype[Any]) -> None:

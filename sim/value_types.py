@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sam.arithmetic import ValueType, result_type
+from sam.arithmetic import ValueType, result_type, summed
 from sam.blocks import Block
 from sam.graph import Edge, End, Graph, Node
 from sam.support.errors import UserError
@@ -114,7 +114,7 @@ class _Inference:
         passed = (source for one in block.ports if one.name == port for source in one.of)
         first = next((source for source in passed if source in types), None)
         found: Made = types[first] if first else next(iter(types.values()), (0, name))
-        return (found[0], name) if values.sums else found
+        return (summed(found[0]), name) if values.sums else found
 
     def wider(self) -> dict[str, ValueType]:
         """The nodes that must compute in the type of the product or sum that reads them.
@@ -134,7 +134,7 @@ class _Inference:
                     sums or self.multiplies(node.name) or node.name in totals
                 ):
                     continue
-                if self.types[source] != self.types[node.name]:
+                if np.result_type(self.types[source]) != np.result_type(self.types[node.name]):
                     found[source] = self.types[node.name]
         return found
 

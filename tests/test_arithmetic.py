@@ -42,13 +42,15 @@ def special(dtype: str) -> np.ndarray:
     return np.array([complex(a, b) for a in real for b in real], dtype)
 
 
-def computed(engine: str, text: str, inputs: dict[str, np.ndarray]) -> np.ndarray:
+def computed(
+    engine: str, text: str, inputs: dict[str, np.ndarray], dims: dict[str, int] | None = None
+) -> np.ndarray:
     if engine == "c" and not cc.available():
         pytest.skip("needs a C compiler")
     formats = dict.fromkeys(["x", *inputs], "d")
     if engine == "c":
-        return custard.compile(text, formats, target="c").run(inputs).to_numpy()
-    graph = custard.compile(text, formats).graph
+        return custard.compile(text, formats, target="c", dims=dims).run(inputs).to_numpy()
+    graph = custard.compile(text, formats, dims=dims).graph
     return sim.simulate(graph, inputs, engine=engine).output.to_numpy()
 
 
@@ -314,6 +316,35 @@ def test_a_number_that_does_not_fit_is_refused_as_in_numpy(engine, text):
         computed(engine, f"x(i) = {text}", {"A": np.array([1, 3], "int32")})
     found = computed(engine, f"x(i) = {text}", {"A": np.array([1, 3], "int64")})
     np.testing.assert_array_equal(found, eval(text.replace("A(i)", "np.array([1, 3])")))
+
+
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        ("A(i) + sum(j, 3000000000)", 6000000000),
+        ("A(i) - (-sum(j, 3000000000))", 6000000000),
+        ("A(i) + sum(j, 3) * 3000000000", 18000000000),
+        ("A(i) + (2147483647 + 2147483647 + sum(j, 3))", 4294967300),
+        ("A(i) - sum(j, -2147483649)", 4294967298),
+    ],
+)
+def test_a_number_in_a_sum_that_does_not_fit_is_refused(text, due):
+    text, dims = f"x(i) = {text}", {"i": 2, "j": 2}
+    for engine in ENGINES:
+        with pytest.raises(custard.UserError, match="does not fit int32"):
+            computed(engine, text, {"A": np.array([1, 3], "int32")}, dims)
+        found = computed(engine, text, {"A": np.array([1, 3], "int64")}, dims)
+        np.testing.assert_array_equal(found, [due + 1, due + 3])
+    with pytest.raises(custard.UserError, match="out of bounds for int32"):
+        evaluate(text, {"A": Tensor.of(np.array([1, 3], "int32"))}, dims)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_numbers_that_fit_wrap_around_where_they_are_summed(engine):
+    a, text, dims = np.array([1, 3], "int32"), "A(i) + sum(j, 2147483647) * 2", {"i": 2, "j": 2}
+    found = computed(engine, f"x(i) = {text}", {"A": a}, dims)
+    np.testing.assert_array_equal(found, a - 4)
+    assert evaluate(f"x(i) = {text}", {"A": Tensor.of(a)}, dims).value.tolist() == [-3, -1]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

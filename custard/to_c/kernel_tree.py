@@ -24,7 +24,7 @@ from custard.to_c.expression import (
 )
 from custard.to_c.storage import Storage
 from custard.to_c.values import concrete
-from sam.arithmetic import ValueType, result_type
+from sam.arithmetic import ValueType, result_type, summed
 from sam.graph import Slot
 
 
@@ -77,7 +77,7 @@ class KernelTrees:
                 if isinstance(inner, Product):
                     inner = _in_type(inner, inner.dtype)
                 free = frozenset(cin.free_variables(node))
-                return Total(inner.dtype, variables, free, inner, first)
+                return Total(summed(inner.dtype), variables, free, inner, first)
         raise AssertionError(node)
 
     def _is_far(self, node: cin.Expression) -> bool:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sam.arithmetic import OPERANDS, Operation, require_fit, result_type
+from sam.arithmetic import OPERANDS, Operation, require_fit, result_type, summed
 from sam.support.errors import UserError
 
 
@@ -62,7 +62,19 @@ def test_types_of_results(name, types, due):
 def test_numbers_of_the_program_take_on_the_type_that_they_meet():
     assert result_type("multiply", np.dtype("float32"), 2.5) == np.dtype("float32")
     assert result_type("add", np.dtype("int32"), 7) == np.dtype("int32")
-    assert (result_type("divide", 1, 2), result_type("add", 1, 2)) == (1.0, 1)
+    assert (result_type("divide", 1, 2), result_type("add", 1, 2)) == (1.0, 3)
+    assert result_type("multiply", 2**40, 2**40) == 1.0
+
+
+def test_each_number_of_a_sum_must_fit_the_type_that_it_meets():
+    total = summed(3)
+    assert summed(np.dtype("int32")) == np.dtype("int32")
+    assert result_type("add", np.dtype("int32"), total) == np.dtype("int32")
+    assert result_type("multiply", total, 2**31 - 1) == 2**31 - 1
+    for part in (2**31, -(2**31) - 1):
+        part_of_sum = result_type("negate", result_type("add", summed(part), 7))
+        with pytest.raises(UserError, match=f"the number {part} does not fit int32"):
+            result_type("subtract", np.dtype("int32"), part_of_sum)
 
 
 def test_operations_that_numpy_refuses_are_refused():
