@@ -55,11 +55,12 @@ def main(argv: Sequence[str]) -> int:
     files = place is not None or arguments.json is not None
     console = stdout(quiet=arguments.json == "-" or arguments.quiet, files=files)
     more = sizing.cycles - sizing.fewest
+    queues = f"{len(sizing.depths)} queue{'s' * (len(sizing.depths) != 1)}"
     mark = "# " if place is None else ""  # all that is printed is a config
     console.print(
         Text(
-            f"{mark}{sizing.words:,} words in {len(sizing.depths)} queues, which hold "
-            f"{sizing.unbounded_words:,} where they are unbounded"
+            f"{mark}{sizing.words:,} words in {queues}; "
+            f"{sizing.unbounded_words:,} where queues are unbounded"
         ),
         soft_wrap=True,
     )

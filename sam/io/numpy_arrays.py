@@ -154,7 +154,7 @@ def _archive(name: str, data: bytes | bytearray) -> dict[str, Any]:
     except (UserError, MemoryError):
         raise
     except Exception as error:  # zipfile raises errors of a dozen types for damaged archives
-        raise UserError(f"{name} is not a numpy file: {short(str(error))}") from error
+        raise UserError(f"{name} is damaged or cut off: {short(str(error))}") from error
     return arrays
 
 

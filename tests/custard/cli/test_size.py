@@ -13,7 +13,7 @@ def test_the_config_is_printed_or_saved(tmp_path, capsys):
     assert main(["size", *SPMV, "--engine=simpy"]) == 0
     printed = capsys.readouterr().out
     first, second, *_ = printed.splitlines()
-    assert first.endswith("where they are unbounded")
+    assert first.endswith("where queues are unbounded")
     assert second.endswith(" cycles, none more than unbounded")
     read = yaml.safe_load(printed)
     assert read["name"] == "ideal-sized"
