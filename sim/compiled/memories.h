@@ -86,11 +86,11 @@ static inline int64_t give_up_items(Growing *g, int64_t size) {
     return bytes;
 }
 
-/* Doubles the room of an array, with zeros in the new half. */
+/* Doubles the room of an array, with zeros in the new half, as the system maps it. */
 static inline int grow_zeros(Growing *g, int64_t size) {
     int64_t old = g->room;
     if (!grow(g, size)) return 0;
-    memset((char *)g->items + old * size, 0, (size_t)((g->room - old) * size));
+    if (!g->mapped) memset((char *)g->items + old * size, 0, (size_t)((g->room - old) * size));
     return 1;
 }
 

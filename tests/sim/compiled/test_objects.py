@@ -149,3 +149,12 @@ def test_arrays_that_outgrow_a_large_page_are_given_back():
     found = run.output
     del run
     np.testing.assert_array_equal(found.to_numpy(), x)
+
+
+def test_places_of_many_that_nothing_is_stored_at_are_zero(objects):
+    n = 300_000
+    x = np.zeros((2, n))
+    x[1, ::1000], x[0, 7] = 1, 2
+    program = custard.compile("y(i) = A(k,i)", {"A": "ds", "y": "d"}, "reorder(k,i)")
+    found = program.simulate({"A": x}, engine="compiled").output
+    np.testing.assert_array_equal(found.to_numpy(), x.sum(axis=0))
