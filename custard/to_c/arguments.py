@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from custard.language.formats import LEVEL_FORMATS
 from custard.to_c.builder import Types
 from custard.to_c.index_arrays import RowArrays, is_list, rows_of, turned
 from custard.to_c.levels import LEVEL_FUNCTIONS
@@ -279,59 +278,13 @@ def _with_values(
     return StoredInput(members, index and _INDEX_TYPES[index], converted)
 
 
-# A term that is added in memory takes this much longer, as a share, where the four before it are
-# added at the same place: it waits for them. In a register it need not, but each run takes as long
-# as so many terms, since its end is badly predicted; processors learn the ends of the runs of few
-# entries in calls that are repeated (measured).
-_WAIT, _WAITED_FOR, _RUN, _RUN_LEARNT, _LEARNT = 2, 4, 12, 8.4, 1 << 15
-# Of so few entries, to look for runs takes longer than all sums.
-_HARDLY_ANY = 100
+# Fibers of fewer entries (mean) than this are short. Fewer fibers than this take as long anyway. Of
+# so few fibers and entries processors learn the lengths. If there are more, this share of the
+# lengths in a sample must be repeated, or almost as many as there are fibers for which
+# ``sparse_dot`` branches in the same way (measured).
+_SHORT, _FEW, _LEARNT, _REPEATED, _ALMOST = 12, 512, 1 << 15, 0.45, 0.15
 # A long array is sampled in stretches of so many pairs of neighbours.
 _STRETCH = 256
-
-
-def may_repeat(slot: Slot) -> bool:
-    """Whether a level of an input lists coordinates that may be those of the entry before."""
-    return not all(LEVEL_FORMATS[code].unique for code in slot.levels)
-
-
-def long_runs(slot: Slot, stored: StoredInput) -> list[int]:
-    """The levels of an input whose runs are so long that sums over one belong in a register, by a
-    sample. A run has the same coordinates in all levels of its chain up to this one, entry after
-    entry."""
-    found: list[int] = []
-    if len(stored.members["values"]) < _HARDLY_ANY:
-        return found
-    same: dict[int, Any] = {1: True, _WAITED_FOR: True}  # as so many entries before
-    for level, code in enumerate(slot.levels):
-        form = LEVEL_FORMATS[code]
-        if form.unique or not form.branchless:
-            same = dict.fromkeys(same, True)
-        if form.unique:
-            continue
-        numbers = _sampled(stored.members[f"coordinates{level}"], 8)
-        same = {lag: one & (numbers[:, lag:] == numbers[:, :-lag]) for lag, one in same.items()}
-        repeats, waits = (np.count_nonzero(one) / max(1, one.size) for one in same.values())
-        run = _RUN_LEARNT if len(stored.members["values"]) <= _LEARNT else _RUN
-        if (1 - repeats) * run < 1 + waits * _WAIT:
-            found.append(level)
-    return found
-
-
-def _sampled(numbers: np.ndarray, stretches: int) -> np.ndarray:
-    """An array as a row, or stretches of a long one as rows."""
-    if len(numbers) <= stretches * (_STRETCH + 1):
-        return numbers[None]
-    begins = np.linspace(0, len(numbers) - 1 - _STRETCH, stretches, dtype=np.int64)
-    found: np.ndarray = numbers[begins[:, None] + np.arange(_STRETCH + 1)]
-    return found
-
-
-# Fibers of fewer entries (mean) than this are short. Fewer fibers than this take as long anyway. If
-# there are few fibers and entries, processors learn the lengths. If there are more, this share of
-# the lengths in a sample must be repeated, or almost as many as there are fibers for which
-# ``sparse_dot`` branches in the same way (measured).
-_SHORT, _FEW, _REPEATED, _ALMOST = 12, 512, 0.45, 0.15
 
 
 def is_steady(slot: Slot, stored: StoredInput) -> bool:
@@ -345,6 +298,15 @@ def is_steady(slot: Slot, stored: StoredInput) -> bool:
     lengths = np.diff(_sampled(segments, 4))
     branches = lengths // 4 + (lengths > 0)
     return _repeated(lengths) >= min(_REPEATED, _repeated(branches) - _ALMOST)
+
+
+def _sampled(numbers: np.ndarray, stretches: int) -> np.ndarray:
+    """An array as a row, or stretches of a long one as rows."""
+    if len(numbers) <= stretches * (_STRETCH + 1):
+        return numbers[None]
+    begins = np.linspace(0, len(numbers) - 1 - _STRETCH, stretches, dtype=np.int64)
+    found: np.ndarray = numbers[begins[:, None] + np.arange(_STRETCH + 1)]
+    return found
 
 
 def _repeated(numbers: np.ndarray) -> float:

@@ -60,7 +60,6 @@ class Types:
     ``values``   the type of the values of each input; float64 for inputs not named
     ``indices``  the type of the index arrays of each input; int32 for inputs not named
     ``result``   the type of the result's index arrays
-    ``runs``     the inputs, with levels up to which they repeat coordinates many times in a row
     ``steady``   the inputs whose innermost fibers are short, and most as long as the one before
     ``wide``     whether a key that stands for some coordinates may need more than 64 bits
     ``far``      the variables whose extents are too large for an array of all their coordinates
@@ -72,7 +71,6 @@ class Types:
     values: Mapping[str, np.dtype[Any]] = field(default_factory=dict)
     indices: Mapping[str, Type] = field(default_factory=dict)
     result: Type = INT32
-    runs: frozenset[tuple[str, int]] = frozenset()
     steady: frozenset[str] = frozenset()
     wide: bool = False
     far: frozenset[str] = frozenset()

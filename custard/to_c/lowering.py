@@ -42,6 +42,7 @@ from custard.to_c.lowered import Lowered
 from custard.to_c.outputs import CoordinateRange, Output, TensorOutput
 from custard.to_c.positions import elsewhere, levels_of, without_owner
 from custard.to_c.register_tiles import RegisterTiles
+from custard.to_c.run_sums import with_run_sums
 from custard.to_c.runtime import GATHERED
 from custard.to_c.scattered import Filled, RowCounts, ends_of_rows, is_scattered, with_joined_loops
 from custard.to_c.short_sums import with_short_sums
@@ -151,7 +152,7 @@ class Lowering:
         fresh = namer(loops, builder.taken)
         tiles = RegisterTiles(fresh, self.zeroed)
         loops = unrolled_and_jammed(tiles.tiled(loops), fresh)
-        loops = with_tiled_copies(loops, fresh)
+        loops = with_run_sums(with_tiled_copies(loops, fresh), storage.chains(), fresh)
         if keeps_order(self.program.value):
             loops = with_sums_on_vectors(loops, fresh)
         else:

@@ -22,8 +22,6 @@ from custard.to_c.arguments import (
     StoredInput,
     Tensors,
     is_steady,
-    long_runs,
-    may_repeat,
     stored,
     types_of,
 )
@@ -230,11 +228,8 @@ class CProgram(Program):
         )
         asked = far.get(target.tensor, self.formats[target.tensor])
         listed = candidates(lowered.slots, self.cin.loops) if self.nest.is_plain else {}
-        repeating = tuple(filter(may_repeat, lowered.slots))
         notes = *self.told, *told
-        return Decisions(
-            program, lowered, other, by_variable, asked, large, listed, repeating, notes
-        )
+        return Decisions(program, lowered, other, by_variable, asked, large, listed, notes)
 
     def _suited(self, formats: Mapping[str, Format], by_variable: Mapping[str, int]) -> CProgram:
         """The program with the products, or the place of its result, that suit inputs of some
@@ -293,17 +288,12 @@ class CProgram(Program):
     def _types(self, decided: Decisions, kept: Mapping[str, StoredInput]) -> Types:
         """The types that the kernel for inputs is specialised for."""
         lowered, extents, slots = decided.lowered, decided.extents, decided.lowered.slots
-        runs = [
-            (slot.tensor or "", n)
-            for slot in decided.repeating
-            for n in long_runs(slot, kept[slot.name])
-        ]
         gathered = slots if lowered.gathers else ()
         steady = [slot.tensor or "" for slot in gathered if is_steady(slot, kept[slot.name])]
         policies, wide, far = self._workspaces(lowered, kept, extents)
         small = block_extents(slots, kept, extents) if self.nest.is_plain else {}
         sought = looked_up(decided.listed, kept) if decided.listed else frozenset()
-        facts = (*runs, None, *steady), wide, far, sought, *policies.items(), *small.items()
+        facts = (*steady,), wide, far, sought, *policies.items(), *small.items()
         # A slot has indices or none, and those of 64 bits are told by the type.
         key = *facts, *((one.dtype, one.index is INT) for one in kept.values())
         found = self.known.get(key)
@@ -311,7 +301,6 @@ class CProgram(Program):
             types = types_of(slots, kept)
             found = replace(
                 types,
-                runs=frozenset(runs),
                 steady=frozenset(steady),
                 wide=wide,
                 far=far,
@@ -364,7 +353,6 @@ class CProgram(Program):
             tuple(sorted((n, t.name) for n, t in types.values.items())),
             tuple(sorted((n, t.name) for n, t in types.indices.items())),
             types.result.name,
-            types.runs,
             types.steady,
             types.wide,
             types.far,
@@ -391,7 +379,6 @@ class Decisions:
     ``asked``    the format that is asked for, of the result
     ``large``    the large tensors without a declared format that are stored compressed
     ``listed``   the inputs that may be looked up (``lookups.candidates``)
-    ``repeating``  the inputs whose coordinates may repeat
     ``told``     notes on the formats
     """
 
@@ -402,7 +389,6 @@ class Decisions:
     asked: Format
     large: tuple[str, ...]
     listed: Mapping[str, Sequence[tuple[str, int]]]
-    repeating: tuple[Slot, ...]
     told: tuple[str, ...]
 
 

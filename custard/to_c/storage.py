@@ -138,6 +138,25 @@ class Storage:
             return self.values[name]
         return self.builder.stored(name, "values", array(c_type(operand.dtype)))
 
+    def chains(self) -> list[list[Var]]:
+        """The arrays in use that list coordinates of inputs in order, and may repeat them. Those of
+        an entry stand together, outer levels first, where they have the same position."""
+        used = {member: var for var, member in self.builder.arrays.items()}
+        found: list[list[Var]] = []
+        for slot, name in self.slots.items():
+            goes_on = False
+            for level in range(len(slot.levels)):
+                functions = self.functions[name, level]
+                form = functions.format
+                if not form.branchless:
+                    found.append([])
+                    goes_on = True
+                member = Field(name, f"coordinates{level}", array(functions.index))
+                goes_on = goes_on and form.ordered and not form.unique and member in used
+                if goes_on:
+                    found[-1].append(used[member])
+        return found
+
     def result_slot(self) -> Slot:
         """The slot in which the kernel stores the result; other formats are made afterwards."""
         access = self.program.target

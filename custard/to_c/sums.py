@@ -283,8 +283,8 @@ def fused(
     """The assignment with all sums added up in the result, where that fuses loops.
 
     That is so where one operand alone is iterated over, and repeats coordinates: its chain of
-    branchless levels is gone through in one loop then (formats paper, Section 4.3). Where the
-    innermost loops only sum, and many terms at a time, the sum is rather kept in a register.
+    branchless levels is gone through in one loop then (formats paper, Section 4.3). Runs of
+    equal coordinates in it are summed up first (``run_sums``).
     """
     if not isinstance(formula, lattice.Has) or not isinstance(output, TensorOutput):
         return None
@@ -296,10 +296,6 @@ def fused(
     if lowering.nest.derivations or output.pending:  # a loop that has begun goes on
         return None
     own = own_order(lowering, tree, output, tree)
-    kept = {*own}.difference(tree.variables)
-    last = max((n for n, v in enumerate(operand.variables) if v in kept), default=operand.level)
-    if own[-1] in tree.variables and (operand.slot.tensor, last) in lowering.types.runs:
-        return None
     order = [v for v in lowering.program.loops if v in output.assembly.variables or v in own]
     order = [v for v in order if v not in output.bound]
     return order, tree.operand, output.accumulating()

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import custard
-from custard.to_c.arguments import Tensors, long_runs, stored
+from custard.to_c.arguments import Tensors, stored
 from custard.to_c.loop_ir import INT, INT32
 from sam.graph import Slot
 from sam.support.errors import UserError
@@ -139,49 +139,11 @@ def test_mistakes_name_the_input():
     assert caught.value.what.startswith("A: ")
 
 
-@pytest.mark.parametrize(
-    ("lengths", "levels"),
-    [
-        ([20] * 5000, [0]),
-        ([5] * 20_000, []),
-        ([8] * 1000, [0]),  # processors learn them
-        ([4] * 1000, []),
-        (([1] * 20 + [200]) * 1000, [0]),  # most terms wait for those before them
-        (([1] * 200 + [200]) * 1000, []),
-        ([120], [0]),
-        ([90], []),  # too few entries for it to matter
-        ([], []),
-    ],
-)
-def test_runs_are_long_where_a_register_saves_more_than_their_ends_cost(lengths, levels):
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    columns = np.arange(len(rows)) % 200
-    shape = (len(lengths) or 1, 200)
-    matrix = sp.coo_array((np.ones(len(rows)), (rows, columns)), shape).tocsr().tocoo()
-    slot = Slot("A", "A", "uq", ((0,), (1,)), ("i", "j"))
-    assert long_runs(slot, given(slot, matrix)) == levels
-    assert long_runs(ROWS, given(ROWS, matrix)) == []
-
-
-def test_runs_of_several_coordinates_end_with_each():
-    """Runs of 60 with the first coordinate, of 3 with two; then of 12 and 12."""
-    slot = Slot("B", "B", "ucq", ((0,), (1,), (2,)), ("i", "j", "k"))
-    for places, levels in (
-        (np.indices((30, 20, 3)), [0]),
-        (np.indices((30, 1, 12)), [0, 1]),
-    ):
-        places = places.reshape(3, -1)
-        tensor = Tensor.from_coo(places, np.ones(places.shape[1]), (30, 20, 12), "ucq")
-        assert long_runs(slot, given(slot, tensor)) == levels
-
-
 @needs_compiler
 def test_runs_of_lists_below_lists():
     """The lists of two rows, of 60 and 100 entries, and the list of these rows."""
-    slot = Slot("A", "A", "uu", ((0,), (1,)), ("i", "j"))
     columns = np.concatenate((np.arange(60), np.arange(100)))
     places = np.repeat([0, 1], [60, 100]), columns
     tensor = Tensor.from_coo(np.array(places), np.ones(160), (2, 100), "uu")
-    assert long_runs(slot, given(slot, tensor)) == []
     program = custard.compile("y(i) = A(i,j)", {"y": "d", "A": "uu"}, target="c")
     assert program.run({"A": tensor}).to_numpy().tolist() == [60, 100]

@@ -1,5 +1,7 @@
 """Where sums of their own are computed."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -112,12 +114,15 @@ def test_a_factor_that_is_empty_leaves_each_row_empty(levels):
 
 
 @needs_compiler
-@pytest.mark.parametrize(("width", "in_register"), [(3, False), (12, True)])
-def test_sums_of_short_runs_are_added_up_in_the_result(width, in_register):
-    """Of runs with the coordinates of the result, not of those with the first one."""
+@pytest.mark.parametrize("width", [3, 12])
+def test_lists_that_repeat_coordinates_are_gone_through_in_one_loop(width):
+    """Eight entries are added up first if both coordinates of the result are those of the first."""
     values = np.arange(1.0, 1 + 30 * 20 * width).reshape(30, 20, width)
     x = np.arange(1.0, 1 + width)
     found = program("X(i,j) = B(i,j,k) * x(k)", {"X": "dd", "B": "ucq", "x": "d"})
     np.testing.assert_array_equal(found.run({"B": values, "x": x}).to_numpy(), values @ x)
     (kernel,) = found.kernels.values()
-    assert ("X_values[i * X->size1 + j] += B_values[" in kernel.source) == (not in_register)
+    assert "X_values[i * X->size1 + j] += B_values[" in kernel.source
+    first, last = "B_coordinates{}[pB0_eight]", "B_coordinates{}[pB0_eight + 7]"
+    same = " && ".join(f"{first} == {last}".replace("{}", str(level)) for level in (0, 1))
+    assert f"if ({same})" in re.sub(r"\s+", " ", kernel.source)

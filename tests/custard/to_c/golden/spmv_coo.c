@@ -44,6 +44,19 @@ struct x {
     const double *values;
 };
 
+// A value that is computed by itself, as far as compilers can be told so. Otherwise gcc
+//     makes one sum of two, and finds no vectors for the terms of a few short ones;
+//     makes -x of 0.0 - x where it knows that x was a whole number, though 0.0 - 0.0 is no -0.0;
+//     rounds a product with one of its two uses, even if told not to.
+#if defined __has_builtin
+#if __has_builtin(__builtin_assoc_barrier)
+#define apart(value) __builtin_assoc_barrier(value)
+#endif
+#endif
+#ifndef apart
+#define apart(value) (value)
+#endif
+
 // Frees the arrays that compute() made.
 void release(struct y *y)
 {
@@ -60,10 +73,46 @@ int compute(struct y *y, const struct A *A, const struct x *x)
     const double *restrict x_values = x->values;
     for (int64_t p = 0; p < y->size0; p++)
         y_values[p] = 0.0;
-    for (int64_t pA0 = A_segments0[0]; pA0 < A_segments0[1]; pA0++) {
-        int64_t i = A_coordinates0[pA0];
-        int64_t j = A_coordinates1[pA0];
-        y_values[i] += A_values[pA0] * x_values[j];
+    if (A_segments0[0] < A_segments0[1] - 7) {
+        const int64_t pA0_first = A_segments0[0] + ((A_segments0[1] - A_segments0[0]) & 7);
+        for (int64_t pA0 = A_segments0[0]; pA0 < pA0_first; pA0++) {
+            int64_t i = A_coordinates0[pA0];
+            int64_t j = A_coordinates1[pA0];
+            y_values[i] += A_values[pA0] * x_values[j];
+        }
+        for (int64_t pA0_eight = pA0_first; pA0_eight < A_segments0[1]; pA0_eight += 8) {
+            if (A_coordinates0[pA0_eight] == A_coordinates0[pA0_eight + 7]) {
+                double total_2 = 0.0;
+                for (int64_t pA0 = pA0_eight; pA0 < pA0_eight + 8; pA0++) {
+                    int64_t j = A_coordinates1[pA0];
+                    total_2 += A_values[pA0] * x_values[j];
+                }
+                y_values[A_coordinates0[pA0_eight]] += apart(total_2);
+            } else {
+                for (int64_t pA0_four = pA0_eight; pA0_four < pA0_eight + 8; pA0_four += 4) {
+                    if (A_coordinates0[pA0_four] == A_coordinates0[pA0_four + 3]) {
+                        double total = 0.0;
+                        for (int64_t pA0 = pA0_four; pA0 < pA0_four + 4; pA0++) {
+                            int64_t j = A_coordinates1[pA0];
+                            total += A_values[pA0] * x_values[j];
+                        }
+                        y_values[A_coordinates0[pA0_four]] += apart(total);
+                    } else {
+                        for (int64_t pA0 = pA0_four; pA0 < pA0_four + 4; pA0++) {
+                            int64_t i = A_coordinates0[pA0];
+                            int64_t j = A_coordinates1[pA0];
+                            y_values[i] += A_values[pA0] * x_values[j];
+                        }
+                    }
+                }
+            }
+        }
+    } else {
+        for (int64_t pA0 = A_segments0[0]; pA0 < A_segments0[1]; pA0++) {
+            int64_t i = A_coordinates0[pA0];
+            int64_t j = A_coordinates1[pA0];
+            y_values[i] += A_values[pA0] * x_values[j];
+        }
     }
     return 0;
 }
