@@ -227,8 +227,8 @@ def _positions(tensor: Tensor, level: int | None) -> int:
     return positions
 
 
-_COPIES = 3
-"""The copies of a result in memory: in the engine, in the writer, and as a tensor."""
+_COPIES = 2
+"""The copies of a result in memory, at least: as it is written, and as a tensor."""
 
 
 def _require_memory(graph: Graph, extents: Mapping[str, int], types: ValueTypes) -> None:
