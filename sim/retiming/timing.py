@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +30,7 @@ _LONG = 2**20
 
 _NO_MEMORY, _LATE, _MORE = 0, 2, 3
 _ROUNDS = 1 << 16
+_SECONDS_BETWEEN_LOOKS = 0.25
 
 
 class TooLate(Exception):
@@ -240,7 +242,7 @@ class Timing:
 
     def run(self) -> None:
         """Finds all times. Raises TooLate if they are too large for 32 bits."""
-        machine = ctypes.byref(self.machine)
+        machine, look_at = ctypes.byref(self.machine), 0.0
         self._feed()
         while True:
             status = self.library.run(machine, ctypes.c_int64(_ROUNDS))
@@ -249,7 +251,8 @@ class Timing:
             if status == _LATE:
                 raise TooLate
             if status == _MORE:
-                require_memory()
+                if time.monotonic() >= look_at and require_memory():
+                    look_at = time.monotonic() + _SECONDS_BETWEEN_LOOKS
             elif self._lacks_codes():
                 self._forget_codes()
                 self.firings.run()
