@@ -131,6 +131,12 @@ class Traced:
         counts = self.counts[list(self.residual.body.given)].tolist()
         return [dict(zip(TOKEN_KINDS, one, strict=True)) for one in counts]
 
+    @cached_property
+    def given(self) -> Mapping[str, Mapping[str, int]]:
+        """The same, by the names of the ports of the block."""
+        named = zip(self.part.outputs, self.tokens, strict=True)
+        return {port.name: tokens for port, tokens in named if port.name != HANDOVER}
+
 
 class Firings:
     """The firings of a machine, which runs once.
@@ -280,6 +286,22 @@ class Firings:
     def output(self) -> tuple[Tensor | None, tuple[str, ...]]:
         """The result, with notes on it."""
         return self.machine.bound.output(self.machine.memories)
+
+    @cached_property
+    def streams(self) -> list[tuple[str, int, Mapping[str, int]]]:
+        """The edges of the graph, each with the number of its channel and the tokens that went
+        through it, once the run is done."""
+        tokens = {
+            channel.number: given
+            for one in self.parts
+            for output, given in zip(one.part.outputs, one.tokens, strict=True)
+            for channel in output.channels
+        }
+        return [
+            (str(channel.edge), channel.number, tokens[channel.number])
+            for channel in self.machine.channels
+            if channel.edge in self.machine.bound.streams
+        ]
 
     @cached_property
     def sinks(self) -> Mapping[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import Any
 
+from sam.graph import Edge
+from sim.binding import BoundGraph
 from sim.config.hardware import Config
 from sim.machine import Machine, Part, passage
 from sim.retiming.codes import FiringCode
@@ -14,23 +15,29 @@ from sim.retiming.firing_kernel import Untraceable
 MOST_WAITS = 256
 
 
-def passages_of(config: Config, machine: Machine) -> list[tuple[int | None, int]]:
-    """By channel, the depth and the latency; channels of a kind share them if none is named."""
+def passages_of(configs: Sequence[Config], machine: Machine) -> list[list[tuple[int | None, int]]]:
+    """By config and channel, the depth and the latency; channels of a kind share them if the config
+    names none."""
     bound = machine.bound
-    named = config.queues.names or config.blocks.names
-    found: dict[Any, tuple[int | None, int]] = {}
-    passages = []
-    for channel in machine.channels:
-        edge = channel.edge
-        kinds: Any = edge
-        if not named and edge in bound.streams:
-            ends = (bound.nodes[end.node].kind for end in (edge.source, edge.target))
-            stream = bound.streams[edge]
-            kinds = (*ends, stream.kind, stream.wire, stream.feedback)
-        if kinds not in found:
-            found[kinds] = passage(bound, config, edge)
-        passages.append(found[kinds])
-    return passages
+    edges = [channel.edge for channel in machine.channels]
+    kinds = [_kind(bound, edge) for edge in edges]
+    found = []
+    for config in configs:
+        named = config.queues.names or config.blocks.names
+        keys = edges if named else kinds
+        some = dict(zip(keys, edges, strict=True))
+        known = {key: passage(bound, config, edge) for key, edge in some.items()}
+        found.append([known[key] for key in keys])
+    return found
+
+
+def _kind(bound: BoundGraph, edge: Edge) -> tuple[object, ...]:
+    """What decides the depth and the latency of a channel that no config names."""
+    if edge not in bound.streams:
+        return ()
+    stream = bound.streams[edge]
+    source, target = (bound.nodes[end.node].kind for end in edge)
+    return source, target, stream.kind, stream.wire, stream.feedback
 
 
 def operations_of(

@@ -159,7 +159,7 @@ class Serving:
         askers = [part.memory for part in machine.askers]
         regions = machine.layout.regions
         self.layout = Layout(config.memory, config.clock.clock_ghz, askers, regions)
-        self.passages, self.room = passages_of(config, machine), Room()
+        [self.passages], self.room = passages_of([config], machine), Room()
         [self.library] = firing_libraries(serving_source())
         SHARED.require(self.library)
         self.library.run.restype = ctypes.c_int64

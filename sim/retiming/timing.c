@@ -261,11 +261,12 @@ static int account(Machine *m, Queue *q) {
              * the first of these tokens was given. */
             const Vector last = q->taken[(q->head - 1 - peak) & taken_mask].of[v] + since;
             if (!any(later(last, q->visible[q->seen & visible_mask].of[v]) & holds)) continue;
-            Mask more = nowhere();
+            Vector most = (Vector){0} - since;
             for (int64_t t = q->seen; t < q->head; t++)
-                more |= later(q->taken[(t - peak) & taken_mask].of[v] + since,
-                              q->visible[t & visible_mask].of[v]);
-            more &= holds;
+                most = latest(q->taken[(t - peak) & taken_mask].of[v] -
+                                  q->visible[t & visible_mask].of[v],
+                              most);
+            const Mask more = later(most + since, (Vector){0}) & holds;
             if (!any(more)) continue;
             for (int k = 0; k < WIDTH; k++) grows[v * WIDTH + k] |= (int8_t)in_lane(more, k);
             grew = 1;

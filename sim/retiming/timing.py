@@ -171,8 +171,7 @@ class Timing:
 
     def _passages(self) -> list[list[tuple[int | None, int]]]:
         """By channel and config, the depth and the latency."""
-        machine = self.firings.machine
-        by_config = [passages_of(config, machine) for config in self.configs]
+        by_config = passages_of(self.configs, self.firings.machine)
         return [list(one) for one in zip(*by_config, strict=True)]
 
     def _interval(self, one: Traced, config: Config) -> int:
