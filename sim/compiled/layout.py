@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from sim.compiled.gate import WITHOUT_END, gate_of
 from sim.compiled.kernel.paths.prepare import may_prepare
 from sim.compiled.logs import Logs
 from sim.compiled.memory import SHARED_HIERARCHY, CompiledHierarchy
-from sim.compiled.objects import TYPES, Objects, Room, at, size_of
+from sim.compiled.objects import BYTES, Objects, Room, at, size_of
 from sim.compiled.order import CompiledOrder
 from sim.compiled.parts import CompiledPart, SharedQueue
 from sim.compiled.residual import c_type
@@ -66,7 +67,7 @@ class CompiledMachine:
             )
             for one in self.parts
         ]
-        sources = [SHARED.exported(text("scheduler.c")), *sources]
+        sources = [_scheduler(), *sources]
         self.runtime, *built = libraries(sources, at_hand=at_hand)
         SHARED.require(self.runtime)
         self.runtime.run.restype = ctypes.c_int64
@@ -114,7 +115,7 @@ class CompiledMachine:
         queue = shared.queue = self.room.hold(shared.queue)
         queue.depth, queue.latency, queue.wire = shared.depth, shared.latency, shared.wire
         queue.places = shared.places
-        sizes = sum(np.dtype(TYPES[c_type(one.dtype)]).itemsize for one in shared.bundle.channels)
+        sizes = sum(BYTES[c_type(one.dtype)] for one in shared.bundle.channels)
         queue.size = 16 + (queue.places + GAP) * (12 + sizes) + 4 * GAP
         if shared.stamped:
             queue.stamps = queue.size
@@ -283,3 +284,9 @@ class CompiledMachine:
         if self.order is not None:
             self.order.close()
         self.objects.close()
+
+
+@cache
+def _scheduler() -> str:
+    """The C of the scheduler; one text, which is looked up in each run."""
+    return SHARED.exported(text("scheduler.c"))

@@ -15,6 +15,7 @@ from sim.compiled.residual import COMPLEX, INT, REAL, c_type
 from sim.machine import Part
 
 TYPES = {INT: np.int64, REAL: np.float64, COMPLEX: np.complex128}
+BYTES = {name: np.dtype(kind).itemsize for name, kind in TYPES.items()}
 
 
 _Data = TypeVar("_Data", bound="ctypes.Structure | ctypes.Array[Any]")

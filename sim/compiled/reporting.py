@@ -94,23 +94,20 @@ def _given(one: CompiledPart) -> list[dict[str, int]]:
 
 
 def _statistics(one: CompiledPart, cycles: int, given: list[dict[str, int]]) -> BlockStats:
-    block = one.block
-    names = [port.name for port in one.part.inputs]
-    out_names = [port.name for port in one.part.outputs]
+    block, inputs, outputs = one.block, one.part.inputs, one.part.outputs
     waits = list(one.waits)
-    starved = dict(zip(names, waits, strict=False))
-    blocked = dict.fromkeys(out_names, 0)
-    for (port, _), count in zip(one.slots, waits[len(names) :], strict=False):
-        blocked[out_names[port]] += count
+    blocked = [0] * len(outputs)
+    for (port, _), count in zip(one.slots, waits[len(inputs) :], strict=False):
+        blocked[port] += count
     return BlockStats(
         kind=one.part.node.kind,
         fired=block.fired,
         busy=block.fired + max(0, block.fired - 1) * (block.interval - 1),
-        starved={name: count for name, count in starved.items() if count},
-        blocked={name: count for name, count in blocked.items() if count},
+        starved={n.name: count for n, count in zip(inputs, waits, strict=False) if count},
+        blocked={n.name: count for n, count in zip(outputs, blocked, strict=True) if count},
         memory=block.waited,
         done=cycles - one.last_cycle - 1,
         tokens={
-            name: counts for name, counts in zip(out_names, given, strict=True) if name != HANDOVER
+            n.name: found for n, found in zip(outputs, given, strict=True) if n.name != HANDOVER
         },
     )

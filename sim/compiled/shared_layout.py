@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class SharedLayout:
     numbers: Mapping[str, int] = field(default_factory=dict)
     beginnings: frozenset[str] = frozenset()
 
+    @cached_property
     def expressions(self) -> dict[str, int]:
         """By expression in C, the number that Python knows it as."""
         found = {}
@@ -34,15 +36,23 @@ class SharedLayout:
                 found[f"offsetof({name}, {part.rstrip('_')})"] = place
         return {**found, **self.numbers}
 
+    @cached_property
+    def _agreed(self) -> set[int]:
+        """The libraries that have the same numbers, by their handles."""
+        return set()
+
     def exported(self, source: str) -> str:
         """The C source, with the shared numbers exported."""
-        numbers = ", ".join(self.expressions())
+        numbers = ", ".join(self.expressions)
         return f"{source}\n#include <stddef.h>\nconst int64_t shared[] = {{{numbers}}};\n"
 
     def require(self, library: ctypes.CDLL) -> None:
         """Raises RuntimeError if a library made from such a source has other numbers."""
-        known = self.expressions()
+        if library._handle in self._agreed:
+            return
+        known = self.expressions
         there = (ctypes.c_int64 * len(known)).in_dll(library, "shared")
         for (expression, here), number in zip(known.items(), there, strict=True):
             if here != number:
                 raise RuntimeError(f"{expression} is {number} in C, and {here} in Python")
+        self._agreed.add(library._handle)

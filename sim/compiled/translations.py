@@ -115,6 +115,7 @@ def _flags(source: str) -> tuple[str, ...]:
     return (*(flag for flag in _FLAGS if flag != "-O3"), *cc.supported(_FEW_OPTIMISATIONS))
 
 
+@cache
 def text(name: str) -> str:
     """A C file of this package."""
     return resources.files("sim.compiled").joinpath(name).read_text()
@@ -170,13 +171,12 @@ def translation(
     regions: list[Region] = []
     try:
         key = (step, _ports(ports), _state(state), _memory(memory, regions), values)
-        hash(key)
+        known = _kept.get(key)
     except (_Unknown, TypeError):
         if at_hand:
             raise cc.NotAtHand from None
         found = Translation(translate(step, ports, state, memory, values))
         return found, found.residual
-    known = _kept.get(key)
     if known is None:
         name = stored_translations.name(key)
         residual = None if name is None else stored_translations.find(name, regions)
@@ -190,7 +190,8 @@ def translation(
         _kept[key] = known
         if len(_kept) > _MOST_KEPT:
             _kept.popitem(last=False)
-    _kept.move_to_end(key)
+    elif len(_kept) > _MOST_KEPT // 2:
+        _kept.move_to_end(key)
     residual = known.residual
     if residual.regions:
         own = {id(old): new for old, new in zip(known.regions, regions, strict=True)}

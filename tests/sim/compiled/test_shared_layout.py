@@ -35,7 +35,7 @@ def required(shared):
 
 
 def test_sizes_offsets_and_values_are_compared():
-    assert SharedLayout({"Queue": CQueue}, {"FEW": 64}).expressions() == {
+    assert SharedLayout({"Queue": CQueue}, {"FEW": 64}).expressions == {
         "sizeof(Queue)": 24,
         "offsetof(Queue, from)": 0,
         "offsetof(Queue, head)": 8,
