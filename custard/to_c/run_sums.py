@@ -4,10 +4,10 @@
         y[rows[p]] += A[p] * x[columns[p]];
 
 A round waits for the one before it where both add to the same element, and a loop that sums up each
-run of equal coordinates first ends at a time that processors do not foresee. So eight rounds are
-taken together. If the first and the last have the same coordinates, all between them have, and
-their sum is added at once; if not, so is that of four of them, or each value by itself. The rounds
-by which their number exceeds a multiple of eight come first, in the loop as it was.
+run of equal coordinates first ends at a time that processors do not foresee. So 32 rounds are taken
+together. If the first and the last have the same coordinates, all between them have, and their sum
+is added at once; if not, so is that of eight of them, or of four, or each value by itself. The
+rounds by which their number exceeds a multiple of 32 come first, in the loop as it was.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from custard.to_c.loop_ir import (
 )
 from custard.to_c.walks import all_expressions, expressions, rewritten, statements, substituted
 
-_EIGHT, _FOUR = 8, 4
+_TOGETHER = 32, 8, 4
 _LOCAL = Declare | Assign | For | If | While  # statements that may change own variables alone
 
 Chains = Sequence[Sequence[Var]]
@@ -54,7 +54,7 @@ def with_run_sums(body: Body, chains: Chains, fresh: Callable[[str], str]) -> li
 
 
 def _in_two(loop: For, chains: Chains, fresh: Callable[[str], str]) -> list[Stmt] | None:
-    """A loop for the first rounds, and one for eight at a time; None if it is no such loop."""
+    """A loop for the first rounds, and one for 32 at a time; None if it is no such loop."""
     inside = list(statements(loop.body))
     changed = [one for one in inside if isinstance(one, Assign)]
     match [one for one in changed if isinstance(one.target, Load)]:
@@ -100,32 +100,37 @@ class _Rounds:
     fresh: Callable[[str], str]
 
     def split(self) -> list[Stmt]:
-        """The rounds one by one, or the first few, and the others eight at a time."""
-        loop, name = self.loop, self.loop.var.name
-        begin, end = loop.begin, loop.end
-        first, eight, four = (Var(self.fresh(f"{name}_{n}")) for n in ("first", "eight", "four"))
-        fours = self._together(four, _FOUR, replace(loop, begin=four, end=four + _FOUR))
-        halves = For(four, eight, eight + _EIGHT, [fours], step=Const(_FOUR))
-        eights = self._together(eight, _EIGHT, halves)
+        """The rounds one by one, or the first few, and the others many at a time."""
+        begin, end, most = self.loop.begin, self.loop.end, _TOGETHER[0]
+        first = Var(self.fresh(f"{self.loop.var.name}_first"))
         split: list[Stmt] = [
-            Declare(first, begin + op("&", end - begin, _EIGHT - 1), const=True),
-            replace(loop, end=first),
-            For(eight, first, end, [eights], step=Const(_EIGHT)),
+            Declare(first, begin + op("&", end - begin, most - 1), const=True),
+            replace(self.loop, end=first),
+            self._rounds(first, end, _TOGETHER),
         ]
-        return [If([(begin < end - (_EIGHT - 1), split)], [loop])]
+        return [If([(begin < end - (most - 1), split)], [self.loop])]
 
-    def _together(self, position: Var, rounds: int, otherwise: Stmt) -> Stmt:
-        """So many rounds from a position on, as one sum if they add to one element."""
-        same = [one[position].eq(one[position + (rounds - 1)]) for one in self.arrays]
+    def _rounds(self, begin: Expr, end: Expr, together: Sequence[int]) -> For:
+        """The rounds, so many at a time: as one sum if they add to one element, else in parts."""
+        if not together:
+            return replace(self.loop, begin=begin, end=end)
+        count, *fewer = together
+        var = Var(self.fresh(f"{self.loop.var.name}_{count}"))
+        same = [one[var].eq(one[var + (count - 1)]) for one in self.arrays]
+        parts = self._rounds(var, var + count, fewer)
+        body = [If([(both(*same), self._sum(var, count))], [parts])]
+        return For(var, begin, end, body, step=Const(count))
+
+    def _sum(self, position: Var, rounds: int) -> list[Stmt]:
+        """Adds the sum of so many rounds from a position on."""
         total = Var(self.fresh("total"), self.element.type)
         found: Expr = total
         if total.type.name in ("float", "double"):  # gcc would add each value to the element
             found = Call("apart", (total,), total.type)
         here = Assign(total, self.added.value, self.added.operator)
         body = rewritten(self.loop.body, lambda one: [here] if one is self.added else None)
-        at_once: list[Stmt] = [
+        return [
             Declare(total, zero_of(total.type)),
             replace(self.loop, begin=position, end=position + rounds, body=body),
             Assign(substituted(self.element, self.loop.var, position), found, here.operator),
         ]
-        return If([(both(*same), at_once)], [otherwise])

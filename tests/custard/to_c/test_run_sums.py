@@ -1,4 +1,4 @@
-"""Lists that repeat coordinates: up to eight entries are added to an element at once."""
+"""Lists that repeat coordinates: up to 32 entries are added to an element at once."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ INTS = array(INT)
 rows, columns, A, x, y = (Var(name, INTS) for name in ("rows", "columns", "A", "x", "y"))
 p, i, k, n = (Var(name) for name in ("p", "i", "k", "n"))
 CHAINS = ((rows, columns),)
-LENGTHS = [0, 1, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 33]
+LENGTHS = [0, 1, 3, 4, 5, 7, 8, 9, 15, 17, 31, 32, 33, 63, 65, 100]
 
 
 def loop(target=y[i], value=A[p], before=(), **options):
@@ -53,7 +53,7 @@ def test_runs_of_all_lengths(first):
 
 def test_random_runs():
     random = np.random.default_rng(7)
-    for mean in (1, 3, 9, 30):
+    for mean in (1, 3, 9, 30, 80):
         lengths = random.integers(0, 2 * mean + 1, 20)
         plain, found = added(
             loop(value=A[p] * x[columns[p] % 3]), np.repeat(np.arange(20), lengths)
@@ -65,14 +65,14 @@ def test_loops_in_a_round_go_on_in_the_sum():
     inner = For(k, Const(0), Const(3), [Assign(y[i], A[p] * x[k], "+")])
     one = For(p, Const(0), n, [Declare(i, rows[p]), inner])
     assert split(one) != [one]
-    plain, found = added(one, [0] * 9 + [1, 2, 2] + [4] * 30)
+    plain, found = added(one, [0] * 9 + [1, 2, 2] + [4] * 70)
     assert plain == found
 
 
 def test_an_element_that_two_coordinates_decide():
     one = loop(y[i * 3 + k], before=[Declare(k, columns[p])])
     assert split(one) != [one]
-    for lengths in ([20], [9, 0, 0, 9], [2, 3, 4, 1, 1, 1, 8, 8, 8]):
+    for lengths in ([80], [40, 0, 0, 40], [2, 3, 4, 1, 1, 1, 8, 8, 8], [20] * 9):
         places = np.repeat(np.arange(len(lengths)), lengths)
         plain, found = added(one, places // 3, places % 3)
         assert plain == found
@@ -103,7 +103,7 @@ def test_sums_of_floats_are_kept_apart_from_the_element():
     """A compiler that may add in any order would load the element first, and wait for it."""
     values, result = (Var(name, array(Type("double"))) for name in "AY")
     printed = repr(split(loop(result[i], values[p])))
-    assert printed.count("'apart'") == 2
+    assert printed.count("'apart'") == 3
     assert "'apart'" not in repr(split(loop()))
 
 

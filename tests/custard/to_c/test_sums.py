@@ -116,13 +116,13 @@ def test_a_factor_that_is_empty_leaves_each_row_empty(levels):
 @needs_compiler
 @pytest.mark.parametrize("width", [3, 12])
 def test_lists_that_repeat_coordinates_are_gone_through_in_one_loop(width):
-    """Eight entries are added up first if both coordinates of the result are those of the first."""
+    """32 entries are added up first if both coordinates of the result are those of the first."""
     values = np.arange(1.0, 1 + 30 * 20 * width).reshape(30, 20, width)
     x = np.arange(1.0, 1 + width)
     found = program("X(i,j) = B(i,j,k) * x(k)", {"X": "dd", "B": "ucq", "x": "d"})
     np.testing.assert_array_equal(found.run({"B": values, "x": x}).to_numpy(), values @ x)
     (kernel,) = found.kernels.values()
     assert "X_values[i * X->size1 + j] += B_values[" in kernel.source
-    first, last = "B_coordinates{}[pB0_eight]", "B_coordinates{}[pB0_eight + 7]"
+    first, last = "B_coordinates{}[pB0_32]", "B_coordinates{}[pB0_32 + 31]"
     same = " && ".join(f"{first} == {last}".replace("{}", str(level)) for level in (0, 1))
     assert f"if ({same})" in re.sub(r"\s+", " ", kernel.source)

@@ -73,35 +73,46 @@ int compute(struct y *y, const struct A *A, const struct x *x)
     const double *restrict x_values = x->values;
     for (int64_t p = 0; p < y->size0; p++)
         y_values[p] = 0.0;
-    if (A_segments0[0] < A_segments0[1] - 7) {
-        const int64_t pA0_first = A_segments0[0] + ((A_segments0[1] - A_segments0[0]) & 7);
+    if (A_segments0[0] < A_segments0[1] - 31) {
+        const int64_t pA0_first = A_segments0[0] + ((A_segments0[1] - A_segments0[0]) & 31);
         for (int64_t pA0 = A_segments0[0]; pA0 < pA0_first; pA0++) {
             int64_t i = A_coordinates0[pA0];
             int64_t j = A_coordinates1[pA0];
             y_values[i] += A_values[pA0] * x_values[j];
         }
-        for (int64_t pA0_eight = pA0_first; pA0_eight < A_segments0[1]; pA0_eight += 8) {
-            if (A_coordinates0[pA0_eight] == A_coordinates0[pA0_eight + 7]) {
-                double total_2 = 0.0;
-                for (int64_t pA0 = pA0_eight; pA0 < pA0_eight + 8; pA0++) {
+        for (int64_t pA0_32 = pA0_first; pA0_32 < A_segments0[1]; pA0_32 += 32) {
+            if (A_coordinates0[pA0_32] == A_coordinates0[pA0_32 + 31]) {
+                double total_3 = 0.0;
+                for (int64_t pA0 = pA0_32; pA0 < pA0_32 + 32; pA0++) {
                     int64_t j = A_coordinates1[pA0];
-                    total_2 += A_values[pA0] * x_values[j];
+                    total_3 += A_values[pA0] * x_values[j];
                 }
-                y_values[A_coordinates0[pA0_eight]] += apart(total_2);
+                y_values[A_coordinates0[pA0_32]] += apart(total_3);
             } else {
-                for (int64_t pA0_four = pA0_eight; pA0_four < pA0_eight + 8; pA0_four += 4) {
-                    if (A_coordinates0[pA0_four] == A_coordinates0[pA0_four + 3]) {
-                        double total = 0.0;
-                        for (int64_t pA0 = pA0_four; pA0 < pA0_four + 4; pA0++) {
+                for (int64_t pA0_8 = pA0_32; pA0_8 < pA0_32 + 32; pA0_8 += 8) {
+                    if (A_coordinates0[pA0_8] == A_coordinates0[pA0_8 + 7]) {
+                        double total_2 = 0.0;
+                        for (int64_t pA0 = pA0_8; pA0 < pA0_8 + 8; pA0++) {
                             int64_t j = A_coordinates1[pA0];
-                            total += A_values[pA0] * x_values[j];
+                            total_2 += A_values[pA0] * x_values[j];
                         }
-                        y_values[A_coordinates0[pA0_four]] += apart(total);
+                        y_values[A_coordinates0[pA0_8]] += apart(total_2);
                     } else {
-                        for (int64_t pA0 = pA0_four; pA0 < pA0_four + 4; pA0++) {
-                            int64_t i = A_coordinates0[pA0];
-                            int64_t j = A_coordinates1[pA0];
-                            y_values[i] += A_values[pA0] * x_values[j];
+                        for (int64_t pA0_4 = pA0_8; pA0_4 < pA0_8 + 8; pA0_4 += 4) {
+                            if (A_coordinates0[pA0_4] == A_coordinates0[pA0_4 + 3]) {
+                                double total = 0.0;
+                                for (int64_t pA0 = pA0_4; pA0 < pA0_4 + 4; pA0++) {
+                                    int64_t j = A_coordinates1[pA0];
+                                    total += A_values[pA0] * x_values[j];
+                                }
+                                y_values[A_coordinates0[pA0_4]] += apart(total);
+                            } else {
+                                for (int64_t pA0 = pA0_4; pA0 < pA0_4 + 4; pA0++) {
+                                    int64_t i = A_coordinates0[pA0];
+                                    int64_t j = A_coordinates1[pA0];
+                                    y_values[i] += A_values[pA0] * x_values[j];
+                                }
+                            }
                         }
                     }
                 }
