@@ -1,10 +1,11 @@
-"""Before any test is read: every run is validated, the width of the terminal is forgotten, and
-hypothesis has its profile.
+"""Before any test is read: every run is validated, the width of the terminal is forgotten, Ctrl-C is
+heeded, and hypothesis has its profile.
 
 ``pytest --update-golden`` writes golden files anew. Read the difference before it is committed.
 """
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from tests.support.profiles import PROFILE
 
 os.environ["SAM_VALIDATE"] = "1"
 os.environ.pop("COLUMNS", None)
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in what a shell runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.load_profile(PROFILE)
 
 
