@@ -1,5 +1,5 @@
-"""Before any test is read: every run is validated, the width of the terminal is forgotten, Ctrl-C is
-heeded, and hypothesis has its profile.
+"""Before any test is read: every run is validated, the width of the terminal is forgotten, Ctrl-C
+is heeded, and hypothesis has its profile.
 
 ``pytest --update-golden`` writes golden files anew. Read the difference before it is committed.
 """
