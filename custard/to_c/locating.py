@@ -15,6 +15,7 @@ from custard.to_c.loop_ir import ZERO, Const, Expr, both, op, select
 from custard.to_c.outputs import Output
 from custard.to_c.storage import Storage
 from custard.to_c.windows import Window, shifted
+from sam.support.errors import UserError
 
 
 def bound(storage: Storage, tree: TypedNode, output: Output) -> TypedNode:
@@ -34,8 +35,17 @@ def bound(storage: Storage, tree: TypedNode, output: Output) -> TypedNode:
 
 def located_at(storage: Storage, operand: Operand, value: Expr, output: Output) -> Place:
     """The place of the next level at a value of its variable; absent where a computed
-    subscript points outside."""
+    subscript points outside.
+
+    Raises UserError where the level cannot be located in, as a list of keys that are sorted.
+    """
     level, points = storage.level(operand), window(storage, operand, output)
+    if not level.format.locates:
+        raise UserError(
+            f"the loops of the schedule come to {operand.left[0]} before {operand.slot.name}, "
+            f"which is stored as {level.format.name} there, and can only be gone through",
+            hint="leave out pos, or the commands that split or tile its loops",
+        )
     if points is None:
         place = level.locate(operand.place, value)
         if level.format.full or place.present != operand.place.present:

@@ -7,6 +7,7 @@ import custard
 from custard.to_c.locating import bound, located_at, window
 from custard.to_c.loop_ir import Const, Var
 from custard.to_c.outputs import ScalarOutput
+from sam.support.errors import UserError
 from sam.tensor import Tensor
 from tests.support.interpreted import evaluated
 from tests.support.kernel_trees import prepared
@@ -58,3 +59,14 @@ def test_a_level_that_is_searched_for_every_coordinate_may_lack_some(schedule):
     assert ">= 0" in program.source
     a = np.arange(15.0).reshape(3, 5)
     np.testing.assert_array_equal(program.run({"A": a, "x": x}).to_numpy(), a @ [0, 2, 0, 3, 0])
+
+
+def test_a_workspace_of_sorted_keys_is_not_located_in():
+    """The loop over positions of D has found i before the sum over k is read."""
+    with pytest.raises(UserError, match=r"come to i before w, which is stored as singleton"):
+        custard.compile(
+            "X(i,j) = -(B(i) + C(i,i) + D(i,j,k))",
+            {"X": "dd", "B": "d", "C": "dd", "D": "ddd"},
+            "reorder(j,k,i);pos(i,i0p,D);tile(1)",
+            "c",
+        )
