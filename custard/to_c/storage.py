@@ -139,22 +139,22 @@ class Storage:
         return self.builder.stored(name, "values", array(c_type(operand.dtype)))
 
     def chains(self) -> list[list[Var]]:
-        """The arrays in use that list coordinates of inputs in order, and may repeat them. Those of
-        an entry stand together, outer levels first, where they have the same position."""
+        """By input, the arrays in use that list coordinates in order, and may repeat them: those of
+        an entry that have the same position, from the outermost level on. Further in, a loop may
+        go through several fibers, and coordinates are in order in each fiber alone."""
         used = {member: var for var, member in self.builder.arrays.items()}
         found: list[list[Var]] = []
         for slot, name in self.slots.items():
-            goes_on = False
+            found.append([])
             for level in range(len(slot.levels)):
                 functions = self.functions[name, level]
                 form = functions.format
-                if not form.branchless:
-                    found.append([])
-                    goes_on = True
                 member = Field(name, f"coordinates{level}", array(functions.index))
-                goes_on = goes_on and form.ordered and not form.unique and member in used
-                if goes_on:
-                    found[-1].append(used[member])
+                if (level and not form.branchless) or not form.ordered or form.unique:
+                    break
+                if member not in used:
+                    break
+                found[-1].append(used[member])
         return found
 
     def result_slot(self) -> Slot:

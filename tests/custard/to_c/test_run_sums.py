@@ -135,3 +135,21 @@ def test_values_of_all_types(expression, formats, dtype):
     found = program.run(given).to_numpy()
     due = evaluate(expression, {name: inputs[name] for name in given})
     np.testing.assert_array_equal(found, due)
+
+
+@needs_compiler
+@pytest.mark.parametrize("levels", ["du", "uu", "su", "duc", "duq", "sucq", "dduq"])
+@pytest.mark.parametrize("schedule", [[], ["fuse(i,j,f)", "pos(f,p,A)"]])
+def test_lists_below_other_levels_are_in_order_in_each_fiber_alone(levels, schedule):
+    """A loop over several fibers may find one coordinate at both ends, and others between."""
+    random = np.random.default_rng(len(levels))
+    shape = (60, 3, 2, 3)[: len(levels)]
+    dense = random.integers(-3, 4, shape) * (random.random(shape) < 0.6)
+    places = np.nonzero(dense)
+    tensor = Tensor.from_coo(np.array(places), dense[places], shape, levels)
+    variables = "ijkl"[: len(levels)]
+    for n, variable in enumerate(variables):
+        expression = f"y({variable}) = A({','.join(variables)})"
+        program = custard.compile(expression, {"y": "d", "A": levels}, schedule, "c")
+        due = dense.sum(axis=tuple(m for m in range(len(shape)) if m != n))
+        np.testing.assert_array_equal(program.run({"A": tensor}).to_numpy(), due)
